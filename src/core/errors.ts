@@ -1,0 +1,66 @@
+/** What an {@link Issue} is about; the five codes of the interface specification. */
+export type IssueCode = 'schema' | 'duplicate_key' | 'duplicate_assign_to' | 'unresolved_dependency' | 'cycle';
+
+/** One thing wrong with an input, found at `path` (dotted, with array indexes). */
+export interface Issue {
+  readonly code: IssueCode;
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Failures of an API request. Each has one HTTP status, decided in `src/api/errors.ts`. */
+export type RequestErrorCode =
+  | 'validation'
+  | 'unauthorized'
+  | 'plan_limit'
+  | 'not_found'
+  | 'conflict'
+  | 'immutable'
+  | 'rate_limited'
+  | 'internal';
+
+/** Failures of a run. Whether Temporal retries them is decided in `activities/failures.ts`. */
+export type RunErrorCode =
+  | 'egress_blocked'
+  | 'auth_failed'
+  | 'spec_invalid'
+  | 'page_loop'
+  | 'page_limit'
+  | 'source_rejected'
+  | 'source_unavailable'
+  | 'record_invalid'
+  | 'destination_rejected'
+  | 'destination_unavailable'
+  | 'fenced';
+
+/** Every failure that has a name. */
+export type ErrorCode = RequestErrorCode | RunErrorCode;
+
+interface AppErrorOptions {
+  readonly issues?: readonly Issue[];
+  readonly cause?: unknown;
+}
+
+/** A failure the caller may see: `message` is safe to show, `cause` is for the log only. */
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly code: ErrorCode;
+  /** Only validation failures carry issues; undefined otherwise. */
+  readonly issues: readonly Issue[] | undefined;
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.issues = options.issues;
+  }
+}
+
+/** The resource is absent or belongs to another org; both read the same from outside. */
+export const notFound = (what: string): AppError => new AppError('not_found', `${what} not found`);
+
+/** The resource exists but its state forbids the action; `message` says what to do next. */
+export const conflict = (message: string): AppError => new AppError('conflict', message);
+
+/** The input breaks its rules; `issues` names each place. */
+export const invalid = (message: string, issues: readonly Issue[]): AppError =>
+  new AppError('validation', message, { issues });
