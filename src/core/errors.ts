@@ -30,6 +30,7 @@ export type RunErrorCode =
   | 'source_unavailable'
   | 'record_invalid'
   | 'destination_rejected'
+  | 'destination_login'
   | 'destination_unavailable'
   | 'fenced';
 

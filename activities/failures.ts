@@ -1,0 +1,37 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { AppError, type ErrorCode, type RunErrorCode } from '../src/core/errors.ts';
+
+/** Which failures of a run Temporal tries again. The only such table; HTTP statuses are decided in the API. */
+const retried = {
+  egress_blocked: false,
+  auth_failed: false,
+  spec_invalid: false,
+  page_loop: false,
+  page_limit: false,
+  source_rejected: false,
+  source_unavailable: true,
+  record_invalid: false,
+  destination_rejected: false,
+  destination_login: false,
+  destination_unavailable: true,
+  fenced: false,
+} as const satisfies Record<RunErrorCode, boolean>;
+
+/**
+ * The form in which a failure enters the history. Its message is ours and safe to show; foreign text (a driver's
+ * error, a response body) stays in the log. A bug is retried: a deployment mends it and nothing is lost.
+ */
+export function toFailure(error: unknown): ApplicationFailure {
+  if (error instanceof ApplicationFailure) return error;
+  if (error instanceof AppError) {
+    return ApplicationFailure.create({
+      message: error.message,
+      type: error.code,
+      nonRetryable: !isRetried(error.code),
+    });
+  }
+  return ApplicationFailure.create({ message: 'Unexpected error; the log of the worker says more.', type: 'internal' });
+}
+
+/** Whether a later attempt may succeed where this one failed. */
+export const isRetried = (code: ErrorCode): boolean => (code in retried ? retried[code as RunErrorCode] : false);

@@ -1,0 +1,66 @@
+import { setConnectionStatus } from '../db/queries/connections.ts';
+import * as lanes from '../db/queries/lanes.ts';
+import { countLoginFailures } from '../db/queries/runs.ts';
+import { orgScope } from '../db/scope.ts';
+import type { RunStatus } from '../src/core/rows.ts';
+import type { Deps } from '../src/deps.ts';
+import type { SyncRunInput } from '../workflows/contract.ts';
+import { toFailure } from './failures.ts';
+
+/** Runs in a row that may fail at the destination's login before the connection goes to `error`. */
+const loginFailuresMax = 3;
+
+/** The bookkeeping of a run: one transaction each. */
+export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'log'>) {
+  return {
+    /** Takes the lane when it is the run's turn. Repeating it answers the same. */
+    async beginRun(input: SyncRunInput): Promise<Exclude<RunStatus, 'queued'> | 'waiting' | 'gone'> {
+      try {
+        return (await lanes.beginRun(deps.db, orgScope(input.orgId), input.runId)) ?? 'gone';
+      } catch (error) {
+        deps.log.error('run not begun', { runId: input.runId, error });
+        throw toFailure(error);
+      }
+    },
+
+    /**
+     * Writes the final status, then wakes the next run of the lane. A repeat finds the run ended and only wakes; a
+     * wake-up that is lost costs the next run at most its 10 s timer.
+     */
+    async endRun(input: SyncRunInput, outcome: lanes.RunOutcome): Promise<void> {
+      const scope = orgScope(input.orgId);
+      try {
+        const { ended, nextRunId } = await lanes.endRun(deps.db, scope, { runId: input.runId, outcome });
+        if (ended) {
+          deps.log.info('run ended', { ...input, status: outcome.status, code: outcome.error?.code ?? null });
+          if (await breaksConnection(deps, input, outcome)) {
+            await setConnectionStatus(deps.db, scope, { id: input.connectionId, status: 'error' });
+          }
+        }
+        if (nextRunId) await wake(deps, { ...input, runId: nextRunId });
+      } catch (error) {
+        deps.log.error('run not ended', { runId: input.runId, error });
+        throw toFailure(error);
+      }
+    },
+  };
+}
+
+async function breaksConnection(
+  { db }: Pick<Deps, 'db'>,
+  input: SyncRunInput,
+  { error }: lanes.RunOutcome,
+): Promise<boolean> {
+  if (error?.code === 'auth_failed') return true;
+  if (error?.code !== 'destination_login') return false;
+  const options = { connectionId: input.connectionId, last: loginFailuresMax };
+  return (await countLoginFailures(db, orgScope(input.orgId), options)) === loginFailuresMax;
+}
+
+async function wake({ orchestrator, log }: Pick<Deps, 'orchestrator' | 'log'>, next: SyncRunInput): Promise<void> {
+  try {
+    await orchestrator.wakeRun(next);
+  } catch (error) {
+    log.warn('next run not woken; its timer will', { runId: next.runId, error });
+  }
+}

@@ -1,0 +1,150 @@
+import { sql } from 'kysely';
+import type { Receipt } from '../../src/core/pipeline/receipt.ts';
+import type { RunStatus } from '../../src/core/rows.ts';
+import type { Db } from '../client.ts';
+import type { OrgScope } from '../scope.ts';
+
+interface BatchOwner {
+  readonly laneId: number;
+  /** Of the attempt that records; a newer one makes this one fail. */
+  readonly fence: number;
+}
+
+/** What recording a batch came to. `stop`: the run was canceled or ended. `stale`: recorded before. `fenced`: a newer attempt holds the lane. */
+export type Recorded =
+  | { readonly outcome: 'recorded'; readonly stop: boolean }
+  | { readonly outcome: 'stale' | 'fenced' };
+
+/**
+ * Records a batch: ledger, fingerprints, quarantine, counts, position and watermark in one transaction. Called
+ * after the destination has committed the same receipt; safe to repeat, because batch numbers only move by one.
+ */
+export async function recordBatch(
+  db: Db,
+  scope: OrgScope,
+  { owner, receipt }: { readonly owner: BatchOwner; readonly receipt: Receipt },
+): Promise<Recorded> {
+  return db.transaction().execute(async (tx) => {
+    // Shared with other batches, excluded by takeLane: either this commits first or it sees the newer fence.
+    const lane = await tx
+      .selectFrom('lanes')
+      .select('fence')
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', owner.laneId)
+      .forShare()
+      .executeTakeFirst();
+    if (lane?.fence !== owner.fence) return { outcome: 'fenced' };
+    const run = await advanceRun(tx, scope, receipt);
+    if (!run) return { outcome: 'stale' };
+    await insertPages(tx, scope, receipt);
+    await putRecordStates(tx, scope, { laneId: owner.laneId, receipt });
+    await settleQuarantine(tx, scope, { receipt, run });
+    if (receipt.watermark !== null)
+      await putWatermark(tx, scope, { laneId: owner.laneId, watermark: receipt.watermark });
+    return { outcome: 'recorded', stop: run.cancelRequestedAt !== null || run.status !== 'running' };
+  });
+}
+
+interface AdvancedRun {
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  readonly cancelRequestedAt: string | null;
+  readonly status: RunStatus;
+}
+
+function advanceRun(tx: Db, scope: OrgScope, receipt: Receipt): Promise<AdvancedRun | undefined> {
+  const total = (count: 'recordsIn' | 'recordsOut' | 'skipped' | 'quarantined') =>
+    receipt.pages.reduce((sum, page) => sum + page[count], 0);
+  return tx
+    .updateTable('runs')
+    .set((eb) => ({
+      batchNo: receipt.batchNo,
+      pageNo: receipt.pages.at(-1)?.pageNo ?? eb.ref('pageNo'),
+      position: receipt.position === null ? null : JSON.stringify(receipt.position),
+      readCompleted: receipt.position === null,
+      recordsIn: eb('recordsIn', '+', total('recordsIn')),
+      recordsOut: eb('recordsOut', '+', total('recordsOut')),
+      skipped: eb('skipped', '+', total('skipped')),
+      quarantined: eb('quarantined', '+', total('quarantined')),
+      attempts: 0,
+      progressedAt: sql<string>`now()`,
+      watermarkAfter: receipt.watermark ?? eb.ref('watermarkAfter'),
+    }))
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', receipt.runId)
+    .where('batchNo', '=', receipt.batchNo - 1)
+    .returning(['connectionId', 'resourceKey', 'cancelRequestedAt', 'status'])
+    .executeTakeFirst();
+}
+
+async function insertPages(tx: Db, scope: OrgScope, { runId, batchNo, pages }: Receipt): Promise<void> {
+  if (pages.length === 0) return;
+  await tx
+    .insertInto('runPages')
+    .values(pages.map((page) => ({ orgId: scope.orgId, runId, batchNo, ...page })))
+    .execute();
+}
+
+/** In the order of the primary key, so that concurrent lanes never lock in opposite orders and the index fills evenly. */
+async function putRecordStates(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, receipt }: { readonly laneId: number; readonly receipt: Receipt },
+): Promise<void> {
+  const records = receipt.records.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
+  if (records.length === 0) return;
+  await sql`
+    insert into record_state (org_id, lane_id, external_id, hash, cursor, status)
+    select ${scope.orgId}, ${laneId}, r.external_id, r.hash, r.cursor, r.status
+    from unnest(${records.map((r) => r.externalId)}::text[], ${records.map((r) => Buffer.from(r.hash, 'base64url'))}::bytea[],
+      ${records.map((r) => r.cursor)}::text[], ${records.map((r) => r.status)}::text[]) as r (external_id, hash, cursor, status)
+    on conflict (lane_id, external_id)
+    do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status`.execute(tx);
+}
+
+/** Opens a row for each record kept back (one open row per record), closes those of records now delivered. */
+async function settleQuarantine(
+  tx: Db,
+  scope: OrgScope,
+  { receipt, run }: { readonly receipt: Receipt; readonly run: AdvancedRun },
+): Promise<void> {
+  const { connectionId, resourceKey } = run;
+  for (const entry of receipt.quarantine) {
+    const errors = JSON.stringify(entry.errors);
+    await sql`
+      insert into quarantine (id, org_id, connection_id, resource_key, external_id, raw_json, validation_errors, run_id)
+      values (${entry.id}, ${scope.orgId}, ${connectionId}, ${resourceKey}, ${entry.externalId},
+        ${entry.rawJson}, ${errors}, ${receipt.runId})
+      on conflict (connection_id, resource_key, external_id) where resolved_at is null
+      do update set raw_json = excluded.raw_json, validation_errors = excluded.validation_errors, run_id = excluded.run_id`.execute(
+      tx,
+    );
+  }
+  const delivered = receipt.records
+    .filter((record) => record.status === 'delivered')
+    .map((record) => record.externalId);
+  if (delivered.length === 0) return;
+  await tx
+    .updateTable('quarantine')
+    .set({ resolvedAt: sql`now()` })
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('resourceKey', '=', resourceKey)
+    .where('externalId', '=', sql<string>`any(${delivered}::text[])`)
+    .where('resolvedAt', 'is', null)
+    .execute();
+}
+
+async function putWatermark(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, watermark }: { readonly laneId: number; readonly watermark: string },
+): Promise<void> {
+  await tx
+    .insertInto('watermarks')
+    .values({ orgId: scope.orgId, laneId, watermark })
+    .onConflict((conflict) =>
+      conflict.columns(['laneId', 'partition']).doUpdateSet({ watermark, updatedAt: sql`now()` }),
+    )
+    .execute();
+}

@@ -1,0 +1,176 @@
+import { sql } from 'kysely';
+import type { RunStatus } from '../../src/core/rows.ts';
+import type { Db } from '../client.ts';
+import type { OrgScope } from '../scope.ts';
+
+/** The id of the lane of a connection and resource, made when it is not there yet. */
+export async function ensureLane(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string },
+): Promise<number> {
+  const key = { orgId: scope.orgId, connectionId, resourceKey };
+  const made = await db
+    .insertInto('lanes')
+    .values(key)
+    .onConflict((conflict) => conflict.columns(['orgId', 'connectionId', 'resourceKey']).doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  if (made) return made.id;
+  const lane = await db
+    .selectFrom('lanes')
+    .select('id')
+    .where('orgId', '=', key.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('resourceKey', '=', resourceKey)
+    .executeTakeFirstOrThrow();
+  return lane.id;
+}
+
+/**
+ * Lets the run begin if it is its turn: nothing of its lane runs and nobody queued before it.
+ *
+ * @returns `running`: it holds the lane (also when it began earlier: safe to repeat); `waiting`: not its turn;
+ * a final status: somebody ended it meanwhile; null: no such run.
+ */
+export async function beginRun(
+  db: Db,
+  scope: OrgScope,
+  runId: string,
+): Promise<Exclude<RunStatus, 'queued'> | 'waiting' | null> {
+  return db.transaction().execute(async (tx) => {
+    // The lock on the lane orders competing beginners; the partial unique index is the last line behind it.
+    await tx
+      .selectFrom('lanes')
+      .innerJoin('runs', 'runs.laneId', 'lanes.id')
+      .select('lanes.id')
+      .where('runs.orgId', '=', scope.orgId)
+      .where('runs.id', '=', runId)
+      .forUpdate('lanes')
+      .execute();
+    await sql`
+      update runs set status = 'running', started_at = now(), progressed_at = now(),
+        watermark_before = (select min(watermark) from watermarks w where w.lane_id = runs.lane_id),
+        watermark_after = (select min(watermark) from watermarks w where w.lane_id = runs.lane_id)
+      where org_id = ${scope.orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
+        and not exists (
+          select 1 from runs other
+          where other.lane_id = runs.lane_id
+            and (other.status = 'running' or (other.status = 'queued' and other.seq < runs.seq)))`.execute(tx);
+    const run = await tx
+      .selectFrom('runs')
+      .select('status')
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .executeTakeFirst();
+    if (!run) return null;
+    return run.status === 'queued' ? 'waiting' : run.status;
+  });
+}
+
+/** What an attempt at a run needs to go on where the last one stopped. */
+export interface Attempt {
+  readonly laneId: number;
+  /** Larger than that of every earlier attempt on the lane. */
+  readonly fence: number;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  readonly status: RunStatus;
+  readonly startedAt: string | null;
+  readonly cancelRequestedAt: string | null;
+  /** Attempts since the last recorded batch, this one included. */
+  readonly attempts: number;
+  readonly batchNo: number;
+  readonly pageNo: number;
+  readonly position: Record<string, unknown> | null;
+  readonly readCompleted: boolean;
+  readonly watermarkBefore: string | null;
+}
+
+/** Takes the lane for a new attempt at the run: every earlier attempt can record nothing more. Undefined: no such run. */
+export async function takeLane(db: Db, scope: OrgScope, runId: string): Promise<Attempt | undefined> {
+  return db.transaction().execute(async (tx) => {
+    const lane = await tx
+      .updateTable('lanes')
+      .from('runs')
+      .set((eb) => ({ fence: eb('lanes.fence', '+', 1) }))
+      .whereRef('runs.laneId', '=', 'lanes.id')
+      .where('runs.orgId', '=', scope.orgId)
+      .where('runs.id', '=', runId)
+      .returning(['lanes.id as laneId', 'lanes.fence'])
+      .executeTakeFirst();
+    if (!lane) return undefined;
+    const run = await tx
+      .updateTable('runs')
+      .set((eb) => ({ attempts: eb('attempts', '+', 1), progressedAt: sql<string>`now()` }))
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .returning([
+        'connectionId',
+        'resourceKey',
+        'status',
+        'startedAt',
+        'cancelRequestedAt',
+        'attempts',
+        'batchNo',
+        'pageNo',
+        'position',
+        'readCompleted',
+        'watermarkBefore',
+      ])
+      .executeTakeFirstOrThrow();
+    return { ...lane, ...run };
+  });
+}
+
+/** The outcome of a run; `succeeded` becomes `partial` when records were quarantined. */
+export interface RunOutcome {
+  readonly status: 'succeeded' | 'partial' | 'failed' | 'canceled';
+  /** Null unless it failed. */
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/**
+ * Writes the final status and names the run that is next in the lane.
+ *
+ * @returns the id of the next queued run of the lane or null, and whether this call ended the run: a repeat finds
+ * it ended and changes nothing.
+ */
+export async function endRun(
+  db: Db,
+  scope: OrgScope,
+  { runId, outcome }: { readonly runId: string; readonly outcome: RunOutcome },
+): Promise<{ readonly ended: boolean; readonly nextRunId: string | null }> {
+  return db.transaction().execute(async (tx) => {
+    const succeeded = sql<RunStatus>`case
+      when cancel_requested_at is not null and not read_completed then 'canceled'
+      when quarantined > 0 or ${outcome.status === 'partial'} then 'partial'
+      else 'succeeded' end`;
+    const readOn = outcome.status === 'succeeded' || outcome.status === 'partial';
+    const ended = await tx
+      .updateTable('runs')
+      .set({
+        status: readOn ? succeeded : outcome.status,
+        finishedAt: sql`now()`,
+        errorCode: outcome.error?.code ?? null,
+        errorMessage: outcome.error?.message ?? null,
+      })
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .where('status', 'in', ['queued', 'running'])
+      .returning('laneId')
+      .executeTakeFirst();
+    const next = await tx
+      .selectFrom('runs')
+      .select('id')
+      .where('orgId', '=', scope.orgId)
+      .where('laneId', '=', (eb) =>
+        eb.selectFrom('runs').select('laneId').where('orgId', '=', scope.orgId).where('id', '=', runId),
+      )
+      .where('status', '=', 'queued')
+      .orderBy('seq')
+      .limit(1)
+      .executeTakeFirst();
+    return { ended: ended !== undefined, nextRunId: next?.id ?? null };
+  });
+}

@@ -1,0 +1,134 @@
+import { type ExpressionBuilder, sql } from 'kysely';
+import { newId } from '../../src/core/ids.ts';
+import type { RunRow, RunStatus, RunTrigger } from '../../src/core/rows.ts';
+import type { Db } from '../client.ts';
+import type { Database } from '../schema.ts';
+import type { OrgScope } from '../scope.ts';
+import { ensureLane } from './lanes.ts';
+
+const columns = [
+  'id',
+  'connectionId',
+  'resourceKey',
+  'trigger',
+  'status',
+  'startedAt',
+  'finishedAt',
+  'watermarkBefore',
+  'watermarkAfter',
+] as const;
+
+/** The columns of a {@link RunRow}. */
+export const runColumns = (eb: ExpressionBuilder<Database, 'runs'>) =>
+  [
+    ...columns,
+    sql<RunRow['statsJson']>`jsonb_build_object(
+      'recordsIn', ${eb.ref('recordsIn')}, 'recordsOut', ${eb.ref('recordsOut')}, 'skipped', ${eb.ref('skipped')},
+      'deleted', ${eb.ref('deleted')}, 'quarantined', ${eb.ref('quarantined')})`.as('statsJson'),
+  ] as const;
+
+interface NewRun {
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  readonly trigger: RunTrigger;
+}
+
+/** A queued run at the end of its lane. The row is the outbox: commit it, then start its workflow. */
+export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<RunRow> {
+  const laneId = await ensureLane(db, scope, run);
+  return db
+    .insertInto('runs')
+    .values({ ...run, id: newId('run'), orgId: scope.orgId, laneId })
+    .returning(runColumns)
+    .executeTakeFirstOrThrow();
+}
+
+/** The run, or undefined when it is absent or of another org. */
+export function findRun(db: Db, scope: OrgScope, id: string): Promise<RunRow | undefined> {
+  return db
+    .selectFrom('runs')
+    .select(runColumns)
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Filters of a list of runs; an absent one does not restrict. */
+export interface RunFilter {
+  readonly connectionId?: string | undefined;
+  readonly resourceKey?: string | undefined;
+  readonly status?: RunStatus | undefined;
+  readonly trigger?: RunTrigger | undefined;
+  /** ISO timestamp: runs requested at or after it. */
+  readonly since?: string | undefined;
+}
+
+/** The runs of the org, newest first. */
+export function listRuns(db: Db, scope: OrgScope, filter: RunFilter): Promise<RunRow[]> {
+  let query = db.selectFrom('runs').select(runColumns).where('orgId', '=', scope.orgId);
+  if (filter.connectionId !== undefined) query = query.where('connectionId', '=', filter.connectionId);
+  if (filter.resourceKey !== undefined) query = query.where('resourceKey', '=', filter.resourceKey);
+  if (filter.status !== undefined) query = query.where('status', '=', filter.status);
+  if (filter.trigger !== undefined) query = query.where('trigger', '=', filter.trigger);
+  if (filter.since !== undefined) query = query.where('createdAt', '>=', filter.since);
+  return query.orderBy('id', 'desc').execute();
+}
+
+/** Notes that Temporal has taken the run; the sweeper leaves it alone from now on. */
+export async function markDispatched(db: Db, scope: OrgScope, id: string): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ dispatchedAt: sql`now()` })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('dispatchedAt', 'is', null)
+    .execute();
+}
+
+/**
+ * Asks a run to stop. One that no workflow has taken yet is canceled at once; any other stops at its next batch.
+ * Undefined when the run is absent, of another org, or already final.
+ */
+export function requestCancel(db: Db, scope: OrgScope, id: string): Promise<RunRow | undefined> {
+  const untaken = sql<boolean>`status = 'queued' and dispatched_at is null`;
+  return db
+    .updateTable('runs')
+    .set({
+      cancelRequestedAt: sql`coalesce(cancel_requested_at, now())`,
+      status: sql<RunStatus>`case when ${untaken} then 'canceled' else status end`,
+      finishedAt: sql<string | null>`case when ${untaken} then now() end`,
+    })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('status', 'in', ['queued', 'running'])
+    .returning(runColumns)
+    .executeTakeFirst();
+}
+
+/** How many of the last ended runs of a connection failed at the destination's login. */
+export async function countLoginFailures(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, last }: { readonly connectionId: string; readonly last: number },
+): Promise<number> {
+  const runs = await db
+    .selectFrom('runs')
+    .select('errorCode')
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('finishedAt', 'is not', null)
+    .orderBy('finishedAt', 'desc')
+    .limit(last)
+    .execute();
+  return runs.filter((run) => run.errorCode === 'destination_login').length;
+}
+
+/** Notes that the run's workflow was seen open: the reconciler looks at it again only after a while. */
+export async function markAlive(db: Db, scope: OrgScope, id: string): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ progressedAt: sql`now()` })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute();
+}

@@ -1,0 +1,55 @@
+import { sql } from 'kysely';
+import type { Db } from '../client.ts';
+
+/** A run as the sweepers see it: ids only. */
+export interface SweptRun {
+  readonly id: string;
+  readonly orgId: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  readonly cancelRequested: boolean;
+}
+
+const columns = [
+  'id',
+  'orgId',
+  'connectionId',
+  'resourceKey',
+  sql<boolean>`cancel_requested_at is not null`.as('cancelRequested'),
+] as const;
+
+/**
+ * Queued runs that no workflow took for a while, oldest first. Here and below: the only queries across orgs; they
+ * return ids, and every further step takes a scope made from them.
+ */
+export function findUndispatchedRuns(db: Db, { olderThanMs, limit }: SweepOptions): Promise<SweptRun[]> {
+  return db
+    .selectFrom('runs')
+    .select(columns)
+    .where('status', '=', 'queued')
+    .where('dispatchedAt', 'is', null)
+    .where('createdAt', '<', ago(olderThanMs))
+    .orderBy('createdAt')
+    .limit(limit)
+    .execute();
+}
+
+/** Dispatched runs that are not final and of which nothing was recorded for a while, the longest silent first. */
+export function findSilentRuns(db: Db, { olderThanMs, limit }: SweepOptions): Promise<SweptRun[]> {
+  return db
+    .selectFrom('runs')
+    .select(columns)
+    .where('status', 'in', ['queued', 'running'])
+    .where('dispatchedAt', 'is not', null)
+    .where(sql`coalesce(progressed_at, dispatched_at)`, '<', ago(olderThanMs))
+    .orderBy(sql`coalesce(progressed_at, dispatched_at)`)
+    .limit(limit)
+    .execute();
+}
+
+interface SweepOptions {
+  readonly olderThanMs: number;
+  readonly limit: number;
+}
+
+const ago = (ms: number) => sql<string>`now() - make_interval(secs => ${ms / 1000})`;

@@ -1,0 +1,20 @@
+declare const scoped: unique symbol;
+
+/**
+ * The org whose rows a query may touch. Every query takes one right after `db`; a plain `{ orgId }` does not
+ * type-check, so no query can be called with an org id taken from a request.
+ */
+export interface OrgScope {
+  readonly [scoped]: true;
+  readonly orgId: string;
+  /** Null: every workspace of the org. */
+  readonly workspaceId: string | null;
+}
+
+/**
+ * Makes a scope. Callers: `src/api/auth.ts` from a verified credential, `activities` from the ids of a run that
+ * the API created, `src/admin.ts` for the operator. Nobody else.
+ */
+export const orgScope = (orgId: string, workspaceId: string | null = null): OrgScope =>
+  // oxlint-disable-next-line typescript/consistent-type-assertions -- the brand exists in the type system only
+  ({ orgId, workspaceId }) as OrgScope;

@@ -1,0 +1,117 @@
+import {
+  type Client,
+  isGrpcServiceError,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import {
+  defineSearchAttributeKey,
+  type SearchAttributePair,
+  SearchAttributeType,
+  TypedSearchAttributes,
+} from '@temporalio/common';
+import {
+  controlQueue,
+  laneFreeSignal,
+  type SyncRunInput,
+  searchAttributes,
+  syncRunId,
+  syncRunType,
+} from '../../workflows/contract.ts';
+import type { RunTrigger } from '../core/rows.ts';
+import type { Log } from '../log.ts';
+
+/** How a workflow of a run is doing, by its id: never by a list, visibility is rate limited and late. */
+export type WorkflowState = 'open' | 'closed' | 'absent';
+
+/**
+ * The port to Temporal. Every call gives up after 1.5 s: an unguarded start blocks for 19 s when the server is away.
+ * Nothing is lost by giving up, because the rows say what is still to be done and the sweeper does it.
+ */
+export interface Orchestrator {
+  /** Starts the workflow of a run. Safe to repeat: a second start finds the first. */
+  startRun(input: SyncRunInput, trigger: RunTrigger): Promise<void>;
+  /** Asks the workflow of a run to stop; nothing happens when there is none. */
+  cancelRun(input: SyncRunInput): Promise<void>;
+  /** Tells a waiting run that its lane is free; nothing happens when there is none. */
+  wakeRun(input: SyncRunInput): Promise<void>;
+  describeRun(input: SyncRunInput): Promise<WorkflowState>;
+}
+
+const deadlineMs = 1500;
+/** Fairness between tenants and, within one, people before timetables before backfills (1 is served first). */
+const priorityKeys = { manual: 2, schedule: 3, webhook: 3, backfill: 5 } as const satisfies Record<RunTrigger, number>;
+
+/** The port on a client; a namespace that lacks our search attributes gets its runs all the same, without them. */
+export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orchestrator {
+  const bounded = <T>(call: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + deadlineMs, call);
+  let attributesKnown = true;
+  const start = (input: SyncRunInput, trigger: RunTrigger) =>
+    bounded(() =>
+      client.workflow.start(syncRunType, {
+        workflowId: syncRunId(input),
+        taskQueue: controlQueue,
+        args: [input],
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        priority: { priorityKey: priorityKeys[trigger], fairnessKey: input.orgId },
+        staticSummary: `sync ${input.resourceKey} of ${input.connectionId} (${trigger})`,
+        staticDetails: `Run \`${input.runId}\`: \`GET /api/v1/runs/${input.runId}\`, its calls under \`/calls\`.`,
+        ...(attributesKnown ? { typedSearchAttributes: attributesOf(input, trigger) } : {}),
+      }),
+    );
+  return {
+    async startRun(input, trigger) {
+      try {
+        await start(input, trigger);
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return;
+        if (!attributesKnown || !isInvalidArgument(error)) throw error;
+        attributesKnown = false;
+        log.warn('Temporal does not know the Css* search attributes; runs start without them', { error });
+        await start(input, trigger);
+      }
+    },
+    async cancelRun(input) {
+      await ignoringAbsence(bounded(() => client.workflow.getHandle(syncRunId(input)).cancel()));
+    },
+    async wakeRun(input) {
+      await ignoringAbsence(bounded(() => client.workflow.getHandle(syncRunId(input)).signal(laneFreeSignal)));
+    },
+    async describeRun(input) {
+      try {
+        const { status } = await bounded(() => client.workflow.getHandle(syncRunId(input)).describe());
+        return status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW' ? 'open' : 'closed';
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return 'absent';
+        throw error;
+      }
+    },
+  };
+}
+
+function attributesOf(input: SyncRunInput, trigger: RunTrigger): TypedSearchAttributes {
+  const values = { ...input, trigger, stage: 'waiting' } as const;
+  const names = ['orgId', 'connectionId', 'resourceKey', 'runId', 'trigger', 'stage'] as const;
+  const pairs = names.map(
+    (name): SearchAttributePair => ({
+      key: defineSearchAttributeKey(searchAttributes[name], SearchAttributeType.KEYWORD),
+      value: values[name],
+    }),
+  );
+  return new TypedSearchAttributes(pairs);
+}
+
+/** gRPC status 3. The SDK wraps the answer of the server. */
+function isInvalidArgument(error: unknown): boolean {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return isGrpcServiceError(cause) && cause.code === 3;
+}
+
+async function ignoringAbsence(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}

@@ -1,0 +1,104 @@
+import { findConnection } from '../../db/queries/connections.ts';
+import { findRun, insertRun, markDispatched, requestCancel } from '../../db/queries/runs.ts';
+import { findPinnedSpec } from '../../db/queries/specs.ts';
+import type { OrgScope } from '../../db/scope.ts';
+import { conflict, invalid, notFound } from '../core/errors.ts';
+import type { RunRow, RunTrigger } from '../core/rows.ts';
+import { effectiveSpec } from '../core/spec/effective.ts';
+import type { Deps } from '../deps.ts';
+
+type RunDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
+
+interface RunRequest {
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  readonly trigger: RunTrigger;
+}
+
+/**
+ * Accepts a run. The row is committed before Temporal hears of it: a workflow never looks for a row that is not
+ * there, and a start that fails leaves the row queued for the sweeper.
+ *
+ * Throws not_found (connection, pinned spec), conflict (not active, effective spec invalid, no destination),
+ * validation (no such resource).
+ */
+export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunRequest): Promise<RunRow> {
+  const connection = await findConnection(deps.db, scope, request.connectionId);
+  if (!connection) throw notFound('Connection');
+  if (connection.status !== 'active') {
+    throw conflict(`The connection is ${connection.status}; activate it before a sync`);
+  }
+  const pinned = await findPinnedSpec(deps.db, scope, connection.id);
+  if (!pinned) throw notFound('Pinned spec version');
+  const judged = effectiveSpec(pinned.specJson, connection.specOverridesJson);
+  if (!judged.valid) {
+    throw conflict(
+      `The effective spec is invalid (${judged.issues[0]?.message ?? 'no detail'}); correct the overrides`,
+    );
+  }
+  if (!judged.spec.resources.some((resource) => resource.key === request.resourceKey)) {
+    const known = judged.spec.resources.map((resource) => resource.key).join(', ');
+    throw invalid('Unknown resource', [
+      { code: 'schema', path: 'resource', message: `The spec has no such resource; it has ${known}` },
+    ]);
+  }
+  if (!judged.spec.destination && deps.defaultDestination === null) {
+    throw conflict('The spec declares no destination and this deployment has no default one (DEFAULT_DESTINATION)');
+  }
+  const run = await insertRun(deps.db, scope, request);
+  await dispatchRun(deps, scope, run);
+  return run;
+}
+
+/** A fresh manual run of the original's connection and resource, from today's watermark. Throws as {@link requestRun}. */
+export async function replayRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
+  const original = await findRun(deps.db, scope, runId);
+  if (!original) throw notFound('Run');
+  const { connectionId, resourceKey } = original;
+  return requestRun(deps, scope, { connectionId, resourceKey, trigger: 'manual' });
+}
+
+/** Asks a run to stop at its next page; asking twice is asking once. Throws not_found, conflict (already final). */
+export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
+  const run = await requestCancel(deps.db, scope, runId);
+  if (!run) {
+    const existing = await findRun(deps.db, scope, runId);
+    if (!existing) throw notFound('Run');
+    throw conflict(`The run has already ended as ${existing.status}`);
+  }
+  if (run.status !== 'canceled') {
+    await attempted(deps, run, () => deps.orchestrator.cancelRun(inputOf(scope, run)));
+  }
+  return run;
+}
+
+/** Starts the workflow of a queued run; a failure is logged and left to the sweeper. */
+export async function dispatchRun(
+  deps: Pick<RunDeps, 'db' | 'orchestrator' | 'log'>,
+  scope: OrgScope,
+  run: Pick<RunRow, 'id' | 'connectionId' | 'resourceKey' | 'trigger'>,
+): Promise<void> {
+  await attempted(deps, run, async () => {
+    await deps.orchestrator.startRun(inputOf(scope, run), run.trigger);
+    await markDispatched(deps.db, scope, run.id);
+  });
+}
+
+const inputOf = (scope: OrgScope, run: Pick<RunRow, 'id' | 'connectionId' | 'resourceKey'>) => ({
+  orgId: scope.orgId,
+  connectionId: run.connectionId,
+  resourceKey: run.resourceKey,
+  runId: run.id,
+});
+
+async function attempted(
+  deps: Pick<RunDeps, 'log'>,
+  run: { readonly id: string },
+  call: () => Promise<void>,
+): Promise<void> {
+  try {
+    await call();
+  } catch (error) {
+    deps.log.warn('Temporal not reached; the sweeper will try again', { runId: run.id, error });
+  }
+}

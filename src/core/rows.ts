@@ -1,0 +1,182 @@
+/**
+ * The resources of the REST interface, in the order of its specification. Each is a valibot schema and a type of the
+ * same name: the API checks and documents with the schema, the database and the engine use the type.
+ */
+import * as v from 'valibot';
+import type { Issue as IssueShape } from './errors.ts';
+
+/** A point in time as ISO 8601 text in UTC. */
+export const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC.'), v.examples(['2026-03-01T08:30:00.000Z']));
+export type Timestamp = v.InferOutput<typeof Timestamp>;
+
+/** Any JSON object; its keys are the customer's own. */
+export const JsonObject = v.pipe(
+  v.record(v.string(), v.unknown(), 'must be an object'),
+  // valibot counts an array as a record.
+  v.check((value) => !Array.isArray(value), 'must be an object'),
+);
+export type JsonObject = v.InferOutput<typeof JsonObject>;
+
+/** `pending`: never activated; `error`: credentials or destination refused; only `active` syncs. */
+export const ConnectionStatus = v.picklist(['pending', 'active', 'paused', 'error']);
+export type ConnectionStatus = v.InferOutput<typeof ConnectionStatus>;
+
+/** One customer's configured instance of a spec. Secrets are never part of it. */
+export const ConnectionRow = v.object({
+  id: v.pipe(v.string(), v.examples(['con_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  orgId: v.string(),
+  workspaceId: v.string(),
+  specId: v.string(),
+  pinnedSpecVersion: v.pipe(v.string(), v.examples(['1.4.0'])),
+  displayName: v.string(),
+  externalCustomerId: v.pipe(v.nullable(v.string()), v.description("The caller's id of the end customer.")),
+  status: ConnectionStatus,
+  paramsJson: JsonObject,
+  specOverridesJson: v.pipe(
+    v.nullable(JsonObject),
+    v.description('Keyed merge patch on the pinned spec; null without one.'),
+  ),
+});
+export type ConnectionRow = v.InferOutput<typeof ConnectionRow>;
+
+/** Drafts are mutable; publishing freezes a version; `deprecated` takes no new pins. */
+export const SpecVersionStatus = v.picklist(['draft', 'published', 'deprecated']);
+export type SpecVersionStatus = v.InferOutput<typeof SpecVersionStatus>;
+
+/** One version of a connector definition. */
+export const SpecVersionRow = v.object({
+  id: v.pipe(v.string(), v.examples(['specver_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  specId: v.string(),
+  version: v.pipe(v.string(), v.description('Semver without a build part.'), v.examples(['1.4.0'])),
+  specJson: JsonObject,
+  status: SpecVersionStatus,
+  checksum: v.pipe(v.string(), v.description('`sha256:` and the hex digest of the RFC 8785 form of `specJson`.')),
+  publishedAt: v.nullable(Timestamp),
+});
+export type SpecVersionRow = v.InferOutput<typeof SpecVersionRow>;
+
+/** One thing wrong with an input; `path` is dotted, with array indexes. */
+export const Issue = v.object({
+  code: v.picklist(['schema', 'duplicate_key', 'duplicate_assign_to', 'unresolved_dependency', 'cycle']),
+  path: v.pipe(v.string(), v.examples(['resources.0.transform'])),
+  message: v.string(),
+}) satisfies v.GenericSchema<unknown, IssueShape>;
+export type Issue = v.InferOutput<typeof Issue>;
+
+/** What judging a candidate spec says. */
+export const ValidationResult = v.variant('valid', [
+  v.object({ valid: v.literal(true), spec: JsonObject }),
+  v.object({ valid: v.literal(false), issues: v.array(Issue) }),
+]);
+export type ValidationResult = v.InferOutput<typeof ValidationResult>;
+
+/** Why a run exists. */
+export const RunTrigger = v.picklist(['manual', 'schedule', 'webhook', 'backfill']);
+export type RunTrigger = v.InferOutput<typeof RunTrigger>;
+
+/** `succeeded`, `partial`, `failed` and `canceled` are final; `partial`: not every fetched record was delivered. */
+export const RunStatus = v.picklist(['queued', 'running', 'succeeded', 'failed', 'partial', 'canceled']);
+export type RunStatus = v.InferOutput<typeof RunStatus>;
+
+const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** Record counts of a run: `recordsIn = recordsOut + skipped + quarantined +` records deleted by a flag. */
+export const RunStats = v.object({
+  recordsIn: v.pipe(Count, v.description('Records selected from responses, and quarantined ones retried.')),
+  recordsOut: v.pipe(Count, v.description('Records acknowledged by the destination.')),
+  skipped: v.pipe(Count, v.description('Unchanged, filtered, stale or repeated records.')),
+  deleted: v.pipe(Count, v.description('Deletions acknowledged by the destination.')),
+  quarantined: v.pipe(Count, v.description('Records stored as quarantined instead of delivered.')),
+});
+export type RunStats = v.InferOutput<typeof RunStats>;
+
+/** One execution of a sync of one resource of a connection. */
+export const RunRow = v.object({
+  id: v.pipe(v.string(), v.examples(['run_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  connectionId: v.string(),
+  resourceKey: v.pipe(v.string(), v.examples(['contacts'])),
+  trigger: RunTrigger,
+  status: RunStatus,
+  startedAt: v.pipe(v.nullable(Timestamp), v.description('Null while queued.')),
+  finishedAt: v.pipe(v.nullable(Timestamp), v.description('Null until the status is final.')),
+  statsJson: RunStats,
+  watermarkBefore: v.pipe(v.nullable(v.string()), v.description('Null: no incremental sync has finished yet.')),
+  watermarkAfter: v.nullable(v.string()),
+});
+export type RunRow = v.InferOutput<typeof RunRow>;
+
+/** The redacted log of one outbound HTTP request of a run. */
+export const CallLogRow = v.object({
+  id: v.string(),
+  runId: v.string(),
+  sequence: v.pipe(v.number(), v.description('Position in the run, from 1.')),
+  method: v.string(),
+  url: v.string(),
+  statusCode: v.pipe(v.nullable(v.number()), v.description('Null: no answer arrived.')),
+  durationMs: v.nullable(v.number()),
+  attempt: v.pipe(v.number(), v.description('From 1.')),
+  cacheHit: v.boolean(),
+  reqHeadersRedacted: JsonObject,
+  reqBodyRedacted: v.nullable(v.string()),
+  respHeaders: JsonObject,
+  respBodyTruncated: v.nullable(v.string()),
+});
+export type CallLogRow = v.InferOutput<typeof CallLogRow>;
+
+/** A record that failed validation and was kept instead of delivered. */
+export const QuarantineRow = v.object({
+  id: v.string(),
+  connectionId: v.string(),
+  resourceKey: v.string(),
+  externalId: v.string(),
+  rawJson: v.pipe(v.unknown(), v.description('The record as fetched.')),
+  validationErrors: v.pipe(v.unknown(), v.description('What is wrong with it, as a list of path and message.')),
+  resolvedAt: v.pipe(v.nullable(Timestamp), v.description('Null while unresolved.')),
+});
+export type QuarantineRow = v.InferOutput<typeof QuarantineRow>;
+
+/** What a workspace is for. */
+export const WorkspaceKind = v.picklist(['dev', 'staging', 'prod']);
+export type WorkspaceKind = v.InferOutput<typeof WorkspaceKind>;
+
+/** A part of an org; connections live in one. */
+export const WorkspaceRow = v.object({
+  id: v.pipe(v.string(), v.examples(['ws_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  name: v.string(),
+  kind: WorkspaceKind,
+  createdAt: Timestamp,
+});
+export type WorkspaceRow = v.InferOutput<typeof WorkspaceRow>;
+
+/** An API key without the key: that is shown once, when it is made. */
+export const ApiKeyRow = v.object({
+  id: v.pipe(v.string(), v.examples(['key_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  last4: v.pipe(v.string(), v.description('The last four characters of the key.')),
+  workspaceId: v.pipe(v.nullable(v.string()), v.description('Null: the key is not bound to a workspace.')),
+  createdAt: Timestamp,
+  expiresAt: v.pipe(v.nullable(Timestamp), v.description('Null: the key does not expire.')),
+  revokedAt: v.nullable(Timestamp),
+  lastUsedAt: v.pipe(v.nullable(Timestamp), v.description('Kept to the minute.')),
+});
+export type ApiKeyRow = v.InferOutput<typeof ApiKeyRow>;
+
+/** Every error answer. Without `code`: invalid JSON, or a required query parameter is missing. */
+export const ErrorBody = v.object({
+  error: v.object({
+    code: v.optional(
+      v.picklist([
+        'validation',
+        'unauthorized',
+        'plan_limit',
+        'not_found',
+        'conflict',
+        'immutable',
+        'rate_limited',
+        'internal',
+      ]),
+    ),
+    message: v.string(),
+    issues: v.optional(v.array(Issue)),
+  }),
+});
+export type ErrorBody = v.InferOutput<typeof ErrorBody>;

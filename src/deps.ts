@@ -1,0 +1,61 @@
+import { Client, Connection } from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import type { Kysely } from 'kysely';
+import { openDatabase } from '../db/client.ts';
+import type { Database } from '../db/schema.ts';
+import type { Config } from './config.ts';
+import { createOrchestrator, type Orchestrator } from './control/orchestrator.ts';
+import { createSecretBox, type SecretBox } from './core/crypto/secret-box.ts';
+import { createEvaluatorPool, type Evaluator } from './core/expressions/evaluator-pool.ts';
+import { parseAllowList } from './core/http/addresses.ts';
+import { createEgressGuard, type EgressGuard } from './core/http/egress.ts';
+import { secretsKeyRing } from './dev-secrets.ts';
+import type { Log } from './log.ts';
+
+/** What a process opens once and hands down. */
+export interface Deps extends AsyncDisposable {
+  readonly config: Config;
+  readonly log: Log;
+  readonly db: Kysely<Database>;
+  /** Connected lazily: a process starts and answers while Temporal is away. */
+  readonly temporal: Client;
+  readonly orchestrator: Orchestrator;
+  readonly secretBox: SecretBox;
+  readonly egress: EgressGuard;
+  readonly evaluator: Evaluator;
+  /** Destination of specs that declare none; null: there is none. */
+  readonly defaultDestination: unknown;
+}
+
+/** Opens what both the API and the worker need. Disposing closes it in reverse order. */
+export function createDeps(config: Config, log: Log): Deps {
+  if (config.databaseUrl === null)
+    throw new Error('DATABASE_URL is not set; `npm start` provides an embedded database');
+  const stack = new AsyncDisposableStack();
+  const db = openDatabase(config.databaseUrl, {
+    poolSize: config.databasePoolSize,
+    applicationName: 'connector-sync',
+    onIdleError: (error) => log.warn('database connection lost', { error }),
+  });
+  stack.defer(() => db.destroy());
+  const { connectionOptions, namespace } = loadClientConnectConfig();
+  const connection = Connection.lazy(connectionOptions);
+  stack.defer(() => connection.close());
+  const temporal = new Client({ connection, namespace: namespace ?? 'default' });
+  return {
+    config,
+    log,
+    db,
+    temporal,
+    orchestrator: createOrchestrator(temporal, log),
+    secretBox: createSecretBox(secretsKeyRing(config)),
+    egress: createEgressGuard({
+      allow: parseAllowList(config.egressAllow),
+      deny: parseAllowList(config.egressDeny),
+      allowHttp: config.egressAllowHttp,
+    }),
+    evaluator: stack.use(createEvaluatorPool()),
+    defaultDestination: config.defaultDestination,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import type { Config } from './config.ts';
+import { formatKeyRing, type KeyRing, parseKeyRing } from './key-ring.ts';
+
+const DevSecrets = v.object({ SECRETS_KEYS: v.string() });
+
+/**
+ * The ring that encrypts stored secrets: the configured one, else the one of `DATA_DIR/secrets.json`, which is made
+ * once (mode 0600). Processes that start at the same time get the same ring.
+ * @throws Error when the file is there but cannot be read as a ring: a new one could not open what the old one sealed.
+ */
+export function secretsKeyRing(config: Pick<Config, 'secretsKeys' | 'production' | 'dataDir'>): KeyRing {
+  if (config.secretsKeys) return config.secretsKeys;
+  if (config.production) throw new Error('SECRETS_KEYS must be set in production');
+  const path = join(config.dataDir, 'secrets.json');
+  return readRing(path) ?? createRing(path);
+}
+
+function readRing(path: string): KeyRing | null {
+  let content: string;
+  try {
+    content = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return null;
+    throw error;
+  }
+  const { success, output } = v.safeParse(v.pipe(v.string(), v.parseJson(), DevSecrets), content);
+  const ring = success ? parseKeyRing(output.SECRETS_KEYS) : null;
+  if (!ring) throw new Error(`${path} is damaged: restore it, or delete it together with the data it encrypts`);
+  return ring;
+}
+
+/** Linking is atomic and fails when another process was first; its ring then counts. */
+function createRing(path: string): KeyRing {
+  const ring = [{ id: 'dev', key: new Uint8Array(randomBytes(32)) }];
+  mkdirSync(join(path, '..'), { recursive: true });
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify({ SECRETS_KEYS: formatKeyRing(ring) }, null, 2)}\n`, { mode: 0o600 });
+  try {
+    linkSync(draft, path);
+    return ring;
+  } catch (error) {
+    const winner = isCode(error, 'EEXIST') ? readRing(path) : null;
+    if (!winner) throw error;
+    return winner;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;

@@ -1,0 +1,69 @@
+/** The forms a variable of the environment can have: each checks, converts, and describes itself for messages. */
+import * as v from 'valibot';
+import { type KeyRing, keyRingForm, parseKeyRing } from './key-ring.ts';
+
+/** Text without surrounding blanks. */
+export const text = v.pipe(v.string(), v.trim(), v.description('text'));
+
+/** A whole number within bounds. */
+export const integer = (min: number, max: number) =>
+  v.pipe(
+    v.string(),
+    v.trim(),
+    v.regex(/^\d{1,9}$/),
+    v.transform(Number),
+    v.minValue(min),
+    v.maxValue(max),
+    v.description(`an integer from ${min} to ${max}`),
+  );
+
+/** `0` or `1`, as boolean. */
+export const flag = v.pipe(
+  v.picklist(['0', '1']),
+  v.transform((value) => value === '1'),
+  v.description('0 or 1'),
+);
+
+/** One of some words. */
+export const oneOf = <const Words extends readonly string[]>(words: Words) =>
+  v.pipe(v.picklist(words), v.description(`one of ${words.join(', ')}`));
+
+/** Some of the words, separated by commas; at least one. */
+export const listOf = <const Words extends readonly string[]>(words: Words) =>
+  v.pipe(
+    v.string(),
+    v.transform((value) => value.split(',').map((word) => word.trim())),
+    v.array(v.picklist(words)),
+    v.readonly(),
+    v.description(`one or more of ${words.join(', ')}, separated by commas`),
+  );
+
+/** An absolute URL with one of the schemes. */
+export const url = (...schemes: readonly string[]) =>
+  v.pipe(
+    v.string(),
+    v.trim(),
+    v.check((value) => schemes.includes(URL.parse(value)?.protocol.slice(0, -1) ?? '')),
+    v.description(`a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`),
+  );
+
+/** A JSON object; what is in it is checked where it is used. */
+export const jsonObject = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.record(v.string(), v.unknown()),
+  v.check((value) => !Array.isArray(value)),
+  v.description('a JSON object'),
+);
+
+/** A ring of encryption keys. */
+export const keyRing = v.pipe(
+  v.string(),
+  v.rawTransform<string, KeyRing>(({ dataset, addIssue, NEVER }) => {
+    const ring = parseKeyRing(dataset.value);
+    if (ring) return ring;
+    addIssue();
+    return NEVER;
+  }),
+  v.description(keyRingForm),
+);

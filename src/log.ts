@@ -1,0 +1,102 @@
+import type { Logger as TemporalLogger } from '@temporalio/common';
+import { pino } from 'pino';
+import type { LogLevel } from './config.ts';
+
+/** Facts beside a constant message. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Writes one JSON line per call: a constant message, and what varies as fields. */
+export interface Log {
+  readonly trace: (message: string, fields?: LogFields) => void;
+  readonly debug: (message: string, fields?: LogFields) => void;
+  readonly info: (message: string, fields?: LogFields) => void;
+  readonly warn: (message: string, fields?: LogFields) => void;
+  readonly error: (message: string, fields?: LogFields) => void;
+  /** A log whose every line carries `fields` too. */
+  readonly child: (fields: LogFields) => Log;
+}
+
+/** How a log is made. */
+export interface LogOptions {
+  readonly level: LogLevel;
+  /** The process that writes, for example `api`. */
+  readonly name: string;
+  /** Takes the finished lines; stdout when absent. */
+  readonly destination?: { write(line: string): void };
+}
+
+/** A log of JSON lines. Fields named like secrets are dropped, API keys and passwords of URLs masked, at any depth. */
+export function createLog({ level, name, destination }: LogOptions): Log {
+  const options = {
+    level,
+    base: { name, pid: process.pid },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    messageKey: 'message',
+  };
+  const formatters = { level: (label: string) => ({ level: label }) };
+  return wrap(pino({ ...options, formatters }, destination ?? pino.destination({ dest: 1, sync: true })));
+}
+
+/** The same log in the form Temporal's `Runtime.install` takes, so that the SDK's lines are ours in form. */
+export function temporalLogger(log: Log): TemporalLogger {
+  const at = { TRACE: log.trace, DEBUG: log.debug, INFO: log.info, WARN: log.warn, ERROR: log.error } as const;
+  return {
+    log: (level, message, meta) => at[level](message, meta),
+    trace: (message, meta) => log.trace(message, meta),
+    debug: (message, meta) => log.debug(message, meta),
+    info: (message, meta) => log.info(message, meta),
+    warn: (message, meta) => log.warn(message, meta),
+    error: (message, meta) => log.error(message, meta),
+  };
+}
+
+/** The text without API keys and without the passwords of URLs. */
+export function maskSecrets(text: string): string {
+  return text.replace(/\bck_[A-Za-z0-9_-]+/g, 'ck_***').replace(/(:\/\/[^/\s:@]*):[^/\s@]*@/g, '$1:***@');
+}
+
+type Writer = Pick<pino.Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error'> & { child(fields: object): Writer };
+
+function wrap(writer: Writer): Log {
+  const at =
+    (level: 'trace' | 'debug' | 'info' | 'warn' | 'error') =>
+    (message: string, fields: LogFields = {}): void =>
+      writer[level](clean(fields, 0), maskSecrets(message));
+  return {
+    trace: at('trace'),
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) => wrap(writer.child(Object(clean(fields, 0)))),
+  };
+}
+
+const secretName = /secret|token|passw|authorization|cookie|credential|api[-_]?key|private[-_]?key/i;
+/** Deeper values are cut: a log line is not a dump. */
+const depthMax = 6;
+
+function clean(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return maskSecrets(value);
+  if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > depthMax) return '[deeper]';
+  if (value instanceof Error) return cleanError(value, depth);
+  if (value instanceof Date) return value.toISOString();
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+  if (Array.isArray(value)) return value.map((item) => clean(item, depth + 1));
+  const kept = Object.entries(value).filter(([name]) => !secretName.test(name));
+  return Object.fromEntries(kept.map(([name, item]) => [name, clean(item, depth + 1)]));
+}
+
+function cleanError(error: Error, depth: number): LogFields {
+  const code = 'code' in error ? { code: clean(error.code, depth + 1) } : {};
+  const cause = error.cause === undefined ? {} : { cause: clean(error.cause, depth + 1) };
+  return {
+    type: error.name,
+    ...code,
+    message: maskSecrets(error.message),
+    stack: maskSecrets(error.stack ?? ''),
+    ...cause,
+  };
+}

@@ -1,0 +1,104 @@
+/**
+ * What must happen although nobody asks: starting runs whose start was lost, ending runs whose workflow is gone.
+ * It runs inside the worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and
+ * a namespace that was lost is mended by the same loop.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { endRun } from '../db/queries/lanes.ts';
+import { findRun, markAlive, markDispatched } from '../db/queries/runs.ts';
+import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../db/queries/sweep.ts';
+import { orgScope } from '../db/scope.ts';
+import type { Deps } from './deps.ts';
+
+type MaintenanceDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
+
+/** Pause between two rounds, ms. */
+const roundMs = 1000;
+/** A run that was not dispatched by then is not being dispatched by its request any more (its deadline is 1.5 s), ms. */
+const undispatchedMs = 2000;
+/** Twice the heartbeat timeout of a chunk, and more than any pause between two of its records that is normal, ms. */
+const silentMs = 30_000;
+/** Runs looked at in one round. */
+const limit = 100;
+
+/** Rounds until `signal` aborts. One worker at a time does the work; a failed round is logged and repeated. */
+export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await asLeader(deps, async () => {
+        await startMissedRuns(deps);
+        await repairSilentRuns(deps);
+      });
+    } catch (error) {
+      deps.log.warn('maintenance round failed; the next one tries again', { error });
+    }
+    await sleep(roundMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Starts queued runs whose request could not reach Temporal. Returns how many were started. */
+export async function startMissedRuns(deps: MaintenanceDeps): Promise<number> {
+  const missed = await findUndispatchedRuns(deps.db, { olderThanMs: undispatchedMs, limit });
+  for (const swept of missed) {
+    const scope = orgScope(swept.orgId);
+    const run = await findRun(deps.db, scope, swept.id);
+    if (run?.status !== 'queued') continue;
+    await deps.orchestrator.startRun(inputOf(swept), run.trigger);
+    await markDispatched(deps.db, scope, swept.id);
+    deps.log.info('missed run started', { runId: swept.id });
+  }
+  return missed.length;
+}
+
+/**
+ * Ends runs whose workflow is closed or gone (terminated by hand, namespace lost), so that their lane goes on.
+ * Returns how many were ended.
+ */
+export async function repairSilentRuns(deps: MaintenanceDeps): Promise<number> {
+  let ended = 0;
+  for (const run of await findSilentRuns(deps.db, { olderThanMs: silentMs, limit })) {
+    const state = await deps.orchestrator.describeRun(inputOf(run));
+    if (state === 'open') {
+      if (run.cancelRequested) await deps.orchestrator.cancelRun(inputOf(run));
+      await markAlive(deps.db, orgScope(run.orgId), run.id);
+      continue;
+    }
+    await endOrphan(deps, run);
+    ended += 1;
+  }
+  return ended;
+}
+
+async function endOrphan(deps: MaintenanceDeps, run: SweptRun): Promise<void> {
+  const message =
+    'The workflow of this run is gone (terminated, or its Temporal namespace was lost). Start the sync again; it goes on from the watermark';
+  const outcome = run.cancelRequested
+    ? ({ status: 'canceled', error: null } as const)
+    : ({ status: 'failed', error: { code: 'orchestration_lost', message } } as const);
+  const { nextRunId } = await endRun(deps.db, orgScope(run.orgId), { runId: run.id, outcome });
+  deps.log.warn('run without a workflow ended', { runId: run.id, status: outcome.status });
+  if (nextRunId) await deps.orchestrator.wakeRun({ ...inputOf(run), runId: nextRunId });
+}
+
+/** Key of the advisory lock that makes one worker the leader of a round. */
+const leaderKey = 7_361_102;
+
+function asLeader({ db }: MaintenanceDeps, work: () => Promise<void>): Promise<void> {
+  return db.connection().execute(async (connection) => {
+    const lock = await sql<{ held: boolean }>`select pg_try_advisory_lock(${leaderKey}) as held`.execute(connection);
+    if (!lock.rows[0]?.held) return;
+    try {
+      await work();
+    } finally {
+      await sql`select pg_advisory_unlock(${leaderKey})`.execute(connection);
+    }
+  });
+}
+
+const inputOf = (run: SweptRun) => ({
+  orgId: run.orgId,
+  connectionId: run.connectionId,
+  resourceKey: run.resourceKey,
+  runId: run.id,
+});

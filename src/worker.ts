@@ -1,0 +1,84 @@
+/** Process: run the Temporal worker and the maintenance loop; drain gracefully. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { createActivities } from '../activities/index.ts';
+import { controlQueue, syncQueue } from '../workflows/contract.ts';
+import { createDeps, type Deps } from './deps.ts';
+import { configOrExit } from './entry.ts';
+import { createLog, type Log, temporalLogger } from './log.ts';
+import { maintain } from './maintenance.ts';
+import { registerSearchAttributes } from './search-attributes.ts';
+import './embedded/parent-watch.ts';
+
+const config = configOrExit(process.env);
+const log = createLog({ level: config.logLevel, name: 'worker' });
+Runtime.install({ logger: temporalLogger(log.child({ component: 'temporal' })), shutdownSignals: [] });
+
+const stopping = new AbortController();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
+
+await using deps = createDeps(config, log);
+const connection = await connectPatiently(log);
+if (connection) {
+  const { namespace = 'default' } = loadClientConnectConfig();
+  await registerSearchAttributes(connection, { namespace, log });
+  const workers = await createWorkers(deps, { connection, namespace });
+  stopping.signal.addEventListener('abort', () => {
+    for (const worker of workers) worker.shutdown();
+  });
+  if (stopping.signal.aborted) for (const worker of workers) worker.shutdown();
+  log.info('worker ready', { queues: config.workerQueues });
+  const maintenance = maintain(deps, stopping.signal);
+  try {
+    await Promise.all(workers.map((worker) => worker.run()));
+  } finally {
+    stopping.abort();
+    await maintenance;
+    await connection.close();
+  }
+}
+log.info('worker stopped');
+
+/** The SDK fails at once when the server is absent; afterwards it survives outages by itself. Null: told to stop. */
+async function connectPatiently(ownLog: Log): Promise<NativeConnection | null> {
+  const { connectionOptions } = loadClientConnectConfig();
+  for (let waitMs = 250; !stopping.signal.aborted; waitMs = Math.min(waitMs * 2, 5000)) {
+    try {
+      return await NativeConnection.connect(connectionOptions);
+    } catch (error) {
+      ownLog.warn('Temporal not reached; trying again', { address: connectionOptions.address, waitMs, error });
+      await sleep(waitMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  }
+  return null;
+}
+
+/** One worker per queue: the control queue also runs the workflows. */
+function createWorkers(
+  ownDeps: Deps,
+  { connection: native, namespace }: { readonly connection: NativeConnection; readonly namespace: string },
+): Promise<Worker[]> {
+  const shared = {
+    connection: native,
+    namespace,
+    activities: createActivities(ownDeps),
+    // Cancellation reaches a chunk with its next heartbeat; throttled longer it would be seen that much later.
+    maxHeartbeatThrottleInterval: '1s',
+    // After a kill, the dead worker's sticky queue is given up after 2 s instead of 10.
+    stickyQueueScheduleToStartTimeout: '2s',
+    // The chunk hears of a shutdown at once and returns at its page boundary.
+    shutdownGraceTime: 0,
+    shutdownForceTime: '30s',
+  } as const;
+  const options = {
+    control: {
+      ...shared,
+      taskQueue: controlQueue,
+      workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
+    },
+    sync: { ...shared, taskQueue: syncQueue, maxConcurrentActivityTaskExecutions: config.workerConcurrency },
+  };
+  return Promise.all(config.workerQueues.map((queue) => Worker.create(options[queue])));
+}

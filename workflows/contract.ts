@@ -1,0 +1,51 @@
+/** What is said to Temporal: names, ids and inputs. Schedules and histories hold them, so they never change meaning. */
+
+/** Workflows and short bookkeeping. */
+export const controlQueue = 'css-control';
+/** Chunks of runs: long activities. */
+export const syncQueue = 'css-sync';
+
+/** The workflow that executes one run. */
+export const syncRunType = 'syncRun';
+/** Tells a waiting run that its lane may be free. */
+export const laneFreeSignal = 'laneFree';
+/** How far a run is, as an operator asks for it. */
+export const progressQuery = 'progress';
+
+/** Ids only: nothing else of a run may enter a history. */
+export interface SyncRunInput {
+  readonly orgId: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  readonly runId: string;
+}
+
+/** Says in the list of the Temporal UI which connection, resource and run it is. */
+export const syncRunId = ({ connectionId, resourceKey, runId }: Omit<SyncRunInput, 'orgId'>): string =>
+  `sync:${connectionId}:${resourceKey}:${runId}`;
+
+/** Custom search attributes, all of type Keyword; registered at the start of a worker. */
+export const searchAttributes = {
+  orgId: 'CssOrgId',
+  connectionId: 'CssConnectionId',
+  resourceKey: 'CssResourceKey',
+  runId: 'CssRunId',
+  trigger: 'CssTrigger',
+  stage: 'CssStage',
+} as const;
+
+/** Values of the search attribute `CssStage`. */
+export type Stage = 'waiting' | 'running' | 'throttled' | 'finishing';
+
+/** What one chunk came to. */
+export interface ChunkResult {
+  /** The read is complete and everything of it is recorded, or the run is no longer running. */
+  readonly done: boolean;
+  /** A limit of the spec ended the read before its natural end: the run is `partial`. */
+  readonly limited: boolean;
+  /** Milliseconds to wait before the next chunk; 0: go on at once. */
+  readonly waitMs: number;
+  /** Totals of the run so far, for the operator's view. */
+  readonly pages: number;
+  readonly records: number;
+}

@@ -1,0 +1,1 @@
+export { syncRun } from './sync-run.ts';

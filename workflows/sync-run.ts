@@ -1,0 +1,156 @@
+/**
+ * One run, from the queue of its lane to its final status.
+ *
+ * What survives a crash: everything that matters is in PostgreSQL before this workflow hears of it. The run row is
+ * the outbox (a run whose start was lost is started by the sweeper); the ledger holds each complete page; the
+ * destination's checkpoint row holds the receipt of the last batch. This history holds ids and totals only, and it
+ * may be lost whole: the reconciler then ends the run and the next one goes on from the watermark.
+ *
+ * Where a record can be seen twice: nowhere at an SQL destination, because rows and receipt are one transaction and
+ * a newer attempt fences the older one off. A page in flight at a kill is fetched again, never delivered again.
+ */
+import { type ActivityOptions, defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  ContinueAsNew,
+  condition,
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  isCancellation,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import {
+  type ChunkResult,
+  controlQueue,
+  laneFreeSignal,
+  progressQuery,
+  type Stage,
+  type SyncRunInput,
+  searchAttributes,
+  syncQueue,
+} from './contract.ts';
+
+/** A canceled activity is waited for: with the SDK's real default, a "canceled" run goes on delivering. */
+const waitForCancellation: ActivityOptions = { cancellationType: 'WAIT_CANCELLATION_COMPLETED' };
+const proxy = (options: ActivityOptions) => proxyActivities<Activities>({ ...options, ...waitForCancellation });
+
+/** Bookkeeping is one small transaction: try until the database is back. */
+const control = proxy({
+  taskQueue: controlQueue,
+  startToCloseTimeout: '10s',
+  retry: { initialInterval: '300ms', backoffCoefficient: 2, maximumInterval: '10s' },
+});
+
+/**
+ * A chunk stops itself after 60 s; 15 min leave room for the retries of one slow page. Attempts are not limited
+ * here: the budget that counts attempts without progress is in the database.
+ */
+const chunkOptions: ActivityOptions = {
+  taskQueue: syncQueue,
+  startToCloseTimeout: '15m',
+  heartbeatTimeout: '5s',
+  retry: { initialInterval: '500ms', backoffCoefficient: 1.5, maximumInterval: '10s' },
+};
+
+const laneFree = defineSignal(laneFreeSignal);
+const progress = defineQuery<ChunkResult>(progressQuery);
+const stageKey = defineSearchAttributeKey(searchAttributes.stage, SearchAttributeType.KEYWORD);
+
+/** Executes a run. Its result is in the run row; the workflow fails when the run failed, so that operators see it. */
+export async function syncRun(input: SyncRunInput): Promise<ChunkResult | undefined> {
+  const state: RunState = {
+    woken: false,
+    stage: 'waiting',
+    last: { done: false, limited: false, waitMs: 0, pages: 0, records: 0 },
+  };
+  setHandler(laneFree, () => {
+    state.woken = true;
+  });
+  setHandler(progress, () => state.last);
+  try {
+    if (!(await waitForLane(input, state))) return undefined;
+    await readToEnd(input, state);
+    enter(state, 'finishing');
+    await control.endRun(input, { status: state.last.limited ? 'partial' : 'succeeded', error: null });
+    return state.last;
+  } catch (error) {
+    if (error instanceof ContinueAsNew) throw error;
+    await CancellationScope.nonCancellable(() => control.endRun(input, outcomeOf(error)));
+    throw error;
+  }
+}
+
+interface RunState {
+  woken: boolean;
+  stage: Stage;
+  last: ChunkResult;
+}
+
+/** False: somebody ended the run while it waited, and there is nothing to do. */
+async function waitForLane(input: SyncRunInput, state: RunState): Promise<boolean> {
+  for (;;) {
+    const turn = await control.beginRun(input);
+    if (turn !== 'waiting') return turn === 'running';
+    enter(state, 'waiting');
+    setCurrentDetails('Waiting for the run before it on this resource.');
+    // The run that ends signals the next; the timer covers a signal that was lost.
+    await condition(() => state.woken, '10s');
+    state.woken = false;
+  }
+}
+
+async function readToEnd(input: SyncRunInput, state: RunState): Promise<void> {
+  const chunk = proxy(chunkOptions);
+  for (;;) {
+    enter(state, 'running');
+    const summary = `${input.resourceKey}: from page ${state.last.pages + 1}`;
+    state.last = await chunk.syncChunk.executeWithOptions({ ...chunkOptions, ...waitForCancellation, summary }, [
+      input,
+    ]);
+    setCurrentDetails(describe(input, state.last));
+    if (state.last.done) return;
+    if (state.last.waitMs > 0) {
+      enter(state, 'throttled');
+      await sleep(state.last.waitMs, { summary: 'waiting as the API asks (rate limit)' });
+    }
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof syncRun>(input);
+  }
+}
+
+/** Only a run that was started with search attributes may change one: an unregistered name wedges the workflow. */
+function enter(state: RunState, stage: Stage): void {
+  if (state.stage === stage && stage !== 'waiting') return;
+  state.stage = stage;
+  if (!workflowInfo().typedSearchAttributes.get(stageKey)) return;
+  upsertSearchAttributes([{ key: stageKey, value: stage }]);
+}
+
+function describe(input: SyncRunInput, chunk: ChunkResult): string {
+  const next = chunk.done
+    ? 'read to the end'
+    : chunk.waitMs > 0
+      ? `waiting ${Math.ceil(chunk.waitMs / 1000)} s`
+      : 'reading on';
+  return `**${input.resourceKey}** of \`${input.connectionId}\`: ${chunk.pages} pages, ${chunk.records} records, ${next}.`;
+}
+
+function outcomeOf(error: unknown): Parameters<Activities['endRun']>[1] {
+  if (isCancellation(error)) return { status: 'canceled', error: null };
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (cause instanceof ApplicationFailure) {
+    return { status: 'failed', error: { code: cause.type ?? 'internal', message: cause.message } };
+  }
+  return {
+    status: 'failed',
+    error: { code: 'internal', message: 'The run ended unexpectedly; the log of the worker says why.' },
+  };
+}
