@@ -1,0 +1,116 @@
+import type { Issue } from '../errors.ts';
+import { expressionsAt } from './check-expressions.ts';
+import { listIn } from './declared-names.ts';
+import { cycleIssues, type GraphEdge, type GraphNode } from './dependency-graph.ts';
+import { type Located, valuesAt } from './document-paths.ts';
+import { parseExpression } from './expression.ts';
+import { expressionReferences } from './references.ts';
+
+/** Every name depended on exists, and no lookup, enrichment or resource depends on itself. */
+export function checkDependencies(document: unknown): readonly Issue[] {
+  const tables = stepsAt(document, 'lookups.*', lookupExpressions);
+  const resources = resourceSteps(document);
+  return [
+    ...unknownNames(tables, { known: namesOf(tables), what: 'lookup' }),
+    ...cycleIssues(tables),
+    ...unknownNames(resources, { known: namesOf(resources), what: 'resource' }),
+    ...cycleIssues(resources),
+    ...listIn(document, 'resources').flatMap((_, index) => checkEnrichments(document, index, tables)),
+    ...unknownNames(namesAt(document), { known: namesOf(tables), what: 'lookup' }),
+    ...unknownNames(testResources(document), { known: namesOf(resources), what: 'resource' }),
+  ];
+}
+
+/** Patterns below a step, with the form of the text there. */
+type ExpressionPattern = readonly [pattern: string, form: 'expression' | 'templates'];
+
+const lookupExpressions: readonly ExpressionPattern[] = [
+  ['request', 'templates'],
+  ['keyBy', 'expression'],
+  ['value', 'expression'],
+];
+const enrichExpressions: readonly ExpressionPattern[] = [
+  ['key', 'expression'],
+  ['when', 'expression'],
+  ['request', 'templates'],
+];
+
+/** `declared` edges are written as names; the others are inferred from expressions that compile to `$lookups.x`. */
+interface Step extends GraphNode {
+  readonly declared: readonly GraphEdge[];
+}
+
+function checkEnrichments(document: unknown, index: number, tables: readonly Step[]): readonly Issue[] {
+  const steps = stepsAt(document, `resources.${index}.enrich.*`, enrichExpressions);
+  const known = new Set([...namesOf(tables), ...namesOf(steps)]);
+  return [...unknownNames(steps, { known, what: 'enrichment or lookup' }), ...cycleIssues(steps)];
+}
+
+function stepsAt(document: unknown, pattern: string, expressions: readonly ExpressionPattern[]): readonly Step[] {
+  return valuesAt(document, pattern).map((step) => {
+    const declared = edgesAt(step, 'dependsOn.*');
+    const names = new Set(declared.map(({ to }) => to));
+    const inferred = inferredNames(step, expressions).filter((name) => !names.has(name));
+    const edges = [...declared, ...inferred.map((to) => ({ to, path: step.path }))];
+    return { name: textAt(step, 'assignTo'), declared, edges };
+  });
+}
+
+const resourceSteps = (document: unknown): readonly Step[] =>
+  valuesAt(document, 'resources.*').map((resource) => {
+    const declared = [...edgesAt(resource, 'dependsOn.*'), ...edgesAt(resource, 'forEach.*.resource')];
+    return { name: textAt(resource, 'key'), declared, edges: declared };
+  });
+
+/** Lookups named by `changeDetection`, in the form of steps so that unknown ones are found the same way. */
+const namesAt = (document: unknown): readonly Step[] =>
+  valuesAt(document, 'resources.*').map((resource) => {
+    const declared = edgesAt(resource, 'changeDetection.lookups.*');
+    return { name: '', declared, edges: [] };
+  });
+
+const testResources = (document: unknown): readonly Step[] =>
+  valuesAt(document, 'tests.*').map((test) => ({ name: '', declared: edgesAt(test, 'resource'), edges: [] }));
+
+interface Known {
+  readonly known: ReadonlySet<string>;
+  readonly what: string;
+}
+
+const unknownNames = (steps: readonly Step[], { known, what }: Known): readonly Issue[] =>
+  steps
+    .flatMap(({ declared }) => declared)
+    .filter(({ to }) => !known.has(to))
+    .map(({ to, path }) => ({ code: 'unresolved_dependency', path, message: `there is no ${what} \`${to}\`` }));
+
+const namesOf = (steps: readonly Step[]): ReadonlySet<string> => new Set(steps.map(({ name }) => name));
+
+function edgesAt(step: Located, pattern: string): readonly GraphEdge[] {
+  return valuesAt(step.value, pattern).flatMap(({ path, value }) =>
+    typeof value === 'string' ? [{ to: value, path: `${step.path}.${path}` }] : [],
+  );
+}
+
+function textAt(step: Located, key: string): string {
+  const [found] = valuesAt(step.value, key);
+  return typeof found?.value === 'string' ? found.value : '';
+}
+
+function inferredNames(step: Located, expressions: readonly ExpressionPattern[]): readonly string[] {
+  const texts = expressions.flatMap(([pattern, form]) =>
+    valuesAt(step.value, pattern).flatMap((located) => expressionsAt(form, located)),
+  );
+  return [...new Set(texts.flatMap(lookupsUsed))];
+}
+
+function lookupsUsed(text: string): readonly string[] {
+  const parsed = parseExpression(text);
+  if (!parsed.ok) return [];
+  try {
+    const references = expressionReferences(parsed.ast);
+    return references.flatMap(({ name, member }) => (name === 'lookups' && member !== null ? [member] : []));
+  } catch (error) {
+    if (error instanceof RangeError) return [];
+    throw error;
+  }
+}

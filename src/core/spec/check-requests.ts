@@ -1,0 +1,109 @@
+import { AppError, type Issue } from '../errors.ts';
+import { type Located, valuesAt } from './document-paths.ts';
+import { isJsonObject } from './json.ts';
+import { hasHoles, parseTemplate } from './template.ts';
+
+/** Rules of requests, error rules and the destination's address. */
+export function checkRequests(document: unknown): readonly Issue[] {
+  const requests = requestPatterns.flatMap((pattern) => valuesAt(document, pattern));
+  return [
+    ...baseUrlRules(document, requests),
+    ...requests.flatMap(requestRules),
+    ...['http.errors.*', 'resources.*.errors.*'].flatMap((at) => valuesAt(document, at).flatMap(errorRule)),
+    ...destinationRules(document),
+  ];
+}
+
+const requestPatterns = [
+  'lookups.*.request',
+  'resources.*.request',
+  'resources.*.enrich.*.request',
+  'resources.*.deletes.request',
+  'auth.login',
+  'resources.*.auth.login',
+];
+
+function baseUrlRules(document: unknown, requests: readonly Located[]): readonly Issue[] {
+  const [baseUrl] = valuesAt(document, 'http.baseUrl');
+  if (baseUrl) return typeof baseUrl.value === 'string' ? addressRule(baseUrl.path, baseUrl.value) : [];
+  const relative = requests.some(({ value }) => isJsonObject(value) && value['url'] === undefined);
+  return relative ? [fault('http.baseUrl', '`baseUrl` is required unless every request has its own `url`')] : [];
+}
+
+function requestRules({ path, value }: Located): readonly Issue[] {
+  if (!isJsonObject(value)) return [];
+  const { path: requestPath, url, body, method } = value;
+  const issues: Issue[] = [];
+  if (requestPath !== undefined && url !== undefined)
+    issues.push(fault(`${path}.url`, 'expected `path` or `url`, not both'));
+  if (requestPath === undefined && url === undefined) issues.push(fault(`${path}.path`, '`path` or `url` is required'));
+  if (typeof requestPath === 'string') issues.push(...pathRule(`${path}.path`, requestPath));
+  if (typeof url === 'string') issues.push(...addressRule(`${path}.url`, url));
+  if (body !== undefined && method !== 'POST') issues.push(fault(`${path}.body`, 'a body needs `"method": "POST"`'));
+  if (isJsonObject(body) && bodyKinds(body).length !== 1) {
+    issues.push(fault(`${path}.body`, 'expected exactly one of `json`, `form`, `text` and `graphql`'));
+  }
+  return issues;
+}
+
+const bodyKinds = (body: Readonly<Record<string, unknown>>): readonly string[] =>
+  ['json', 'form', 'text', 'graphql'].filter((kind) => body[kind] !== undefined);
+
+/** A hole counts as one harmless segment: what it brings is encoded, or checked when it is inserted. */
+function pathRule(path: string, text: string): readonly Issue[] {
+  const literal = withoutHoles(text);
+  if (literal === null) return [];
+  const segments = literal.replaceAll('%2e', '.').replaceAll('%2E', '.').split('/');
+  if (segments.some((segment) => segment === '.' || segment === '..')) {
+    return [fault(path, 'dot segments are refused: write the path out')];
+  }
+  return /^\/\/|\\|[?#]/.test(literal)
+    ? [fault(path, 'expected a path alone: no host, `\\`, `?` or `#`; use `query`')]
+    : [];
+}
+
+/** What stands before the first hole must not lead anywhere but to http. */
+function addressRule(path: string, text: string): readonly Issue[] {
+  const [start] = text.split('{{');
+  const isHttp = start === '' || /^https?:\/\/[^/]/i.test(text);
+  return isHttp && !/\s/.test(start ?? '')
+    ? []
+    : [fault(path, 'expected an http or https URL, or a template that gives one')];
+}
+
+function withoutHoles(text: string): string | null {
+  if (!hasHoles(text)) return text;
+  try {
+    return parseTemplate(text)
+      .map((part) => ('literal' in part ? part.literal : 'x'))
+      .join('');
+  } catch (error) {
+    // Reported where templates are checked.
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
+function errorRule({ path, value }: Located): readonly Issue[] {
+  if (!isJsonObject(value) || !isJsonObject(value['when'])) return [];
+  const { status, expr } = value['when'];
+  return status === undefined && expr === undefined
+    ? [fault(`${path}.when`, 'expected at least one of `status` and `expr`')]
+    : [];
+}
+
+function destinationRules(document: unknown): readonly Issue[] {
+  const [destination] = valuesAt(document, 'destination');
+  if (!isJsonObject(destination?.value) || destination.value['kind'] !== 'postgres') return [];
+  const { value } = destination;
+  const parts = ['host', 'database', 'user', 'password'];
+  const given = parts.filter((key) => value[key] !== undefined);
+  if (value['url'] !== undefined) {
+    return given.map((key) => fault(`destination.${key}`, `\`${key}\` is part of \`url\`; give one or the other`));
+  }
+  const missing = parts.filter((key) => value[key] === undefined);
+  if (missing.length === parts.length) return [fault('destination.url', '`url` or `host` is required')];
+  return missing.map((key) => fault(`destination.${key}`, `\`${key}\` is required unless \`url\` is given`));
+}
+
+const fault = (path: string, message: string): Issue => ({ code: 'schema', path, message });

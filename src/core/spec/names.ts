@@ -1,0 +1,72 @@
+import * as v from 'valibot';
+
+/** Names that reach a JavaScript prototype when used as a key; refused as every identifier. */
+export const prototypeNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+const tableName = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
+const columnsOfTheService = new Set(['_connection_id', '_external_id', '_run_id', '_synced_at', '_deleted_at', '_seq']);
+
+/** Whether a table or schema may be called this: portable, not cut by PostgreSQL, not the server's own. */
+export function isTableName(name: string): boolean {
+  const lower = name.toLowerCase();
+  return tableName.test(name) && !lower.startsWith('pg_') && lower !== 'information_schema' && lower !== 'sys';
+}
+
+/** Whether a column may be called this; the columns that the service adds itself are taken. */
+export const isColumnName = (name: string): boolean =>
+  tableName.test(name) && !columnsOfTheService.has(name.toLowerCase()) && !prototypeNames.has(name);
+
+/** The key of a spec: `metadata.key`, also part of URLs. */
+export const SpecKey = named(
+  /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
+  'expected 1 to 63 letters, digits, `.`, `_` or `-`, the first a letter or digit',
+);
+
+/** The key of a resource or of a connection param. */
+export const Identifier = named(
+  /^[A-Za-z][A-Za-z0-9_-]{0,62}$/,
+  'expected 1 to 63 letters, digits, `_` or `-`, the first a letter',
+);
+
+/** A name that expressions use as a variable: `assignTo`, `as`. */
+export const VariableName = named(
+  /^[A-Za-z_][A-Za-z0-9_]{0,62}$/,
+  'expected 1 to 63 letters, digits or `_`, the first not a digit',
+);
+
+/** The name of a table or of a database schema. */
+export const TableName = v.pipe(
+  v.string(),
+  v.check(
+    isTableName,
+    'expected 1 to 63 letters, digits or `_`, the first not a digit, and not pg_…, information_schema or sys',
+  ),
+);
+
+/** A plain dotted path into a record, such as `user.id`: never an expression. */
+export const FieldPath = v.pipe(
+  v.string(),
+  v.check(isFieldPath, 'expected a plain dotted path such as `user.id`, not an expression'),
+);
+
+/** `$` for the whole, or a plain dotted path. */
+export const Selector = v.pipe(
+  v.string(),
+  v.check((path) => path === '$' || isFieldPath(path), 'expected `$` or a plain dotted path; for more use `map`'),
+);
+
+function isFieldPath(path: string): boolean {
+  return (
+    path.length <= 500 &&
+    /^[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*(\.[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*)*$/u.test(path) &&
+    !path.split('.').some((segment) => prototypeNames.has(segment))
+  );
+}
+
+function named(pattern: RegExp, message: string) {
+  return v.pipe(
+    v.string(),
+    v.regex(pattern, message),
+    v.check((name) => !prototypeNames.has(name), 'this name is reserved; choose another'),
+  );
+}

@@ -1,0 +1,70 @@
+import { AppError } from '../errors.ts';
+import { expressionBytesMax, parseExpression } from './expression.ts';
+
+/** A piece of a template. `raw`: written with triple braces, inserted into a path without percent-encoding. */
+export type TemplatePart = { readonly literal: string } | { readonly expression: string; readonly raw?: true };
+
+/** How many closing braces are tried per hole; each try parses the hole once. */
+const closingsMax = 20;
+
+/**
+ * Cuts a template into literals and `{{ JSONata }}` holes. A hole ends at the first `}}` at which it parses, so
+ * object constructors inside work. `{{{ … }}}` is a raw hole; where its inside does not parse, `{{{'a': b}}}` is
+ * a double-brace hole around an object. A template that is one single hole keeps its value's JSON type: it has
+ * exactly one part. Throws `spec_invalid` when a hole does not close or parse.
+ */
+export function parseTemplate(text: string): readonly TemplatePart[] {
+  if (Buffer.byteLength(text) > expressionBytesMax) {
+    throw new AppError('spec_invalid', `the template is longer than ${expressionBytesMax} bytes; shorten it`);
+  }
+  const parts: TemplatePart[] = [];
+  let position = 0;
+  for (;;) {
+    const open = text.indexOf('{{', position);
+    const literal = open === -1 ? text.slice(position) : text.slice(position, open);
+    if (literal !== '') parts.push({ literal });
+    if (open === -1) return parts.length > 0 ? parts : [{ literal: '' }];
+    const { part, end } = readHole(text, open);
+    parts.push(part);
+    position = end;
+  }
+}
+
+/** Whether the text has holes at all; a text without is sent as it is. */
+export const hasHoles = (text: string): boolean => text.includes('{{');
+
+interface Hole {
+  readonly part: TemplatePart;
+  readonly end: number;
+}
+
+function readHole(text: string, open: number): Hole {
+  const raw = text.startsWith('{{{', open) ? closeHole(text, { open: open + 3, closing: '}}}' }) : null;
+  if (raw && 'expression' in raw) {
+    return { part: { expression: raw.expression, raw: true }, end: raw.end };
+  }
+  const hole = closeHole(text, { open: open + 2, closing: '}}' });
+  if ('expression' in hole) return { part: { expression: hole.expression }, end: hole.end };
+  throw new AppError('spec_invalid', `the template hole at character ${open + 1} ${hole.message}`);
+}
+
+interface HoleStart {
+  /** Where the inside begins. */
+  readonly open: number;
+  readonly closing: string;
+}
+
+type ClosedHole = { readonly expression: string; readonly end: number } | { readonly message: string };
+
+function closeHole(text: string, { open, closing }: HoleStart): ClosedHole {
+  let message = `has no closing ${closing}`;
+  let close = text.indexOf(closing, open);
+  for (let tries = 0; close !== -1 && tries < closingsMax; tries++) {
+    const expression = text.slice(open, close).trim();
+    const parsed = parseExpression(expression);
+    if (parsed.ok) return { expression, end: close + closing.length };
+    if (tries === 0) message = `is ${parsed.message}`;
+    close = text.indexOf(closing, close + 1);
+  }
+  return { message };
+}
