@@ -1,3 +1,42 @@
+/**
+ * The guarded client: the only way a run talks HTTP to a customer's system.
+ *
+ * Everything here is in someone else's hands. The URL was written by a tenant, its host is named by their DNS, the
+ * answer comes from their server, and yet the socket is opened from inside our network, with a credential of theirs and
+ * on a worker that others share. Each layer takes one of these away, and the order is part of the design:
+ *
+ *  1. Egress guard (egress.ts). First, because a refused request must have no effect at all: it takes no token, opens
+ *     no socket and is not tried again. The URL is judged here, the DNS answers when the socket is opened; the socket is
+ *     pinned to the addresses that were judged, so nothing changes between check and use.
+ *  2. Token bucket (`takeToken`). Before the deadline starts: waiting for one's turn is not the server's slowness. One
+ *     token per attempt, because a retry is a request like any other to the API that counts them.
+ *  3. Deadline (attempt.ts), over request and body together. undici's own limits are per chunk; a server that drips a byte every
+ *     second satisfies them for ever.
+ *  4. Exchange (exchange.ts). Plain `request` of undici, not `fetch`, which follows redirects by itself and answers
+ *     `data:` without any connector. Bodies are decoded here, counted after decoding: 1.7 KB can hold a gigabyte.
+ *  5. Redirects by hand (redirect.ts). Each hop passes the guard again and is logged; another origin gets no credential
+ *     and no body.
+ *  6. Call log (logged-call.ts), once per hop and also for a blocked one. Before the verdict, so what is logged is what
+ *     happened, not what was made of it. Secrets are masked before bodies are cut: a cut secret would pass the mask.
+ *  7. Verdict and retry (retry.ts), outermost, so that each attempt goes through all of the above. The wait is slept
+ *     here when it is short. A longer one, asked for by the bucket or the server, becomes a {@link ThrottledError}: the
+ *     run then sleeps on a durable timer instead of holding a worker slot.
+ *
+ * One dispatcher per client, one client per run: no connection is ever shared by two customers. Proxy variables of the
+ * environment are not read, as a proxy would open the socket past the guard.
+ */
+import { setTimeout as sleepFor } from 'node:timers/promises';
+import { Agent } from 'undici';
+import { AppError } from '../errors.ts';
+import { createAttempts, type Outcome } from './attempt.ts';
+import type { EgressGuard } from './egress.ts';
+import type { LoggedCall } from './logged-call.ts';
+import { createRedactor } from './redact.ts';
+import { backoffMs, classifyByStatus, type RetryPolicy, retryAfterMs, type Verdict } from './retry.ts';
+
+export type { LoggedCall } from './logged-call.ts';
+export type { RetryPolicy, Verdict } from './retry.ts';
+
 /** One logical request to a customer's system; retries and redirects happen inside the client. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
@@ -18,6 +57,7 @@ export interface HttpAnswer {
   readonly status: number;
   /** Lower-case names; repeated headers joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Decoded, whatever the content encoding was. */
   readonly body: Uint8Array;
   /** After redirects. */
   readonly url: URL;
@@ -26,4 +66,147 @@ export interface HttpAnswer {
 /** Sends requests to one connection's API. Throws `AppError` or {@link ThrottledError}. */
 export interface HttpClient extends AsyncDisposable {
   send(request: HttpRequest, options: { readonly signal: AbortSignal }): Promise<HttpAnswer>;
+}
+
+/** An {@link HttpClient} that can be told of secrets that came up after it was made. */
+export interface GuardedHttpClient extends HttpClient {
+  /** Masks `secret`, a refreshed token for instance, in all later log entries and messages. */
+  readonly addSecret: (secret: string) => void;
+}
+
+/** The turn is far off: end the activity and send again after `waitMs`. Nothing was reserved for the caller. */
+export class ThrottledError extends Error {
+  override readonly name = 'ThrottledError';
+  readonly waitMs: number;
+
+  constructor(waitMs: number) {
+    super(`The source has to be left alone for ${Math.ceil(waitMs / 1000)} s.`);
+    this.waitMs = waitMs;
+  }
+}
+
+/** The longest wait in milliseconds that a worker slot is held for. */
+export const durableWaitMs = 10_000;
+
+/** What one client is made of. */
+export interface HttpClientOptions {
+  readonly egress: EgressGuard;
+  /**
+   * Takes `cost` tokens; the answer is the milliseconds to wait before sending. A wait above `reserveWithinMs` must not
+   * be reserved: the run comes back for it after a durable timer.
+   */
+  readonly takeToken: (cost: number, limits: { readonly reserveWithinMs: number }) => Promise<number>;
+  /** Called once per request on the wire and once per blocked one, in order; a failure fails the request. */
+  readonly logCall: (call: LoggedCall) => void | Promise<void>;
+  /** Values to mask: secret parameters, tokens, the `user:password` pair. */
+  readonly secrets: readonly string[];
+  readonly retry: RetryPolicy;
+  readonly redirects: 'same_origin' | 'none';
+  /** What an answer means; the error defaults of the spec format unless given. */
+  readonly classify?: (answer: HttpAnswer, request: HttpRequest) => Promise<Verdict>;
+  /** Characters of each body in the log; 2048 unless given. */
+  readonly logBodyCharsMax?: number;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  /** From 0 up to but not including 1. */
+  readonly random?: () => number;
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Creates the client of one run. Dispose it when the run ends, which closes its sockets. */
+export function createHttpClient(options: HttpClientOptions): GuardedHttpClient {
+  const { retry, now = Date.now, random = Math.random, sleep = defaultSleep } = options;
+  const redactor = createRedactor(options.secrets);
+  const dispatcher = createDispatcher(options.egress);
+  const attempts = createAttempts({
+    ...options,
+    dispatcher,
+    now,
+    logLimits: { redactor, bodyCharsMax: options.logBodyCharsMax ?? 2048 },
+  });
+
+  const takeTurn = async (signal: AbortSignal): Promise<void> => {
+    const waitMs = await options.takeToken(1, { reserveWithinMs: durableWaitMs });
+    if (waitMs > durableWaitMs) throw new ThrottledError(waitMs);
+    if (waitMs > 0) await sleep(waitMs, signal);
+  };
+
+  const judge = (outcome: Outcome, request: HttpRequest, where: string): Verdict | Promise<Verdict> => {
+    if (!('answer' in outcome)) return { action: 'retry' };
+    return options.classify?.(outcome.answer, request) ?? classifyByStatus(outcome.answer, request, where);
+  };
+
+  /** Throws when the wait is not for us to sleep, or when the attempts are used up. */
+  const nextWaitMs = (outcome: Outcome, verdict: Verdict, { attempt, where }: AttemptPlace): number => {
+    const askedMs = askedWaitMs(outcome, verdict, now());
+    if (askedMs !== null && askedMs > retry.maxWaitSeconds * 1000) throw waitTooLong(where, askedMs, retry);
+    if (askedMs !== null && askedMs > durableWaitMs) throw new ThrottledError(askedMs);
+    if (attempt >= retry.maxAttempts) throw exhausted(where, outcome, attempt);
+    return askedMs ?? backoffMs(retry, attempt, random);
+  };
+
+  return {
+    send: async (request, { signal }) => {
+      const where = `${request.method} ${redactor.text(request.url.pathname)}`;
+      for (let attempt = 1; ; attempt += 1) {
+        signal.throwIfAborted();
+        await attempts.check(request, attempt);
+        await takeTurn(signal);
+        const outcome = await attempts.run(request, attempt, signal);
+        const verdict = await judge(outcome, request, where);
+        if (verdict.action === 'fail') throw verdict.error;
+        if (verdict.action === 'accept' && 'answer' in outcome) return outcome.answer;
+        await sleep(nextWaitMs(outcome, verdict, { attempt, where }), signal);
+      }
+    },
+    addSecret: (secret) => redactor.add(secret),
+    [Symbol.asyncDispose]: () => dispatcher.destroy(),
+  };
+}
+
+interface AttemptPlace {
+  readonly attempt: number;
+  /** Method and masked path, for messages. */
+  readonly where: string;
+}
+
+const defaultSleep = async (ms: number, signal: AbortSignal): Promise<void> => {
+  try {
+    await sleepFor(ms, undefined, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+};
+
+/** Answers with more than 16 KB of headers are refused. Sockets outlive a page, so the pages of a run share one. */
+const createDispatcher = (egress: EgressGuard): Agent =>
+  new Agent({
+    allowH2: false,
+    connect: egress.connector(),
+    keepAliveMaxTimeout: 30_000,
+    keepAliveTimeout: 30_000,
+    maxHeaderSize: 16_384,
+    pipelining: 1,
+  });
+
+/** Milliseconds the rule or the server asked for; null when neither did. */
+function askedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): number | null {
+  if (verdict.action === 'rate_limited' && verdict.waitMs !== undefined) return verdict.waitMs;
+  return 'answer' in outcome ? retryAfterMs(outcome.answer.headers['retry-after'], nowMs) : null;
+}
+
+function waitTooLong(where: string, askedMs: number, retry: RetryPolicy): AppError {
+  const asked = `${where} asks to wait ${Math.ceil(askedMs / 1000)} s, more than http.retry.maxWaitSeconds`;
+  return new AppError('source_unavailable', `${asked} (${retry.maxWaitSeconds}): run again later or raise it.`);
+}
+
+function exhausted(where: string, outcome: Outcome, attempts: number): AppError {
+  const tries = attempts === 1 ? 'in 1 attempt' : `in ${attempts} attempts`;
+  const advice = 'The source is in trouble or out of reach; run again later.';
+  if ('answer' in outcome) {
+    return new AppError('source_unavailable', `${where} answered ${outcome.answer.status} ${tries}. ${advice}`);
+  }
+  const what = outcome.failure === 'timeout' ? 'did not answer in time' : 'could not be reached';
+  return new AppError('source_unavailable', `${where} ${what} ${tries}. ${advice}`, { cause: outcome.cause });
 }

@@ -1,0 +1,126 @@
+import type { Dispatcher } from 'undici';
+import { AppError } from '../errors.ts';
+import type { HttpAnswer, HttpRequest } from './client.ts';
+import { type Deadline, startDeadline } from './deadline.ts';
+import type { EgressGuard } from './egress.ts';
+import { type BlockReason, egressBlocked } from './egress-blocked.ts';
+import { acceptedEncodings, exchange, type Hop } from './exchange.ts';
+import { type CallErrorCode, type CallResult, describeCall, type LoggedCall, type LogLimits } from './logged-call.ts';
+import { nextHop } from './redirect.ts';
+
+/** What an attempt came to, if a retry could still help: an answer, or the lack of one. */
+export type Outcome =
+  | { readonly answer: HttpAnswer }
+  | { readonly failure: 'network' | 'timeout'; readonly cause: unknown };
+
+/** Makes single attempts of requests. */
+export interface Attempts {
+  /** Throws `egress_blocked`, logged, when the URL is refused as it stands. */
+  check(request: HttpRequest, attempt: number): Promise<void>;
+  /** Sends and follows redirects. Throws what a retry cannot change: an `AppError`, or the reason of `signal`. */
+  run(request: HttpRequest, attempt: number, signal: AbortSignal): Promise<Outcome>;
+}
+
+interface AttemptOptions {
+  readonly dispatcher: Dispatcher;
+  readonly egress: EgressGuard;
+  readonly redirects: 'same_origin' | 'none';
+  readonly logCall: (call: LoggedCall) => void | Promise<void>;
+  readonly logLimits: LogLimits;
+  readonly now: () => number;
+}
+
+/** Creates the inner half of the client: deadline, guard again for each hop, exchange, redirects, call log. */
+export function createAttempts(options: AttemptOptions): Attempts {
+  const { egress, now } = options;
+
+  const log = async (hop: Hop, result: CallResult): Promise<void> => {
+    await options.logCall(describeCall(hop, result, options.logLimits));
+  };
+
+  const call = async (hop: Hop, context: CallContext): Promise<Outcome> => {
+    const { request, attempt, deadline, refusal } = context;
+    const startedAt = now();
+    let answer: HttpAnswer | null = null;
+    let errorCode: CallErrorCode | null = null;
+    try {
+      if (refusal !== null) throw egressBlocked(refusal);
+      egress.checkUrl(hop.url);
+      const { timeoutMs, responseBytesMax } = request;
+      answer = await exchange(options.dispatcher, hop, { signal: deadline.signal, timeoutMs, responseBytesMax });
+      return { answer };
+    } catch (error) {
+      errorCode = errorCodeOf(error, deadline);
+      if (errorCode === 'network' || errorCode === 'timeout') return { failure: errorCode, cause: error };
+      throw errorCode === 'canceled' ? deadline.signal.reason : asRejection(error);
+    } finally {
+      await log(hop, { attempt, durationMs: now() - startedAt, answer, errorCode });
+    }
+  };
+
+  return {
+    check: async (request, attempt) => {
+      try {
+        egress.checkUrl(request.url);
+      } catch (error) {
+        await log(firstHop(request), { attempt, durationMs: 0, answer: null, errorCode: 'egress_blocked' });
+        throw error;
+      }
+    },
+    run: async (request, attempt, signal) => {
+      using deadline = startDeadline(signal, request.timeoutMs);
+      let hop = firstHop(request);
+      let refusal: BlockReason | null = null;
+      for (let followed = 0; ; followed += 1) {
+        const outcome: Outcome = await call(hop, { request, attempt, deadline, refusal });
+        if (!('answer' in outcome) || options.redirects === 'none') return outcome;
+        const next = nextHop(hop, outcome.answer, { request, followed });
+        if (next === null) return outcome;
+        ({ hop, refusal } = next);
+      }
+    },
+  };
+}
+
+interface CallContext {
+  readonly request: HttpRequest;
+  readonly attempt: number;
+  readonly deadline: Deadline;
+  /** Set when the redirect that led here must not be followed: the hop is logged, not sent. */
+  readonly refusal: BlockReason | null;
+}
+
+const firstHop = ({ method, url, headers, body }: HttpRequest): Hop => ({
+  method,
+  url,
+  headers: { 'accept-encoding': acceptedEncodings, 'user-agent': 'connector-sync', ...headers },
+  body,
+});
+
+/** `network` is all that is left once everything with a cause of ours is named: reset, refused, TLS, bad coding. */
+function errorCodeOf(error: unknown, deadline: Deadline): CallErrorCode {
+  if (error instanceof AppError) return error.code === 'egress_blocked' ? 'egress_blocked' : 'source_rejected';
+  if (deadline.expired()) return 'timeout';
+  if (deadline.signal.aborted) return 'canceled';
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'UND_ERR_INVALID_ARG') return 'spec_invalid';
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'source_rejected';
+  return timeoutCodes.has(code) ? 'timeout' : 'network';
+}
+
+const timeoutCodes: ReadonlySet<string> = new Set([
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ETIMEDOUT',
+]);
+
+function asRejection(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (error instanceof Error && 'code' in error && error.code === 'UND_ERR_HEADERS_OVERFLOW') {
+    const message = 'The answer has more than 16 KB of headers: ask the source for fewer cookies or shorter links.';
+    return new AppError('source_rejected', message, { cause: error });
+  }
+  const message = 'The request has a header or path with characters that HTTP does not allow: correct its template.';
+  return new AppError('spec_invalid', message, { cause: error });
+}

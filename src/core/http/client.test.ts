@@ -1,0 +1,229 @@
+import { describe, expect, it, vi } from 'vitest';
+import { openClient, serveHttp, serveRaw } from '../../../test/support/guarded-client.ts';
+import { AppError } from '../errors.ts';
+import { ThrottledError } from './client.ts';
+
+/** Answers the statuses in turn, the last one for ever. */
+const serveStatuses = (statuses: readonly number[], headers: Readonly<Record<string, string>> = {}) => {
+  let turn = 0;
+  return serveHttp((_request, response) => {
+    const status = statuses[Math.min(turn, statuses.length - 1)] ?? 200;
+    turn += 1;
+    response.writeHead(status, status === 200 ? {} : headers).end('{"ok":true}');
+  });
+};
+
+describe('an attempt that fails', () => {
+  it.each([408, 425, 429, 500, 502, 503, 504])('with %i is made again', async (status) => {
+    await using server = await serveStatuses([status, status, 200]);
+    await using client = openClient({ allow: `127.0.0.1:${server.port}`, random: () => 0.5 });
+
+    await expect(client.send({ url: server.origin })).resolves.toMatchObject({ status: 200 });
+    expect(client.sleeps).toEqual([50, 100]);
+    expect(client.calls.map(({ attempt, statusCode }) => [attempt, statusCode])).toEqual([
+      [1, status],
+      [2, status],
+      [3, 200],
+    ]);
+  });
+
+  it('by a reset connection is made again', async () => {
+    let turn = 0;
+    await using server = await serveRaw((socket) => {
+      socket.once('data', () => {
+        turn += 1;
+        if (turn === 1) socket.resetAndDestroy();
+        else socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+      });
+    });
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+
+    await expect(client.send({ url: server.origin })).resolves.toMatchObject({ status: 200 });
+    expect(client.calls).toMatchObject([
+      { attempt: 1, statusCode: null, errorCode: 'network', respHeaders: {}, respBodyTruncated: null },
+      { attempt: 2, statusCode: 200, errorCode: null },
+    ]);
+  });
+
+  it('by a body cut short is made again', async () => {
+    await using server = await serveRaw((socket) => {
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\nok'));
+    });
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+
+    await expect(client.send({ url: server.origin })).rejects.toThrow('could not be reached in 3 attempts');
+  });
+
+  it('every time ends as source_unavailable, naming status, method and path', async () => {
+    await using server = await serveStatuses([503]);
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+
+    const sending = client.send({ method: 'POST', url: `${server.origin}/items?token=v`, body: '{}' });
+    await expect(sending).rejects.toMatchObject({
+      code: 'source_unavailable',
+      message: 'POST /items answered 503 in 3 attempts. The source is in trouble or out of reach; run again later.',
+    });
+    expect(client.calls).toHaveLength(3);
+  });
+
+  it.each([
+    [400, 'source_rejected'],
+    [401, 'auth_failed'],
+    [403, 'source_rejected'],
+    [404, 'source_rejected'],
+    [410, 'source_rejected'],
+  ])('with %i fails at once as %s', async (status, code) => {
+    await using server = await serveStatuses([status]);
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+
+    const sending = client.send({ url: `${server.origin}/items` });
+    await expect(sending).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(`GET /items answered ${status}: `),
+    });
+    expect(client.calls).toHaveLength(1);
+  });
+
+  it('with 304 is none: the answer is handed out', async () => {
+    await using server = await serveStatuses([304]);
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+    await expect(client.send({ url: server.origin })).resolves.toMatchObject({ status: 304 });
+  });
+
+  it('waits anywhere between nothing and the doubled base', async () => {
+    await using server = await serveStatuses([500]);
+    const retry = { maxAttempts: 12, baseMs: 100, maxMs: 1_000, maxWaitSeconds: 3_600 };
+    await using client = openClient({ allow: `127.0.0.1:${server.port}`, retry });
+
+    await client.send({ url: server.origin }).catch(() => undefined);
+    const bounds = Array.from({ length: 11 }, (_, index) => Math.min(1_000, 100 * 2 ** index));
+    expect(client.sleeps).toHaveLength(11);
+    expect(client.sleeps.filter((ms, index) => ms < 0 || ms > (bounds[index] ?? 0))).toEqual([]);
+  });
+});
+
+describe('a wait that the server asks for', () => {
+  const now = () => Date.UTC(2026, 0, 1, 12, 0, 0);
+
+  it.each([
+    ['seconds', '7', 7_000],
+    ['a date', 'Thu, 01 Jan 2026 12:00:09 GMT', 9_000],
+  ])('in %s is slept when it is short', async (_form, header, ms) => {
+    await using server = await serveStatuses([429, 200], { 'retry-after': header });
+    await using client = openClient({ allow: `127.0.0.1:${server.port}`, now });
+
+    await client.send({ url: server.origin });
+    expect(client.sleeps).toEqual([ms]);
+  });
+
+  it('of more than 10 s is handed back instead of slept, also after the last attempt', async () => {
+    await using server = await serveStatuses([503], { 'retry-after': 'Thu, 01 Jan 2026 12:01:00 GMT' });
+    const retry = { maxAttempts: 1, baseMs: 1, maxMs: 1, maxWaitSeconds: 3_600 };
+    await using client = openClient({ allow: `127.0.0.1:${server.port}`, now, retry });
+
+    const error = await client.send({ url: server.origin }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ThrottledError);
+    expect(error).toMatchObject({ waitMs: 60_000 });
+    expect(client.sleeps).toEqual([]);
+  });
+
+  it('of more than maxWaitSeconds fails the request', async () => {
+    await using server = await serveStatuses([429], { 'retry-after': '3601' });
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+
+    await expect(client.send({ url: server.origin })).rejects.toMatchObject({
+      code: 'source_unavailable',
+      message: expect.stringContaining('asks to wait 3601 s, more than http.retry.maxWaitSeconds (3600)'),
+    });
+  });
+});
+
+describe('the token bucket', () => {
+  it('is asked before every attempt, and its wait is slept', async () => {
+    await using server = await serveStatuses([500, 200]);
+    const takeToken = vi.fn<() => Promise<number>>(async () => 40);
+    await using client = openClient({ allow: `127.0.0.1:${server.port}`, takeToken, random: () => 0 });
+
+    await client.send({ url: server.origin });
+    expect(takeToken).toHaveBeenCalledTimes(2);
+    expect(client.sleeps).toEqual([40, 0, 40]);
+  });
+
+  it('that wants more than 10 s ends the request unsent', async () => {
+    await using server = await serveStatuses([200]);
+    await using client = openClient({ allow: `127.0.0.1:${server.port}`, takeToken: async () => 10_001 });
+
+    await expect(client.send({ url: server.origin })).rejects.toMatchObject({ name: 'ThrottledError', waitMs: 10_001 });
+    expect([server.connections(), client.calls.length]).toEqual([0, 0]);
+  });
+
+  it('loses no token to a blocked request', async () => {
+    const takeToken = vi.fn<() => Promise<number>>(async () => 0);
+    await using client = openClient({ takeToken });
+
+    await expect(client.send({ url: 'http://127.0.0.1:9/' })).rejects.toMatchObject({ code: 'egress_blocked' });
+    expect(takeToken).not.toHaveBeenCalled();
+    expect(client.calls).toMatchObject([{ attempt: 1, statusCode: null, errorCode: 'egress_blocked' }]);
+  });
+});
+
+describe('the verdict of the caller', () => {
+  it('wins over the defaults', async () => {
+    await using server = await serveStatuses([404]);
+    await using client = openClient({
+      allow: `127.0.0.1:${server.port}`,
+      classify: async () => ({ action: 'accept' }),
+    });
+    await expect(client.send({ url: server.origin })).resolves.toMatchObject({ status: 404 });
+  });
+
+  it('may name the wait', async () => {
+    await using server = await serveStatuses([403, 200], { 'retry-after': '9' });
+    await using client = openClient({
+      allow: `127.0.0.1:${server.port}`,
+      classify: async ({ status }) =>
+        status === 403 ? { action: 'rate_limited', waitMs: 1_234 } : { action: 'accept' },
+    });
+    await client.send({ url: server.origin });
+    expect(client.sleeps).toEqual([1_234]);
+  });
+
+  it('may name the failure', async () => {
+    await using server = await serveStatuses([200]);
+    const error = new AppError('source_rejected', 'The answer says ok: false.');
+    await using client = openClient({
+      allow: `127.0.0.1:${server.port}`,
+      classify: async () => ({ action: 'fail', error }),
+    });
+    await expect(client.send({ url: server.origin })).rejects.toBe(error);
+  });
+});
+
+describe('the caller', () => {
+  it('can cancel while the server is silent; the call is logged and its own reason thrown', async () => {
+    const controller = new AbortController();
+    const reason = new Error('the run was canceled');
+    await using server = await serveHttp(() => controller.abort(reason));
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+
+    await expect(client.send({ url: server.origin }, controller.signal)).rejects.toBe(reason);
+    expect(client.calls).toMatchObject([{ attempt: 1, errorCode: 'canceled' }]);
+  });
+
+  it('can cancel before anything is sent', async () => {
+    await using server = await serveStatuses([200]);
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+
+    await expect(client.send({ url: server.origin }, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop');
+    expect(server.connections()).toBe(0);
+  });
+
+  it('learns of a header that HTTP does not allow', async () => {
+    await using server = await serveStatuses([200]);
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+
+    const sending = client.send({ url: server.origin, headers: { 'x-name': 'a\r\nx-more: b' } });
+    await expect(sending).rejects.toMatchObject({ code: 'spec_invalid' });
+    expect(client.calls).toHaveLength(1);
+  });
+});

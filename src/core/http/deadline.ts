@@ -1,0 +1,27 @@
+/** A signal that ends work when its time is over or its parent is aborted. */
+export interface Deadline extends Disposable {
+  readonly signal: AbortSignal;
+  /** True once the time, not the parent, ended the work. */
+  expired(): boolean;
+}
+
+/** Starts a deadline of `ms` milliseconds; disposing it frees the timer and lets go of `parent`. */
+export function startDeadline(parent: AbortSignal, ms: number): Deadline {
+  const controller = new AbortController();
+  let expired = false;
+  const cancel = (): void => controller.abort(parent.reason);
+  const timer = setTimeout(() => {
+    expired = !controller.signal.aborted;
+    controller.abort(new Error(`No complete answer within ${ms} ms`));
+  }, ms);
+  if (parent.aborted) cancel();
+  else parent.addEventListener('abort', cancel, { once: true });
+  return {
+    signal: controller.signal,
+    expired: () => expired,
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      parent.removeEventListener('abort', cancel);
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { AppError } from '../errors.ts';
+
+/** Why the guard refused: all that a tenant learns. Never the address, so the guard is no DNS or port oracle. */
+export type BlockReason =
+  | 'scheme'
+  | 'plain_http'
+  | 'userinfo'
+  | 'host'
+  | 'port'
+  | 'address'
+  | 'link'
+  | 'redirect'
+  | 'redirect_limit'
+  | 'redirect_body'
+  | 'redirect_downgrade';
+
+const explanations: Readonly<Record<BlockReason, string>> = {
+  scheme: 'only absolute http and https URLs are allowed',
+  plain_http: 'plain http is allowed only to addresses on EGRESS_ALLOW; use https',
+  userinfo: 'a URL must not carry a user name or password; put credentials under auth',
+  host: 'the host is empty or not a host name',
+  port: 'this port is not allowed',
+  address: 'the host must lead to public addresses only',
+  link: 'a URL from an answer leads away from the base URL; list its host in http.allowedHosts if it is meant',
+  redirect: 'a redirect leads to another origin; list its host in http.allowedHosts if it is meant',
+  redirect_limit: 'the answer redirects more than 3 times',
+  redirect_body: 'a redirect would send the request body to another origin',
+  redirect_downgrade: 'a redirect leads from https to http',
+};
+
+/** The text shown for `reason`. */
+export const explainBlock = (reason: BlockReason): string => explanations[reason];
+
+/** The failure of every refused connection; never retried. */
+export const egressBlocked = (reason: BlockReason): AppError =>
+  new AppError('egress_blocked', `Egress blocked (${reason}): ${explanations[reason]}.`);

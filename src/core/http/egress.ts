@@ -1,0 +1,211 @@
+import { lookup as dnsLookup } from 'node:dns/promises';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
+import type ip from 'ipaddr.js';
+import { buildConnector } from 'undici';
+import { AppError } from '../errors.ts';
+import {
+  type AddressRange,
+  type AllowEntry,
+  isMetadataAddress,
+  isPublicAddress,
+  matches,
+  parseAddress,
+} from './addresses.ts';
+import { type BlockReason, egressBlocked, explainBlock } from './egress-blocked.ts';
+import { isBadPort } from './ports.ts';
+
+/** An address a socket may be opened to. */
+export interface VettedAddress {
+  readonly address: string;
+  readonly family: 4 | 6;
+  /** True when it is on `EGRESS_ALLOW`: plain http and unencrypted database sessions are allowed to it. */
+  readonly allowListed: boolean;
+}
+
+/** Decides where outbound sockets may go. Every refusal is `egress_blocked` with a reason class, never an address. */
+export interface EgressGuard {
+  /** Throws when the URL itself is refused; a name passes here and is judged by its DNS answers at connect time. */
+  checkUrl(url: URL): void;
+  /** What {@link EgressGuard.checkUrl} would throw, as text for a 400, or null; unparsable text is refused too. */
+  judgeUrlSync(url: string): string | null;
+  /**
+   * The addresses behind a database host, at least one, all allowed. Connect to one of these, never to `host` again.
+   * Throws `egress_blocked`, or a plain error when DNS did not answer (worth a retry).
+   */
+  vetHost(host: string, port: number): Promise<readonly VettedAddress[]>;
+  /** The `connect` option of an undici dispatcher: opens sockets to vetted addresses and to nothing else. */
+  connector(): buildConnector.connector;
+}
+
+/** All addresses of a name, in the resolver's order; throws with `code` `ENOTFOUND` when there are none. */
+export type Lookup = (host: string) => Promise<readonly string[]>;
+
+/** What an operator configures, and the resolver. */
+export interface EgressOptions {
+  readonly allow: readonly AllowEntry[];
+  /** Wins over `allow`. */
+  readonly deny: readonly AddressRange[];
+  /** Plain http to public addresses. */
+  readonly allowHttp: boolean;
+  /** The system's resolver unless given. */
+  readonly lookup?: Lookup;
+}
+
+/** Milliseconds for one DNS lookup, and again for one connect. */
+const connectTimeoutMs = 5_000;
+
+/** More answers than any honest service gives; a longer list is refused rather than cut. */
+const answersMax = 16;
+
+/**
+ * Creates the guard. Names are resolved once per connection and the socket is pinned to what was judged, so an answer
+ * that changes between check and use (DNS rebinding) changes nothing. One bad answer among good ones refuses them all.
+ */
+export function createEgressGuard(options: EgressOptions): EgressGuard {
+  const lookup = options.lookup ?? systemLookup;
+
+  const checkUrl = (url: URL): void => {
+    const reason = judgeUrl(url, options);
+    if (reason !== null) throw egressBlocked(reason);
+  };
+
+  const vet = async (host: string, port: number): Promise<readonly VettedAddress[]> => {
+    const answers = isIP(host) === 0 ? await answersFor(host, lookup) : [host];
+    if (answers.length === 0 || answers.length > answersMax) throw egressBlocked('address');
+    return answers.map((answer) => vetAddress(answer, { host, port }, options));
+  };
+
+  const vetForHttp = async (target: buildConnector.Options): Promise<readonly VettedAddress[]> => {
+    const plain = target.protocol === 'http:';
+    const vetted = await vet(target.hostname.replace(/^\[|\]$/g, ''), Number(target.port) || (plain ? 80 : 443));
+    if (plain && !options.allowHttp && !vetted.every((one) => one.allowListed)) throw egressBlocked('plain_http');
+    return vetted;
+  };
+
+  const openSocket: (...args: Parameters<buildConnector.connector>) => Promise<void> = async (target, callback) => {
+    try {
+      connectPinned(target, await vetForHttp(target), callback);
+    } catch (error) {
+      callback(asError(error), null);
+    }
+  };
+
+  return {
+    checkUrl,
+    judgeUrlSync: (text) => {
+      const reason = URL.canParse(text) ? judgeUrl(new URL(text), options) : 'host';
+      return reason === null ? null : explainBlock(reason);
+    },
+    vetHost: async (host, port) => {
+      if (!databaseHost.test(host) && isIP(host) === 0) throw egressBlocked('host');
+      if (host.includes('%')) throw egressBlocked('host');
+      if (!Number.isInteger(port) || port < 1 || port > 65_535) throw egressBlocked('port');
+      return vet(host, port);
+    },
+    connector: () => (target, callback) => {
+      void openSocket(target, callback);
+    },
+  };
+}
+
+/** Letters and digits of any script with `. - _`: leaves out sockets (`/`), lists (`,`), DSNs, ports and zone ids. */
+const databaseHost = /^[\p{L}\p{N}\p{M}._-]+$/u;
+
+/** The parts of the judgement that need no DNS; null lets the URL through. */
+function judgeUrl(url: URL, options: EgressOptions): BlockReason | null {
+  const plain = url.protocol === 'http:';
+  if (!plain && url.protocol !== 'https:') return 'scheme';
+  if (url.username !== '' || url.password !== '') return 'userinfo';
+  if (url.hostname === '') return 'host';
+  const port = url.port === '' ? (plain ? 80 : 443) : Number(url.port);
+  if (port === 0 || isBadPort(port)) return 'port';
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) === 0) return plain && !options.allowHttp && options.allow.length === 0 ? 'plain_http' : null;
+  const listed = isAllowListed(host, { host, port }, options);
+  if (listed === null) return 'address';
+  return plain && !listed && !options.allowHttp ? 'plain_http' : null;
+}
+
+interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
+function vetAddress(answer: string, target: Target, options: EgressOptions): VettedAddress {
+  const allowListed = isAllowListed(answer, target, options);
+  if (allowListed === null) throw egressBlocked('address');
+  return { address: answer, family: answer.includes(':') ? 6 : 4, allowListed };
+}
+
+/** True: on the allow list; false: not on it but public; null: forbidden. */
+function isAllowListed(answer: string, target: Target, options: EgressOptions): boolean | null {
+  const address = parseAddress(answer);
+  if (address === null || isMetadataAddress(address)) return null;
+  if (options.deny.some((range) => matches(address, range))) return null;
+  if (options.allow.some((entry) => opens(entry, address, target))) return true;
+  return isPublicAddress(address) ? false : null;
+}
+
+const opens = (entry: AllowEntry, address: ip.IPv4 | ip.IPv6, target: Target): boolean =>
+  entry.port === target.port &&
+  ('range' in entry ? matches(address, entry.range) : entry.host === target.host.toLowerCase());
+
+/** A name without addresses is refused with the same reason as a private one: the difference would map our network. */
+async function answersFor(host: string, lookup: Lookup): Promise<readonly string[]> {
+  const slow = Promise.withResolvers<never>();
+  const timer = setTimeout(() => slow.reject(new Error('DNS did not answer within 5 s')), connectTimeoutMs);
+  try {
+    return await Promise.race([lookup(host), slow.promise]);
+  } catch (error) {
+    if (hasCode(error, 'ENOTFOUND')) return [];
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const systemLookup: Lookup = async (host) => {
+  const answers = await dnsLookup(host, { all: true, order: 'verbatim' });
+  return answers.map((answer) => answer.address);
+};
+
+/** The name stays for SNI, certificate check and Host header; only the address lookup is replaced. */
+function connectPinned(
+  target: buildConnector.Options,
+  vetted: readonly VettedAddress[],
+  callback: buildConnector.Callback,
+): void {
+  const connect = buildConnector({
+    allowH2: false,
+    autoSelectFamily: true,
+    lookup: pinnedLookup(vetted),
+    timeout: connectTimeoutMs,
+  });
+  connect(target, (...[error, socket]) => {
+    if (error !== null) return callback(error, null);
+    if (isVetted(socket, vetted)) return callback(null, socket);
+    socket.destroy();
+    return callback(egressBlocked('address'), null);
+  });
+}
+
+/** Node asks for all addresses or for one; `vetted` is never empty, which Node 24.21 would answer with a crash. */
+const pinnedLookup =
+  (vetted: readonly VettedAddress[]): LookupFunction =>
+  (_host, lookupOptions, callback) => {
+    const [first] = vetted;
+    if (lookupOptions.all || first === undefined) callback(null, [...vetted]);
+    else callback(null, first.address, first.family);
+  };
+
+/** Holds even if a later undici or Node opens the socket some other way than through the pinned lookup. */
+function isVetted(socket: Socket, vetted: readonly VettedAddress[]): boolean {
+  const remote = parseAddress(socket.remoteAddress ?? '');
+  return remote !== null && vetted.some(({ address }) => parseAddress(address)?.toString() === remote.toString());
+}
+
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;
+
+const asError = (error: unknown): Error =>
+  error instanceof Error ? error : new AppError('internal', 'The connection failed.', { cause: error });

@@ -1,0 +1,109 @@
+import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
+import type { Dispatcher } from 'undici';
+import { AppError } from '../errors.ts';
+import type { HttpAnswer, HttpRequest } from './client.ts';
+
+/** One request as it goes over the wire: the first of an attempt, or one that a redirect led to. */
+export interface Hop {
+  readonly method: HttpRequest['method'];
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/** Bounds of one exchange. */
+export interface ExchangeLimits {
+  /** Ends the exchange, body included: undici's own body limit is per chunk and a slow drip outlives it. */
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly responseBytesMax: number;
+}
+
+/**
+ * Sends one request and reads its whole answer, decoded. Throws `source_rejected` for an answer that is too large or in
+ * an unknown encoding; any other error is of the network and worth a retry.
+ */
+export async function exchange(dispatcher: Dispatcher, hop: Hop, limits: ExchangeLimits): Promise<HttpAnswer> {
+  const response = await dispatcher.request({
+    origin: hop.url.origin,
+    path: hop.url.pathname + hop.url.search,
+    method: hop.method,
+    headers: hop.headers,
+    body: hop.body ?? null,
+    signal: limits.signal,
+    headersTimeout: Math.max(gapMs, limits.timeoutMs - gapMs),
+    bodyTimeout: gapMs,
+  });
+  const headers = flatten(response.headers);
+  const sent = await readBody(response, limits.responseBytesMax);
+  const body = await decode(sent, headers['content-encoding'], limits.responseBytesMax);
+  return { status: response.statusCode, headers, body, url: hop.url };
+}
+
+/** The encodings {@link exchange} can undo, as an `accept-encoding` value. */
+export const acceptedEncodings = 'gzip, br, zstd, deflate';
+
+/** Milliseconds without a byte; the header may take longer when a request is given more time in all. */
+const gapMs = 15_000;
+
+function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) flat[name] = typeof value === 'string' ? value : value.join(', ');
+  }
+  return flat;
+}
+
+/** Leaving the loop early destroys the stream and with it the socket: an oversized body is not read to its end. */
+async function readBody(response: Dispatcher.ResponseData, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body) {
+    if (!(chunk instanceof Buffer)) throw new TypeError('The body arrived as text.');
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw tooLarge(bytesMax);
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, bytes);
+}
+
+interface DecodeLimits {
+  readonly maxOutputLength: number;
+  readonly chunkSize: number;
+}
+
+type Decoder = (bytes: Buffer, limits: DecodeLimits, done: (error: Error | null, decoded: Buffer) => void) => void;
+
+const decoders: Readonly<Record<string, Decoder>> = {
+  gzip: gunzip,
+  'x-gzip': gunzip,
+  br: brotliDecompress,
+  zstd: zstdDecompress,
+  // RFC 9110 says zlib format; servers that send the bare stream are old and many.
+  deflate: (bytes, options, done) => (((bytes[0] ?? 0) & 0x0f) === 8 ? inflate : inflateRaw)(bytes, options, done),
+};
+
+/** Unlike the zlib streams, the one-shot functions do hold `maxOutputLength` (measured), so a bomb stops at the cap. */
+async function decode(bytes: Buffer, encoding: string | undefined, bytesMax: number): Promise<Buffer> {
+  const name = encoding?.trim().toLowerCase() ?? '';
+  if (name === '' || name === 'identity' || bytes.length === 0) return bytes;
+  const decoder = Object.hasOwn(decoders, name) ? decoders[name] : undefined;
+  if (decoder === undefined) {
+    throw new AppError('source_rejected', `The answer is not encoded in one of ${acceptedEncodings}.`);
+  }
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  decoder(bytes, { maxOutputLength: bytesMax, chunkSize: chunkBytes }, (error, decoded) => {
+    if (error === null) resolve(decoded);
+    else reject('code' in error && error.code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(bytesMax) : error);
+  });
+  return promise;
+}
+
+/** A page of 50 KB decodes in one step instead of four. */
+const chunkBytes = constants.Z_DEFAULT_CHUNK * 4;
+
+const tooLarge = (bytesMax: number): AppError =>
+  new AppError(
+    'source_rejected',
+    `The answer is larger than ${bytesMax} bytes: ask for smaller pages or raise http.maxResponseBytes.`,
+  );

@@ -1,0 +1,84 @@
+import { isUtf8 } from 'node:buffer';
+import type { HttpAnswer } from './client.ts';
+import type { Hop } from './exchange.ts';
+import type { Redactor } from './redact.ts';
+
+/** Why a call brought no usable answer. */
+export type CallErrorCode = 'egress_blocked' | 'source_rejected' | 'spec_invalid' | 'network' | 'timeout' | 'canceled';
+
+/** One request on the wire, or one that was blocked, with every secret masked: the matter of a call-log row. */
+export interface LoggedCall {
+  readonly method: string;
+  readonly url: string;
+  /** Null when no complete answer arrived. */
+  readonly statusCode: number | null;
+  readonly durationMs: number;
+  /** From 1; the hops of a redirect share the number of their attempt. */
+  readonly attempt: number;
+  readonly reqHeadersRedacted: Readonly<Record<string, string>>;
+  readonly reqBodyRedacted: string | null;
+  readonly respHeaders: Readonly<Record<string, string>>;
+  /** The first characters of a text body, the size of a binary one; null when there is none. */
+  readonly respBodyTruncated: string | null;
+  /** Null when an answer arrived, whatever its status. */
+  readonly errorCode: CallErrorCode | null;
+}
+
+/** What happened to a hop. */
+export interface CallResult {
+  readonly attempt: number;
+  readonly durationMs: number;
+  readonly answer: HttpAnswer | null;
+  readonly errorCode: CallErrorCode | null;
+}
+
+/** How much a log entry holds and what it must not hold. */
+export interface LogLimits {
+  readonly redactor: Redactor;
+  /** Characters of each body. */
+  readonly bodyCharsMax: number;
+}
+
+/** The log entry of `hop`. Only as much of a body is read as the entry can show, so a large page costs no more. */
+export function describeCall(
+  hop: Hop,
+  { attempt, durationMs, answer, errorCode }: CallResult,
+  limits: LogLimits,
+): LoggedCall {
+  const { redactor } = limits;
+  return {
+    method: hop.method,
+    url: redactor.url(hop.url),
+    statusCode: answer?.status ?? null,
+    durationMs,
+    attempt,
+    reqHeadersRedacted: redactor.requestHeaders(hop.headers),
+    reqBodyRedacted: hop.body === undefined ? null : cut(hop.body, hop.body.length, limits),
+    respHeaders: answer === null ? {} : redactor.responseHeaders(answer.headers),
+    respBodyTruncated: answer === null ? null : describeBytes(answer.body, limits),
+    errorCode,
+  };
+}
+
+function describeBytes(body: Uint8Array, limits: LogLimits): string | null {
+  if (body.length === 0) return null;
+  // One unit of a JavaScript string is at most 3 bytes: enough for what is shown and a secret that reaches over its end.
+  const head = wholeCharacters(body, (limits.bodyCharsMax + limits.redactor.spellingCharsMax) * 3);
+  if (head.includes(0) || !isUtf8(head)) return `[binary, ${body.length} bytes]`;
+  const text = Buffer.from(head.buffer, head.byteOffset, head.length).toString('utf8');
+  return cut(text, text.length + body.length - head.length, limits);
+}
+
+/** The masked beginning of a text of `length` characters, and the length when something is left off. */
+function cut(text: string, length: number, { redactor, bodyCharsMax }: LogLimits): string {
+  const shown = redactor.text(text, bodyCharsMax).toWellFormed().replaceAll('\0', '␀');
+  return length > bodyCharsMax ? `${shown}… [${length} in all]` : shown;
+}
+
+/** At most the first `bytesMax` bytes, without a UTF-8 character that the cut would split. */
+function wholeCharacters(body: Uint8Array, bytesMax: number): Uint8Array {
+  if (body.length <= bytesMax) return body;
+  let end = bytesMax;
+  while (end > bytesMax - 4 && ((body[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return body.subarray(0, end);
+}

@@ -1,0 +1,64 @@
+import { AppError } from '../errors.ts';
+import { egressBlocked } from './egress-blocked.ts';
+
+/**
+ * The URL of a link found in an answer (next page, file), resolved against `current`. Credentials travel with it, so it
+ * must stay on the origin of `base` or lead to a host of `allowedHosts`, and never from https to http. Throws
+ * `egress_blocked`.
+ */
+export function resolveLink(
+  link: string,
+  current: URL,
+  limits: { readonly base: URL; readonly allowedHosts: readonly string[] },
+): URL {
+  if (!URL.canParse(link, current.href)) throw egressBlocked('link');
+  const url = new URL(link, current);
+  if (url.username !== '' || url.password !== '') throw egressBlocked('userinfo');
+  if (!isReachable(url, limits.base, limits.allowedHosts)) throw egressBlocked('link');
+  return url;
+}
+
+/** True when `url` is on the origin of `base`, or on an allowed host over a scheme that is no weaker. */
+export const isReachable = (url: URL, base: URL, allowedHosts: readonly string[]): boolean =>
+  (url.origin === base.origin && url.origin !== 'null') ||
+  (!isDowngrade(base, url) && allowedHosts.some((pattern) => hostMatches(url, pattern)));
+
+/** True when going from `from` to `to` would give up encryption. */
+export const isDowngrade = (from: URL, to: URL): boolean => from.protocol === 'https:' && to.protocol !== 'https:';
+
+/**
+ * The value as one path segment, percent-encoded. Throws `spec_invalid` for an empty value and for `.` and `..`, which
+ * encoding leaves alone and URL parsing would turn into another path.
+ */
+export function pathSegment(value: string): string {
+  if (value === '') throw new AppError('spec_invalid', 'A path value is empty: every hole of a path needs a value.');
+  if (value === '.' || value === '..') {
+    throw new AppError('spec_invalid', 'A path value is "." or "..", which would lead to another path.');
+  }
+  return encodeURIComponent(value.toWellFormed());
+}
+
+/** The value as a path of one or more segments: `/` keeps its meaning, each segment is a {@link pathSegment}. */
+export const pathSegments = (value: string): string => value.split('/').map(pathSegment).join('/');
+
+/** The value as one label of a host name. Throws `spec_invalid` when it could move the request to another host. */
+export function hostLabel(value: string): string {
+  if (/^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(value)) return value;
+  throw new AppError(
+    'spec_invalid',
+    'A host value must be 1 to 63 letters, digits or inner hyphens, such as "acme-eu1".',
+  );
+}
+
+/** Throws `spec_invalid` unless the expanded URL still ends in the fixed host suffix of its template. */
+export function checkHostSuffix(url: URL, suffix: string): void {
+  if (url.hostname.endsWith(suffix.toLowerCase())) return;
+  throw new AppError('spec_invalid', 'The values of the connection lead the URL away from the host of the spec.');
+}
+
+/** `host`, `*.host` (any depth below, not the host itself), each with an optional `:port`; else the default port. */
+function hostMatches(url: URL, pattern: string): boolean {
+  const [, host = '', port = ''] = /^(.*?)(?::(\d+))?$/.exec(pattern.toLowerCase()) ?? [];
+  if (url.port !== port) return false;
+  return host.startsWith('*.') ? url.hostname.endsWith(host.slice(1)) : url.hostname === host;
+}

@@ -1,0 +1,155 @@
+import { secretCharsMin, spellingsOf } from './secret-spellings.ts';
+
+/** Removes secrets from everything that is logged or shown: by name (`token=…`, `"apiKey": …`) and by value. */
+export interface Redactor {
+  /** Masks from now on `secret` too, a refreshed token for instance. */
+  add(secret: string): void;
+  /**
+   * `text` with secrets masked, cut to its first `charsMax` characters if given. Masking comes before the cut, so a
+   * secret on the edge is masked whole; no more of `text` is read than the edge needs.
+   */
+  text(text: string, charsMax?: number): string;
+  /** Without fragment; values of query parameters with a telling name are masked. */
+  url(url: URL): string;
+  /** Keeps the values of a few harmless headers, masks all others. */
+  requestHeaders(headers: Readonly<Record<string, string>>): Record<string, string>;
+  /** Drops `set-cookie`, masks headers with a telling name. */
+  responseHeaders(headers: Readonly<Record<string, string>>): Record<string, string>;
+  /** Characters of the longest spelling of a secret: how far one may reach over a cut. */
+  readonly spellingCharsMax: number;
+}
+
+/** What stands in place of a secret. */
+export const mask = '[redacted]';
+
+/** Creates a redactor for the secrets of one connection: parameters, tokens, client secret, `user:password` pair. */
+export function createRedactor(secrets: readonly string[]): Redactor {
+  const spellings = new Set<string>();
+  let anySpelling: RegExp | null = null;
+  let spellingCharsMax = 0;
+
+  const add = (secret: string): void => {
+    if (secret.length < secretCharsMin) return;
+    for (const spelling of spellingsOf(secret)) {
+      spellings.add(spelling);
+      spellingCharsMax = Math.max(spellingCharsMax, spelling.length);
+    }
+    anySpelling = spellings.size === 0 ? null : new RegExp([...spellings].map(escapePattern).join('|'));
+  };
+  for (const secret of secrets) add(secret);
+
+  const redact = (text: string, charsMax = text.length): string => {
+    const read = text.slice(0, charsMax + spellingCharsMax);
+    const spans = namedSpans(read);
+    if (anySpelling?.test(read) === true) spans.push(...valueSpans(read, spellings));
+    return maskSpans(read, spans, charsMax);
+  };
+
+  return {
+    add,
+    text: redact,
+    url: (url) => redact(`${url.origin}${url.pathname}${url.search}`),
+    requestHeaders: (headers) => mapValues(headers, (name, value) => (plainHeaders.has(name) ? redact(value) : mask)),
+    responseHeaders: ({ 'set-cookie': _cookie, ...headers }) =>
+      mapValues(headers, (name, value) => (tellingName.test(name) ? mask : redact(value))),
+    get spellingCharsMax() {
+      return spellingCharsMax;
+    },
+  };
+}
+
+const tellingName = /key|token|secret|sig|auth|pass|code|session|jwt|credential/i;
+const property = /"([^"\\]*)"\s*:(?!\s*(?:null|true|false)\b)\s*/g;
+const parameter = /(?:^|[?&])([^=&?#\s"]*)=/g;
+const parameterEnd = /[&#\s"'<>]/g;
+
+const plainHeaders: ReadonlySet<string> = new Set([
+  'accept',
+  'content-length',
+  'content-type',
+  'if-none-match',
+  'user-agent',
+]);
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The values of JSON properties and of query or form parameters whose name says that they are secret. */
+function namedSpans(text: string): Span[] {
+  const spans: Span[] = [];
+  if (!tellingName.test(text)) return spans;
+  for (const match of text.matchAll(property)) {
+    if (!tellingName.test(match[1] ?? '')) continue;
+    const start = match.index + match[0].length;
+    spans.push(
+      text[start] === '"' ? { start: start + 1, end: stringEnd(text, start) } : { start, end: valueEnd(text, start) },
+    );
+  }
+  for (const match of text.matchAll(parameter)) {
+    if (!tellingName.test(match[1] ?? '')) continue;
+    const start = match.index + match[0].length;
+    parameterEnd.lastIndex = start;
+    spans.push({ start, end: parameterEnd.exec(text)?.index ?? text.length });
+  }
+  return spans;
+}
+
+/** Index of the quote that closes the string opened at `start`, or the length of the text. */
+function stringEnd(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    if (text[at] === '\\') at += 1;
+    else if (text[at] === '"') return at;
+  }
+  return text.length;
+}
+
+/** Index after the number, word, object or array that starts at `start`; a cut one ends with the text. */
+function valueEnd(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at += 1) {
+    const char = text[at] ?? '';
+    if (char === '"') at = stringEnd(text, at);
+    else if ('{['.includes(char)) depth += 1;
+    else if ('}],'.includes(char)) {
+      if (depth === 0) return at;
+      if (char !== ',') depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return text.length;
+}
+
+const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+
+/** Every place of every spelling: overlapping secrets are all found, as one left-to-right replace would not. */
+function valueSpans(text: string, spellings: ReadonlySet<string>): Span[] {
+  const spans: Span[] = [];
+  for (const spelling of spellings) {
+    for (let at = text.indexOf(spelling); at !== -1; at = text.indexOf(spelling, at + 1)) {
+      spans.push({ start: at, end: at + spelling.length });
+    }
+  }
+  return spans;
+}
+
+/** The first `charsMax` characters of `text` with each span, or chain of overlapping spans, replaced by the mask. */
+function maskSpans(text: string, spans: Span[], charsMax: number): string {
+  let masked = '';
+  let from = 0;
+  for (const { start, end } of spans.toSorted((one, other) => one.start - other.start)) {
+    if (start >= charsMax) break;
+    if (end <= from || start === end) continue;
+    if (start >= from && (start > from || from === 0)) masked += `${text.slice(from, start)}${mask}`;
+    from = end;
+  }
+  return from >= charsMax ? masked : masked + text.slice(from, charsMax);
+}
+
+function mapValues(
+  headers: Readonly<Record<string, string>>,
+  change: (name: string, value: string) => string,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, change(name, value)]));
+}

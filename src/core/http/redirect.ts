@@ -1,0 +1,55 @@
+import type { HttpAnswer, HttpRequest } from './client.ts';
+import type { BlockReason } from './egress-blocked.ts';
+import type { Hop } from './exchange.ts';
+import { isDowngrade, isReachable } from './origin.ts';
+
+/** Where a redirect leads, and why it must not be followed (null: follow it). */
+export interface NextHop {
+  readonly hop: Hop;
+  readonly refusal: BlockReason | null;
+}
+
+/** Redirects followed per attempt. */
+const redirectsMax = 3;
+
+/**
+ * The request that `answer` redirects to, or null when it redirects nowhere. Another origin sees `accept` and
+ * `user-agent` only, so no credential and no body ever leaves the origin it was meant for.
+ */
+export function nextHop(
+  hop: Hop,
+  answer: HttpAnswer,
+  context: { request: HttpRequest; followed: number },
+): NextHop | null {
+  const location = answer.headers['location'];
+  if (location === undefined || ![301, 302, 303, 307, 308].includes(answer.status)) return null;
+  if (!URL.canParse(location, hop.url.href)) return { hop, refusal: 'redirect' };
+  const url = new URL(location, hop.url);
+  url.hash = '';
+  const away = url.origin !== hop.url.origin;
+  const keepsBody = hop.method === 'GET' || answer.status === 307 || answer.status === 308;
+  const next: Hop = {
+    method: keepsBody ? hop.method : 'GET',
+    url,
+    headers: away ? pick(hop.headers, ['accept', 'user-agent']) : keepsBody ? hop.headers : withoutContent(hop.headers),
+    body: keepsBody ? hop.body : undefined,
+  };
+  return { hop: next, refusal: refusalOf(hop, next, context) };
+}
+
+function refusalOf(
+  from: Hop,
+  to: Hop,
+  { request, followed }: { request: HttpRequest; followed: number },
+): BlockReason | null {
+  if (followed >= redirectsMax) return 'redirect_limit';
+  if (isDowngrade(from.url, to.url)) return 'redirect_downgrade';
+  if (to.url.origin !== from.url.origin && to.body !== undefined) return 'redirect_body';
+  return isReachable(to.url, request.url, request.allowedHosts) ? null : 'redirect';
+}
+
+const withoutContent = (headers: Hop['headers']): Hop['headers'] =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('content-')));
+
+const pick = (headers: Hop['headers'], names: readonly string[]): Hop['headers'] =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => names.includes(name)));
