@@ -1,10 +1,26 @@
-/** Names an expression sees besides its input: `params`, `secrets`, `page`, `$lookups`, … */
+/**
+ * Customers' JSONata runs here, outside the processes that hold connections and keys. JSONata's own limits end a loop,
+ * but not a regular expression that backtracks for ever, a 500 MB string or a result that never settles: only another
+ * process can be ended from outside. Workers of one pool are started by hand and not by tinypool, because tinypool pipes
+ * a dying child's heap report into our log stream, wraps each batch of JSON text into JSON once more, cannot say how
+ * a child died, and has no notion of tables that a child already holds.
+ *
+ * A batch that ends its child is run again record by record: only the record that does it again has failed.
+ */
+import { availableParallelism } from 'node:os';
+import { AppError } from '../errors.ts';
+import { cutBatches } from './batches.ts';
+import { createBindingsText } from './bindings-text.ts';
+import { type ChildPool, createChildPool } from './child-pool.ts';
+import type { Answer } from './contained-child.ts';
+
+/** Names an expression sees besides its input: `lookups`, `params`, `each`, `run`; each is bound as `$name`. */
 export type Bindings = Readonly<Record<string, unknown>>;
 
 /** Why one record's evaluation failed; never thrown, because a bad record must not cost its neighbours. */
 export interface EvaluationFailure {
   readonly code: 'threw' | 'timeout' | 'memory' | 'not_object' | 'too_large' | 'unsupported_value';
-  /** Safe to show: JSONata's own message without values, or ours. */
+  /** Safe to show: JSONata's own message without values, or ours; at most 500 characters. */
   readonly message: string;
 }
 
@@ -15,16 +31,126 @@ export type Evaluated =
 
 /** Evaluates JSONata outside this process: an expression can exhaust only its own child. */
 export interface Evaluator extends AsyncDisposable {
-  /** One expression over many records; each result stands alone. `now` is what `$now()` and `$millis()` give. */
+  /**
+   * One expression over many records; each result stands alone. `now` is what `$now()` and `$millis()` give. An
+   * expression that does not compile fails every record as `threw`. Throws `AppError` `spec_invalid` when the
+   * expression ends the children again and again on one page. The objects in `bindings` must not change afterwards:
+   * their JSON text is kept.
+   */
   transform(options: {
     readonly expression: string;
     readonly records: readonly unknown[];
     readonly bindings: Bindings;
     readonly now: Date;
-    /** `missing`: JSON null is removed from the input first. */
+    /** `missing`: JSON null is removed from the input first, in objects and arrays. */
     readonly nulls: 'keep' | 'missing';
+    /** Milliseconds until the outer clock ends one slice of work; 2000 unless told. */
     readonly timeoutMs?: number;
   }): Promise<readonly Evaluated[]>;
-  /** One expression over one input, any JSON result; undefined when it selects nothing. Throws `AppError` `spec_invalid`. */
+  /**
+   * One expression over one input, any JSON result; undefined when it selects nothing. `lookups`, `params`, `each`
+   * and `run` of an input object are bound as `$name` too. Throws `AppError` `spec_invalid`.
+   */
   evaluate(options: { readonly expression: string; readonly input: unknown; readonly now: Date }): Promise<unknown>;
 }
+
+/** Longest expression, in UTF-16 units (security design: 64 KB). */
+export const expressionLengthMax = 65_536;
+
+/** An evaluator on a pool of child processes: one per core and at least two, so that one hostile job blocks no other. */
+export function createEvaluatorPool(options: { readonly size?: number } = {}): Evaluator {
+  const pool = createChildPool({ size: options.size ?? Math.max(2, availableParallelism()) });
+  const bindingsText = createBindingsText();
+  return {
+    transform: async (task) => {
+      if (task.expression.length > expressionLengthMax) return task.records.map(() => expressionTooLong);
+      const { expression, nulls, timeoutMs = clockMs } = task;
+      const head = JSON.stringify({ kind: 'transform', expression, nulls, nowMs: task.now.getTime() });
+      const page = { pool, head, bindings: bindingsText(task.bindings), timeoutMs, deaths: { count: 0 } };
+      const batches = cutBatches(task.records.map((record) => JSON.stringify(record) ?? 'null'));
+      return (await Promise.all(batches.map((texts) => transformBatch(page, texts)))).flat();
+    },
+    evaluate: async ({ expression, input, now }) => {
+      if (expression.length > expressionLengthMax) throw refusal(expressionTooLong.failure);
+      const head = JSON.stringify({ kind: 'evaluate', expression, nulls: 'keep', nowMs: now.getTime() });
+      const payload = JSON.stringify(input) ?? 'null';
+      const answer = await pool.run({ head, bindings: null, payload, timeoutMs: clockMs, suspect: false });
+      if (!answer.ok) throw refusal(deathFailure(answer.reason));
+      const result = readResult(JSON.parse(answer.line));
+      if (!result.ok) throw refusal(result.failure);
+      return result.value;
+    },
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+  };
+}
+
+/** A slice is 500 ms of records plus one that JSONata's own clock ends after 1 s (evaluator.ts). */
+const clockMs = 2_000;
+
+/** Children that one call may lose: beyond, the expression and not the records is at fault. Keeps one page below 40 s. */
+const deathsMax = 15;
+
+interface Page {
+  readonly pool: ChildPool;
+  readonly head: string;
+  readonly bindings: string;
+  readonly timeoutMs: number;
+  readonly deaths: { count: number };
+}
+
+/** A child answers as many records as it finishes in its slice of time; the rest queues again, behind other work. */
+async function transformBatch(page: Page, texts: readonly string[]): Promise<Evaluated[]> {
+  const results: Evaluated[] = [];
+  let suspect = false;
+  while (results.length < texts.length) {
+    const slice = texts.slice(results.length, suspect ? results.length + 1 : undefined);
+    const answer = await page.pool.run({ ...page, payload: `[${slice.join(',')}]`, suspect });
+    if (answer.ok) results.push(...readResults(answer.line));
+    else {
+      countDeath(page);
+      if (slice.length === 1) results.push({ ok: false, failure: deathFailure(answer.reason) });
+      suspect = true;
+    }
+  }
+  return results;
+}
+
+function countDeath(page: Page): void {
+  page.deaths.count += 1;
+  if (page.deaths.count <= deathsMax) return;
+  throw new AppError(
+    'spec_invalid',
+    `The expression ran out of time or memory ${page.deaths.count} times on one page. Make it cheaper, most often by simplifying a regular expression or a loop.`,
+  );
+}
+
+type Result =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly failure: EvaluationFailure };
+
+function readResults(line: string): readonly Evaluated[] {
+  const results: readonly unknown[] = JSON.parse(line);
+  return results.map((result) => readResult(result) as Evaluated);
+}
+
+/** The child writes `{"v": value}`, `{}` for undefined, or `{"code", "message"}`. */
+function readResult(result: unknown): Result {
+  const { v, ...failure } = result as { readonly v?: unknown } & Partial<EvaluationFailure>;
+  const { code, message } = failure;
+  if (code === undefined || message === undefined) return { ok: true, value: v };
+  return { ok: false, failure: { code, message } };
+}
+
+function deathFailure(reason: Extract<Answer, { ok: false }>['reason']): EvaluationFailure {
+  return reason === 'timeout'
+    ? { code: 'timeout', message: 'The expression took too long and was stopped.' }
+    : { code: 'memory', message: 'The expression used more memory than it may (128 MB) and was stopped.' };
+}
+
+const expressionTooLong: Extract<Evaluated, { ok: false }> = {
+  ok: false,
+  failure: { code: 'too_large', message: `The expression is longer than ${expressionLengthMax} characters.` },
+};
+
+const refusal = (failure: EvaluationFailure): AppError =>
+  new AppError('spec_invalid', `An expression of the spec failed: ${failure.message}`);

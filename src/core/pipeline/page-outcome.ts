@@ -1,7 +1,28 @@
+import type { QuarantineEntry, RecordEntry } from './receipt.ts';
+
 /** A record on its way to the destination. */
 export interface Deliverable {
   /** Text form of the primary key, unique per connection and resource. */
   readonly externalId: string;
   /** Columns by name: plain JSON values; integers beyond 2^53 are decimal strings. */
   readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What the pipeline made of one record, unless it was skipped. */
+export type Outcome =
+  | {
+      readonly kind: 'deliver';
+      readonly row: Deliverable;
+      /** Null where changes are not detected. */
+      readonly entry: RecordEntry | null;
+      /** As fetched, for the case that the destination refuses it. */
+      readonly raw: unknown;
+    }
+  | { readonly kind: 'quarantine'; readonly row: QuarantineEntry; readonly entry: RecordEntry | null };
+
+/** One page after the pipeline: what it read is either skipped or in `outcomes`, in the order of the page. */
+export interface PageOutcome {
+  readonly recordsIn: number;
+  readonly skipped: number;
+  readonly outcomes: readonly Outcome[];
 }

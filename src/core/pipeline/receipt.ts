@@ -1,3 +1,5 @@
+import type { ReadPosition } from '../source/read-position.ts';
+
 /** One complete page as the ledger keeps it. */
 export interface PageEntry {
   /** Position in the run, from 1. */
@@ -42,8 +44,8 @@ export interface Receipt {
   readonly records: readonly RecordEntry[];
   readonly quarantine: readonly QuarantineEntry[];
   /** Where reading goes on after these pages, as JSON; null: nothing was left to read. */
-  readonly position: Readonly<Record<string, unknown>> | null;
-  /** The claim that holds from now on (`connector-spec` watermark); null: unchanged. */
+  readonly position: ReadPosition | null;
+  /** The watermark that holds from now on; null: none, also when an earlier claim of this read is taken back. */
   readonly watermark: string | null;
 }
 

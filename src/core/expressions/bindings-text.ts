@@ -1,0 +1,28 @@
+import { AppError } from '../errors.ts';
+import type { Bindings } from './evaluator-pool.ts';
+
+/** Lookup tables and parameters together, as JSON: a quarter of what a child's heap takes once parsed. */
+const lengthMax = 16_000_000;
+
+/**
+ * Makes the function that turns bindings into JSON text. The text of each bound object is kept while the object lives,
+ * so a large lookup table is written once and not for every page. Throws `AppError` `spec_invalid` above 16 MB.
+ */
+export function createBindingsText(): (bindings: Bindings) => string {
+  const texts = new WeakMap<object, string>();
+  const textOf = (value: unknown): string => {
+    if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+    const text = texts.get(value) ?? JSON.stringify(value);
+    texts.set(value, text);
+    return text;
+  };
+  return (bindings) => {
+    const entries = Object.entries(bindings).filter(([, value]) => value !== undefined);
+    const text = `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${textOf(value)}`).join(',')}}`;
+    if (text.length <= lengthMax) return text;
+    throw new AppError(
+      'spec_invalid',
+      'The lookup tables and parameters of a transform are larger than 16 MB together. Load fewer entries or fewer fields.',
+    );
+  };
+}

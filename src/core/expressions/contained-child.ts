@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readLines } from './lines.ts';
+
+/** What a child said to one job, or why it is gone: it overran its clock, or died by itself (out of memory). */
+export type Answer =
+  | { readonly ok: true; readonly line: string }
+  | { readonly ok: false; readonly reason: 'timeout' | 'memory' };
+
+/** One process that can read no file, reach no environment variable, start nothing and make no code from strings. */
+export interface ContainedChild {
+  readonly pid: number;
+  /** Sends the lines of one job and waits for its one line of answer. One job at a time; after `ok: false` it is gone. */
+  ask(lines: readonly string[], timeoutMs: number): Promise<Answer>;
+  /** Resolves when the process has ended. */
+  kill(): Promise<void>;
+}
+
+/** Starts the evaluator child; resolves once it is ready. Throws when it ends or says nothing for 30 s instead. */
+export async function startContainedChild(): Promise<ContainedChild> {
+  const child = spawn(process.execPath, [...containmentFlags, entry], { env: {}, stdio: ['pipe', 'pipe', 'pipe'] });
+  const errorText = keepTail(child);
+  const exited = new Promise<void>((resolve) => {
+    child.once('close', () => resolve());
+    child.once('error', () => resolve());
+  });
+  const waiting: { answer: ((answer: Answer) => void) | null } = { answer: null };
+  const settle = (answer: Answer): void => {
+    const resolve = waiting.answer;
+    waiting.answer = null;
+    resolve?.(answer);
+  };
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  // A write to a child that has just died; its end is seen by `exited`.
+  child.stdin.on('error', () => settle({ ok: false, reason: 'memory' }));
+  void exited.then(() => settle({ ok: false, reason: 'memory' }));
+  readLines(child.stdout, {
+    bytesMax: answerBytesMax,
+    onLine: (line) => settle({ ok: true, line }),
+    onTooLong: () => child.kill('SIGKILL'),
+  });
+
+  const next = async (timeoutMs: number): Promise<Answer> => {
+    const { promise, resolve } = Promise.withResolvers<Answer>();
+    waiting.answer = resolve;
+    // An answer that arrived while this process was busy is read before the immediate runs: it counts.
+    const timer = setTimeout(() => setImmediate(() => settle({ ok: false, reason: 'timeout' })), timeoutMs);
+    const answer = await promise;
+    clearTimeout(timer);
+    if (!answer.ok) await kill();
+    return answer;
+  };
+  const ready = await next(startTimeoutMs);
+  if (!ready.ok) throw new Error(`The evaluator process did not start (${ready.reason}): ${errorText()}`);
+  return {
+    pid: child.pid ?? 0,
+    kill,
+    ask: async (lines, timeoutMs) => {
+      if (child.exitCode !== null || child.signalCode !== null) return { ok: false, reason: 'memory' };
+      child.stdin.write(`${lines.join('\n')}\n`);
+      return await next(timeoutMs);
+    },
+  };
+}
+
+/** A child starts in 60 to 100 ms; a starved machine gets time. */
+const startTimeoutMs = 30_000;
+
+/** One answer holds at most 4 MB of results plus the last record's (evaluator.ts); more is not an answer. */
+const answerBytesMax = 32 * 1024 * 1024;
+
+const entry = fileURLToPath(new URL('evaluator.ts', import.meta.url));
+const core = dirname(dirname(entry));
+const jsonataFolder = dirname(createRequire(import.meta.url).resolve('jsonata/package.json'));
+
+/**
+ * What Node takes away from a child: files, other processes, threads, native code, `eval`, memory above 128 MB. Reading
+ * is allowed for our own core sources and jsonata alone, not for the application's folder, which may hold an `.env`;
+ * the evaluator gives even that up once it has loaded.
+ */
+export const containmentFlags: readonly string[] = [
+  '--max-old-space-size=128',
+  '--permission',
+  `--allow-fs-read=${core}`,
+  `--allow-fs-read=${join(core, '..', '..', 'package.json')}`,
+  `--allow-fs-read=${jsonataFolder}`,
+  '--disable-proto=delete',
+  '--disallow-code-generation-from-strings',
+];
+
+/** The last 2,000 characters of the child's error output, for a failed start; V8's heap reports stay out of the log. */
+function keepTail(child: ChildProcess): () => string {
+  let tail = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    tail = (tail + text).slice(-2_000);
+  });
+  return () => tail;
+}

@@ -1,0 +1,90 @@
+/**
+ * What runs in a child of the pool: reads jobs of three lines from stdin (head, bindings, payload) and writes one line
+ * of JSON for each. It keeps no state between jobs but compiled expressions and large lookup tables.
+ */
+import { type CompiledExpression, compileExpression } from './compiled-expression.ts';
+import { describeFailure } from './failure-message.ts';
+import { readLines } from './lines.ts';
+import { plainResult } from './plain-result.ts';
+import { bindInput, createScope, type Scope, withoutNulls } from './scope.ts';
+
+interface Head {
+  readonly kind: 'transform' | 'evaluate';
+  readonly expression: string;
+  readonly nulls: 'keep' | 'missing';
+  readonly nowMs: number;
+}
+
+/** After this long or this much output a transform answers what it has and the pool queues the rest again. */
+const slice = { ms: 500, length: 4_000_000 } as const;
+
+/** A child answers one job at a time, so three lines are always one job. */
+const jobLines = 3;
+
+/** The pool sends at most a page's worth of text; more than this is a fault of ours. */
+const lineBytesMax = 256 * 1024 * 1024;
+
+const lines: string[] = [];
+const scopeOf = createScope();
+
+readLines(process.stdin, {
+  bytesMax: lineBytesMax,
+  onLine: (line) => {
+    lines.push(line);
+    if (lines.length === jobLines) void answerJob(lines.splice(0));
+  },
+  onTooLong: () => process.exit(1),
+});
+process.stdin.on('end', () => process.exit(0));
+// Everything is loaded: from here on not even our own sources can be read.
+const permission: { readonly has: unknown; drop?(scope: string): void } = process.permission;
+permission.drop?.('fs.read');
+process.stdout.write('ready\n');
+
+async function answerJob([headText = '', bindingsText = '', payload = '']: readonly string[]): Promise<void> {
+  const head: Head = JSON.parse(headText);
+  const compiled = compileExpression(head.expression);
+  const answer =
+    head.kind === 'transform'
+      ? await transformSlice(JSON.parse(payload), { head, compiled, scope: await scopeOf({ ...head, bindingsText }) })
+      : await evaluateOnce(JSON.parse(payload), { head, compiled });
+  process.stdout.write(`${answer}\n`);
+}
+
+interface Work {
+  readonly head: Head;
+  readonly compiled: CompiledExpression;
+  readonly scope: Scope;
+}
+
+/** Results of the first records, as many as the slice allows and at least one. */
+async function transformSlice(records: readonly unknown[], work: Work): Promise<string> {
+  const started = performance.now();
+  const results: string[] = [];
+  let length = 0;
+  for (const record of records) {
+    const result = await transformOne(record, work);
+    results.push(result);
+    length += result.length;
+    if (length > slice.length || performance.now() - started > slice.ms) break;
+  }
+  return `[${results.join(',')}]`;
+}
+
+async function transformOne(record: unknown, { head, compiled, scope }: Work): Promise<string> {
+  try {
+    const input = scope.withTables(head.nulls === 'missing' ? withoutNulls(record) : record);
+    return plainResult(await compiled.evaluate(input, scope.bindings), { objectOnly: true });
+  } catch (error) {
+    return JSON.stringify(describeFailure(error));
+  }
+}
+
+/** The bindings that this child holds are another job's: here only the input counts. */
+async function evaluateOnce(input: unknown, { head, compiled }: Omit<Work, 'scope'>): Promise<string> {
+  try {
+    return plainResult(await compiled.evaluate(input, bindInput(input, head.nowMs)), { objectOnly: false });
+  } catch (error) {
+    return JSON.stringify(describeFailure(error));
+  }
+}

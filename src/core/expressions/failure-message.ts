@@ -1,0 +1,51 @@
+import type { EvaluationFailure } from './evaluator-pool.ts';
+
+/** Longest message that reaches a caller; JSONata's own doubles with every nested failure. */
+const messageLengthMax = 500;
+
+/**
+ * The failure that stands for what JSONata threw. Values of the record are taken out of the message; the text that an
+ * author gave to `$error` or `$assert` stays, and so do the tokens of a syntax error, which come from the expression.
+ */
+export function describeFailure(error: unknown): EvaluationFailure {
+  const { code, message, position, ...rest } = readError(error);
+  const safe = showsValues(code) ? withoutValues(message, rest) : message;
+  const place = typeof position === 'number' ? ` (at character ${position})` : '';
+  const text = `${code === undefined ? '' : `${code}: `}${safe.slice(0, messageLengthMax - 60)}${place}`;
+  return { code: code === 'D1012' ? 'timeout' : 'threw', message: text.slice(0, messageLengthMax) };
+}
+
+interface JsonataError {
+  readonly code?: string;
+  readonly message: string;
+  readonly position?: unknown;
+  readonly value?: unknown;
+  readonly value2?: unknown;
+  readonly exp?: unknown;
+}
+
+function readError(error: unknown): JsonataError {
+  if (typeof error !== 'object' || error === null) return { message: 'The expression failed.' };
+  const { code, message, position, value, value2, exp }: Partial<Record<keyof JsonataError, unknown>> = error;
+  return {
+    ...(typeof code === 'string' && { code: code.slice(0, 10) }),
+    message: typeof message === 'string' ? message : 'The expression failed.',
+    position,
+    value,
+    value2,
+    exp,
+  };
+}
+
+/** Their values are limits of ours, not data. */
+const valuesOfOurs = new Set(['D1011', 'D1012', 'D2014', 'D2015']);
+
+const showsValues = (code: string | undefined): boolean =>
+  code !== undefined && !code.startsWith('S') && !valuesOfOurs.has(code);
+
+function withoutValues(message: string, { value, value2, exp }: Omit<JsonataError, 'message'>): string {
+  return [value, value2, exp].reduce<string>((text, item) => {
+    const shown = JSON.stringify(item);
+    return shown === undefined || shown === '""' ? text : text.replaceAll(shown, '(value)');
+  }, message);
+}

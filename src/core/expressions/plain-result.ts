@@ -1,0 +1,90 @@
+import { recordLimits, textDefect } from '../pipeline/record-gate.ts';
+import type { EvaluationFailure } from './evaluator-pool.ts';
+
+/** Longest JSON text of one result, in UTF-16 units. */
+const resultLengthMax = 1_048_576;
+
+/**
+ * The answer for one result as JSON text: `{"v": value}`, `{}` for undefined, or a failure. The value is checked before
+ * it is written, because JSON would turn `Infinity` into null and a function into nothing, and a small graph of shared
+ * parts can be an endless text.
+ */
+export function plainResult(value: unknown, options: { readonly objectOnly: boolean }): string {
+  if (options.objectOnly && !isPlainObject(value)) {
+    return failure('not_object', `The expression must return an object, not ${kindOf(value)}.`);
+  }
+  if (value === undefined) return '{}';
+  const defect = findDefect(value);
+  if (defect !== null) return failure(defect.code, defect.message);
+  const text = JSON.stringify(value);
+  return text.length > resultLengthMax ? failure('too_large', tooLong) : `{"v":${text}}`;
+}
+
+const tooLong = 'The result is longer than 1 MB of JSON.';
+
+const failure = (code: EvaluationFailure['code'], message: string): string => JSON.stringify({ code, message });
+
+const isPlainObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isFunction(value);
+
+/** JSONata's lambdas and built-in functions are objects with a marker. */
+const isFunction = (value: object): boolean =>
+  Object.hasOwn(value, '_jsonata_lambda') || Object.hasOwn(value, '_jsonata_function');
+
+function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing (no value was selected)';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'a function' : `a ${typeof value}`;
+}
+
+/** Like the record gate, but an array's own properties are JSONata's bookkeeping, and shared parts count every time. */
+function findDefect(root: unknown): EvaluationFailure | null {
+  const pending: unknown[] = [root];
+  const depths: number[] = [1];
+  let nodes = 0;
+  let length = 0;
+  while (pending.length > 0) {
+    const value = pending.pop();
+    const depth = depths.pop() ?? 1;
+    nodes += 1;
+    if (typeof value === 'string') length += value.length;
+    if (nodes + pending.length > recordLimits.nodesMax || length > resultLengthMax) {
+      return {
+        code: 'too_large',
+        message: `The result has more than ${recordLimits.nodesMax} values or 1 MB of text.`,
+      };
+    }
+    if (typeof value !== 'object' || value === null) {
+      const message = scalarDefect(value);
+      if (message !== null) return { code: 'unsupported_value', message };
+      continue;
+    }
+    if (isFunction(value)) return { code: 'unsupported_value', message: functionMessage };
+    if (depth > recordLimits.depthMax) {
+      return { code: 'too_large', message: `The result is nested deeper than ${recordLimits.depthMax} levels.` };
+    }
+    if (!Array.isArray(value)) {
+      const key = Object.keys(value).find((name) => textDefect(name) !== null);
+      if (key !== undefined)
+        return { code: 'unsupported_value', message: 'A property name of the result holds NUL or half a character.' };
+    }
+    const children: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    for (let index = 0; index < children.length; index += 1) {
+      pending.push(children[index]);
+      depths.push(depth + 1);
+    }
+  }
+  return null;
+}
+
+const functionMessage = 'The result contains a function.';
+
+function scalarDefect(value: unknown): string | null {
+  if (typeof value === 'function') return functionMessage;
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return 'The result contains a number that JSON has not (infinite or NaN).';
+  if (typeof value !== 'string') return null;
+  const defect = textDefect(value);
+  return defect === null ? null : `A text of the result ${defect}.`;
+}

@@ -1,0 +1,99 @@
+import jsonata from 'jsonata';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** What an expression sees in one job besides its input. */
+export interface Scope {
+  readonly bindings: Values;
+  /** The input with `lookups` readable as a plain name too, unless it has such a field itself. */
+  withTables(input: unknown): unknown;
+}
+
+/**
+ * Makes the function that gives a job its scope. An empty `bindingsText` means the text that came last. Small bindings
+ * are parsed for every job, as an expression that redefines `$clone` can change its input; large ones are shared by the
+ * jobs of one expression.
+ */
+export function createScope(): (job: {
+  readonly expression: string;
+  readonly nowMs: number;
+  readonly bindingsText: string;
+}) => Promise<Scope> {
+  const held: { text: string; owner: string; values: Values } = { text: '{}', owner: '', values: {} };
+  return async ({ expression, nowMs, bindingsText }) => {
+    const isNew = bindingsText !== '';
+    if (isNew) held.text = bindingsText;
+    if (isNew || held.owner !== expression || held.text.length <= parsedEachTimeMax) {
+      held.owner = expression;
+      held.values = JSON.parse(held.text);
+    }
+    const { lookups } = held.values;
+    const namesTables = isObject(lookups) && bareLookups.test(expression);
+    return {
+      bindings: { ...(await namedTables(lookups, expression)), ...held.values, ...fixedFunctions(nowMs) },
+      withTables: (input) => (namesTables ? withHidden(input, lookups) : input),
+    };
+  };
+}
+
+/** Above this a fresh copy for every batch would cost more than the batch. */
+const parsedEachTimeMax = 65_536;
+
+const bareLookups = /(?<![$\w])lookups\b/;
+
+/** The bindings of an input alone: its `lookups`, `params`, `each` and `run` as `$name`. */
+export function bindInput(input: unknown, nowMs: number): Values {
+  if (!isObject(input)) return fixedFunctions(nowMs);
+  const names = ['lookups', 'params', 'each', 'run'].filter((name) => Object.hasOwn(input, name));
+  return { ...Object.fromEntries(names.map((name) => [name, input[name]])), ...fixedFunctions(nowMs) };
+}
+
+/** A copy without JSON nulls, in objects and arrays, as JSONata treats a missing value. */
+export function withoutNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.filter((item) => item !== null).map(withoutNulls);
+  const entries = Object.entries(value).filter(([, child]) => child !== null);
+  return Object.fromEntries(entries.map(([key, child]) => [key, withoutNulls(child)]));
+}
+
+/** JSONata sees own properties that no copy, `$keys` or JSON text shows. */
+function withHidden(input: unknown, lookups: unknown): unknown {
+  if (isObject(input) && !Object.hasOwn(input, 'lookups')) {
+    Object.defineProperty(input, 'lookups', { value: lookups, enumerable: false });
+  }
+  return input;
+}
+
+/** Each table that the expression names as `$<name>`, unless that is a function of JSONata's. */
+async function namedTables(lookups: unknown, expression: string): Promise<Values> {
+  if (!isObject(lookups)) return {};
+  const tables: [string, unknown][] = [];
+  for (const name of new Set(expression.match(/(?<=\$)[A-Za-z]\w{0,62}\b/g))) {
+    if (Object.hasOwn(lookups, name) && !(await isBuiltin(name))) tables.push([name, lookups[name]]);
+  }
+  return Object.fromEntries(tables);
+}
+
+const isBuiltin = async (name: string): Promise<boolean> =>
+  (await jsonata(`$${name}`).evaluate(undefined)) !== undefined;
+
+const format = jsonata('$fromMillis($ms, $picture, $zone)');
+
+/** A retried page must give the same rows: the clock stands at the run's start, and there is no chance and no `$eval`. */
+function fixedFunctions(nowMs: number): Values {
+  return {
+    now: (picture: unknown, zone: unknown) =>
+      picture === undefined ? new Date(nowMs).toISOString() : format.evaluate(undefined, { ms: nowMs, picture, zone }),
+    millis: () => nowMs,
+    random: refuse('random', 'a retried page must give the same rows'),
+    shuffle: refuse('shuffle', 'a retried page must give the same rows'),
+    eval: refuse('eval', 'an expression is checked before it runs'),
+  };
+}
+
+const refuse = (name: string, reason: string) => () => {
+  throw new Error(`$${name} is not available: ${reason}`);
+};
+
+const isObject = (value: unknown): value is Values =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,108 @@
+import { AppError } from '../errors.ts';
+import { parseTemplate, type TemplatePart } from '../spec/template.ts';
+import type { Evaluator } from './evaluator-pool.ts';
+import { arrayOnPath, compilePlainPath } from './plain-path.ts';
+
+/** The names a template sees, `params`, `secrets`, `page`, …; also bound as `$name` for lookups, params, each, run. */
+export type Roots = Readonly<Record<string, unknown>>;
+
+/** How templates are rendered. */
+export interface RenderOptions {
+  readonly evaluator: Evaluator;
+  /** What `$now()` gives. */
+  readonly now: Date;
+  /** A hole that is null or missing: `omit` leaves out the property, header or parameter; `fail` throws (paths). */
+  readonly missing: 'omit' | 'fail';
+  /** For paths: makes each hole's text safe, unless it is a raw `{{{ }}}` hole. With it a result is always text. */
+  readonly encode?: (text: string) => string;
+}
+
+/**
+ * The value of a template, or of a JSON structure with templates at its leaves. One hole alone keeps its JSON type,
+ * otherwise the parts are joined to text. Undefined when a hole is null or missing and may be omitted; inside a
+ * structure that property or element is left out. Throws `AppError` `spec_invalid`.
+ */
+export async function renderTemplate(value: unknown, roots: Roots, options: RenderOptions): Promise<unknown> {
+  if (typeof value === 'string') return await renderText(value, roots, options);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const item of value) items.push(await renderTemplate(item, roots, options));
+    return items.filter((item) => item !== undefined);
+  }
+  const entries: [string, unknown][] = [];
+  for (const [key, child] of Object.entries(value)) entries.push([key, await renderTemplate(child, roots, options)]);
+  return Object.fromEntries(entries.filter(([, child]) => child !== undefined));
+}
+
+async function renderText(text: string, roots: Roots, options: RenderOptions): Promise<unknown> {
+  const holes = preparedTemplate(text);
+  const [only] = holes;
+  if (only === undefined) return '';
+  if (holes.length === 1 && only.expression !== null && options.encode === undefined) {
+    return await holeValue(only, roots, options);
+  }
+  let result = '';
+  for (const part of holes) {
+    const value = part.expression === null ? part.literal : await holeValue(part, roots, options);
+    if (value === undefined) return undefined;
+    const shown = typeof value === 'string' ? value : JSON.stringify(value);
+    result += part.expression === null || part.raw || options.encode === undefined ? shown : options.encode(shown);
+  }
+  return result;
+}
+
+type Prepared =
+  | { readonly expression: null; readonly literal: string }
+  | { readonly expression: string; readonly raw: boolean; readonly plainPath: ReturnType<typeof compilePlainPath> };
+
+/** Never null: undefined stands for null and missing. */
+async function holeValue(
+  hole: Extract<Prepared, { readonly plainPath: unknown }>,
+  roots: Roots,
+  { evaluator, now, missing }: RenderOptions,
+): Promise<unknown> {
+  const plain = hole.plainPath === null ? arrayOnPath : hole.plainPath(roots);
+  const { expression } = hole;
+  const value =
+    plain === arrayOnPath
+      ? await evaluator.evaluate({ expression, input: mentionedRoots(expression, roots), now })
+      : plain;
+  if (value !== undefined && value !== null) return value;
+  if (missing === 'omit') return undefined;
+  throw new AppError(
+    'spec_invalid',
+    `The template hole {{ ${expression} }} has no value, and a path cannot leave it out. Check the name, or give the parameter a value.`,
+  );
+}
+
+/** Templates of one spec are rendered for every request; parsing one costs as much as compiling its holes. */
+const cachedMax = 1_000;
+
+const cache = new Map<string, readonly Prepared[]>();
+
+function preparedTemplate(text: string): readonly Prepared[] {
+  const known = cache.get(text);
+  if (known !== undefined) return known;
+  const prepared = parseTemplate(text).map(prepare);
+  if (cache.size >= cachedMax) cache.clear();
+  cache.set(text, prepared);
+  return prepared;
+}
+
+function prepare(part: TemplatePart): Prepared {
+  if ('literal' in part) return { expression: null, literal: part.literal };
+  const { expression, raw = false } = part;
+  // `$params.x` is the same value as `params.x`.
+  const path = expression.replace(/^\$(?=(?:lookups|params|each|run)\b)/, '');
+  return { expression, raw, plainPath: compilePlainPath(path) };
+}
+
+/** Ways to reach a root without its name: `$`, `$$`, wildcards. */
+const wholeInput = /\$(?![A-Za-z_])|\*/;
+
+/** Only what the expression names goes to the evaluator: neither tables nor secrets travel for nothing. */
+function mentionedRoots(expression: string, roots: Roots): Roots {
+  if (wholeInput.test(expression)) return roots;
+  return Object.fromEntries(Object.entries(roots).filter(([name]) => expression.includes(name)));
+}

@@ -1,0 +1,39 @@
+import type { RecordEntry } from './receipt.ts';
+
+/** The settled version of a record, as far as the change filter needs it. */
+export type KnownRecord = Pick<RecordEntry, 'hash' | 'cursor'>;
+
+/** What is known of records: stored by earlier batches, or on its way in this run. */
+export interface KnownRecords {
+  /** The known among the given external ids. */
+  find(externalIds: readonly string[]): Promise<ReadonlyMap<string, KnownRecord>>;
+  /** Notes a version that is on its way: a later page sees it before it is stored. */
+  expect(externalId: string, version: KnownRecord): void;
+  /** Forgets what a recorded batch carried: from now on the stored version says the same. */
+  settle(entries: readonly RecordEntry[]): void;
+}
+
+/** Known records over a store; `load` reads what is stored for the given ids. */
+export function createKnownRecords(
+  load: (externalIds: readonly string[]) => Promise<readonly (KnownRecord & { readonly externalId: string })[]>,
+): KnownRecords {
+  const expected = new Map<string, KnownRecord>();
+  return {
+    async find(externalIds) {
+      const missing = externalIds.filter((id) => !expected.has(id));
+      const stored = missing.length === 0 ? [] : await load(missing);
+      const known = new Map<string, KnownRecord>(stored.map((record) => [record.externalId, record]));
+      for (const id of externalIds) {
+        const version = expected.get(id);
+        if (version) known.set(id, version);
+      }
+      return known;
+    },
+    expect: (externalId, version) => void expected.set(externalId, version),
+    settle(entries) {
+      for (const { externalId, hash } of entries) {
+        if (expected.get(externalId)?.hash === hash) expected.delete(externalId);
+      }
+    },
+  };
+}

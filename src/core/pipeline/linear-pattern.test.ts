@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest';
+import { createLinearPattern, PatternBudgetError, patternVisitsMax } from './linear-pattern.ts';
+
+const patterns = [
+  '^[A-Z]{2}\\d{4}$',
+  '^\\d+$',
+  'abc',
+  'a|bc|',
+  '^(?:a|b)*c?$',
+  '^(a+)+$',
+  '^.{2,4}$',
+  '^.{2,}$',
+  '^a{0}$',
+  '\\bcat\\b',
+  '\\Bat',
+  '^[^@\\s]+@[^@\\s]+\\.[a-z]{2,}$',
+  '^\\p{Lu}\\p{Ll}*$',
+  '^[\\w-\\.]+$',
+  '^[]$',
+  '^[^]$',
+  '^\\u{1F600}$',
+  '^\\ud83d\\ude00$',
+  '^😀+$',
+  '^\\x41\\u0042\\t?$',
+  '^(?<year>\\d{4})-(?<month>0[1-9]|1[0-2])$',
+  '^https?://[^/]+(/.*)?$',
+  '(^a|b$)',
+  '^[a\\]b]+$',
+  '^\\/\\.\\*$',
+  '()*',
+  '(a*)*b',
+  '(a|ab)(c|bcd)(d*)$',
+  'x{',
+  '^a{,3}$',
+  'a??b+?',
+  '^$',
+  '',
+];
+const texts = [
+  '',
+  'a',
+  'ab',
+  'abc',
+  'AB1234',
+  'AB12345',
+  '42',
+  'aaaaaaaa',
+  'aaaa!',
+  'concat cat',
+  'category',
+  'cat',
+  'at bat',
+  'jo@example.com',
+  'jo@example',
+  'Émile',
+  'émile',
+  'a-b.c_d',
+  '😀',
+  '😀😀',
+  'AB',
+  'AB\t',
+  '2026-11',
+  '2026-13',
+  'https://x.test/a',
+  'ftp://x',
+  'ccb',
+  'abcd',
+  'a]b',
+  '/.*',
+  'x{',
+  'a{,3}',
+  '\n',
+  'a\nb',
+  ' ',
+  '\u2028',
+];
+
+test.each(patterns)('the pattern %j agrees with the native engine', (pattern) => {
+  const linear = createLinearPattern(pattern);
+  const native = nativePattern(pattern);
+  for (const text of texts)
+    expect([text, linear.test(text, { left: patternVisitsMax })]).toEqual([text, native.test(text)]);
+});
+
+function nativePattern(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern, 'u');
+  } catch {
+    return new RegExp(pattern);
+  }
+}
+
+test.each(['^(a+)+$', '^(a|a)*$', '(.*a){25}$', '^(([a-z])+.)+[A-Z]([a-z])+$'])(
+  'the backtracking trap %s is answered at once',
+  (pattern) => {
+    const linear = createLinearPattern(pattern);
+    const started = performance.now();
+    expect(linear.test(`${'a'.repeat(5_000)}!`, { left: patternVisitsMax })).toBe(false);
+    expect(performance.now() - started).toBeLessThan(1_000);
+  },
+);
+
+test('a test that would take too long gives up instead', () => {
+  const linear = createLinearPattern('(a|b)*a(a|b){2000}c');
+  const text = Array.from({ length: 20_000 }, (_, index) => (index % 7 < 3 ? 'a' : 'b')).join('');
+  expect(() => linear.test(text, { left: patternVisitsMax })).toThrow(PatternBudgetError);
+});
+
+test.each(['(?=a)b', 'a(?!b)', '(?<=a)b', '(?<!a)b', '(a)\\1', '(?<n>a)\\k<n>'])(
+  'refuses %s, which has no linear program',
+  (pattern) => {
+    expect(() => createLinearPattern(pattern)).toThrow(/cannot be checked in bounded time/);
+  },
+);
+
+test('refuses what is no regular expression, too long, or repeats too much', () => {
+  expect(() => createLinearPattern('(){99999999}')).toThrow(/repeats too much/);
+  expect(() => createLinearPattern('(')).toThrow(/is not a regular expression/);
+  expect(() => createLinearPattern('a'.repeat(5_000))).toThrow(/longer than/);
+  expect(() => createLinearPattern('(.{100}){200}')).toThrow(/repeats too much/);
+});

@@ -1,0 +1,127 @@
+import { compilePattern, type Instruction, type PatternProgram } from './pattern-program.ts';
+
+/** Work that is left, in instructions looked at; shared by the tests of one record. */
+export interface PatternBudget {
+  left: number;
+}
+
+/** Some 100 ms. Only an adversarial pattern on long texts comes near. */
+export const patternVisitsMax = 2_000_000;
+
+/** Thrown when the budget is spent. */
+export class PatternBudgetError extends Error {
+  override readonly name = 'PatternBudgetError';
+}
+
+/** A pattern whose test takes time linear in the text: the part of `RegExp` that a schema needs. */
+export interface LinearPattern {
+  /** Whether the pattern matches anywhere in the text. Throws {@link PatternBudgetError}. */
+  test(text: string, budget: PatternBudget): boolean;
+}
+
+/**
+ * Compiles a pattern of a customer's schema. Node's own engine backtracks, so a pattern such as `^(a+)+$` could hold a
+ * worker for hours; this one follows all ways at once and remembers what it has worked out (a lazily built automaton):
+ * 0.3 to 1 µs for a text of 20 characters. Throws `AppError` `spec_invalid` for what has no linear program.
+ */
+export function createLinearPattern(pattern: string): LinearPattern {
+  const program = compilePattern(pattern);
+  let states = new Map<string, State>();
+  const intern = (entries: readonly number[], before: Before): State => {
+    const key = `${before}${entries.join()}`;
+    const known = states.get(key);
+    if (known !== undefined) return known;
+    if (states.size >= statesMax) states = new Map();
+    const state: State = { entries, before, after: new Map() };
+    states.set(key, state);
+    return state;
+  };
+  return {
+    test: (text, budget) => {
+      let state = intern([program.start], 'start');
+      for (const character of text) {
+        const known = state.after.get(character);
+        const next = known ?? advance(program, { state, character, budget, intern });
+        if (known === undefined && state.after.size < statesMax) state.after.set(character, next);
+        if (next === 'matched') return true;
+        state = next;
+      }
+      return reach(program, { state, character: null, budget }) === 'matched';
+    },
+  };
+}
+
+/** Remembered states of one pattern, and remembered characters of one state. */
+const statesMax = 500;
+
+type Before = 'start' | 'word' | 'other';
+
+/** Where the ways stand before the next character; the pattern may also begin anew there. */
+interface State {
+  readonly entries: readonly number[];
+  readonly before: Before;
+  readonly after: Map<string, State | 'matched'>;
+}
+
+interface Position {
+  readonly state: State;
+  /** Null: the end of the text. */
+  readonly character: string | null;
+  readonly budget: PatternBudget;
+}
+
+function advance(
+  program: PatternProgram,
+  position: Position & { readonly intern: (entries: readonly number[], before: Before) => State },
+): State | 'matched' {
+  const { character, intern, budget } = position;
+  const takers = reach(program, position);
+  if (takers === 'matched' || character === null) return 'matched';
+  const entries = new Set([program.start]);
+  for (const taker of takers) {
+    budget.left -= 1;
+    if (taker.accepts(character)) entries.add(taker.next);
+  }
+  return intern(
+    [...entries].sort((a, b) => a - b),
+    isWord(character) ? 'word' : 'other',
+  );
+}
+
+type Taker = Extract<Instruction, { op: 'take' }>;
+
+/** The instructions that wait for the next character, or that the pattern has matched already. */
+function reach({ instructions }: PatternProgram, { state, character, budget }: Position): readonly Taker[] | 'matched' {
+  const takers: Taker[] = [];
+  const pending = [...state.entries];
+  const seen = new Set(pending);
+  const visit = (index: number): void => {
+    if (seen.has(index)) return;
+    seen.add(index);
+    pending.push(index);
+  };
+  for (let index = pending.pop(); index !== undefined; index = pending.pop()) {
+    budget.left -= 1;
+    if (budget.left < 0) throw new PatternBudgetError('The patterns take too long on this text');
+    const instruction = instructions[index];
+    if (instruction === undefined || instruction.op === 'match') return 'matched';
+    if (instruction.op === 'take') takers.push(instruction);
+    else if (instruction.op === 'split') {
+      visit(instruction.first);
+      visit(instruction.second);
+    } else if (holds(instruction.place, { before: state.before, character })) visit(instruction.next);
+  }
+  return takers;
+}
+
+function holds(
+  place: '^' | '$' | '\\b' | '\\B',
+  { before, character }: { readonly before: Before; readonly character: string | null },
+): boolean {
+  if (place === '^') return before === 'start';
+  if (place === '$') return character === null;
+  const boundary = (before === 'word') !== (character !== null && isWord(character));
+  return place === '\\b' ? boundary : !boundary;
+}
+
+const isWord = (character: string): boolean => /^\w$/.test(character);

@@ -1,0 +1,59 @@
+/**
+ * Deepest nesting of a record, most values in it. Within them every recursive step of the pipeline stays far from
+ * the stack's end, and PostgreSQL's jsonb and JSON Schema checks stay in milliseconds.
+ */
+export const recordLimits = { depthMax: 64, nodesMax: 100_000 } as const;
+
+/**
+ * Why a decoded record cannot pass the pipeline, as words for the quarantine row; null when it can. Judges one record
+ * alone, never throws and takes any depth, so that a bad record costs itself and not its page.
+ */
+export function findDefect(record: unknown): string | null {
+  const pending: unknown[] = [record];
+  const depths: number[] = [1];
+  let nodes = 0;
+  while (pending.length > 0) {
+    const value = pending.pop();
+    const depth = depths.pop() ?? 1;
+    nodes += 1;
+    if (nodes > recordLimits.nodesMax) return `has more than ${recordLimits.nodesMax} values`;
+    if (typeof value !== 'object' || value === null) {
+      const defect = scalarDefect(value);
+      if (defect !== null) return defect;
+      continue;
+    }
+    if (depth > recordLimits.depthMax) return `is nested deeper than ${recordLimits.depthMax} levels`;
+    const defect = Array.isArray(value) ? null : keysDefect(value);
+    if (defect !== null) return defect;
+    for (const child of Object.values(value)) {
+      pending.push(child);
+      depths.push(depth + 1);
+    }
+    if (nodes + pending.length > recordLimits.nodesMax) return `has more than ${recordLimits.nodesMax} values`;
+  }
+  return null;
+}
+
+/** Why PostgreSQL or JSON cannot hold this text; null when both can. */
+export function textDefect(text: string): string | null {
+  if (text.includes('\0')) return 'contains the NUL character, which no database column holds';
+  return text.isWellFormed() ? null : 'contains half of a UTF-16 surrogate pair, which is no character';
+}
+
+function scalarDefect(value: unknown): string | null {
+  if (typeof value === 'string') return textDefect(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? null : 'contains a number beyond the range of JSON';
+  return typeof value === 'boolean' || value === null ? null : `contains a value of type ${typeof value}`;
+}
+
+/** Names that reach a prototype when code copies objects carelessly. */
+const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
+
+function keysDefect(value: object): string | null {
+  for (const key of Object.keys(value)) {
+    if (forbiddenKeys.has(key)) return `has a property named "${key}"`;
+    const defect = textDefect(key);
+    if (defect !== null) return `has a property name that ${defect}`;
+  }
+  return null;
+}
