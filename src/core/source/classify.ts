@@ -1,0 +1,38 @@
+import type { HttpAnswer, HttpRequest } from '../http/client.ts';
+import { classifyByStatus, type Verdict } from '../http/retry.ts';
+import { matchRule, ruleFailure, waitOf } from './error-rules.ts';
+import type { Evaluate } from './evaluate.ts';
+import { isExpiryStatus, outcomeOf } from './judge-answer.ts';
+import type { Source } from './source.ts';
+
+/**
+ * The `classify` hook of the HTTP client for one resource: its own error rules, those of `http`, then the defaults of
+ * the format. Answers that mean something to the reader (empty, skip_partition, expired tokens) are let through.
+ */
+export function createClassify(
+  source: Pick<Source, 'resource' | 'http' | 'params' | 'now'>,
+  evaluate: Evaluate,
+): (answer: HttpAnswer, request: HttpRequest) => Promise<Verdict> {
+  const { resource, http, params } = source;
+  const rules = [...resource.errors, ...http.errors];
+  return async (answer, request) => {
+    if (isExpiryStatus(resource, answer.status)) return { action: 'accept' };
+    const outcome = outcomeOf(answer, source);
+    const rule = await matchRule(rules, outcome, { evaluate, params });
+    if (rule === null) return classifyByStatus(answer, request, `${request.method} ${request.url.pathname}`);
+    switch (rule.action) {
+      case 'retry':
+        return { action: 'retry' };
+      case 'rate_limited': {
+        const waitMs = waitOf(rule, answer.headers, source.now());
+        return waitMs === null ? { action: 'rate_limited' } : { action: 'rate_limited', waitMs };
+      }
+      case 'empty':
+      case 'skip_partition':
+        return { action: 'accept' };
+      case 'refresh_auth':
+      case 'fail':
+        return { action: 'fail', error: ruleFailure(rule, outcome) };
+    }
+  };
+}

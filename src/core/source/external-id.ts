@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { valueAt } from './dotted-path.ts';
+
+/** Longest text form of a primary key that is stored as it is, in UTF-8 bytes (an index entry must fit). */
+const externalIdBytesMax = 512;
+
+/** The text form of a record's primary key, or why it has none. */
+export type ExternalId =
+  | { readonly ok: true; readonly externalId: string }
+  | { readonly ok: false; readonly path: string; readonly message: string };
+
+/**
+ * The primary key of a record as text: one value as it is, several as a JSON array.
+ *
+ * 0, false and the empty string are keys; missing, null, objects and arrays are not. A key beyond 512 bytes
+ * becomes `sha256:` and 64 hex digits.
+ */
+export function externalIdOf(record: unknown, primaryKey: string | readonly string[]): ExternalId {
+  const paths = typeof primaryKey === 'string' ? [primaryKey] : primaryKey;
+  const parts: (string | number | boolean)[] = [];
+  for (const path of paths) {
+    const part = valueAt(record, path);
+    if (typeof part !== 'string' && typeof part !== 'number' && typeof part !== 'boolean') {
+      const found = part === undefined || part === null ? 'missing or null' : 'not a single value';
+      return { ok: false, path, message: `primary key field "${path}" is ${found}` };
+    }
+    parts.push(part);
+  }
+  return { ok: true, externalId: bounded(parts.length === 1 ? String(parts[0]) : JSON.stringify(parts)) };
+}
+
+/** The id under which a record without a usable key is quarantined: of its canonical JSON, 16 hex digits. */
+export const keylessExternalId = (canonicalJson: string): string => `sha256:${hexDigest(canonicalJson).slice(0, 16)}`;
+
+const bounded = (text: string) => (Buffer.byteLength(text) <= externalIdBytesMax ? text : `sha256:${hexDigest(text)}`);
+
+const hexDigest = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -1,0 +1,152 @@
+import { AppError } from '../errors.ts';
+import type { HttpAnswer, HttpRequest } from '../http/client.ts';
+import { resolveLink } from '../http/origin.ts';
+import { decodeBody } from './decode-body.ts';
+import type { Evaluate } from './evaluate.ts';
+import { judgeAnswer } from './judge-answer.ts';
+import { type AnswerRoots, nextPage, pageIdentity, pageRoots } from './paginate.ts';
+import type { PagePosition } from './read-position.ts';
+import { buildRequest, type RequestRoots, requestKeyOf } from './request.ts';
+import { selectItems, shapeRecords } from './select-records.ts';
+import type { Source, Validators } from './source.ts';
+
+/** What came of asking for one page. */
+export type Page =
+  | (ReadFacts & {
+      readonly kind: 'records';
+      /** After `map` and `addFields`, in the API's order. */
+      readonly records: readonly unknown[];
+      /** Null: it was the last page of its window. */
+      readonly next: PagePosition | null;
+      /** Content by which a repeated page is recognised; null when it has none. */
+      readonly identity: unknown;
+      /** Records of the whole window as the API counts them; null when the spec does not ask. */
+      readonly total: number | null;
+      /** Token reads: where the next run starts; null when the answer has none. */
+      readonly token: string | null;
+      /** The body had no list where one was expected (`recordsMissing: empty`). */
+      readonly recordsMissing: boolean;
+    })
+  /** 304, or a rule with action `empty`: nothing to read in this partition. */
+  | (ReadFacts & { readonly kind: 'empty'; readonly notModified: boolean })
+  /** A rule with action `skip_partition`; `reason` is safe to show. */
+  | (ReadFacts & { readonly kind: 'skipped'; readonly reason: string })
+  /** The API no longer knows the page's token, or the token a token read starts from. */
+  | (ReadFacts & { readonly kind: 'expired'; readonly what: 'page' | 'watermark' });
+
+interface ReadFacts {
+  /** Hash of method, address and body. */
+  readonly requestKey: string;
+  /** The address that was asked for, without credentials. */
+  readonly url: string;
+  /** The API's clock; null when it sent none. */
+  readonly serverDate: Date | null;
+  /** To store for the next conditional request; null when the answer has none. */
+  readonly validators: Validators | null;
+}
+
+/** The page to read and what its request sees. */
+export interface PageRequest {
+  readonly position: PagePosition;
+  readonly window: RequestRoots['window'];
+  readonly watermark: RequestRoots['watermark'];
+  /** The API's token a token read starts from is in this request. */
+  readonly startsFromToken: boolean;
+}
+
+/**
+ * Asks for one page and reads its records. Throws `AppError` (`source_rejected`, `auth_failed`, `page_limit`,
+ * `spec_invalid`, `egress_blocked`) and what the client throws.
+ */
+export async function fetchPage(
+  source: Source,
+  page: PageRequest,
+  options: { readonly evaluate: Evaluate; readonly signal: AbortSignal },
+): Promise<Page> {
+  const { evaluate, signal } = options;
+  const request = await buildRequest(source, page);
+  const answer = await source.client.send(request.http, { signal });
+  const facts = factsOf(request, answer);
+  const judgement = await judgeAnswer(source, answer, { page, evaluate });
+  if (judgement.kind !== 'accepted') return { ...facts, ...judgement };
+  return { ...facts, ...(await readRecords(source, page, { answer, request, evaluate })) };
+}
+
+type RecordsPage = Omit<Extract<Page, { kind: 'records' }>, keyof ReadFacts>;
+
+async function readRecords(
+  source: Source,
+  page: PageRequest,
+  read: { readonly answer: HttpAnswer; readonly request: { readonly base: URL }; readonly evaluate: Evaluate },
+): Promise<RecordsPage> {
+  const { answer, evaluate } = read;
+  const { resource, http, params, each, lookups, run, evaluator } = source;
+  const { response, pagination, incremental } = resource;
+  const body = decodeBody(answer, response);
+  const roots: AnswerRoots = {
+    body,
+    headers: answer.headers,
+    status: answer.status,
+    params,
+    watermark: page.watermark,
+  };
+  await checkSuccess(response.successWhen, roots, evaluate);
+  const { items, missing } = selectItems(body, response);
+  const next = await nextPage(pagination, {
+    answer: roots,
+    items,
+    position: page.position,
+    evaluate,
+    resolveLink: (link) =>
+      resolveLink(link, answer.url, { base: read.request.base, allowedHosts: http.allowedHosts }).href,
+  });
+  const now = new Date(run.startedAt);
+  const records = await shapeRecords(items, response, {
+    roots: { params, each, lookups, run },
+    evaluator,
+    evaluate,
+    now,
+  });
+  const last = { page: pageRoots(pagination, page.position), last: items.at(-1) };
+  const token = incremental?.kind === 'token' ? await evaluate(incremental.next, { ...roots, ...last }) : null;
+  return {
+    kind: 'records',
+    records,
+    next,
+    identity: pageIdentity(pagination, { items }, next),
+    total: await totalOf(response.total, roots, evaluate),
+    token: typeof token === 'string' || typeof token === 'number' ? String(token) : null,
+    recordsMissing: missing,
+  };
+}
+
+/** The body's own fields are visible beside the roots: specs write `$exists(data)` as well as `$exists(body.data)`. */
+const withBodyFields = (roots: AnswerRoots) => ({
+  ...(typeof roots.body === 'object' && !Array.isArray(roots.body) ? roots.body : {}),
+  ...roots,
+});
+
+async function checkSuccess(expression: string | undefined, roots: AnswerRoots, evaluate: Evaluate): Promise<void> {
+  if (expression === undefined || (await evaluate(expression, withBodyFields(roots))) === true) return;
+  const message = `The API answered ${roots.status} but response.successWhen is not true: it reports a failure in the body.`;
+  throw new AppError('source_rejected', message);
+}
+
+async function totalOf(expression: string | undefined, roots: AnswerRoots, evaluate: Evaluate): Promise<number | null> {
+  if (expression === undefined) return null;
+  const total = Number((await evaluate(expression, withBodyFields(roots))) ?? Number.NaN);
+  return Number.isFinite(total) ? total : null;
+}
+
+function factsOf(request: { readonly http: HttpRequest; readonly url: string }, answer: HttpAnswer): ReadFacts {
+  const date = Date.parse(answer.headers['date'] ?? '');
+  const etag = answer.headers['etag'] ?? null;
+  const lastModified = answer.headers['last-modified'] ?? null;
+  const requestKey = requestKeyOf(request);
+  return {
+    requestKey,
+    url: request.url,
+    serverDate: Number.isNaN(date) ? null : new Date(date),
+    validators: etag === null && lastModified === null ? null : { requestKey, etag, lastModified },
+  };
+}

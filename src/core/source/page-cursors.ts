@@ -1,0 +1,42 @@
+import { AppError } from '../errors.ts';
+import { type CursorValue, compareCursors, cursorOfText, parseCursor } from './cursor-value.ts';
+import { valueAt } from './dotted-path.ts';
+import type { CursorPlan, ReadPosition } from './read-position.ts';
+
+/** The records of a page that count, and what their cursor field says. */
+export interface CursorPage {
+  readonly records: readonly unknown[];
+  /** Values of the records that have one, in the API's order. */
+  readonly cursors: readonly CursorValue[];
+  /** Records whose cursor value is missing or not of the declared form. */
+  readonly withoutCursor: number;
+  /** A newest-first read with `clientFilter` has come below its window: nothing further belongs to it. */
+  readonly belowWindow: boolean;
+}
+
+/**
+ * Reads the cursor of each record. Records without one are kept, left out, or refused (`cursor.missing`); with
+ * `clientFilter` those below the window are left out. Throws `source_rejected` for `missing: fail`.
+ */
+export function readCursors(records: readonly unknown[], cursor: CursorPlan, position: ReadPosition): CursorPage {
+  if (cursor.field === null) return { records, cursors: [], withoutCursor: 0, belowWindow: false };
+  const from = cursor.clientFilter ? cursorOfText(position.from, cursor.form) : null;
+  const kept: unknown[] = [];
+  const cursors: CursorValue[] = [];
+  let withoutCursor = 0;
+  let below = 0;
+  for (const record of records) {
+    const value = parseCursor(valueAt(record, cursor.field), cursor.form);
+    if (value === null) withoutCursor += 1;
+    else if (from !== null && compareCursors(value, from) < 0) below += 1;
+    else cursors.push(value);
+    if (value === null ? cursor.missing === 'include' : cursors.at(-1) === value) kept.push(record);
+  }
+  if (withoutCursor > 0 && cursor.missing === 'fail') throw missingCursor(cursor.field, withoutCursor);
+  return { records: kept, cursors, withoutCursor, belowWindow: below > 0 && cursor.order === 'desc' };
+}
+
+function missingCursor(field: string, count: number): AppError {
+  const message = `${count} records of a page have no readable cursor "${field}", and cursor.missing is "fail".`;
+  return new AppError('source_rejected', `${message} Correct the field or its format in the spec.`);
+}

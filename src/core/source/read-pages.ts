@@ -1,0 +1,235 @@
+/**
+ * Reading one resource: a position becomes a request, its answer becomes records and the next position. Everything
+ * a later process needs to go on is in the position, so a read can stop after any page and continue elsewhere
+ * without asking for a complete page again.
+ */
+import { AppError } from '../errors.ts';
+import { renderTemplate } from '../expressions/template.ts';
+import { cursorOfText, sendCursor } from './cursor-value.ts';
+import { createEvaluate, type Evaluate } from './evaluate.ts';
+import { fetchPage, type Page } from './fetch-page.ts';
+import { lookAhead } from './look-ahead.ts';
+import { type CursorPage, readCursors } from './page-cursors.ts';
+import { createPageGuard, type PageGuard, pageKey } from './page-guard.ts';
+import { planRead } from './read-plan.ts';
+import type { ReadPlan, ReadPosition } from './read-position.ts';
+import { advance, restartFromStart, restartWindow, resumePosition, splitWindow } from './read-window.ts';
+import type { RequestRoots } from './request.ts';
+import type { Source, Validators } from './source.ts';
+
+export { credentialValues } from './credentials.ts';
+
+/** Something a reader of the run should know; the read goes on. */
+export type ReadNote =
+  | 'order_broken'
+  | 'page_repeated'
+  | 'window_restarted'
+  | 'window_split'
+  | 'token_expired'
+  | 'cursor_missing'
+  | 'checkpoint_discarded';
+
+/** One page, ready for the pipeline. */
+export interface PageRead {
+  /** Of the read, from 1, over all processes that took part. */
+  readonly pageNo: number;
+  /** After `map` and `addFields`, in the API's order. */
+  readonly records: readonly unknown[];
+  /** The checkpoint once this page is delivered; null: the read is complete. */
+  readonly positionAfter: ReadPosition | null;
+  /**
+   * Canonical text of the watermark that holds once this page and all before are delivered; null: none does. Store it
+   * as it is, even when it is lower than that of the page before: a broken order takes a claim back.
+   */
+  readonly watermarkAfter: string | null;
+  /** Hash of the request: method, address, body. */
+  readonly requestKey: string;
+  /** For the next conditional request, from the first page; null: none. */
+  readonly validators: Validators | null;
+  /** The API answered 304: nothing was read, so nothing may be concluded from what is absent. */
+  readonly notModified: boolean;
+  /** The answer lacked its list: no deletion may be inferred from this read. */
+  readonly recordsMissing: boolean;
+  /** Why the spec's rules gave up this partition (its watermark stays, the run is partial); null: they did not. */
+  readonly skipped: string | null;
+  readonly notes: readonly ReadNote[];
+}
+
+/** How a read begins. */
+export interface ReadOptions {
+  /** The checkpoint of an earlier process; null: from the first page. One of another watermark or spec is dropped. */
+  readonly position: ReadPosition | null;
+  /** Ends the read with its reason. */
+  readonly signal: AbortSignal;
+  /** Pages that are fetched while the consumer is at work; 3 unless given, 0 for none. */
+  readonly lookAhead?: number;
+  /** Asked before each page is fetched; true: no further one is, those fetched are still given. */
+  readonly enough?: () => boolean;
+}
+
+/**
+ * The pages of a resource in order, at least one. Throws `AppError` and what the HTTP client throws, after the pages
+ * that were complete before. Leaving the loop early stops the requests that are under way.
+ */
+export async function* readPages(source: Source, options: ReadOptions): AsyncGenerator<PageRead, void, undefined> {
+  const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
+  const plan = await planRead(source, initialRenderer(source));
+  const first = resumePosition(plan, options.position, source.now());
+  const notes: ReadNote[] = options.position !== null && first !== options.position ? ['checkpoint_discarded'] : [];
+  const { enough = () => false } = options;
+  const start = (signal: AbortSignal) => readInOrder({ source, plan, evaluate, signal, enough }, first, notes);
+  yield* lookAhead(start, { count: options.lookAhead ?? 3, signal: options.signal });
+}
+
+interface Reading {
+  readonly source: Source;
+  readonly plan: ReadPlan;
+  readonly evaluate: Evaluate;
+  readonly signal: AbortSignal;
+  readonly enough: () => boolean;
+}
+
+/** A page for the consumer, or only another place to go on from. */
+type Turn = { readonly read: PageRead } | { readonly retryFrom: ReadPosition; readonly note: ReadNote };
+
+async function* readInOrder(
+  reading: Reading,
+  first: ReadPosition,
+  firstNotes: readonly ReadNote[],
+): AsyncGenerator<PageRead, void, undefined> {
+  let position: ReadPosition | null = first;
+  let guard = createPageGuard(first.guard);
+  let notes = firstNotes;
+  while (position !== null) {
+    reading.signal.throwIfAborted();
+    if (reading.enough()) return;
+    if (position.page.index === 1) guard = createPageGuard(position.guard);
+    const turn = await readOne(reading, position, guard);
+    if ('retryFrom' in turn) {
+      position = turn.retryFrom;
+      notes = [...notes, turn.note];
+      continue;
+    }
+    yield { ...turn.read, notes: [...notes, ...turn.read.notes] };
+    notes = [];
+    position = turn.read.positionAfter;
+  }
+}
+
+async function readOne(reading: Reading, position: ReadPosition, guard: PageGuard): Promise<Turn> {
+  const { source, plan, evaluate, signal } = reading;
+  const request = { position: position.page, ...sentRoots(plan, position) };
+  const page = await fetchPage(source, request, { evaluate, signal });
+  switch (page.kind) {
+    case 'expired':
+      return page.what === 'page'
+        ? { retryFrom: restartWindow(plan, position), note: 'window_restarted' }
+        : { retryFrom: restartFromStart(plan, position), note: 'token_expired' };
+    case 'empty':
+      return { read: lastRead(position, page, { notModified: page.notModified, skipped: null }) };
+    case 'skipped':
+      return { read: lastRead(position, page, { notModified: false, skipped: page.reason }) };
+    case 'records':
+      return settle(reading, page, { position, guard });
+  }
+}
+
+function settle(
+  { plan, source }: Reading,
+  page: Extract<Page, { kind: 'records' }>,
+  at: { readonly position: ReadPosition; readonly guard: PageGuard },
+): Turn {
+  const { position, guard } = at;
+  const { cursor } = plan;
+  if (cursor?.resultCap && page.total !== null && page.total > cursor.resultCap.records && position.page.index === 1) {
+    return { retryFrom: splitWindow(position, cursor, page.total), note: 'window_split' };
+  }
+  const seen = cursor ? readCursors(page.records, cursor, position) : withoutCursors(page.records);
+  const repeated = isRepeated(page, at, source);
+  const next = repeated || seen.belowWindow ? null : page.next;
+  const { serverDate, token } = page;
+  const step = advance(plan, position, { cursors: seen.cursors, next, guard: guard.state(), serverDate, token });
+  const notes: readonly (ReadNote | false)[] = [
+    step.orderBroken && 'order_broken',
+    repeated && 'page_repeated',
+    seen.withoutCursor > 0 && 'cursor_missing',
+  ];
+  return {
+    read: {
+      pageNo: position.pagesRead + 1,
+      records: seen.records,
+      positionAfter: step.position,
+      watermarkAfter: step.watermark,
+      requestKey: page.requestKey,
+      validators: position.pagesRead === 0 ? page.validators : null,
+      notModified: false,
+      recordsMissing: page.recordsMissing,
+      skipped: null,
+      notes: notes.filter((note) => note !== false),
+    },
+  };
+}
+
+/** Whether the page, or the one it leads to, was read before in this window. Throws `page_loop` unless that may be. */
+function isRepeated(
+  page: Extract<Page, { kind: 'records' }>,
+  at: { readonly position: ReadPosition; readonly guard: PageGuard },
+  source: Source,
+): boolean {
+  const { kind, onRepeat } = source.resource.pagination;
+  // The first address is not a token that an answer gave, but a link may lead back to it.
+  const links = kind === 'next_url' || kind === 'link_header';
+  if (links && at.position.page.index === 1) at.guard.repeats(pageKey(page.url));
+  if (page.identity === null || !at.guard.repeats(pageKey(page.identity))) return false;
+  if (onRepeat === 'stop') return true;
+  const message = `The API gives a page of this window again after page ${at.position.page.index}.`;
+  const advice = 'Correct the pagination, or set pagination.onRepeat to "stop" if its last page points to itself.';
+  throw new AppError('page_loop', `${message} ${advice}`);
+}
+
+/** A page without records of its own, after which this partition has no more. */
+function lastRead(
+  position: ReadPosition,
+  page: Page,
+  end: { readonly notModified: boolean; readonly skipped: string | null },
+): PageRead {
+  return {
+    pageNo: position.pagesRead + 1,
+    records: [],
+    positionAfter: null,
+    watermarkAfter: position.claim,
+    requestKey: page.requestKey,
+    validators: position.pagesRead === 0 && end.skipped === null ? page.validators : null,
+    recordsMissing: true,
+    notes: [],
+    ...end,
+  };
+}
+
+function sentRoots(plan: ReadPlan, position: ReadPosition): RequestRoots & { readonly startsFromToken: boolean } {
+  const { cursor } = plan;
+  if (cursor === null) {
+    const startsFromToken = plan.kind === 'token' && position.from !== null && position.from !== plan.start;
+    return { window: { from: position.from, to: null }, watermark: position.from, startsFromToken };
+  }
+  const send = (text: string | null) => {
+    const value = cursorOfText(text, cursor.form);
+    return value === null ? null : sendCursor(value, cursor.form);
+  };
+  const window = { from: send(position.from), to: send(position.to) };
+  return { window, watermark: send(plan.watermarkBefore), startsFromToken: false };
+}
+
+const withoutCursors = (records: readonly unknown[]): CursorPage => ({
+  records,
+  cursors: [],
+  withoutCursor: 0,
+  belowWindow: false,
+});
+
+/** `initial` sees what requests see of the connection. */
+function initialRenderer(source: Source): (template: string) => Promise<unknown> {
+  const { params, each, lookups, run, evaluator } = source;
+  const roots = { params, each, lookups, run, auth: {} };
+  return (template) => renderTemplate(template, roots, { evaluator, now: new Date(run.startedAt), missing: 'omit' });
+}

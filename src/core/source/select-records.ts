@@ -1,0 +1,74 @@
+import { AppError } from '../errors.ts';
+import type { Evaluator } from '../expressions/evaluator-pool.ts';
+import { arrayOnPath, compilePlainPath } from '../expressions/plain-path.ts';
+import type { ResponseSettings } from '../spec/resource-schema.ts';
+import { isObject, valueAt } from './dotted-path.ts';
+import type { Evaluate } from './evaluate.ts';
+
+/** The items of a body as the API sent them. */
+export interface SelectedItems {
+  readonly items: readonly unknown[];
+  /** The body had no list where one was expected: such a read proves no deletion. */
+  readonly missing: boolean;
+}
+
+/** The items at `response.records`; an object is one item. Throws `source_rejected` when there are none to find. */
+export function selectItems(body: unknown, response: ResponseSettings): SelectedItems {
+  const found = response.records === '$' ? body : valueAt(body, response.records);
+  if (Array.isArray(found)) return { items: found, missing: false };
+  if (isObject(found)) return { items: [found], missing: false };
+  const absent = found === undefined || found === null;
+  if (absent && response.recordsMissing === 'empty') return { items: [], missing: true };
+  const what = absent ? 'missing or null' : 'neither a list nor an object';
+  const advice = 'Correct response.records, or set recordsMissing to "empty" if the API leaves out empty lists.';
+  throw new AppError('source_rejected', `The answer has no records: "${response.records}" is ${what}. ${advice}`);
+}
+
+/** What `map` and `addFields` see besides the item. */
+export type RecordRoots = {
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly each: Readonly<Record<string, unknown>>;
+  readonly lookups: Readonly<Record<string, unknown>>;
+  readonly run: Readonly<Record<string, unknown>>;
+};
+
+/**
+ * The records of a page: each item through `map`, then the fields of `addFields`, which are the same for the whole
+ * page. Throws `spec_invalid` when `map` fails: without the record nothing can be quarantined under its key.
+ */
+export async function shapeRecords(
+  items: readonly unknown[],
+  response: ResponseSettings,
+  options: {
+    readonly roots: RecordRoots;
+    readonly evaluator: Evaluator;
+    readonly evaluate: Evaluate;
+    readonly now: Date;
+  },
+): Promise<readonly unknown[]> {
+  const mapped = response.map === undefined ? items : await mapItems(items, response.map, options);
+  const names = Object.entries(response.addFields);
+  if (names.length === 0 || mapped.length === 0) return mapped;
+  const added: [string, unknown][] = [];
+  for (const [name, expression] of names) added.push([name, await options.evaluate(expression, options.roots)]);
+  const fields = Object.fromEntries(added.filter(([, value]) => value !== undefined));
+  return mapped.map((record) => (isObject(record) ? { ...record, ...fields } : record));
+}
+
+async function mapItems(
+  items: readonly unknown[],
+  expression: string,
+  options: { readonly roots: RecordRoots; readonly evaluator: Evaluator; readonly now: Date },
+): Promise<readonly unknown[]> {
+  const plainPath = compilePlainPath(expression);
+  const plain = plainPath === null ? [arrayOnPath] : items.map(plainPath);
+  if (!plain.includes(arrayOnPath)) return plain;
+  const { evaluator, roots, now } = options;
+  const bindings = { ...roots };
+  const results = await evaluator.transform({ expression, records: items, bindings, now, nulls: 'keep' });
+  return results.map((result, index) => {
+    if (result.ok) return result.value;
+    const { message } = result.failure;
+    throw new AppError('spec_invalid', `response.map fails on item ${index + 1} of a page: ${message}`);
+  });
+}

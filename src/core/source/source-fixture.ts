@@ -1,0 +1,117 @@
+/** For tests: a real HTTP server in the part of a customer's API, and a source that reads from it. */
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import * as v from 'valibot';
+import type { Evaluator } from '../expressions/evaluator-pool.ts';
+import type { HttpAnswer, HttpClient } from '../http/client.ts';
+import { ConnectorSpec } from '../spec/schema.ts';
+import type { PageRead } from './read-pages.ts';
+import type { Source } from './source.ts';
+
+/** A request as the API sees it. */
+export interface ApiRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** What the API answers; `body` is sent as JSON. */
+export interface ApiReply {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** A running API and what it was asked. */
+export interface Api extends AsyncDisposable {
+  readonly origin: string;
+  readonly requests: readonly ApiRequest[];
+}
+
+/** Starts an API on a free port of the loopback address. */
+export async function startApi(answer: (request: ApiRequest) => ApiReply): Promise<Api> {
+  const requests: ApiRequest[] = [];
+  const server = createServer(async (incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    const url = new URL(incoming.url ?? '/', `http://${incoming.headers.host}`);
+    const body = Buffer.concat(chunks).toString();
+    const request = { method: incoming.method ?? '', url, headers: incoming.headers, body };
+    requests.push(request);
+    const reply = answer(request);
+    outgoing.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
+    outgoing.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? null));
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, '127.0.0.1', resolve);
+  await promise;
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    requests,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
+
+/** A client without guard, retries and redirects: the answer as it comes. */
+export const plainClient: HttpClient = {
+  send: async (request, { signal }): Promise<HttpAnswer> => {
+    const { method, headers, body = null } = request;
+    const response = await fetch(request.url, { method, headers: { ...headers }, body, signal, redirect: 'manual' });
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: bytes, url: request.url };
+  },
+  [Symbol.asyncDispose]: async () => {},
+};
+
+/** A source whose resource and http settings are parsed as a spec, so that every default is filled in. */
+export function sourceOf(
+  parts: {
+    readonly api: Pick<Api, 'origin'>;
+    readonly evaluator: Evaluator;
+    readonly resource: Readonly<Record<string, unknown>>;
+    readonly http?: Readonly<Record<string, unknown>>;
+    readonly auth?: Readonly<Record<string, unknown>>;
+  },
+  overrides: Partial<Source> = {},
+): Source {
+  const spec = v.parse(ConnectorSpec, {
+    metadata: { key: 'test', name: 'Test', version: '1.0.0' },
+    auth: parts.auth ?? { kind: 'none' },
+    http: { baseUrl: parts.api.origin, ...parts.http },
+    resources: [{ key: 'items', primaryKey: 'id', request: { path: '/items' }, ...parts.resource }],
+  });
+  const [resource] = spec.resources;
+  if (!resource) throw new Error('the spec has one resource');
+  return {
+    resource,
+    http: spec.http,
+    auth: spec.auth,
+    specChecksum: 'sha256:1',
+    params: {},
+    secrets: {},
+    lookups: {},
+    each: {},
+    run: { id: 'run_1', startedAt: '2026-01-01T00:00:00.000Z', mode: 'incremental' },
+    watermark: null,
+    backfill: null,
+    validators: null,
+    client: plainClient,
+    evaluator: parts.evaluator,
+    now: () => new Date('2026-01-01T00:00:00.000Z'),
+    ...overrides,
+  };
+}
+
+/** All pages of a read. */
+export async function pagesOf(pages: AsyncIterable<PageRead>): Promise<readonly PageRead[]> {
+  return await Array.fromAsync(pages);
+}
+
+/** The `id` of every record, page by page. */
+export const idsOf = (pages: readonly PageRead[]): readonly unknown[][] =>
+  pages.map((page) => page.records.map((record) => (record as { readonly id: unknown }).id));

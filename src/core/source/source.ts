@@ -1,0 +1,43 @@
+import type { Evaluator } from '../expressions/evaluator-pool.ts';
+import type { HttpClient } from '../http/client.ts';
+import type { Auth } from '../spec/auth-schema.ts';
+import type { HttpSettings } from '../spec/http-schema.ts';
+import type { Resource } from '../spec/resource-schema.ts';
+
+/** The parts of a resource that say how it is read. */
+export type ReadableResource = Pick<Resource, 'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental'>;
+
+/** What an API said of an earlier answer, for a conditional request (RFC 9110 13.1). */
+export interface Validators {
+  /** `requestKey` of the answer they came with; they count for no other request. */
+  readonly requestKey: string;
+  readonly etag: string | null;
+  readonly lastModified: string | null;
+}
+
+/** One resource of one connection (and one partition of it), ready to be read. */
+export interface Source {
+  readonly resource: ReadableResource;
+  readonly http: HttpSettings;
+  /** The resource's own auth, or the spec's. */
+  readonly auth: Auth;
+  /** Of the effective spec; a checkpoint made under another one is not continued. */
+  readonly specChecksum: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, unknown>>;
+  /** Tables by name. */
+  readonly lookups: Readonly<Record<string, unknown>>;
+  /** The values of this partition; empty without `forEach`. */
+  readonly each: Readonly<Record<string, unknown>>;
+  readonly run: { readonly id: string; readonly startedAt: string; readonly mode: string };
+  /** Canonical text; null: never read before. */
+  readonly watermark: string | null;
+  /** A backfill reads from `from` (null: `initial`) to the watermark and leaves it as it is. Null: an ordinary read. */
+  readonly backfill: { readonly from: string | null } | null;
+  /** For requests with `cache.mode: conditional`; null: none stored. */
+  readonly validators: Validators | null;
+  readonly client: HttpClient;
+  readonly evaluator: Evaluator;
+  /** Our clock. */
+  now(): Date;
+}
