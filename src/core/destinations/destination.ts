@@ -49,7 +49,7 @@ export interface Batch {
   /** Position in the run, from 1; the checkpoint row keeps the highest one applied. */
   readonly batchNo: number;
   readonly rows: readonly Deliverable[];
-  /** The text committed with the rows: all that the control database still has to record for them. */
+  /** The text committed with the rows: all that the control database still has to record for them. No U+0000. */
   receipt(rejected: readonly RejectedRow[]): string;
 }
 
