@@ -1,0 +1,110 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+/** A ring key wraps the data keys; 32 bytes. */
+export interface RingKey {
+  /** Stored beside what it wraps, so that an older key still opens it. */
+  readonly id: string;
+  readonly key: Uint8Array;
+}
+
+/** What a sealed value is for. A value sealed for one kind does not open as another. */
+export type SecretKind = 'params-secret' | 'oauth-token' | 'oauth-verifier' | 'webhook-secret' | 'upstream-webhook';
+
+/** Where a value belongs; moved to another row it does not open. */
+export interface SecretContext {
+  readonly orgId: string;
+  /** The connection, or the webhook endpoint for `webhook-secret`. */
+  readonly connectionId: string;
+  readonly kind: SecretKind;
+}
+
+/** A sealed value as it is stored. */
+export interface SealedSecret {
+  /** The ring key that wraps `wrappedKey`. */
+  readonly kekId: string;
+  /** The data key: 12 bytes of nonce, 32 of key, 16 of tag. */
+  readonly wrappedKey: Uint8Array;
+  /** Of `ciphertext`; 12 bytes. */
+  readonly nonce: Uint8Array;
+  /** Ends with 16 bytes of tag. */
+  readonly ciphertext: Uint8Array;
+}
+
+/** Envelope encryption of secrets at rest. */
+export interface SecretBox {
+  /** Under a data key of its own, so that a nonce never meets a key twice. */
+  seal(plaintext: string, context: SecretContext): SealedSecret;
+  /** Throws when the ring lacks the key, or when the value was altered or belongs elsewhere. */
+  open(sealed: SealedSecret, context: SecretContext): string;
+  /** The same value with its data key under the ring's first key; the value itself is not decrypted. */
+  rewrap(sealed: SealedSecret, context: SecretContext): SealedSecret;
+}
+
+const algorithm = 'aes-256-gcm';
+const keyBytes = 32;
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/** A box over the ring: the first key encrypts, all decrypt. Throws when the ring is empty or a key is not 32 bytes. */
+export function createSecretBox(ring: readonly RingKey[]): SecretBox {
+  const [current] = ring;
+  if (!current) throw new Error('The key ring is empty: a secret box needs at least one key.');
+  for (const { id, key } of ring) {
+    if (key.byteLength !== keyBytes) throw new Error(`Key ${id} of the ring has ${key.byteLength} bytes, not 32.`);
+  }
+
+  const wrap = (dataKey: Uint8Array, context: SecretContext): Pick<SealedSecret, 'kekId' | 'wrappedKey'> => {
+    const nonce = randomBytes(nonceBytes);
+    const wrapped = encrypt(dataKey, { key: current.key, nonce, aad: wrapAad(context, current.id) });
+    return { kekId: current.id, wrappedKey: Buffer.concat([nonce, wrapped]) };
+  };
+  const unwrap = ({ kekId, wrappedKey }: SealedSecret, context: SecretContext): Uint8Array => {
+    const ringKey = ring.find(({ id }) => id === kekId);
+    if (!ringKey) throw new Error(`The key ring has no key ${kekId}: put it back behind the current one.`);
+    const nonce = wrappedKey.subarray(0, nonceBytes);
+    return decrypt(wrappedKey.subarray(nonceBytes), { key: ringKey.key, nonce, aad: wrapAad(context, kekId) });
+  };
+
+  return {
+    seal(plaintext, context) {
+      const dataKey = randomBytes(keyBytes);
+      const nonce = randomBytes(nonceBytes);
+      const ciphertext = encrypt(Buffer.from(plaintext, 'utf8'), { key: dataKey, nonce, aad: dataAad(context) });
+      return { ...wrap(dataKey, context), nonce, ciphertext };
+    },
+    open(sealed, context) {
+      const key = unwrap(sealed, context);
+      return decrypt(sealed.ciphertext, { key, nonce: sealed.nonce, aad: dataAad(context) }).toString('utf8');
+    },
+    rewrap: (sealed, context) => ({ ...sealed, ...wrap(unwrap(sealed, context), context) }),
+  };
+}
+
+// The data key is bound to its ring key, the value is not: re-wrapping must not touch the value.
+const dataAad = ({ orgId, connectionId, kind }: SecretContext): string => `css|1|${orgId}|${connectionId}|${kind}`;
+const wrapAad = (context: SecretContext, kekId: string): string => `${dataAad(context)}|${kekId}`;
+
+interface CipherInput {
+  readonly key: Uint8Array;
+  readonly nonce: Uint8Array;
+  readonly aad: string;
+}
+
+function encrypt(plain: Uint8Array, { key, nonce, aad }: CipherInput): Buffer {
+  const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
+  cipher.setAAD(Buffer.from(aad, 'utf8'));
+  return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+// Node takes a tag of 4 bytes unless `authTagLength` is given (DEP0182).
+function decrypt(sealed: Uint8Array, { key, nonce, aad }: CipherInput): Buffer {
+  if (sealed.byteLength < tagBytes) throw new Error('The sealed value is too short to carry its tag.');
+  const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
+  decipher.setAAD(Buffer.from(aad, 'utf8'));
+  decipher.setAuthTag(sealed.subarray(sealed.byteLength - tagBytes));
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(0, sealed.byteLength - tagBytes)), decipher.final()]);
+  } catch (cause) {
+    throw new Error('The sealed value does not open: it was altered, or belongs to another row or key.', { cause });
+  }
+}
