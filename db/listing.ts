@@ -1,3 +1,6 @@
+import type { SelectQueryBuilder } from 'kysely';
+import type { Database } from './schema.ts';
+
 /** A whole list: how long it is, and its rows, read while they are consumed. */
 export interface Listing<Row> {
   readonly total: number;
@@ -20,6 +23,14 @@ export async function openListing<Row>(source: ListingSource<Row>): Promise<List
   const first = await source.batch(null, batchRows);
   const complete = first.length < batchRows;
   return { total: complete ? first.length : await source.count(), rows: rowsFrom(first, source) };
+}
+
+/** How many rows a query without columns selects. */
+export async function countRows<TB extends keyof Database>(
+  query: SelectQueryBuilder<Database, TB, object>,
+): Promise<number> {
+  const { count } = await query.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
+  return count;
 }
 
 async function* rowsFrom<Row>(first: readonly Row[], source: ListingSource<Row>): AsyncIterable<Row> {

@@ -7,6 +7,7 @@ import type {
   SpecVersionStatus,
   WorkspaceKind,
 } from '../src/core/rows.ts';
+import type { ReadPosition } from '../src/core/source/read-position.ts';
 import type { DB, Generated } from './schema.gen.ts';
 
 type Typed<Table, Known> = Omit<Table, keyof Known> & Known;
@@ -23,7 +24,14 @@ export interface Database
     DB['connections'],
     { status: ConnectionStatus; paramsJson: JSONColumnType<JsonObject>; specOverridesJson: NullableJsonObject }
   >;
-  runs: Typed<DB['runs'], { status: Generated<RunStatus>; trigger: RunTrigger; position: NullableJsonObject }>;
+  runs: Typed<
+    DB['runs'],
+    {
+      status: Generated<RunStatus>;
+      trigger: RunTrigger;
+      position: JSONColumnType<ReadPosition | null, string | null | undefined, string | null>;
+    }
+  >;
   quarantine: Typed<DB['quarantine'], { rawJson: AnyJson; validationErrors: AnyJson }>;
   callLog: Typed<
     DB['callLog'],

@@ -39,8 +39,7 @@ export async function recordBatch(
     await insertPages(tx, scope, receipt);
     await putRecordStates(tx, scope, { laneId: owner.laneId, receipt });
     await settleQuarantine(tx, scope, { receipt, run });
-    if (receipt.watermark !== null)
-      await putWatermark(tx, scope, { laneId: owner.laneId, watermark: receipt.watermark });
+    await putWatermark(tx, scope, { laneId: owner.laneId, watermark: receipt.watermark });
     return { outcome: 'recorded', stop: run.cancelRequestedAt !== null || run.status !== 'running' };
   });
 }
@@ -68,7 +67,7 @@ function advanceRun(tx: Db, scope: OrgScope, receipt: Receipt): Promise<Advanced
       quarantined: eb('quarantined', '+', total('quarantined')),
       attempts: 0,
       progressedAt: sql<string>`now()`,
-      watermarkAfter: receipt.watermark ?? eb.ref('watermarkAfter'),
+      watermarkAfter: receipt.watermark,
     }))
     .where('orgId', '=', scope.orgId)
     .where('id', '=', receipt.runId)
@@ -138,13 +137,20 @@ async function settleQuarantine(
 async function putWatermark(
   tx: Db,
   scope: OrgScope,
-  { laneId, watermark }: { readonly laneId: number; readonly watermark: string },
+  { laneId, watermark }: { readonly laneId: number; readonly watermark: string | null },
 ): Promise<void> {
+  if (watermark === null) {
+    await tx.deleteFrom('watermarks').where('orgId', '=', scope.orgId).where('laneId', '=', laneId).execute();
+    return;
+  }
   await tx
     .insertInto('watermarks')
     .values({ orgId: scope.orgId, laneId, watermark })
     .onConflict((conflict) =>
-      conflict.columns(['laneId', 'partition']).doUpdateSet({ watermark, updatedAt: sql`now()` }),
+      conflict
+        .columns(['laneId', 'partition'])
+        .doUpdateSet({ watermark, updatedAt: sql`now()` })
+        .where('watermarks.watermark', '!=', watermark),
     )
     .execute();
 }

@@ -38,15 +38,3 @@ export async function takeToken(
       as wait_ms`.execute(db);
   return rows[0]?.waitMs ?? 0;
 }
-
-/** Empties the bucket until `until`: what an upstream's Retry-After told one worker holds for all of them. */
-export async function pauseBucket(
-  db: Db,
-  scope: OrgScope,
-  { rate, waitMs }: { readonly rate: BucketRate; readonly waitMs: number },
-): Promise<void> {
-  const slack = (rate.perSeconds / rate.requests) * (rate.burst - 1);
-  await sql`
-    update buckets set full_at = greatest(full_at, clock_timestamp() + make_interval(secs => ${waitMs / 1000 + slack}))
-    where org_id = ${scope.orgId} and connection_id = ${rate.connectionId} and name = ${rate.name}`.execute(db);
-}

@@ -1,6 +1,7 @@
 import { newId } from '../../src/core/ids.ts';
 import type { CallLogRow } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
+import { countRows, type Listing, openListing } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 
 /** A call to store; the id is made here. */
@@ -34,28 +35,31 @@ export async function lastCallSequence(db: Db, scope: OrgScope, runId: string): 
   return last ?? 0;
 }
 
+const columns = [
+  'id',
+  'runId',
+  'sequence',
+  'method',
+  'url',
+  'statusCode',
+  'durationMs',
+  'attempt',
+  'cacheHit',
+  'reqHeadersRedacted',
+  'reqBodyRedacted',
+  'respHeaders',
+  'respBodyTruncated',
+] as const;
+
 /** Every call of a run, in order. */
-export function listCalls(db: Db, scope: OrgScope, runId: string): Promise<CallLogRow[]> {
-  return db
-    .selectFrom('callLog')
-    .select([
-      'id',
-      'runId',
-      'sequence',
-      'method',
-      'url',
-      'statusCode',
-      'durationMs',
-      'attempt',
-      'cacheHit',
-      'reqHeadersRedacted',
-      'reqBodyRedacted',
-      'respHeaders',
-      'respBodyTruncated',
-    ])
-    .where('orgId', '=', scope.orgId)
-    .where('runId', '=', runId)
-    .orderBy('sequence')
-    .orderBy('id')
-    .execute();
+export function listCalls(db: Db, scope: OrgScope, runId: string): Promise<Listing<CallLogRow>> {
+  const ofRun = db.selectFrom('callLog').where('orgId', '=', scope.orgId).where('runId', '=', runId);
+  return openListing({
+    batch(last, limit) {
+      const query = ofRun.select(columns).orderBy('sequence').orderBy('id').limit(limit);
+      if (!last) return query.execute();
+      return query.where((eb) => eb(eb.refTuple('sequence', 'id'), '>', eb.tuple(last.sequence, last.id))).execute();
+    },
+    count: () => countRows(ofRun),
+  });
 }

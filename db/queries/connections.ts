@@ -1,6 +1,7 @@
 import { newId } from '../../src/core/ids.ts';
 import type { ConnectionRow, ConnectionStatus, JsonObject } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
+import { countRows, type Listing, openListing } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 
 const columns = [
@@ -27,8 +28,15 @@ export function findConnection(db: Db, scope: OrgScope, id: string): Promise<Con
 }
 
 /** Every connection of the org, newest first. */
-export function listConnections(db: Db, scope: OrgScope): Promise<ConnectionRow[]> {
-  return db.selectFrom('connections').select(columns).where('orgId', '=', scope.orgId).orderBy('id', 'desc').execute();
+export function listConnections(db: Db, scope: OrgScope): Promise<Listing<ConnectionRow>> {
+  const ofOrg = db.selectFrom('connections').where('orgId', '=', scope.orgId);
+  return openListing({
+    batch(last, limit) {
+      const query = ofOrg.select(columns).orderBy('id', 'desc').limit(limit);
+      return (last ? query.where('id', '<', last.id) : query).execute();
+    },
+    count: () => countRows(ofOrg),
+  });
 }
 
 interface NewConnection {
@@ -67,14 +75,21 @@ export function setConnectionStatus(
 }
 
 /** How many connections of the org are active. */
-export async function countActiveConnections(db: Db, scope: OrgScope): Promise<number> {
-  const { count } = await db
-    .selectFrom('connections')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('orgId', '=', scope.orgId)
-    .where('status', '=', 'active')
+export const countActiveConnections = (db: Db, scope: OrgScope): Promise<number> =>
+  countRows(db.selectFrom('connections').where('orgId', '=', scope.orgId).where('status', '=', 'active'));
+
+/**
+ * The cap on active connections of the org; null: none. Holds the org's row until the transaction ends, so that
+ * whoever counts against the cap does so alone.
+ */
+export async function lockActiveConnectionsMax(db: Db, scope: OrgScope): Promise<number | null> {
+  const org = await db
+    .selectFrom('orgs')
+    .select('activeConnectionsMax')
+    .where('id', '=', scope.orgId)
+    .forUpdate()
     .executeTakeFirstOrThrow();
-  return count;
+  return org.activeConnectionsMax;
 }
 
 /** A fresh connection id; made before the row because secrets are sealed for it. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { RunStatus } from '../../src/core/rows.ts';
+import type { ReadPosition } from '../../src/core/source/read-position.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
 
@@ -82,9 +83,10 @@ export interface Attempt {
   readonly attempts: number;
   readonly batchNo: number;
   readonly pageNo: number;
-  readonly position: Record<string, unknown> | null;
+  readonly position: ReadPosition | null;
   readonly readCompleted: boolean;
   readonly watermarkBefore: string | null;
+  readonly recordsIn: number;
 }
 
 /** Takes the lane for a new attempt at the run: every earlier attempt can record nothing more. Undefined: no such run. */
@@ -117,6 +119,7 @@ export async function takeLane(db: Db, scope: OrgScope, runId: string): Promise<
         'position',
         'readCompleted',
         'watermarkBefore',
+        'recordsIn',
       ])
       .executeTakeFirstOrThrow();
     return { ...lane, ...run };
@@ -173,4 +176,9 @@ export async function endRun(
       .executeTakeFirst();
     return { ended: ended !== undefined, nextRunId: next?.id ?? null };
   });
+}
+
+/** Ends the count of attempts without progress: the attempt ended in order, for instance because the API asked to wait. */
+export async function forgiveAttempts(db: Db, scope: OrgScope, runId: string): Promise<void> {
+  await db.updateTable('runs').set({ attempts: 0 }).where('orgId', '=', scope.orgId).where('id', '=', runId).execute();
 }

@@ -1,5 +1,6 @@
 import type { QuarantineRow } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
+import { countRows, type Listing, openListing } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 
 const columns = [
@@ -12,15 +13,19 @@ const columns = [
   'resolvedAt',
 ] as const;
 
-/** The quarantined records of a connection, newest first; of another org's connection none. */
-export function listQuarantine(db: Db, scope: OrgScope, connectionId: string): Promise<QuarantineRow[]> {
-  return db
+/** The quarantined records of a connection, newest first. */
+export function listQuarantine(db: Db, scope: OrgScope, connectionId: string): Promise<Listing<QuarantineRow>> {
+  const ofConnection = db
     .selectFrom('quarantine')
-    .select(columns)
     .where('orgId', '=', scope.orgId)
-    .where('connectionId', '=', connectionId)
-    .orderBy('id', 'desc')
-    .execute();
+    .where('connectionId', '=', connectionId);
+  return openListing({
+    batch(last, limit) {
+      const query = ofConnection.select(columns).orderBy('id', 'desc').limit(limit);
+      return (last ? query.where('id', '<', last.id) : query).execute();
+    },
+    count: () => countRows(ofConnection),
+  });
 }
 
 /** The quarantined record, or undefined when it is absent or of another org. */

@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import { newId } from '../../src/core/ids.ts';
-import type { JsonObject, SpecVersionRow } from '../../src/core/rows.ts';
+import type { JsonObject, SpecRow, SpecVersionRow } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
+import { countRows, type Listing, openListing } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 
 const columns = [
@@ -44,15 +46,39 @@ export function findPinnedSpec(db: Db, scope: OrgScope, connectionId: string): P
     .executeTakeFirst();
 }
 
-/** Every version of every spec of the org, newest first; with `key`, of that spec alone. */
-export function listSpecVersions(db: Db, scope: OrgScope, key?: string): Promise<SpecVersionRow[]> {
-  let query = db
+/** Every spec of the org that has a version, newest first. */
+export function listSpecs(db: Db, scope: OrgScope): Promise<SpecRow[]> {
+  return db
+    .selectFrom('specs')
+    .innerJoin('specVersions', 'specVersions.specId', 'specs.id')
+    .select([
+      'specs.id',
+      'specs.key',
+      sql<SpecRow['versions']>`jsonb_agg(jsonb_build_object(
+        'version', spec_versions.version, 'status', spec_versions.status) order by spec_versions.id desc)`.as(
+        'versions',
+      ),
+    ])
+    .where('specs.orgId', '=', scope.orgId)
+    .groupBy('specs.id')
+    .orderBy('specs.id', 'desc')
+    .execute();
+}
+
+/** The versions of a spec, newest first; none when the key is unknown in this org. */
+export function listSpecVersions(db: Db, scope: OrgScope, key: string): Promise<Listing<SpecVersionRow>> {
+  const ofKey = db
     .selectFrom('specVersions')
     .innerJoin('specs', 'specs.id', 'specVersions.specId')
-    .select(columns)
-    .where('specVersions.orgId', '=', scope.orgId);
-  if (key !== undefined) query = query.where('specs.key', '=', key);
-  return query.orderBy('specVersions.id', 'desc').execute();
+    .where('specVersions.orgId', '=', scope.orgId)
+    .where('specs.key', '=', key);
+  return openListing({
+    batch(last, limit) {
+      const query = ofKey.select(columns).orderBy('specVersions.id', 'desc').limit(limit);
+      return (last ? query.where('specVersions.id', '<', last.id) : query).execute();
+    },
+    count: () => countRows(ofKey),
+  });
 }
 
 /** The id of the spec with that key, made when it is not there yet. */
@@ -92,4 +118,44 @@ export function insertDraft(db: Db, scope: OrgScope, draft: Draft): Promise<Spec
     .onConflict((conflict) => conflict.columns(['orgId', 'specId', 'version']).doNothing())
     .returning(columns)
     .executeTakeFirst();
+}
+
+/** The version frozen, or undefined when it is not a draft (any more). */
+export function markPublished(db: Db, scope: OrgScope, id: string): Promise<SpecVersionRow | undefined> {
+  return db
+    .updateTable('specVersions')
+    .set({ status: 'published', publishedAt: sql`now()` })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('status', '=', 'draft')
+    .returning(columns)
+    .executeTakeFirst();
+}
+
+/** The draft with another document, or undefined when it is not a draft (any more). */
+export function updateDraft(
+  db: Db,
+  scope: OrgScope,
+  { id, specJson, checksum }: { readonly id: string; readonly specJson: JsonObject; readonly checksum: string },
+): Promise<SpecVersionRow | undefined> {
+  return db
+    .updateTable('specVersions')
+    .set({ specJson: JSON.stringify(specJson), checksum })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('status', '=', 'draft')
+    .returning(columns)
+    .executeTakeFirst();
+}
+
+/** Whether a draft was there and is gone now. */
+export async function removeDraft(db: Db, scope: OrgScope, id: string): Promise<boolean> {
+  const removed = await db
+    .deleteFrom('specVersions')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('status', '=', 'draft')
+    .returning('id')
+    .executeTakeFirst();
+  return removed !== undefined;
 }

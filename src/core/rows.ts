@@ -55,6 +55,17 @@ export const SpecVersionRow = v.object({
 });
 export type SpecVersionRow = v.InferOutput<typeof SpecVersionRow>;
 
+/** A connector definition with the versions it has. */
+export const SpecRow = v.object({
+  id: v.pipe(v.string(), v.examples(['spec_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  key: v.pipe(v.string(), v.examples(['acme-crm'])),
+  versions: v.pipe(
+    v.array(v.object({ version: v.string(), status: SpecVersionStatus })),
+    v.description('Newest first.'),
+  ),
+});
+export type SpecRow = v.InferOutput<typeof SpecRow>;
+
 /** One thing wrong with an input; `path` is dotted, with array indexes. */
 export const Issue = v.object({
   code: v.picklist(['schema', 'duplicate_key', 'duplicate_assign_to', 'unresolved_dependency', 'cycle']),

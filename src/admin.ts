@@ -1,0 +1,77 @@
+/** The operator's command line: `npm run admin -- org create --name Acme --json`. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import * as v from 'valibot';
+import { openDatabase } from '../db/client.ts';
+import { commands, UsageError, usage } from './admin-commands.ts';
+import type { Config } from './config.ts';
+import { AppError } from './core/errors.ts';
+import { configOrExit } from './entry.ts';
+
+/** The part of ready.json that is read here. */
+const Ready = v.pipe(v.string(), v.parseJson(), v.object({ databaseUrl: v.string() }));
+/** Exit code for a command line that is not understood. */
+const usageExitCode = 2;
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  // What an operator caused is explained; anything else keeps its stack.
+  if (error instanceof UsageError) process.stderr.write(`${error.message}\n\n${usage()}\n`);
+  else if (error instanceof AppError) process.stderr.write(`${[error.message, ...issuesOf(error)].join('\n  ')}\n`);
+  else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exitCode = error instanceof UsageError ? usageExitCode : 1;
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  if (args.length === 0 || args.includes('--help')) {
+    process.stdout.write(`${usage()}\n`);
+    return;
+  }
+  const [noun = '', verb = '', ...rest] = args;
+  const command = commands.find(({ name }) => name === `${noun} ${verb}`);
+  if (!command) throw new UsageError(`There is no command "${noun} ${verb}".`);
+  const { json, ...options } = optionsOf(rest, command.options);
+  const config = configOrExit(process.env);
+  const db = openDatabase(await databaseUrlOf(config), {
+    poolSize: 1,
+    applicationName: 'connector-sync admin',
+    onIdleError() {},
+  });
+  try {
+    const result = await command.run(db, options);
+    process.stdout.write(`${json ? JSON.stringify(result.json) : result.lines.join('\n')}\n`);
+  } finally {
+    await db.destroy();
+  }
+}
+
+function optionsOf(args: readonly string[], names: readonly string[]): Readonly<Record<string, unknown>> {
+  const texts = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+  try {
+    return parseArgs({ args: [...args], options: { ...texts, json: { type: 'boolean' } } }).values;
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+/** The configured database, or the embedded one of a running `npm start`. */
+async function databaseUrlOf({ databaseUrl, dataDir }: Config): Promise<string> {
+  if (databaseUrl !== null) return databaseUrl;
+  const path = join(dataDir, 'ready.json');
+  try {
+    return v.parse(Ready, await readFile(path, 'utf8')).databaseUrl;
+  } catch (cause) {
+    throw new UsageError(
+      `DATABASE_URL is not set and ${path} names no embedded database: start one with "npm start".`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+function issuesOf({ issues = [] }: AppError): readonly string[] {
+  return issues.map(({ path, message }) => `${path}: ${message}`);
+}

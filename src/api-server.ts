@@ -1,0 +1,21 @@
+/** Process: serve the REST interface on PORT; on SIGTERM finish what is open and stop. */
+import { createApp } from './api/app.ts';
+import { listen } from './api/server.ts';
+import { createDeps } from './deps.ts';
+import { announceReady } from './embedded/parent-watch.ts';
+import { configOrExit } from './entry.ts';
+import { createLog } from './log.ts';
+
+const config = configOrExit(process.env);
+const log = createLog({ level: config.logLevel, name: 'api' });
+const stopping = Promise.withResolvers<NodeJS.Signals>();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stopping.resolve);
+
+await using deps = createDeps(config, log);
+const server = await listen(createApp(deps), config);
+log.info('api ready', { host: config.host, port: server.port });
+announceReady();
+const signal = await stopping.promise;
+log.info('api stopping', { signal });
+await server.stop();
+log.info('api stopped');

@@ -1,0 +1,70 @@
+import { type Context, Hono } from 'hono';
+import { secureHeaders } from 'hono/secure-headers';
+import { authenticate } from './auth.ts';
+import { HttpRefusal, toErrorAnswer } from './errors.ts';
+import { probe, serviceName } from './health.ts';
+import { observe } from './observe.ts';
+import { renderOpenApi } from './openapi.ts';
+import type { ApiDeps } from './route.ts';
+import { routes } from './routes/index.ts';
+import { type ApiEnv, serveRoute } from './serve-route.ts';
+
+/** The HTTP interface. A request is judged in this order: credential, route, body, schema, then by the handler. */
+export function createApp(deps: ApiDeps): Hono<ApiEnv> {
+  const app = new Hono<ApiEnv>();
+  const document = JSON.stringify(renderOpenApi());
+  const sendDocument = (c: Context) => c.body(document, 200, { 'content-type': 'application/json' });
+
+  app.use(observe(deps.log), secureHeaders(), async (c, next) => {
+    c.header('cache-control', 'no-store');
+    await next();
+  });
+  app.get('/api/health', (c) => c.json({ status: 'ok', service: serviceName }));
+  app.get('/api/health/ready', async (c) => {
+    const state = await probe(deps.db);
+    return c.json(state, state.status === 'ready' ? 200 : 503);
+  });
+  app.get('/api/openapi.json', sendDocument);
+  for (const route of routes.filter(({ auth }) => auth === 'none')) {
+    app.on(route.method, `/api/v1${route.path}`, serveRoute(route, deps));
+  }
+
+  app.use('/api/v1/*', async (c, next) => {
+    const caller = await authenticate(deps, c.req.raw.headers);
+    c.set('caller', caller);
+    c.set('orgId', caller.scope.orgId);
+    await next();
+  });
+  app.get('/api/v1/openapi.json', sendDocument);
+  for (const route of routes.filter(({ auth }) => auth === 'api_key')) {
+    app.on(route.method, `/api/v1${route.path}`, serveRoute(route, deps));
+  }
+
+  refuseOtherMethods(app);
+  app.notFound((c) => answerError(c, deps, noEndpoint()));
+  app.onError((error, c) => answerError(c, deps, error));
+  return app;
+}
+
+function answerError(c: Context<ApiEnv>, { log }: ApiDeps, error: unknown): Response {
+  const requestId = c.get('requestId');
+  const { status, body, headers, unexpected } = toErrorAnswer(error, requestId);
+  if (unexpected) log.error('request failed', { requestId, error });
+  return c.json(body, status, headers);
+}
+
+const noEndpoint = (): HttpRefusal =>
+  new HttpRefusal(404, 'There is no such endpoint: GET /api/openapi.json lists them.', { code: 'not_found' });
+
+/** Behind every path that exists: 405 with the methods it has. */
+function refuseOtherMethods(app: Hono<ApiEnv>): void {
+  const endpoints = app.routes.filter(({ method }) => method !== 'ALL');
+  const methodsOf = Map.groupBy(endpoints, ({ path }) => path);
+  for (const [path, all] of methodsOf) {
+    const methods = all.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
+    const allow = [...new Set(methods)].join(', ');
+    app.all(path, () => {
+      throw new HttpRefusal(405, `This path takes ${allow}.`, { code: 'validation', headers: { allow } });
+    });
+  }
+}

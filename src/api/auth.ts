@@ -1,0 +1,65 @@
+import type { Db } from '../../db/client.ts';
+import { type Credential, findCredential, touchCredential } from '../../db/queries/credentials.ts';
+import { type OrgScope, orgScope } from '../../db/scope.ts';
+import { isApiKey, parseApiKey } from '../core/crypto/api-key.ts';
+import { AppError } from '../core/errors.ts';
+import type { Log } from '../log.ts';
+
+/** Who a request comes from. */
+export interface Caller {
+  readonly scope: OrgScope;
+  readonly keyId: string;
+  /** What the key may do; a key made by it gets at most these. */
+  readonly keyScopes: readonly string[];
+  /** Null: it does not expire. A key made by it lives no longer. */
+  readonly keyExpiresAt: string | null;
+}
+
+interface AuthDeps {
+  readonly db: Db;
+  readonly log: Log;
+}
+
+/**
+ * The caller behind `Authorization: Bearer …` or `x-api-key`, the only maker of an {@link OrgScope} for a request.
+ * Throws `unauthorized`, with one text for every reason, so that nothing can be learned from it.
+ */
+export async function authenticate({ db, log }: AuthDeps, headers: Headers): Promise<Caller> {
+  const key = keyOf(headers);
+  const lookupId = key === null ? null : parseApiKey(key);
+  if (key === null || lookupId === null) throw unauthorized();
+  const credential = await findCredential(db, lookupId);
+  const known = isApiKey(key, credential?.keyHash ?? null);
+  if (!credential || !known || isOver(credential)) throw unauthorized();
+  noteUse({ db, log }, credential);
+  return {
+    scope: orgScope(credential.orgId, credential.workspaceId),
+    keyId: credential.id,
+    keyScopes: credential.scopes,
+    keyExpiresAt: credential.expiresAt,
+  };
+}
+
+const unauthorized = (): AppError =>
+  new AppError(
+    'unauthorized',
+    'A valid API key is required: send it as "Authorization: Bearer ck_…" or in the header x-api-key.',
+  );
+
+/** The one key the headers carry; null when there is none, or two that differ. */
+function keyOf(headers: Headers): string | null {
+  const authorization = headers.get('authorization');
+  const apiKey = headers.get('x-api-key');
+  if (authorization === null) return apiKey;
+  const bearer = /^Bearer +(?<key>\S+)$/i.exec(authorization)?.groups?.['key'] ?? null;
+  return apiKey === null || apiKey === bearer ? bearer : null;
+}
+
+const isOver = ({ revokedAt, expiresAt }: Credential): boolean =>
+  revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now());
+
+/** At most once a minute per key, and nobody waits for it. */
+function noteUse({ db, log }: AuthDeps, { id, lastUsedAt }: Credential): void {
+  if (lastUsedAt !== null && Date.parse(lastUsedAt) > Date.now() - 60_000) return;
+  touchCredential(db, id).catch((error: unknown) => log.warn('use of an API key not noted', { keyId: id, error }));
+}

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { bodyBytesMax, readBody } from './body-gate.ts';
+
+const post = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
+  new Request('http://api.test/', { method: 'POST', body, headers });
+/** A request whose length is declared, as from a client that does not stream. */
+const sized = (text: string) => post(text, { 'content-length': String(Buffer.byteLength(text)) });
+const chunked = (chunks: readonly string[]) =>
+  new Request('http://api.test/', {
+    method: 'POST',
+    body: new Blob([...chunks]).stream(),
+    duplex: 'half',
+  });
+
+describe('body gate', () => {
+  it.each(['{"a":[1,"ü",null,true]}', '[]', 'null', '"x"', ' {"a":1}\n', '{"a":{"b":{}}}'])(
+    'lets %s through unchanged',
+    async (text) => {
+      expect(await readBody(sized(text))).toEqual(JSON.parse(text));
+      expect(await readBody(chunked([text]))).toEqual(JSON.parse(text));
+    },
+  );
+
+  it('does not judge the content type', async () => {
+    expect(await readBody(post('{"a":1}', { 'content-type': 'text/plain' }))).toEqual({ a: 1 });
+  });
+
+  it.each(['', '   ', '{"a":', "{'a':1}", '{"a":1/*x*/}', '{"a":"\u0001"}', 'NaN', '{} {}', 'undefined'])(
+    'answers 400 without a code for %j',
+    async (text) => {
+      await expect(readBody(sized(text))).rejects.toMatchObject({ name: 'HttpRefusal', status: 400, code: null });
+    },
+  );
+
+  it.each([
+    ['a gzip stream', '1f8b0800000000000003ab56'],
+    ['UTF-16', 'fffe7b007d00'],
+    ['a cut character', '7b2261223a22c3227d'],
+  ])('answers 400 without a code for %s', async (_what, hex) => {
+    await expect(readBody(post(Buffer.from(hex, 'hex')))).rejects.toMatchObject({ status: 400, code: null });
+  });
+
+  it('answers 413 for a long body by its declared length, without reading it', async () => {
+    const request = post('{}', { 'content-length': String(bodyBytesMax + 1) });
+    await expect(readBody(request)).rejects.toMatchObject({ status: 413, code: 'validation' });
+    expect(request.bodyUsed).toBe(false);
+  });
+
+  it('answers 413 for a long body that declares no length', async () => {
+    const request = chunked(['"', 'x'.repeat(bodyBytesMax), '"']);
+    await expect(readBody(request)).rejects.toMatchObject({ status: 413, code: 'validation' });
+  });
+
+  it('takes a body of exactly the limit', async () => {
+    const list = `[${'"xxxxxxx",'.repeat(90_000)}1]`;
+    const text = list + ' '.repeat(bodyBytesMax - list.length);
+    expect(await readBody(sized(text))).toHaveLength(90_001);
+  });
+
+  it.each([
+    ['nesting beyond 64 levels', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`],
+    ['nesting of 10,000 levels', `${'['.repeat(10_000)}${']'.repeat(10_000)}`],
+    ['more than 100,000 values', `[${'1,'.repeat(100_000)}1]`],
+    ['a string beyond 64 Ki characters', JSON.stringify({ a: 'x'.repeat(65_537) })],
+    ['NUL in a string', '{"a":"b\\u0000"}'],
+    ['NUL in a name', '{"a\\u0000":1}'],
+    ['a lone surrogate', '{"a":"b\\ud800"}'],
+    ['a lone surrogate in a name', '{"a\\ud800":1}'],
+    ['a number beyond a double', '{"a":-1e400}'],
+    ['__proto__', '{"__proto__":{"isAdmin":true}}'],
+    ['constructor', '{"a":{"constructor":1}}'],
+    ['prototype', '{"a":[{"prototype":1}]}'],
+  ])('answers 400 validation for %s', async (_what, text) => {
+    await expect(readBody(sized(text))).rejects.toMatchObject({ name: 'AppError', code: 'validation' });
+  });
+
+  it('names the place, cut to a sane length', async () => {
+    await expect(readBody(sized('{"a":[1,{"b":"\\u0000"}]}'))).rejects.toMatchObject({
+      issues: [{ code: 'schema', path: 'a.1.b', message: 'holds the character U+0000' }],
+    });
+    const name = 'n'.repeat(5000);
+    await expect(readBody(sized(`{"${name}":"\\u0000"}`))).rejects.toMatchObject({
+      issues: [{ path: 'n'.repeat(200) }],
+    });
+  });
+
+  it('takes nesting of exactly 64 levels', async () => {
+    const text = `${'['.repeat(64)}1${']'.repeat(64)}`;
+    expect(await readBody(sized(text))).toEqual(JSON.parse(text));
+  });
+});

@@ -1,0 +1,110 @@
+import { invalid } from '../core/errors.ts';
+import { HttpRefusal } from './errors.ts';
+
+/** Bytes of a request body; more is 413 (`runtime.md` decides 1 MiB). */
+export const bodyBytesMax = 1_048_576;
+
+const depthMax = 64;
+const nodesMax = 100_000;
+/** UTF-16 units of one string. */
+const stringLengthMax = 65_536;
+const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
+
+/**
+ * The JSON document of a request body. The content type is not judged.
+ *
+ * Throws {@link HttpRefusal} 413 when it is too long, 400 without a code when it is not UTF-8 JSON, and a validation
+ * error when it holds what no later stage should have to expect: see {@link checkDocument}.
+ */
+export async function readBody(request: Request): Promise<unknown> {
+  const text = decode(await readBytes(request));
+  const document = parse(text);
+  checkDocument(document);
+  return document;
+}
+
+/**
+ * Refuses a document that is too deep or too large, and values that PostgreSQL or JavaScript would change silently:
+ * NUL, lone surrogates, numbers beyond a double, keys of the prototype chain. Throws a validation error naming the path.
+ */
+export function checkDocument(document: unknown): void {
+  const pending: Visit[] = [{ value: document, key: '', parent: null, depth: 0 }];
+  let nodes = 0;
+  for (let visit = pending.pop(); visit; visit = pending.pop()) {
+    nodes += 1;
+    const fault = nodes > nodesMax ? `holds more than ${nodesMax} values` : faultOf(visit);
+    if (fault) throw invalid('The body is refused.', [{ code: 'schema', path: pathOf(visit), message: fault }]);
+    if (typeof visit.value !== 'object' || visit.value === null) continue;
+    for (const [key, value] of Object.entries(visit.value)) {
+      pending.push({ value, key, parent: visit, depth: visit.depth + 1 });
+    }
+  }
+}
+
+/** One value of the document on the walk. */
+interface Visit {
+  readonly value: unknown;
+  readonly key: string;
+  readonly parent: Visit | null;
+  readonly depth: number;
+}
+
+function faultOf({ value, key, depth }: Visit): string | null {
+  if (depth > depthMax) return `is nested deeper than ${depthMax} levels`;
+  if (forbiddenKeys.has(key)) return 'has a name that is not allowed';
+  const keyFault = faultOfText(key);
+  if (keyFault) return `has a name that ${keyFault}`;
+  if (typeof value === 'string') return faultOfText(value);
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'is a number beyond the range of a double';
+  return null;
+}
+
+function faultOfText(text: string): string | null {
+  if (text.length > stringLengthMax) return `is longer than ${stringLengthMax} characters`;
+  if (text.includes('\u0000')) return 'holds the character U+0000';
+  return text.isWellFormed() ? null : 'holds half of a surrogate pair';
+}
+
+/** Longer names and paths are cut: the caller knows the rest, and an answer is no echo. */
+const pathLengthMax = 200;
+
+function pathOf(visit: Visit): string {
+  const keys: string[] = [];
+  for (let at: Visit | null = visit; at?.parent && keys.length <= depthMax; at = at.parent) keys.push(at.key);
+  return keys.toReversed().join('.').slice(0, pathLengthMax);
+}
+
+async function readBytes(request: Request): Promise<Uint8Array> {
+  const declared = request.headers.get('content-length');
+  if (declared !== null && Number(declared) > bodyBytesMax) throw tooLong();
+  if (declared !== null) return new Uint8Array(await request.arrayBuffer());
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += chunk.byteLength;
+    if (length > bodyBytesMax) throw tooLong();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const tooLong = (): HttpRefusal =>
+  new HttpRefusal(413, `The body is longer than ${bodyBytesMax} bytes.`, { code: 'validation' });
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (cause) {
+    throw new HttpRefusal(400, 'The body is not UTF-8 text: send JSON.', { code: null, cause });
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new HttpRefusal(400, 'The body is not JSON.', { code: null, cause });
+  }
+}

@@ -1,0 +1,83 @@
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { AppError, type ErrorCode, type RequestErrorCode } from '../core/errors.ts';
+import type { ErrorBody } from '../core/rows.ts';
+
+/** The status of each code a request can end with; a new code without a status does not compile. */
+export const statusOf = {
+  validation: 400,
+  unauthorized: 401,
+  plan_limit: 402,
+  not_found: 404,
+  conflict: 409,
+  immutable: 409,
+  rate_limited: 429,
+  internal: 500,
+} as const satisfies Record<RequestErrorCode, ContentfulStatusCode>;
+
+interface RefusalOptions {
+  /** Null: the specification's errors without a code (invalid JSON, a missing query parameter). */
+  readonly code: 'validation' | 'not_found' | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
+
+/** A refusal by the HTTP layer itself, before the service: the status says more than a code could. */
+export class HttpRefusal extends Error {
+  override readonly name = 'HttpRefusal';
+  readonly status: 400 | 404 | 405 | 413;
+  readonly code: RefusalOptions['code'];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: HttpRefusal['status'], message: string, options: RefusalOptions) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.status = status;
+    this.code = options.code;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** What the caller gets for a failure. */
+export interface ErrorAnswer {
+  readonly status: ContentfulStatusCode;
+  readonly body: ErrorBody;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The failure is ours: its cause belongs into the log, and nothing of it into the answer. */
+  readonly unexpected: boolean;
+}
+
+/** The answer to any thrown value. Text of errors that are not ours never leaves the process. */
+export function toErrorAnswer(error: unknown, requestId: string): ErrorAnswer {
+  if (error instanceof HttpRefusal) {
+    const code = error.code === null ? {} : { code: error.code };
+    return answer(error.status, { ...code, message: error.message }, { headers: error.headers });
+  }
+  if (error instanceof AppError && isRequestCode(error.code) && error.code !== 'internal') {
+    const issues = error.issues === undefined ? {} : { issues: error.issues.map((issue) => ({ ...issue })) };
+    return answer(statusOf[error.code], { code: error.code, message: error.message, ...issues });
+  }
+  const code = codeOfSqlState(error);
+  if (code === 'validation') {
+    return answer(400, { code, message: 'The request holds a value that cannot be stored.', issues: [] });
+  }
+  if (code === 'conflict') return answer(409, { code, message: 'Something with the same name exists already.' });
+  const message = `Unexpected error. Quote request id ${requestId} when you report it.`;
+  return answer(500, { code: 'internal', message }, { unexpected: true });
+}
+
+function answer(
+  status: ContentfulStatusCode,
+  error: ErrorBody['error'],
+  { headers = {}, unexpected = false }: Partial<Pick<ErrorAnswer, 'headers' | 'unexpected'>> = {},
+): ErrorAnswer {
+  return { status, body: { error }, headers, unexpected };
+}
+
+// The codes of runs have no status: where one can reach a request, src/control says what it means there.
+const isRequestCode = (code: ErrorCode): code is RequestErrorCode => Object.hasOwn(statusOf, code);
+
+/** The last net below the gates: input that PostgreSQL itself refuses is still the caller's fault, not ours. */
+function codeOfSqlState(error: unknown): 'validation' | 'conflict' | null {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
+  if (error.code === '23505') return 'conflict';
+  return /^(?:22...|5400[01]|08P01)$/.test(error.code) ? 'validation' : null;
+}

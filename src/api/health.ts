@@ -1,0 +1,43 @@
+import { sql } from 'kysely';
+import * as v from 'valibot';
+import type { Db } from '../../db/client.ts';
+import { pendingMigrations } from '../../db/migrate.ts';
+
+/** The name a probe reads to know whom it reached. */
+export const serviceName = 'connector-sync';
+
+/** `GET /api/health`: the process answers; nothing else is looked at. */
+export const Health = v.object({ status: v.literal('ok'), service: v.string() });
+/** `GET /api/health/ready` when requests can be served. */
+export const Ready = v.object({ status: v.literal('ready') });
+/** `GET /api/health/ready` when they cannot; `detail` says what is missing. */
+export const NotReady = v.object({ status: v.literal('not_ready'), detail: v.string() });
+
+/** A probe must not wait as long as a stuck database would let it, ms. */
+const probeTimeoutMs = 2000;
+
+/** Whether the database answers and has every migration; otherwise what is missing. */
+export async function probe(db: Db): Promise<v.InferOutput<typeof Ready> | v.InferOutput<typeof NotReady>> {
+  const timer = Promise.withResolvers<never>();
+  const timeout = setTimeout(() => timer.reject(new Error('timed out')), probeTimeoutMs);
+  try {
+    const pending = await Promise.race([missingMigrations(db), timer.promise]);
+    if (pending.length === 0) return { status: 'ready' };
+    return notReady(`migrations are missing (${pending.join(', ')}): run "npm run migrate"`);
+  } catch (error) {
+    // 42P01: no migration has ever run. Anything else is the database itself; its text may name hosts and users.
+    if (error instanceof Error && 'code' in error && error.code === '42P01') {
+      return notReady('the database is empty: run "npm run migrate"');
+    }
+    return notReady('the database does not answer');
+  } finally {
+    clearTimeout(timeout);
+  }
+}
+
+const notReady = (detail: string): v.InferOutput<typeof NotReady> => ({ status: 'not_ready', detail });
+
+async function missingMigrations(db: Db): Promise<readonly string[]> {
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db);
+  return pendingMigrations(rows.map(({ name }) => name));
+}

@@ -1,0 +1,201 @@
+import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema';
+import type * as v from 'valibot';
+import type { RequestErrorCode } from '../core/errors.ts';
+import * as rows from '../core/rows.ts';
+import { statusOf } from './errors.ts';
+import { Health, NotReady, Ready } from './health.ts';
+import type { Route } from './route.ts';
+import { routes } from './routes/index.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The OpenAPI 3.1 document, made from the very declarations that serve the requests. */
+export function renderOpenApi(): Json {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Connector Sync Service',
+      version: '1',
+      description:
+        'Syncs data from external systems into destinations by declarative connector definitions. Every list is complete and carries `X-Total-Count`; every answer carries `X-Request-Id`.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/api/v1' }],
+    security: [{ bearer: [] }, { apiKey: [] }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths: { ...pathsOf(routes), ...healthPaths() },
+    components: {
+      schemas: toJsonSchemaDefs(definitions, conversion('output')),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `ck_…`.' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+      },
+    },
+  };
+}
+
+/** Schemas with a name of their own in the document. */
+const definitions = {
+  ConnectionRow: rows.ConnectionRow,
+  SpecVersionRow: rows.SpecVersionRow,
+  SpecRow: rows.SpecRow,
+  Issue: rows.Issue,
+  ValidationResult: rows.ValidationResult,
+  RunStats: rows.RunStats,
+  RunRow: rows.RunRow,
+  CallLogRow: rows.CallLogRow,
+  QuarantineRow: rows.QuarantineRow,
+  WorkspaceRow: rows.WorkspaceRow,
+  ApiKeyRow: rows.ApiKeyRow,
+  ErrorBody: rows.ErrorBody,
+};
+
+function conversion(typeMode: 'input' | 'output'): ConversionConfig {
+  return {
+    typeMode,
+    target: 'draft-2020-12',
+    // Checks in code (id forms, byte lengths) have no JSON Schema; descriptions and examples speak for them.
+    errorMode: 'ignore',
+    overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+  };
+}
+
+function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output'): Json {
+  const {
+    $schema: _dialect,
+    $defs: _definitions,
+    ...json
+  } = toJsonSchema(schema, { ...conversion(typeMode), definitions });
+  return json;
+}
+
+function pathsOf(all: readonly Route[]): Json {
+  const byPath = Map.groupBy(all, ({ path }) => path.replace(/:(\w+)/g, '{$1}'));
+  const entries = [...byPath].map(([path, methods]): [string, Json] => [
+    path,
+    Object.fromEntries(methods.map((route) => [route.method, operationOf(route)])),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function operationOf(route: Route): Json {
+  return {
+    operationId: operationIdOf(route),
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    tags: [route.tag],
+    ...(route.auth === 'none' ? { security: [] } : {}),
+    parameters: [
+      ...parametersOf(route.params, 'path'),
+      ...parametersOf(route.query, 'query'),
+      ...(route.repeated ? [idempotencyKey] : []),
+    ],
+    ...(route.body ? { requestBody: requestBodyOf(route, route.body) } : {}),
+    responses: { [route.status]: successOf(route), ...errorsOf(route) },
+  };
+}
+
+/** For example `postConnectionsByIdSync`. */
+const operationIdOf = ({ method, path }: Route): string =>
+  method +
+  path.replace(
+    /[/-]+(:?)(\w)(\w*)/g,
+    (_all, colon, first, rest) => `${colon ? 'By' : ''}${first.toUpperCase()}${rest}`,
+  );
+
+function parametersOf(schema: v.GenericSchema | undefined, place: 'path' | 'query'): readonly Json[] {
+  if (!schema) return [];
+  const { properties = {}, required = [] } = toJsonSchema(schema, conversion('input'));
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: place,
+    required: required.includes(name),
+    schema: property,
+  }));
+}
+
+const idempotencyKey: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Makes the request safe to repeat for 24 hours: the first answer is given again, with `Idempotent-Replayed: true`. Another body under the same key is a conflict.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+
+const requestBodyOf = (route: Route, body: v.GenericSchema): Json => ({
+  required: true,
+  content: {
+    'application/json': {
+      schema: schemaOf(body, 'input'),
+      ...(route.bodyExample === undefined ? {} : { example: route.bodyExample }),
+    },
+  },
+});
+
+function successOf(route: Route): Json {
+  const isList = route.response.type === 'array';
+  const total = { description: 'How many elements the list has.', schema: { type: 'integer' } };
+  return {
+    description: isList ? 'The whole list.' : 'Success.',
+    headers: { 'X-Request-Id': { schema: { type: 'string' } }, ...(isList ? { 'X-Total-Count': total } : {}) },
+    content: { 'application/json': { schema: schemaOf(route.response, 'output') } },
+  };
+}
+
+const meanings = {
+  validation: 'The input breaks its rules; `issues` names each place.',
+  unauthorized: 'The credential is missing, malformed, revoked or expired.',
+  plan_limit: "The org's plan does not allow more.",
+  not_found: 'The resource is absent or belongs to another org.',
+  conflict: 'The state of the resource forbids the action.',
+  immutable: 'A published version cannot be changed.',
+  rate_limited: 'Too many requests.',
+  internal: 'Unexpected error on our side.',
+} as const satisfies Record<RequestErrorCode, string>;
+
+function errorsOf(route: Route): Json {
+  const reads = route.body !== undefined || route.query !== undefined;
+  const codes = new Set<RequestErrorCode>([
+    ...(reads ? (['validation'] as const) : []),
+    ...(route.auth === 'api_key' ? (['unauthorized'] as const) : []),
+    ...route.errors,
+    ...(route.repeated ? (['conflict'] as const) : []),
+    'internal',
+  ]);
+  const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
+  const answers = [...byStatus].map(([status, same]): [string, Json] => [String(status), errorOf(same)]);
+  const tooLong = { '413': { ...errorOf(['validation']), description: 'The body is longer than 1 MiB.' } };
+  return { ...Object.fromEntries(answers), ...(route.body ? tooLong : {}) };
+}
+
+const errorOf = (codes: readonly RequestErrorCode[]): Json => ({
+  description: codes.map((code) => `\`${code}\`: ${meanings[code]}`).join(' '),
+  content: {
+    'application/json': {
+      schema: { $ref: '#/components/schemas/ErrorBody' },
+      examples: Object.fromEntries(
+        codes.map((code) => [code, { value: { error: { code, message: meanings[code] } } }]),
+      ),
+    },
+  },
+});
+
+/** The probes lie beside the versioned interface and need no credential. */
+function healthPaths(): Json {
+  const probe = (operationId: string, summary: string, responses: Json): Json => ({
+    servers: [{ url: '/api' }],
+    get: { operationId, summary, tags: ['health'], security: [], responses },
+  });
+  const answer = (description: string, schema: v.GenericSchema): Json => ({
+    description,
+    content: { 'application/json': { schema: schemaOf(schema, 'output') } },
+  });
+  return {
+    '/health': probe('getHealth', 'Say that the process answers', { '200': answer('It does.', Health) }),
+    '/health/ready': probe('getHealthReady', 'Say whether requests can be served', {
+      '200': answer('They can.', Ready),
+      '503': answer('They cannot; `detail` says why.', NotReady),
+    }),
+  };
+}

@@ -1,0 +1,107 @@
+import type * as v from 'valibot';
+import type { Listing } from '../../db/listing.ts';
+import type { OrgScope } from '../../db/scope.ts';
+import type { RequestErrorCode } from '../core/errors.ts';
+import type { Deps } from '../deps.ts';
+import type { Caller } from './auth.ts';
+import { checkBody, checkParams, checkQuery } from './inputs.ts';
+
+/** What the handlers work with. */
+export type ApiDeps = Pick<
+  Deps,
+  'db' | 'log' | 'secretBox' | 'egress' | 'evaluator' | 'orchestrator' | 'defaultDestination'
+>;
+
+type Schema = v.GenericSchema;
+type Auth = 'api_key' | 'none';
+
+/** One endpoint as the router, the OpenAPI document and the tests see it. */
+export interface Route {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  /** Below `/api/v1`; parameters as `:name`. */
+  readonly path: string;
+  /** One line, in the imperative. */
+  readonly summary: string;
+  readonly description?: string;
+  /** The group in the document. */
+  readonly tag: string;
+  readonly auth: Auth;
+  /** A parameter that fails is a 404: its schema's message is the noun of what is not found. */
+  readonly params?: Schema | undefined;
+  readonly query?: Schema | undefined;
+  /** Absent: a body is ignored. */
+  readonly body?: Schema | undefined;
+  /** A body that works, for the document. */
+  readonly bodyExample?: unknown;
+  readonly status: 200 | 201 | 202;
+  /** An array schema makes it a list: streamed, with `X-Total-Count`. */
+  readonly response: Schema;
+  /** The errors of the endpoint itself; those every endpoint has are added. */
+  readonly errors: readonly RequestErrorCode[];
+  /** What a repeated `Idempotency-Key` gets: the first answer again, or 409. Absent: the header is not looked at. */
+  readonly repeated?: 'same_answer' | 'conflict';
+  /** Checks the request; what it returns does the work. Throws `AppError` or `HttpRefusal`. */
+  prepare(this: void, request: RawRequest): (deps: ApiDeps) => Promise<unknown>;
+}
+
+/** A request before its checks. */
+export interface RawRequest {
+  /** Null for endpoints without a credential. */
+  readonly caller: Caller | null;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  /** The parsed body; undefined when the endpoint reads none. */
+  readonly document: unknown;
+}
+
+type Output<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : undefined;
+
+/** What a handler gets, all of it checked. `scope` and `caller` exist only behind a credential. */
+type Input<A extends Auth, P extends Schema | undefined, Q extends Schema | undefined, B extends Schema | undefined> = {
+  readonly params: Output<P>;
+  readonly query: Output<Q>;
+  readonly body: Output<B>;
+} & (A extends 'api_key' ? { readonly scope: OrgScope; readonly caller: Caller } : unknown);
+
+/** A list may be given as an array or as a {@link Listing}. */
+type Result<R extends Schema> =
+  v.InferOutput<R> extends readonly (infer Row)[] ? readonly Row[] | Listing<Row> : v.InferOutput<R>;
+
+interface Declaration<
+  A extends Auth,
+  P extends Schema | undefined,
+  Q extends Schema | undefined,
+  B extends Schema | undefined,
+  R extends Schema,
+> extends Omit<Route, 'prepare'> {
+  readonly auth: A;
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
+  readonly response: R;
+  readonly handle: (input: Input<A, P, Q, B>, deps: ApiDeps) => Promise<Result<R>>;
+}
+
+/** Declares an endpoint: reading an unknown parameter or returning another shape than `response` does not compile. */
+export function route<
+  A extends Auth,
+  R extends Schema,
+  P extends Schema | undefined = undefined,
+  Q extends Schema | undefined = undefined,
+  B extends Schema | undefined = undefined,
+>({ handle, ...facts }: Declaration<A, P, Q, B, R>): Route {
+  return {
+    ...facts,
+    prepare({ caller, params, query, document }) {
+      // The order decides which fault is named: body, query, then what is not there.
+      const checked = {
+        body: facts.body && checkBody(facts.body, document),
+        query: facts.query && checkQuery(facts.query, query),
+        params: facts.params && checkParams(facts.params, params),
+      };
+      // The compiler does not see through the conditional types above; the lines before make them true.
+      const input = { ...checked, scope: caller?.scope, caller } as Input<A, P, Q, B>;
+      return (deps) => handle(input, deps);
+    },
+  };
+}

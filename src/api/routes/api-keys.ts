@@ -1,0 +1,56 @@
+import * as v from 'valibot';
+import { listApiKeys } from '../../../db/queries/api-keys.ts';
+import { issueApiKey, withdrawApiKey } from '../../control/api-keys.ts';
+import { ApiKeyRow } from '../../core/rows.ts';
+import { idParams } from '../inputs.ts';
+import { route } from '../route.ts';
+
+const tag = 'api keys';
+
+/** Credentials of the org. */
+export const apiKeyRoutes = [
+  route({
+    method: 'post',
+    path: '/api-keys',
+    summary: 'Make an API key',
+    description: 'It has the org, the workspace and the rights of the key that makes it, and expires with it.',
+    tag,
+    auth: 'api_key',
+    status: 201,
+    response: v.object({
+      id: v.string(),
+      key: v.pipe(v.string(), v.description('Shown once; it cannot be recovered.')),
+    }),
+    errors: [],
+    repeated: 'conflict',
+    handle: ({ scope, caller }, deps) =>
+      issueApiKey(deps, scope, {
+        scopes: caller.keyScopes,
+        expiresAt: caller.keyExpiresAt,
+        createdByKeyId: caller.keyId,
+      }),
+  }),
+  route({
+    method: 'get',
+    path: '/api-keys',
+    summary: 'List the API keys, revoked ones too',
+    tag,
+    auth: 'api_key',
+    status: 200,
+    response: v.array(ApiKeyRow),
+    errors: [],
+    handle: ({ scope }, { db }) => listApiKeys(db, scope),
+  }),
+  route({
+    method: 'delete',
+    path: '/api-keys/:id',
+    summary: 'Revoke an API key',
+    tag,
+    auth: 'api_key',
+    params: idParams('key', 'API key'),
+    status: 200,
+    response: ApiKeyRow,
+    errors: ['not_found'],
+    handle: ({ scope, params }, deps) => withdrawApiKey(deps, scope, params.id),
+  }),
+];

@@ -1,0 +1,17 @@
+import type { Route } from '../route.ts';
+import { apiKeyRoutes } from './api-keys.ts';
+import { connectionRoutes } from './connections.ts';
+import { quarantineRoutes } from './quarantine.ts';
+import { runRoutes } from './runs.ts';
+import { specRoutes } from './specs.ts';
+import { workspaceRoutes } from './workspaces.ts';
+
+/** Every endpoint below `/api/v1`, in the order of the interface specification. */
+export const routes: readonly Route[] = [
+  ...specRoutes,
+  ...connectionRoutes,
+  ...runRoutes,
+  ...quarantineRoutes,
+  ...apiKeyRoutes,
+  ...workspaceRoutes,
+];

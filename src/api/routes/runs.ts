@@ -1,0 +1,100 @@
+import * as v from 'valibot';
+import { listCalls } from '../../../db/queries/calls.ts';
+import { findConnection } from '../../../db/queries/connections.ts';
+import { listRuns } from '../../../db/queries/run-list.ts';
+import { findRun } from '../../../db/queries/runs.ts';
+import { cancelRun, replayRun } from '../../control/runs.ts';
+import { notFound } from '../../core/errors.ts';
+import { isId } from '../../core/ids.ts';
+import { CallLogRow, RunRow, RunStatus, RunTrigger } from '../../core/rows.ts';
+import { idParams } from '../inputs.ts';
+import { route } from '../route.ts';
+
+const noun = 'Run';
+const Params = idParams('run', noun);
+const tag = 'runs';
+
+/** Executions of syncs. */
+export const runRoutes = [
+  route({
+    method: 'get',
+    path: '/runs',
+    summary: 'List the runs, newest first',
+    tag,
+    auth: 'api_key',
+    query: v.object({
+      connectionId: v.optional(v.string()),
+      status: v.optional(RunStatus),
+      resource: v.optional(v.pipe(v.string(), v.description('Key of the resource.'))),
+      trigger: v.optional(RunTrigger),
+      since: v.optional(v.pipe(v.string(), v.isoTimestamp(), v.description('Requested at or after; ISO 8601.'))),
+    }),
+    status: 200,
+    response: v.array(RunRow),
+    errors: ['not_found'],
+    handle: async ({ scope, query }, { db }) => {
+      const { connectionId } = query;
+      if (connectionId !== undefined) {
+        const known = isId('con', connectionId) && (await findConnection(db, scope, connectionId));
+        if (!known) throw notFound('Connection');
+      }
+      return listRuns(db, scope, query);
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/runs/:id',
+    summary: 'Read a run',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    status: 200,
+    response: RunRow,
+    errors: ['not_found'],
+    handle: async ({ scope, params }, { db }) => {
+      const run = await findRun(db, scope, params.id);
+      if (!run) throw notFound(noun);
+      return run;
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/runs/:id/calls',
+    summary: 'List the outbound HTTP calls of a run',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    status: 200,
+    response: v.array(CallLogRow),
+    errors: ['not_found'],
+    handle: async ({ scope, params }, { db }) => {
+      if (!(await findRun(db, scope, params.id))) throw notFound(noun);
+      return listCalls(db, scope, params.id);
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/runs/:id/replay',
+    summary: 'Start a fresh run of the same connection and resource',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    status: 202,
+    response: RunRow,
+    errors: ['not_found', 'conflict'],
+    repeated: 'same_answer',
+    handle: ({ scope, params }, deps) => replayRun(deps, scope, params.id),
+  }),
+  route({
+    method: 'post',
+    path: '/runs/:id/cancel',
+    summary: 'Stop a run at its next page',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    status: 202,
+    response: RunRow,
+    errors: ['not_found', 'conflict'],
+    handle: ({ scope, params }, deps) => cancelRun(deps, scope, params.id),
+  }),
+];

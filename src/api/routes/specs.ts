@@ -1,0 +1,175 @@
+import * as v from 'valibot';
+import { findSpecVersion, listSpecs, listSpecVersions } from '../../../db/queries/specs.ts';
+import { createDraft, deleteDraft, previewTransform, publishVersion, replaceDraft } from '../../control/specs.ts';
+import { notFound } from '../../core/errors.ts';
+import { JsonObject, SpecRow, SpecVersionRow, ValidationResult } from '../../core/rows.ts';
+import { checkSpec } from '../../core/spec/check.ts';
+import { SpecKey } from '../../core/spec/names.ts';
+import { SpecVersion } from '../../core/spec/schema.ts';
+import { route } from '../route.ts';
+
+const noun = 'Spec version';
+const KeyParams = v.object({ key: v.message(SpecKey, 'Spec') });
+const VersionParams = v.object({ key: v.message(SpecKey, noun), version: v.message(SpecVersion, noun) });
+/** Any JSON: what is wrong with it is for the judge of specs to say. */
+const CandidateSpec = v.pipe(v.unknown(), v.description('A ConnectorSpec.'));
+const tag = 'specs';
+
+const minimalSpec = {
+  metadata: { key: 'acme-crm', name: 'Acme CRM', version: '1.0.0' },
+  connectionParams: [{ key: 'token', type: 'string', secret: true }],
+  auth: { kind: 'bearer', token: '{{ secrets.token }}' },
+  http: { baseUrl: 'https://api.acme.example' },
+  resources: [
+    {
+      key: 'contacts',
+      primaryKey: ['id'],
+      request: { path: '/contacts' },
+      response: { records: 'data' },
+      target: { table: 'contacts' },
+    },
+  ],
+};
+
+/** Connector definitions. */
+export const specRoutes = [
+  route({
+    method: 'post',
+    path: '/specs',
+    summary: 'Create a draft of a spec version',
+    tag,
+    auth: 'api_key',
+    body: CandidateSpec,
+    bodyExample: minimalSpec,
+    status: 201,
+    response: SpecVersionRow,
+    errors: ['validation', 'conflict'],
+    repeated: 'same_answer',
+    handle: ({ scope, body }, deps) => createDraft(deps, scope, body),
+  }),
+  route({
+    method: 'post',
+    path: '/specs/:key/validate',
+    summary: 'Judge a candidate spec without saving it',
+    description: 'An invalid spec is an answer, not an error: 200 with `valid: false` and every issue.',
+    tag,
+    auth: 'api_key',
+    params: v.object({ key: v.string() }),
+    body: CandidateSpec,
+    bodyExample: minimalSpec,
+    status: 200,
+    response: ValidationResult,
+    errors: [],
+    handle: async ({ params, body }) => {
+      const result = checkSpec(body, { expectedKey: params.key });
+      return result.valid
+        ? { valid: true as const, spec: result.spec }
+        : { valid: false as const, issues: [...result.issues] };
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/specs/:key/versions/:version/publish',
+    summary: 'Freeze a draft so that connections can pin to it',
+    tag,
+    auth: 'api_key',
+    params: VersionParams,
+    status: 200,
+    response: SpecVersionRow,
+    errors: ['validation', 'not_found', 'conflict'],
+    handle: ({ scope, params }, deps) => publishVersion(deps, scope, params),
+  }),
+  route({
+    method: 'post',
+    path: '/specs/transform-preview',
+    summary: 'Run a transform expression over one record',
+    tag,
+    auth: 'api_key',
+    body: v.object({
+      expression: v.pipe(v.string(), v.minLength(1), v.description('JSONata.')),
+      record: JsonObject,
+      lookups: v.optional(v.pipe(JsonObject, v.description('Named lookup tables, seen as `$lookups.<name>`.')), {}),
+    }),
+    bodyExample: {
+      expression: '{ "id": id, "country": $lookup($lookups.countries, country) }',
+      record: { id: 7, country: 'DE' },
+      lookups: { countries: { DE: 'Germany' } },
+    },
+    status: 200,
+    response: JsonObject,
+    errors: ['validation'],
+    handle: ({ body }, deps) => previewTransform(deps, body),
+  }),
+  route({
+    method: 'get',
+    path: '/specs',
+    summary: 'List the specs with their versions',
+    tag,
+    auth: 'api_key',
+    status: 200,
+    response: v.array(SpecRow),
+    errors: [],
+    handle: ({ scope }, { db }) => listSpecs(db, scope),
+  }),
+  route({
+    method: 'get',
+    path: '/specs/:key/versions',
+    summary: 'List the versions of a spec',
+    tag,
+    auth: 'api_key',
+    params: KeyParams,
+    status: 200,
+    response: v.array(SpecVersionRow),
+    errors: ['not_found'],
+    handle: async ({ scope, params }, { db }) => {
+      const versions = await listSpecVersions(db, scope, params.key);
+      if (versions.total === 0) throw notFound('Spec');
+      return versions;
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/specs/:key/versions/:version',
+    summary: 'Read a spec version',
+    tag,
+    auth: 'api_key',
+    params: VersionParams,
+    status: 200,
+    response: SpecVersionRow,
+    errors: ['not_found'],
+    handle: async ({ scope, params }, { db }) => {
+      const version = await findSpecVersion(db, scope, params);
+      if (!version) throw notFound(noun);
+      return version;
+    },
+  }),
+  route({
+    method: 'put',
+    path: '/specs/:key/versions/:version',
+    summary: 'Replace the document of a draft',
+    tag,
+    auth: 'api_key',
+    params: VersionParams,
+    body: CandidateSpec,
+    bodyExample: minimalSpec,
+    status: 200,
+    response: SpecVersionRow,
+    errors: ['validation', 'not_found', 'immutable'],
+    handle: ({ scope, params, body }, deps) => replaceDraft(deps, scope, { ...params, document: body }),
+  }),
+  route({
+    method: 'delete',
+    path: '/specs/:key/versions/:version',
+    summary: 'Delete a draft',
+    tag,
+    auth: 'api_key',
+    params: VersionParams,
+    status: 200,
+    response: v.object({ deleted: v.literal(true) }),
+    errors: ['not_found', 'immutable'],
+    handle: async ({ scope, params }, deps) => {
+      await deleteDraft(deps, scope, params);
+      return { deleted: true } as const;
+    },
+  }),
+];

@@ -1,0 +1,37 @@
+import * as v from 'valibot';
+import { listWorkspaces } from '../../../db/queries/workspaces.ts';
+import { createWorkspace } from '../../control/workspaces.ts';
+import { WorkspaceKind, WorkspaceRow } from '../../core/rows.ts';
+import { DisplayText } from '../inputs.ts';
+import { route } from '../route.ts';
+
+const tag = 'workspaces';
+
+/** Parts of the org. */
+export const workspaceRoutes = [
+  route({
+    method: 'get',
+    path: '/workspaces',
+    summary: 'List the workspaces',
+    tag,
+    auth: 'api_key',
+    status: 200,
+    response: v.array(WorkspaceRow),
+    errors: [],
+    handle: ({ scope }, { db }) => listWorkspaces(db, scope),
+  }),
+  route({
+    method: 'post',
+    path: '/workspaces',
+    summary: 'Create a workspace',
+    tag,
+    auth: 'api_key',
+    body: v.object({ name: DisplayText, kind: WorkspaceKind }),
+    bodyExample: { name: 'Europe', kind: 'prod' },
+    status: 201,
+    response: WorkspaceRow,
+    errors: ['validation', 'conflict'],
+    repeated: 'same_answer',
+    handle: ({ scope, body }, deps) => createWorkspace(deps, scope, body),
+  }),
+];

@@ -1,0 +1,62 @@
+import { createServer, type Server } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import type { Hono } from 'hono';
+import type { ApiEnv } from './serve-route.ts';
+
+/** Where to listen. */
+export interface ListenOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+}
+
+/** A listening server. */
+export interface ApiServer {
+  /** The port it got. */
+  readonly port: number;
+  /** Takes no new requests, ends the open ones, and after `drainMs` cuts those that are left. */
+  stop(): Promise<void>;
+}
+
+/** A client that is slower than this with its headers is not served, ms. Node's default is 60 s. */
+const headersTimeout = 15_000;
+/** The same for the whole request, body included, ms. Node's default is 300 s. */
+const requestTimeout = 30_000;
+/** How often the two limits above are looked at, ms; what a slow socket can stay longer. */
+const connectionsCheckingInterval = 5000;
+const keepAliveTimeout = 5000;
+/** Bytes; above it Node answers 431. */
+const maxHeaderSize = 16_384;
+/** Sockets; far above what one process serves, far below what its memory and descriptors hold. */
+const connectionsMax = 10_000;
+/** What a request may take to end when the process is told to stop, ms. */
+const drainMs = 10_000;
+
+/** Serves the app. Rejects when the port is taken. */
+export async function listen(app: Hono<ApiEnv>, { host, port }: ListenOptions): Promise<ApiServer> {
+  const limits = { headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout, maxHeaderSize };
+  const respond = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  // The adapter answers every request itself, failed ones too: there is nothing to wait for.
+  const server = createServer(limits, (incoming, outgoing) => void respond(incoming, outgoing));
+  server.maxConnections = connectionsMax;
+  const listening = Promise.withResolvers<void>();
+  server.once('error', listening.reject);
+  server.listen(port, host, listening.resolve);
+  await listening.promise;
+  return { port: portOf(server), stop: () => stop(server) };
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server does not listen on a port.');
+  return address.port;
+}
+
+async function stop(server: Server): Promise<void> {
+  const closed = Promise.withResolvers<void>();
+  server.close(() => closed.resolve());
+  server.closeIdleConnections();
+  const cut = setTimeout(() => server.closeAllConnections(), drainMs);
+  await closed.promise;
+  clearTimeout(cut);
+}

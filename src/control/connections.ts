@@ -1,0 +1,100 @@
+import {
+  countActiveConnections,
+  findConnection,
+  insertConnection,
+  lockActiveConnectionsMax,
+  newConnectionId,
+  setConnectionStatus,
+} from '../../db/queries/connections.ts';
+import { putSecret } from '../../db/queries/secrets.ts';
+import { findSpecVersion } from '../../db/queries/specs.ts';
+import { findWorkspace } from '../../db/queries/workspaces.ts';
+import type { OrgScope } from '../../db/scope.ts';
+import { AppError, conflict, invalid, notFound } from '../core/errors.ts';
+import type { ConnectionRow, JsonObject } from '../core/rows.ts';
+import { checkSpec } from '../core/spec/check.ts';
+import { type ConnectionCheck, checkConnectionValues } from '../core/spec/params.ts';
+import type { Deps } from '../deps.ts';
+
+/** A connection as its maker describes it. */
+export interface ConnectionRequest {
+  readonly workspaceId: string;
+  readonly specKey: string;
+  readonly specVersion: string;
+  readonly displayName: string;
+  /** Null: the caller has no id for the end customer. */
+  readonly externalCustomerId: string | null;
+  readonly params: JsonObject;
+  readonly secrets: JsonObject;
+}
+
+/**
+ * A pending connection; row and sealed secrets in one transaction. Throws not_found (workspace, spec, version),
+ * conflict (version not published), validation (params or secrets break the spec's rules).
+ */
+export async function createConnection(
+  deps: Pick<Deps, 'db' | 'secretBox' | 'egress'>,
+  scope: OrgScope,
+  request: ConnectionRequest,
+): Promise<ConnectionRow> {
+  const { db, secretBox } = deps;
+  const { workspaceId, specKey: key, specVersion: version, displayName, externalCustomerId } = request;
+  if (!(await findWorkspace(db, scope, workspaceId))) throw notFound('Workspace');
+  const spec = await findSpecVersion(db, scope, { key, version });
+  if (!spec) throw notFound('Spec version');
+  if (spec.status !== 'published') {
+    throw conflict(`Version ${version} is ${spec.status}: a connection needs a published one.`);
+  }
+  const values = checkedValues(deps, spec.specJson, request);
+
+  const id = newConnectionId();
+  const sealing = { orgId: scope.orgId, connectionId: id, kind: 'params-secret' } as const;
+  const sealed = secretBox.seal(JSON.stringify(values.secrets), sealing);
+  const facts = { id, workspaceId, specId: spec.specId, pinnedSpecVersion: version, displayName, externalCustomerId };
+  return db.transaction().execute(async (trx) => {
+    const row = await insertConnection(trx, scope, { ...facts, params: values.params });
+    await putSecret(trx, scope, { ...sealed, connectionId: id, kind: sealing.kind });
+    return row;
+  });
+}
+
+function checkedValues(
+  { egress }: Pick<Deps, 'egress'>,
+  specJson: JsonObject,
+  { params, secrets }: Pick<ConnectionRequest, 'params' | 'secrets'>,
+): Extract<ConnectionCheck, { ok: true }> {
+  const judged = checkSpec(specJson);
+  if (!judged.valid) throw conflict('The published version breaks the rules of today: publish a new version.');
+  const values = checkConnectionValues(
+    judged.spec,
+    { params, secrets },
+    { vetUrl: (url) => egress.judgeUrlSync(url.href) },
+  );
+  if (!values.ok) throw invalid('The values break the rules of the spec.', values.issues);
+  return values;
+}
+
+/** Sets a connection active, from any status; an active one is returned unchanged. Throws not_found, plan_limit. */
+export function activateConnection({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<ConnectionRow> {
+  return db.transaction().execute(async (trx) => {
+    const max = await lockActiveConnectionsMax(trx, scope);
+    const connection = await findConnection(trx, scope, id);
+    if (!connection) throw notFound('Connection');
+    if (connection.status === 'active') return connection;
+    if (max !== null && (await countActiveConnections(trx, scope)) >= max) {
+      const allowed = `The plan allows ${max} active connections.`;
+      throw new AppError('plan_limit', `${allowed} Pause one, or raise the plan.`);
+    }
+    return found(await setConnectionStatus(trx, scope, { id, status: 'active' }));
+  });
+}
+
+/** Sets a connection paused, from any status. Throws not_found. */
+export async function pauseConnection({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<ConnectionRow> {
+  return found(await setConnectionStatus(db, scope, { id, status: 'paused' }));
+}
+
+function found(connection: ConnectionRow | undefined): ConnectionRow {
+  if (!connection) throw notFound('Connection');
+  return connection;
+}

@@ -1,0 +1,125 @@
+import {
+  ensureSpec,
+  findSpecVersion,
+  insertDraft,
+  markPublished,
+  removeDraft,
+  updateDraft,
+} from '../../db/queries/specs.ts';
+import type { OrgScope } from '../../db/scope.ts';
+import { AppError, conflict, invalid, notFound } from '../core/errors.ts';
+import type { JsonObject, SpecVersionRow } from '../core/rows.ts';
+import { checkSpec, type SpecCheck } from '../core/spec/check.ts';
+import { specChecksum } from '../core/spec/checksum.ts';
+import { partsNotExecuted } from '../core/spec/not-executed.ts';
+import type { Deps } from '../deps.ts';
+
+type SpecDeps = Pick<Deps, 'db'>;
+
+/** A version of a spec by its names. */
+export interface VersionName {
+  readonly key: string;
+  readonly version: string;
+}
+
+/** A new draft of the document. Throws validation (with every issue), conflict (the version exists). */
+export async function createDraft({ db }: SpecDeps, scope: OrgScope, document: unknown): Promise<SpecVersionRow> {
+  const { spec, document: specJson } = judged(document);
+  const { key, version } = spec.metadata;
+  return db.transaction().execute(async (trx) => {
+    const specId = await ensureSpec(trx, scope, key);
+    const draft = await insertDraft(trx, scope, { specId, version, specJson, checksum: specChecksum(specJson) });
+    if (!draft) throw conflict(`Version ${version} of this spec exists: raise metadata.version, or replace the draft.`);
+    return draft;
+  });
+}
+
+/** The draft with another document of the same key and version. Throws validation, not_found, immutable. */
+export async function replaceDraft(
+  { db }: SpecDeps,
+  scope: OrgScope,
+  { document, ...name }: VersionName & { readonly document: unknown },
+): Promise<SpecVersionRow> {
+  const { spec, document: specJson } = judged(document, name.key);
+  if (spec.metadata.version !== name.version) {
+    const message = `expected ${name.version}, the version of the path`;
+    throw invalid('The spec is of another version.', [{ code: 'schema', path: 'metadata.version', message }]);
+  }
+  const { id } = await versionNamed(db, scope, name);
+  const draft = await updateDraft(db, scope, { id, specJson, checksum: specChecksum(specJson) });
+  if (!draft) throw immutable();
+  return draft;
+}
+
+/** Removes a draft. Throws not_found, immutable. */
+export async function deleteDraft({ db }: SpecDeps, scope: OrgScope, name: VersionName): Promise<void> {
+  const { id } = await versionNamed(db, scope, name);
+  if (!(await removeDraft(db, scope, id))) throw immutable();
+}
+
+/**
+ * Freezes a draft, so that connections can pin to it. Throws not_found, conflict (published already), and validation
+ * when the spec asks for something that this version of the service would not do.
+ */
+export async function publishVersion({ db }: SpecDeps, scope: OrgScope, name: VersionName): Promise<SpecVersionRow> {
+  const { id, status, specJson } = await versionNamed(db, scope, name);
+  if (status !== 'draft') throw alreadyPublished();
+  const issues = partsNotExecuted(judged(specJson).spec);
+  if (issues.length > 0) throw invalid('The spec uses parts that are not executed yet: take them out.', issues);
+  const published = await markPublished(db, scope, id);
+  if (!published) throw alreadyPublished();
+  return published;
+}
+
+interface Preview {
+  readonly expression: string;
+  readonly record: JsonObject;
+  /** Named lookup tables, seen as `$lookups.<name>`. */
+  readonly lookups: JsonObject;
+}
+
+/** An expression run over a record, as a run would do it. Throws validation when it fails or gives no object. */
+export async function previewTransform(
+  { evaluator }: Pick<Deps, 'evaluator'>,
+  { expression, record, lookups }: Preview,
+): Promise<JsonObject> {
+  const input = { records: [record], bindings: { lookups, params: {}, each: {} }, now: new Date() } as const;
+  try {
+    const [result] = await evaluator.transform({ expression, ...input, nulls: 'keep', timeoutMs: previewTimeoutMs });
+    if (result?.ok) return result.value;
+    throw expressionFailed(result?.failure.message ?? 'gave no result');
+  } catch (error) {
+    // Ends its process again and again: for a run that is a fault of the spec, here of the request.
+    if (error instanceof AppError && error.code === 'spec_invalid') throw expressionFailed(error.message, error);
+    throw error;
+  }
+}
+
+const expressionFailed = (message: string, cause?: unknown): AppError =>
+  new AppError('validation', 'The expression failed.', {
+    issues: [{ code: 'schema', path: 'expression', message }],
+    cause,
+  });
+
+/** An expression that takes longer is not fit for a page of records (`security.md` 4.5 measures in microseconds). */
+const previewTimeoutMs = 2000;
+
+type Judged = Extract<SpecCheck, { valid: true }>;
+
+function judged(given: unknown, expectedKey?: string): Judged {
+  const result = checkSpec(given, expectedKey === undefined ? {} : { expectedKey });
+  if (!result.valid) throw invalid('The spec is not valid.', result.issues);
+  return result;
+}
+
+async function versionNamed(db: SpecDeps['db'], scope: OrgScope, name: VersionName): Promise<SpecVersionRow> {
+  const version = await findSpecVersion(db, scope, name);
+  if (!version) throw notFound('Spec version');
+  return version;
+}
+
+const immutable = (): AppError =>
+  new AppError('immutable', 'A published version never changes: create a new version instead.');
+
+const alreadyPublished = (): AppError =>
+  conflict('This version is published already: create a new version to change it.');
