@@ -14,6 +14,7 @@ const retried = {
   destination_rejected: false,
   destination_login: false,
   destination_unavailable: true,
+  no_progress: false,
   fenced: false,
 } as const satisfies Record<RunErrorCode, boolean>;
 

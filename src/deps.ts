@@ -7,7 +7,7 @@ import type { Config } from './config.ts';
 import { createOrchestrator, type Orchestrator } from './control/orchestrator.ts';
 import { createSecretBox, type SecretBox } from './core/crypto/secret-box.ts';
 import { createEvaluatorPool, type Evaluator } from './core/expressions/evaluator-pool.ts';
-import { parseAllowList } from './core/http/addresses.ts';
+import { parseAllowList, parseDenyList } from './core/http/addresses.ts';
 import { createEgressGuard, type EgressGuard } from './core/http/egress.ts';
 import { secretsKeyRing } from './dev-secrets.ts';
 import type { Log } from './log.ts';
@@ -51,7 +51,7 @@ export function createDeps(config: Config, log: Log): Deps {
     secretBox: createSecretBox(secretsKeyRing(config)),
     egress: createEgressGuard({
       allow: parseAllowList(config.egressAllow),
-      deny: parseAllowList(config.egressDeny),
+      deny: parseDenyList(config.egressDeny),
       allowHttp: config.egressAllowHttp,
     }),
     evaluator: stack.use(createEvaluatorPool()),

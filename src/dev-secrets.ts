@@ -3,6 +3,7 @@ import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import * as v from 'valibot';
 import type { Config } from './config.ts';
+import { hasCode } from './error-code.ts';
 import { formatKeyRing, type KeyRing, parseKeyRing } from './key-ring.ts';
 
 const DevSecrets = v.object({ SECRETS_KEYS: v.string() });
@@ -24,7 +25,7 @@ function readRing(path: string): KeyRing | null {
   try {
     content = readFileSync(path, 'utf8');
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return null;
+    if (hasCode(error, 'ENOENT')) return null;
     throw error;
   }
   const { success, output } = v.safeParse(v.pipe(v.string(), v.parseJson(), DevSecrets), content);
@@ -43,13 +44,10 @@ function createRing(path: string): KeyRing {
     linkSync(draft, path);
     return ring;
   } catch (error) {
-    const winner = isCode(error, 'EEXIST') ? readRing(path) : null;
+    const winner = hasCode(error, 'EEXIST') ? readRing(path) : null;
     if (!winner) throw error;
     return winner;
   } finally {
     rmSync(draft, { force: true });
   }
 }
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;

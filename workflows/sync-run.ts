@@ -58,7 +58,7 @@ const chunkOptions: ActivityOptions = {
   taskQueue: syncQueue,
   startToCloseTimeout: '15m',
   heartbeatTimeout: '5s',
-  retry: { initialInterval: '500ms', backoffCoefficient: 1.5, maximumInterval: '10s' },
+  retry: { initialInterval: '500ms', backoffCoefficient: 1.5, maximumInterval: '30s' },
 };
 
 const laneFree = defineSignal(laneFreeSignal);

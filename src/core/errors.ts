@@ -32,6 +32,7 @@ export type RunErrorCode =
   | 'destination_rejected'
   | 'destination_login'
   | 'destination_unavailable'
+  | 'no_progress'
   | 'fenced';
 
 /** Every failure that has a name. */

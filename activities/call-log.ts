@@ -1,0 +1,45 @@
+import type { Db } from '../db/client.ts';
+import { insertCalls, lastCallSequence, type NewCall } from '../db/queries/calls.ts';
+import type { OrgScope } from '../db/scope.ts';
+import type { LoggedCall } from '../src/core/http/client.ts';
+
+/** Writes the calls of a run as they happen, several in one statement when they come faster than the database. */
+export interface CallLog {
+  write(call: LoggedCall): void;
+  /** Resolves when every call written so far is stored; throws when one could not be. Nothing is delivered before. */
+  stored(): Promise<void>;
+}
+
+/** The call log of one attempt; its sequence goes on after the calls of earlier attempts. */
+export async function openCallLog(db: Db, scope: OrgScope, runId: string): Promise<CallLog> {
+  let sequence = await lastCallSequence(db, scope, runId);
+  let waiting: NewCall[] = [];
+  let storing: Promise<void> | null = null;
+  const store = async () => {
+    while (waiting.length > 0) {
+      const calls = waiting;
+      waiting = [];
+      try {
+        await insertCalls(db, scope, calls);
+      } catch (error) {
+        waiting = [...calls, ...waiting];
+        throw error;
+      }
+    }
+  };
+  const flush = (): Promise<void> => {
+    storing ??= store().finally(() => {
+      storing = null;
+    });
+    return storing;
+  };
+  return {
+    write(call) {
+      sequence += 1;
+      waiting.push({ ...call, runId, sequence, cacheHit: false });
+      // A failure leaves the calls waiting, so that stored() tries and fails again.
+      flush().catch(() => undefined);
+    },
+    stored: flush,
+  };
+}

@@ -1,0 +1,95 @@
+/**
+ * Batches on their way out: delivered at the destination, then recorded in the control database, strictly one after
+ * the other, while the next pages are being read and processed.
+ */
+import type { Db } from '../db/client.ts';
+import { recordBatch } from '../db/queries/batches.ts';
+import type { OrgScope } from '../db/scope.ts';
+import type { Destination } from '../src/core/destinations/destination.ts';
+import { AppError } from '../src/core/errors.ts';
+import { assembleBatch, type ReadyPage } from '../src/core/pipeline/batch.ts';
+import type { KnownRecords } from '../src/core/pipeline/known-records.ts';
+import type { Resource } from '../src/core/spec/schema.ts';
+import type { CallLog } from './call-log.ts';
+
+/** Rows that fill a batch: beyond it, larger statements gain nothing (measured with 16 columns). */
+const rowsMax = 1000;
+/** Pages that fill a batch although they brought few rows: an unchanged million still shows progress. */
+const pagesMax = 50;
+/** A batch that is not full leaves this long after the one before it, ms; the first page of a run leaves at once. */
+const pauseMsMax = 250;
+
+interface DeliveryOptions {
+  readonly db: Db;
+  readonly scope: OrgScope;
+  readonly runId: string;
+  readonly owner: { readonly laneId: number; readonly fence: number };
+  readonly resource: Resource;
+  readonly destination: Destination;
+  readonly known: KnownRecords;
+  readonly callLog: CallLog;
+  /** The last batch recorded. */
+  readonly batchNo: number;
+}
+
+/** Takes processed pages in order; at most one batch is under way while the next one fills. */
+export interface Delivery {
+  /** Waits while a full batch cannot leave yet: this is what keeps memory flat. */
+  add(page: ReadyPage): Promise<void>;
+  /** Everything added so far is delivered and recorded. Throws what the delivery threw. */
+  drained(): Promise<void>;
+  /** The run was canceled or ended by somebody else: read no further. */
+  readonly stopped: boolean;
+}
+
+/** Delivery for one attempt. */
+export function createDelivery(options: DeliveryOptions): Delivery {
+  let filling: ReadyPage[] = [];
+  let rows = 0;
+  let leftAt = Number.NEGATIVE_INFINITY;
+  let batchNo = options.batchNo;
+  let underWay: Promise<void> | null = null;
+  let stopped = false;
+
+  const leave = async () => {
+    await underWay;
+    if (filling.length === 0) return;
+    const pages = filling;
+    filling = [];
+    rows = 0;
+    batchNo += 1;
+    leftAt = performance.now();
+    underWay = deliver(pages, batchNo);
+    // Whoever waits next for it sees the failure; until then it must not count as unhandled.
+    underWay.catch(() => undefined);
+  };
+
+  const deliver = async (pages: readonly ReadyPage[], number: number) => {
+    const { db, scope, owner, destination, known, callLog, resource, runId } = options;
+    const batch = assembleBatch(pages, { resource, runId, batchNo: number });
+    await callLog.stored();
+    // Without rows the destination has nothing to promise, and an unchanged source costs it nothing.
+    const rejected = batch.rows.length === 0 ? [] : await destination.apply(batch);
+    const receipt = batch.receiptOf(rejected);
+    const recorded = await recordBatch(db, scope, { owner, receipt });
+    if (recorded.outcome !== 'recorded') throw new AppError('fenced', 'A newer attempt has taken over this run');
+    known.settle(receipt.records);
+    stopped = recorded.stop;
+  };
+
+  return {
+    async add(page) {
+      filling.push(page);
+      rows += page.outcomes.length;
+      const full = rows >= rowsMax || filling.length >= pagesMax;
+      if (full || performance.now() - leftAt >= pauseMsMax) await leave();
+    },
+    async drained() {
+      await leave();
+      await underWay;
+    },
+    get stopped() {
+      return stopped;
+    },
+  };
+}

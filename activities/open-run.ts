@@ -1,0 +1,148 @@
+/** From the setup of a run to everything its pages go through: source, pipeline, destination, delivery. */
+import * as v from 'valibot';
+import { takeToken } from '../db/queries/buckets.ts';
+import type { Attempt } from '../db/queries/lanes.ts';
+import { findRecordStates } from '../db/queries/record-state.ts';
+import type { OrgScope } from '../db/scope.ts';
+import { targetTable } from '../src/core/destinations/columns.ts';
+import type { Destination, TargetTable } from '../src/core/destinations/destination.ts';
+import { openDestination } from '../src/core/destinations/registry.ts';
+import { AppError } from '../src/core/errors.ts';
+import { renderTemplate } from '../src/core/expressions/template.ts';
+import { createHttpClient, type HttpClient } from '../src/core/http/client.ts';
+import { createKnownRecords } from '../src/core/pipeline/known-records.ts';
+import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
+import { createPipeline } from '../src/core/pipeline/process-page.ts';
+import { createClassify } from '../src/core/source/classify.ts';
+import { createEvaluate } from '../src/core/source/evaluate.ts';
+import { credentialValues } from '../src/core/source/read-pages.ts';
+import type { Source } from '../src/core/source/source.ts';
+import { DestinationSpec } from '../src/core/spec/destination-schema.ts';
+import type { Deps } from '../src/deps.ts';
+import type { Log } from '../src/log.ts';
+import { type CallLog, openCallLog } from './call-log.ts';
+import { createDelivery, type Delivery } from './delivery.ts';
+import { loadSetup, type RunSetup } from './run-setup.ts';
+
+/** A run with everything open that one attempt needs. Disposing closes connections, not the run. */
+export interface OpenRun extends AsyncDisposable {
+  readonly setup: RunSetup;
+  readonly startedAt: Date;
+  readonly log: Log;
+  readonly source: Source;
+  readonly destination: Destination;
+  readonly target: TargetTable;
+  /** Takes the records of the next page through all stages. */
+  pipeline(records: readonly unknown[]): Promise<PageOutcome>;
+  /** @param batchNo the last batch recorded. */
+  createDelivery(batchNo: number): Delivery;
+}
+
+/** Opens a run for one attempt. Throws `spec_invalid` when spec and connection do not fit together any more. */
+export async function openRun(
+  deps: Deps,
+  scope: OrgScope,
+  { runId, attempt }: { readonly runId: string; readonly attempt: Attempt },
+): Promise<OpenRun> {
+  const { db, evaluator } = deps;
+  const setup = await loadSetup(deps, scope, attempt);
+  const { resource, params } = setup;
+  const startedAt = new Date(attempt.startedAt ?? Date.now());
+  const callLog = await openCallLog(db, scope, runId);
+  await using stack = new AsyncDisposableStack();
+  const { destination, target } = await prepareDestination(deps, setup, { id: runId, startedAt });
+  stack.use(destination);
+  const source = await openSource(deps, scope, { runId, attempt, setup, startedAt, callLog });
+  stack.use(source.client);
+  const { laneId, fence } = attempt;
+  const known = createKnownRecords(async (externalIds) => {
+    const states = await findRecordStates(db, scope, { laneId, externalIds });
+    return states.map((state) => ({ ...state, hash: state.hash.toString('base64url') }));
+  });
+  const opened = stack.move();
+  return {
+    setup,
+    startedAt,
+    log: deps.log,
+    source,
+    destination,
+    target,
+    pipeline: createPipeline({ resource, params, runId, startedAt, known, evaluator }),
+    createDelivery: (batchNo) =>
+      createDelivery({ db, scope, runId, owner: { laneId, fence }, resource, destination, known, callLog, batchNo }),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+interface SourceParts {
+  readonly runId: string;
+  readonly attempt: Attempt;
+  readonly setup: RunSetup;
+  readonly startedAt: Date;
+  readonly callLog: CallLog;
+}
+
+async function openSource(deps: Deps, scope: OrgScope, parts: SourceParts): Promise<Source> {
+  const { runId, attempt, setup, startedAt, callLog } = parts;
+  const { spec, resource, params, secrets } = setup;
+  const { rateLimit } = spec.http;
+  const described: Omit<Source, 'client'> = {
+    resource,
+    http: spec.http,
+    auth: resource.auth ?? spec.auth,
+    specChecksum: setup.specChecksum,
+    params,
+    secrets,
+    lookups: {},
+    each: {},
+    run: { id: runId, startedAt: startedAt.toISOString(), mode: 'incremental' },
+    watermark: attempt.watermarkBefore,
+    backfill: null,
+    validators: null,
+    evaluator: deps.evaluator,
+    now: () => new Date(),
+  };
+  const rate = {
+    connectionId: attempt.connectionId,
+    name: 'http',
+    requests: rateLimit.requests,
+    perSeconds: rateLimit.perSeconds,
+    burst: rateLimit.burst,
+  };
+  const client: HttpClient = createHttpClient({
+    egress: deps.egress,
+    takeToken: (_cost, { reserveWithinMs }) => takeToken(deps.db, scope, { rate, waitMsMax: reserveWithinMs }),
+    logCall: (call) => callLog.write(call),
+    secrets: await credentialValues(described),
+    retry: spec.http.retry,
+    redirects: spec.http.redirects,
+    classify: createClassify(described, createEvaluate(deps.evaluator, startedAt)),
+  });
+  return { ...described, client };
+}
+
+/** The destination with its templates filled in; nothing is connected yet. */
+async function prepareDestination(
+  deps: Pick<Deps, 'egress' | 'evaluator' | 'defaultDestination'>,
+  { spec, resource, params, secrets }: RunSetup,
+  run: { readonly id: string; readonly startedAt: Date },
+): Promise<{ readonly destination: Destination; readonly target: TargetTable }> {
+  const declared = spec.destination ?? defaultDestination(deps.defaultDestination);
+  const roots = { params, secrets, auth: {}, run: { id: run.id, startedAt: run.startedAt.toISOString() } };
+  const filled = await renderTemplate(declared, roots, {
+    evaluator: deps.evaluator,
+    now: run.startedAt,
+    missing: 'omit',
+  });
+  const options = v.parse(v.looseObject({ kind: v.string() }), filled);
+  return {
+    destination: openDestination(options, { guard: deps.egress }),
+    target: targetTable(resource, declared),
+  };
+}
+
+function defaultDestination(configured: unknown): DestinationSpec {
+  const { success, output } = v.safeParse(DestinationSpec, configured);
+  if (success) return output;
+  throw new AppError('spec_invalid', 'The spec declares no destination and DEFAULT_DESTINATION is absent or malformed');
+}

@@ -1,0 +1,128 @@
+/**
+ * The long activity of a run: many pages, read ahead, processed, delivered and recorded, until the read ends or a
+ * boundary is reached. One activity per page would cost 10 to 50 ms each; inside a chunk a page costs its work.
+ *
+ * Safe to run twice, at the same time even: taking the lane fences every earlier attempt off, at the destination and
+ * in the control database. A crash before the destination commits loses pages in flight, which are fetched again; one
+ * between the two commits is repaired from the receipt at the destination; one after both costs nothing.
+ */
+import { CancelledFailure, Context } from '@temporalio/activity';
+import { forgiveAttempts, takeLane } from '../db/queries/lanes.ts';
+import { orgScope } from '../db/scope.ts';
+import { AppError } from '../src/core/errors.ts';
+import { ThrottledError } from '../src/core/http/client.ts';
+import { readPages } from '../src/core/source/read-pages.ts';
+import type { Deps } from '../src/deps.ts';
+import type { ChunkResult, SyncRunInput } from '../workflows/contract.ts';
+import { toFailure } from './failures.ts';
+import { type OpenRun, openRun } from './open-run.ts';
+import { repairFromCheckpoint, type StartPoint } from './repair.ts';
+
+/** A chunk ends after either: fairness between tenants acts when chunks are handed out. */
+const chunkMsMax = 60_000;
+const chunkPagesMax = 500;
+/** Pages fetched while an earlier one is still being processed. */
+const lookAheadPages = 3;
+/** A third of the heartbeat timeout, so that two may be lost, ms. */
+const heartbeatMs = 1_500;
+/** How long pages in flight may still arrive once the chunk was told to stop, ms. */
+const stopMsMax = 10_000;
+/** Attempts without one recorded batch, after which the run fails: the progress-aware retry budget. */
+const attemptsMax = 12;
+
+/** Makes the activity. */
+export function createSyncChunk(deps: Deps) {
+  return {
+    /** Reads on where the run stands. Throws what cannot be retried; answers `waitMs` when the API asks for patience. */
+    async syncChunk(input: SyncRunInput): Promise<ChunkResult> {
+      const { cancellationSignal, info, heartbeat } = Context.current();
+      const log = deps.log.child({ runId: input.runId, attempt: info.attempt });
+      const beat = setInterval(() => heartbeat(), heartbeatMs);
+      try {
+        return await runChunk({ ...deps, log }, input, cancellationSignal);
+      } catch (error) {
+        if (error instanceof CancelledFailure) throw error;
+        log.warn('chunk failed', { error });
+        throw toFailure(error);
+      } finally {
+        clearInterval(beat);
+      }
+    },
+  };
+}
+
+async function runChunk(deps: Deps, input: SyncRunInput, cancelled: AbortSignal): Promise<ChunkResult> {
+  const scope = orgScope(input.orgId);
+  const attempt = await takeLane(deps.db, scope, input.runId);
+  if (attempt?.status !== 'running' || attempt.cancelRequestedAt) return ended;
+  if (attempt.attempts > attemptsMax) throw outOfPatience();
+  await using run = await openRun(deps, scope, { runId: input.runId, attempt });
+  const { destination, target } = run;
+  const start = await repairFromCheckpoint(deps.db, scope, { runId: input.runId, attempt, destination, target });
+  if (start.readCompleted) return { ...ended, pages: start.pageNo };
+  const result = await readOn(run, start, cancelled);
+  await forgiveAttempts(deps.db, scope, input.runId);
+  // Told to stop by a shutdown the chunk has simply ended early; told to cancel, it says that it was.
+  if (cancelled.reason instanceof CancelledFailure && cancelled.reason.message !== 'WORKER_SHUTDOWN')
+    throw cancelled.reason;
+  return result;
+}
+
+/** Pages from `start` until the read, the chunk or the run's limits end. */
+async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): Promise<ChunkResult> {
+  const { limits } = run.setup.resource;
+  const chunkEnd = performance.now() + chunkMsMax;
+  const runEnd = run.startedAt.getTime() + limits.maxDurationSeconds * 1000;
+  const delivery = run.createDelivery(start.batchNo);
+  let { pageNo, records } = start;
+  let asked = 0;
+  let done = false;
+  const limited = () => records >= (limits.maxRecords ?? Number.POSITIVE_INFINITY) || Date.now() >= runEnd;
+  const enough = () =>
+    cancelled.aborted || delivery.stopped || limited() || ++asked > chunkPagesMax || performance.now() > chunkEnd;
+  const result = (waitMs: number): ChunkResult => {
+    const stop = done || delivery.stopped || limited();
+    return { done: stop, limited: !done && limited(), waitMs, pages: pageNo, records };
+  };
+  const signal = abortedLater(cancelled, stopMsMax);
+  try {
+    for await (const page of readPages(run.source, {
+      position: start.position,
+      lookAhead: lookAheadPages,
+      signal,
+      enough,
+    })) {
+      const outcome = await run.pipeline(page.records);
+      pageNo += 1;
+      records += outcome.recordsIn;
+      done = page.positionAfter === null;
+      if (page.notes.length > 0) run.log.warn('the read is not as the spec says', { pageNo, notes: page.notes });
+      const { requestKey, positionAfter, watermarkAfter } = page;
+      await delivery.add({ ...outcome, pageNo, requestKey, positionAfter, watermarkAfter });
+    }
+  } catch (error) {
+    // What was read before the failure is sound: it is delivered, so that the next attempt starts behind it.
+    await delivery.drained();
+    if (error instanceof ThrottledError) return result(error.waitMs);
+    throw error;
+  }
+  await delivery.drained();
+  return result(0);
+}
+
+/** Aborts some time after `signal`, which says that no more pages should be asked for. */
+function abortedLater(signal: AbortSignal, ms: number): AbortSignal {
+  const hard = new AbortController();
+  signal.addEventListener('abort', () => setTimeout(() => hard.abort(signal.reason), ms).unref(), { once: true });
+  return hard.signal;
+}
+
+/** There is nothing to read: the run is over, or was asked to stop. */
+const ended: ChunkResult = { done: true, limited: false, waitMs: 0, pages: 0, records: 0 };
+
+const outOfPatience = () =>
+  new AppError(
+    'no_progress',
+    `${attemptsMax} attempts in a row came no page further; the calls of the run and the log of the worker say why. ` +
+      'Mend the cause and start the sync again: it goes on from the watermark',
+  );

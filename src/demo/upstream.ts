@@ -1,0 +1,159 @@
+/** The API that the demo syncs from: real records over real HTTP, on loopback, with the manners of real APIs. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { attribution } from './cities.ts';
+import type { CityFeed } from './city-feed.ts';
+
+/** What the API has answered so far. */
+export interface UpstreamJournal {
+  /** Answers by status, the pages' only. */
+  readonly answers: Readonly<Record<string, number>>;
+  /** How often each page was sent in full, by path and query. */
+  readonly pages: Readonly<Record<string, number>>;
+}
+
+/** The running API. Disposing it ends it. */
+export interface DemoUpstream extends AsyncDisposable {
+  readonly url: string;
+  /** `127.0.0.1:<port>`, as `EGRESS_ALLOW` takes it. */
+  readonly hostPort: string;
+  /** What must be sent as `Authorization: Bearer <token>`. */
+  readonly token: string;
+  journal(): UpstreamJournal;
+}
+
+/** What can be decided before the start. */
+export interface DemoUpstreamOptions {
+  readonly feed: CityFeed;
+  readonly token: string;
+  /** 0: a free one. */
+  readonly port?: number;
+}
+
+/** Requests for pages, counted from 1 since the start, that get an error once. */
+export const faultyRequests: ReadonlyMap<number, { readonly status: number; readonly retryAfter?: string }> = new Map([
+  [20, { status: 429, retryAfter: '1' }],
+  [60, { status: 503 }],
+]);
+
+/** Records per page when the request does not say, and at most. */
+const perPageDefault = 100;
+const perPageMax = 1_000;
+
+/**
+ * Starts the API on 127.0.0.1:
+ * - `GET /cities?per_page&updated_since&page`: a list by `updated_at`, oldest first, from `updated_since` on (inclusive);
+ *   `Link` names the next page (RFC 8288). Needs the bearer token.
+ * - `POST /control/touch {count}`: changes records; `GET /control/journal`: what was answered; `GET /`: what this is.
+ */
+export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<DemoUpstream> {
+  const journal: Journal = { answers: {}, pages: {}, requests: 0 };
+  const server = createServer((request, response) => {
+    void respond(response, () => answer(request, options, journal));
+  }).listen(options.port ?? 0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    hostPort: `127.0.0.1:${port}`,
+    token: options.token,
+    journal: () => ({ answers: { ...journal.answers }, pages: { ...journal.pages } }),
+    [Symbol.asyncDispose]: () => stop(server),
+  };
+}
+
+interface Journal {
+  readonly answers: Record<string, number>;
+  readonly pages: Record<string, number>;
+  requests: number;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+async function respond(response: ServerResponse, makeAnswer: () => Promise<Answer>): Promise<void> {
+  try {
+    const { status, headers = {}, body } = await makeAnswer();
+    response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...headers });
+    response.end(body);
+  } catch (error) {
+    // A body that is no JSON, or a caller that has gone.
+    response.writeHead(400).end(error instanceof Error ? error.message : '');
+  }
+}
+
+async function answer(request: IncomingMessage, options: DemoUpstreamOptions, journal: Journal): Promise<Answer> {
+  const url = new URL(request.url ?? '/', `http://${request.headers.host ?? '127.0.0.1'}`);
+  switch (`${request.method} ${url.pathname}`) {
+    case 'GET /cities': {
+      const page = answerPage(request, url, { ...options, journal });
+      journal.answers[page.status] = (journal.answers[page.status] ?? 0) + 1;
+      return page;
+    }
+    case 'POST /control/touch':
+      return answerJson(200, { touched: options.feed.touch(countOf(await json(request)), new Date()) });
+    case 'GET /control/journal':
+      return answerJson(200, { answers: journal.answers, pages: journal.pages });
+    case 'GET /':
+      return answerJson(200, {
+        data: attribution,
+        records: options.feed.count,
+        paths: ['/cities', '/control/touch', '/control/journal'],
+      });
+    default:
+      return answerJson(404, { error: 'not found' });
+  }
+}
+
+interface PageContext extends DemoUpstreamOptions {
+  readonly journal: Journal;
+}
+
+function answerPage(request: IncomingMessage, url: URL, { feed, token, journal }: PageContext): Answer {
+  if (request.headers.authorization !== `Bearer ${token}`)
+    return answerJson(401, { error: 'the bearer token is missing or wrong' });
+  journal.requests += 1;
+  const fault = faultyRequests.get(journal.requests);
+  if (fault) return answerFault(fault);
+  const perPage = wholeNumber(url.searchParams.get('per_page'), perPageDefault);
+  const page = wholeNumber(url.searchParams.get('page'), 1);
+  const since = Date.parse(url.searchParams.get('updated_since') ?? '1970-01-01');
+  if (perPage === null || perPage > perPageMax || page === null || Number.isNaN(since))
+    return answerJson(400, {
+      error: `expected per_page from 1 to ${perPageMax}, page from 1, updated_since in ISO 8601`,
+    });
+  const { body, more } = feed.page(since, page, perPage);
+  journal.pages[`${url.pathname}${url.search}`] = (journal.pages[`${url.pathname}${url.search}`] ?? 0) + 1;
+  if (!more) return { status: 200, body };
+  const next = new URL(url);
+  next.searchParams.set('page', String(page + 1));
+  return { status: 200, headers: { link: `<${next.href}>; rel="next"` }, body };
+}
+
+const answerFault = ({ status, retryAfter }: { readonly status: number; readonly retryAfter?: string }): Answer => ({
+  ...answerJson(status, { error: 'made up, to show a retry' }),
+  headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
+});
+
+const answerJson = (status: number, value: unknown): Answer => ({ status, body: Buffer.from(JSON.stringify(value)) });
+
+/** A whole number from 1; `absent` when there is none; null when the text is no such number. */
+function wholeNumber(text: string | null, absent: number): number | null {
+  if (text === null) return absent;
+  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null;
+}
+
+const countOf = (body: unknown): number =>
+  typeof body === 'object' && body !== null && 'count' in body && Number.isSafeInteger(body.count)
+    ? Math.max(0, Number(body.count))
+    : 1;
+
+async function stop(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((closed) => server.close(closed));
+}
