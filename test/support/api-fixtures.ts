@@ -1,0 +1,105 @@
+import { insertRun } from '../../db/queries/runs.ts';
+import { orgScope } from '../../db/scope.ts';
+import { newId } from '../../src/core/ids.ts';
+import type { TestApi, TestOrg } from './api.ts';
+
+/** A spec document that is valid and can be published: one resource `items`, a param and a secret. */
+export const specDocument = ({ key = 'acme', version = '1.0.0' } = {}) => ({
+  metadata: { key, name: 'Acme', version },
+  connectionParams: [
+    { key: 'subdomain', type: 'string', format: 'subdomain', required: false },
+    { key: 'startDate', type: 'string', format: 'date', required: false, default: '2020-01-01' },
+    { key: 'apiKey', type: 'string', secret: true, required: false },
+  ],
+  auth: { kind: 'none' },
+  http: { baseUrl: 'https://api.acme.example' },
+  resources: [
+    {
+      key: 'items',
+      primaryKey: ['id'],
+      request: { path: '/items' },
+      response: { records: 'data' },
+      target: { table: 'items' },
+    },
+  ],
+  destination: { kind: 'postgres', url: 'postgres://db.acme.example/warehouse' },
+});
+
+/** One of everything that has an id, made through the API where the API makes it. */
+export interface Inventory {
+  readonly specKey: string;
+  readonly publishedVersion: string;
+  readonly draftVersion: string;
+  readonly connectionId: string;
+  readonly activeConnectionId: string;
+  readonly runId: string;
+  readonly quarantineId: string;
+  readonly keyId: string;
+}
+
+/** Fills an org. */
+export async function fillOrg(
+  { deps: { db } }: Pick<TestApi, 'deps'>,
+  org: TestOrg,
+  specKey = 'acme',
+): Promise<Inventory> {
+  const publishedVersion = '1.0.0';
+  const draftVersion = '2.0.0';
+  await publishSpec(org, { key: specKey, version: publishedVersion });
+  await org.call('POST', '/specs', { body: specDocument({ key: specKey, version: draftVersion }) });
+  const connectionId = await createConnection(org, { specKey });
+  const activeConnectionId = await createConnection(org, { specKey });
+  await org.call('POST', `/connections/${activeConnectionId}/activate`);
+  const { body: key } = await org.call('POST', '/api-keys');
+
+  const lane = { connectionId: activeConnectionId, resourceKey: 'items' };
+  const run = await insertRun(db, orgScope(org.orgId), { ...lane, trigger: 'manual' });
+  const quarantineId = newId('quar');
+  const record = {
+    externalId: '7',
+    rawJson: '{"id":7}',
+    validationErrors: '[{"path":"name","message":"is required"}]',
+  };
+  await db
+    .insertInto('quarantine')
+    .values({ ...record, ...lane, id: quarantineId, orgId: org.orgId, runId: run.id })
+    .execute();
+  return {
+    specKey,
+    publishedVersion,
+    draftVersion,
+    connectionId,
+    activeConnectionId,
+    runId: run.id,
+    quarantineId,
+    keyId: key.id,
+  };
+}
+
+/** Drafts and publishes a version. */
+export async function publishSpec(
+  { call }: TestOrg,
+  { key = 'acme', version = '1.0.0' }: { readonly key?: string; readonly version?: string } = {},
+): Promise<void> {
+  const draft = await call('POST', '/specs', { body: specDocument({ key, version }) });
+  if (draft.status !== 201) throw new Error(`No draft: ${JSON.stringify(draft.body)}`);
+  const published = await call('POST', `/specs/${key}/versions/${version}/publish`);
+  if (published.status !== 200) throw new Error(`Not published: ${JSON.stringify(published.body)}`);
+}
+
+/** The body of a connection of that spec. */
+export const connectionBody = ({ workspaceId }: TestOrg, specKey = 'acme') => ({
+  workspaceId,
+  specKey,
+  specVersion: '1.0.0',
+  displayName: 'Acme of Example Ltd',
+  params: {},
+  secrets: {},
+});
+
+/** Creates a pending connection; its id. */
+export async function createConnection(org: TestOrg, { specKey = 'acme' } = {}): Promise<string> {
+  const { status, body } = await org.call('POST', '/connections', { body: connectionBody(org, specKey) });
+  if (status !== 201) throw new Error(`No connection: ${JSON.stringify(body)}`);
+  return body.id;
+}

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { createSecureContext, TLSSocket } from 'node:tls';
+
+/** A TCP proxy on a free port of 127.0.0.1 in front of a server; its connections end with it. */
+export interface TcpProxy extends AsyncDisposable {
+  readonly port: number;
+  /** From now on the next answer of the server is swallowed and its connection cut. */
+  cutNextAnswer(): void;
+}
+
+interface ProxyOptions {
+  /** Offers PostgreSQL's encryption with this certificate; plain to the server behind. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
+/** Forwards every connection to `port` of 127.0.0.1. */
+export async function startTcpProxy(port: number, { tls }: ProxyOptions = {}): Promise<TcpProxy> {
+  const sockets = new Set<Socket>();
+  let cut = false;
+
+  const forward = (client: Socket) => {
+    const server = connect(port, '127.0.0.1');
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => to.destroy());
+      from.on('close', () => to.destroy());
+    }
+    client.pipe(server);
+    server.on('data', (chunk) => (cut ? client.destroy() : client.write(chunk)));
+  };
+  const listener = createServer((raw) => {
+    sockets.add(raw);
+    raw.on('error', () => raw.destroy());
+    if (!tls) return forward(raw);
+    // SSLRequest: 8 bytes, answered with one letter.
+    raw.once('data', () => {
+      raw.write('S');
+      forward(new TLSSocket(raw, { isServer: true, secureContext: createSecureContext(tls) }));
+    });
+  });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const address = listener.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+
+  return {
+    port: address.port,
+    cutNextAnswer: () => {
+      cut = true;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      listener.close();
+      await once(listener, 'close');
+    },
+  };
+}
