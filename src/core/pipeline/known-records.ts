@@ -9,6 +9,8 @@ export interface KnownRecords {
   find(externalIds: readonly string[]): Promise<ReadonlyMap<string, KnownRecord>>;
   /** Notes a version that is on its way: a later page sees it before it is stored. */
   expect(externalId: string, version: KnownRecord): void;
+  /** Forgets a version that will not be stored after all. */
+  forget(externalId: string): void;
   /** Forgets what a recorded batch carried: from now on the stored version says the same. */
   settle(entries: readonly RecordEntry[]): void;
 }
@@ -30,6 +32,7 @@ export function createKnownRecords(
       return known;
     },
     expect: (externalId, version) => void expected.set(externalId, version),
+    forget: (externalId) => void expected.delete(externalId),
     settle(entries) {
       for (const { externalId, hash } of entries) {
         if (expected.get(externalId)?.hash === hash) expected.delete(externalId);

@@ -34,7 +34,7 @@ export interface PipelineOptions {
 export function createPipeline(options: PipelineOptions): (records: readonly unknown[]) => Promise<PageOutcome> {
   const stages = createStages(options);
   return async (records) => {
-    const judged = records.map(stages.identify);
+    const judged = records.map((record) => stages.identify(record));
     const wanted = await stages.dropFiltered(judged);
     const changed = await stages.dropUnchanged(wanted);
     const shaped = await stages.shape(changed);
@@ -136,7 +136,10 @@ function createStages({ resource, params, runId, startedAt, known, evaluator }: 
       if (!issues && data) return [{ kind: 'deliver', row: { externalId, data }, entry: entry('delivered'), raw }];
       const found = issues ?? [];
       if (onInvalid === 'fail') throw invalidRecord(resource.key, found);
-      if (onInvalid === 'skip') return [];
+      if (onInvalid === 'skip') {
+        known.forget(externalId);
+        return [];
+      }
       return [{ kind: 'quarantine', row: quarantineEntry({ externalId, raw }, found), entry: entry('quarantined') }];
     },
   };

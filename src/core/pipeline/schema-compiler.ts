@@ -50,8 +50,8 @@ const settings = ({ allErrors, budget }: SchemaCompilerOptions): Options => ({
 /** In the form of the compiler's own engine, which tells patterns apart by their text. */
 function linearEngine(budget: PatternBudget): NonNullable<NonNullable<Options['code']>['regExp']> {
   const engine = (pattern: string) => {
-    const { test } = createLinearPattern(pattern);
-    return { test: (text: string) => test(text, budget), toString: () => `/${pattern}/` };
+    const linear = createLinearPattern(pattern);
+    return { test: (text: string) => linear.test(text, budget), toString: () => `/${pattern}/` };
   };
   return Object.assign(engine, { code: 'linearEngine' });
 }

@@ -123,7 +123,7 @@ function resolve(reference: unknown, root: Schema): Schema {
   }
   let target: unknown = root;
   for (const step of reference.split('/').slice(1)) {
-    const name = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+    const name = unescapeStep(step);
     const holder: unknown = target;
     target =
       typeof holder === 'object' && holder !== null && Object.hasOwn(holder, name)
@@ -134,8 +134,17 @@ function resolve(reference: unknown, root: Schema): Schema {
   throw refuse(`the $ref ${JSON.stringify(reference.slice(0, 100))} points to nothing`);
 }
 
+function unescapeStep(step: string): string {
+  try {
+    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch (cause) {
+    throw refuse('a $ref is not well-formed percent-encoding', cause);
+  }
+}
+
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const refuse = (reason: string): AppError =>
-  new AppError('spec_invalid', `The schema of validate cannot be used: ${reason}.`);
+function refuse(reason: string, cause?: unknown): AppError {
+  return new AppError('spec_invalid', `The schema of validate cannot be used: ${reason}.`, { cause });
+}

@@ -1,0 +1,140 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { createEvaluatorPool } from '../expressions/evaluator-pool.ts';
+import { checkSpec } from '../spec/check.ts';
+import type { Resource } from '../spec/schema.ts';
+import { createKnownRecords, type KnownRecord } from './known-records.ts';
+import type { PageOutcome } from './page-outcome.ts';
+import { createPipeline } from './process-page.ts';
+
+const evaluator = createEvaluatorPool();
+afterAll(() => evaluator[Symbol.asyncDispose]());
+
+const shape = {
+  transform: '{ "id": id, "name": $uppercase(name) }',
+  validate: { schema: { type: 'object', required: ['name'], properties: { name: { type: 'string', maxLength: 5 } } } },
+};
+
+describe('the pipeline', () => {
+  it('delivers new records transformed, with the entry that makes them known', async () => {
+    const { outcomes, skipped } = await pipeline(shape)([{ id: 1, name: 'ada' }]);
+    expect(skipped).toBe(0);
+    expect(outcomes).toMatchObject([
+      { kind: 'deliver', row: { externalId: '1', data: { id: 1, name: 'ADA' } }, entry: { status: 'delivered' } },
+    ]);
+  });
+
+  it('skips a record whose fingerprint is known, and takes it up again when it changes', async () => {
+    const first = await pipeline(shape)([{ id: 1, name: 'ada' }]);
+    const stored = storedFrom(first);
+    expect((await pipeline(shape, stored)([{ name: 'ada', id: 1 }])).outcomes).toEqual([]);
+    expect((await pipeline(shape, stored)([{ id: 1, name: 'bob' }])).outcomes).toHaveLength(1);
+  });
+
+  it('delivers known records again when the spec shapes them otherwise', async () => {
+    const stored = storedFrom(await pipeline(shape)([{ id: 1, name: 'ada' }]));
+    const reshaped = { ...shape, transform: '{ "id": id, "name": name }' };
+    expect((await pipeline(reshaped, stored)([{ id: 1, name: 'ada' }])).outcomes).toHaveLength(1);
+  });
+
+  it('ignores the declared paths when it compares', async () => {
+    const resource = { ...shape, changeDetection: { ignore: ['meta.seen'] } };
+    const stored = storedFrom(await pipeline(resource)([{ id: 1, name: 'ada', meta: { seen: 1, rank: 1 } }]));
+    const run = pipeline(resource, stored);
+    expect((await run([{ id: 1, name: 'ada', meta: { seen: 2, rank: 1 } }])).skipped).toBe(1);
+    expect((await run([{ id: 1, name: 'ada', meta: { seen: 2, rank: 2 } }])).skipped).toBe(0);
+  });
+
+  it('sees a version that is still on its way to the destination', async () => {
+    const run = pipeline(shape);
+    await run([{ id: 1, name: 'ada' }]);
+    expect((await run([{ id: 1, name: 'ada' }])).skipped).toBe(1);
+  });
+
+  it('skips a version older than the known one', async () => {
+    const resource = {
+      ...shape,
+      incremental: { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc' },
+    };
+    const stored = storedFrom(await pipeline(resource)([{ id: 1, name: 'new', at: '2026-01-02T00:00:00Z' }]));
+    const run = pipeline(resource, stored);
+    expect((await run([{ id: 1, name: 'old', at: '2026-01-01T23:59:59+00:00' }])).skipped).toBe(1);
+    expect((await run([{ id: 1, name: 'newer', at: '2026-01-02T00:00:00.001Z' }])).skipped).toBe(0);
+  });
+
+  it('drops what the filter does not keep', async () => {
+    const run = pipeline({ ...shape, filter: 'status != "test"' });
+    const { recordsIn, skipped, outcomes } = await run([
+      { id: 1, name: 'ada', status: 'test' },
+      { id: 2, name: 'bob', status: 'live' },
+    ]);
+    expect({ recordsIn, skipped, kept: outcomes.length }).toEqual({ recordsIn: 2, skipped: 1, kept: 1 });
+  });
+
+  it.each([
+    ['a missing key', { name: 'x' }, 'primaryKey'],
+    ['a null key', { id: null, name: 'x' }, 'primaryKey'],
+    ['a NUL character', { id: 9, name: 'a\0b' }, 'record'],
+    ['half a surrogate pair', { id: 9, name: '\ud800' }, 'record'],
+    ['a transform that throws', { id: 9, name: 7 }, 'transform'],
+    ['a schema failure', { id: 9, name: 'too long' }, 'maxLength'],
+  ])('quarantines a record with %s and nothing else', async (_case, bad, keyword) => {
+    const run = pipeline({ ...shape, onInvalid: 'quarantine' });
+    const { outcomes } = await run([{ id: 1, name: 'ada' }, bad, { id: 2, name: 'bob' }]);
+    expect(outcomes.map((outcome) => outcome.kind)).toEqual(['deliver', 'quarantine', 'deliver']);
+    expect(outcomes[1]).toMatchObject({ row: { errors: [{ keyword }] }, entry: { status: 'quarantined' } });
+  });
+
+  it('quarantines a record once: unchanged it is skipped afterwards', async () => {
+    const resource = { ...shape, onInvalid: 'quarantine' };
+    const bad = [{ id: 9, name: 'too long' }, { name: 'no key' }];
+    const stored = storedFrom(await pipeline(resource)(bad));
+    expect((await pipeline(resource, stored)(bad)).skipped).toBe(2);
+  });
+
+  it('counts an invalid record as skipped where the resource says so', async () => {
+    const { skipped, outcomes } = await pipeline({ ...shape, onInvalid: 'skip' })([{ id: 9, name: 'too long' }]);
+    expect({ skipped, outcomes }).toEqual({ skipped: 1, outcomes: [] });
+  });
+
+  it('fails the run on an invalid record by default, without showing a value', async () => {
+    const failing = pipeline(shape)([{ id: 9, name: 'secret-name' }]);
+    await expect(failing).rejects.toMatchObject({ code: 'record_invalid', message: expect.stringContaining('"name"') });
+    await expect(failing).rejects.not.toMatchObject({ message: expect.stringContaining('secret-name') });
+  });
+
+  it('delivers every record, known or not, where changes are not detected', async () => {
+    const run = pipeline({ ...shape, changeDetection: { mode: 'none' } });
+    await run([{ id: 1, name: 'ada' }]);
+    const { outcomes } = await run([{ id: 1, name: 'ada' }]);
+    expect(outcomes).toMatchObject([{ kind: 'deliver', entry: null }]);
+  });
+
+  it('gives the same rows for the same page: the clock of expressions is the start of the run', async () => {
+    const resource = { transform: '{ "id": id, "at": $now() }' };
+    const [one, two] = await Promise.all([pipeline(resource)([{ id: 1 }]), pipeline(resource)([{ id: 1 }])]);
+    expect(one.outcomes).toEqual(two.outcomes);
+    expect(one.outcomes).toMatchObject([{ row: { data: { at: '2026-01-01T00:00:00.000Z' } } }]);
+  });
+});
+
+function pipeline(parts: Record<string, unknown>, stored: readonly StoredRecord[] = []) {
+  const known = createKnownRecords(async (ids) => stored.filter((record) => ids.includes(record.externalId)));
+  const startedAt = new Date('2026-01-01T00:00:00Z');
+  return createPipeline({ resource: resourceOf(parts), params: {}, runId: 'run_1', startedAt, known, evaluator });
+}
+
+type StoredRecord = KnownRecord & { readonly externalId: string };
+
+const storedFrom = ({ outcomes }: PageOutcome): StoredRecord[] =>
+  outcomes.flatMap(({ entry }) => (entry === null ? [] : [entry]));
+
+function resourceOf(parts: Record<string, unknown>): Resource {
+  const result = checkSpec({
+    metadata: { key: 't', name: 'T', version: '1.0.0' },
+    http: { baseUrl: 'https://api.example.com' },
+    resources: [{ key: 'things', primaryKey: 'id', request: { path: '/things' }, ...parts }],
+  });
+  const resource = result.valid ? result.spec.resources[0] : undefined;
+  if (!resource) throw new Error(JSON.stringify(result));
+  return resource;
+}

@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import { compileValidator } from './validate.ts';
+
+const contact = {
+  type: 'object',
+  'x-type': 'contact',
+  required: ['id'],
+  additionalProperties: false,
+  properties: {
+    id: { type: 'integer', 'x-key': true },
+    email: { type: ['string', 'null'], format: 'email' },
+    code: { type: 'string', pattern: '^[A-Z]{2}\\d+$' },
+    tags: { type: 'array', uniqueItems: true, items: { type: 'string' } },
+    address: { $ref: '#/$defs/address' },
+  },
+  $defs: { address: { type: 'object', properties: { zip: { type: 'string', minLength: 3 } } } },
+};
+const validate = compileValidator(contact);
+
+test('a valid record has no issues', () => {
+  expect(validate({ id: 1, email: null, code: 'AB1', tags: ['a', 'b'], address: { zip: '12345' } })).toBeNull();
+});
+
+test('every fault is reported at its path, without values', () => {
+  const issues = validate({
+    id: 'secret',
+    email: 'secret',
+    code: 'secret',
+    tags: ['s', 's'],
+    address: { zip: 's' },
+    more: 1,
+  });
+  expect(issues?.map(({ path, keyword }) => `${path} ${keyword}`).sort()).toEqual([
+    'address.zip minLength',
+    'code pattern',
+    'email format',
+    'id type',
+    'more additionalProperties',
+    'tags uniqueItems',
+  ]);
+  expect(JSON.stringify(issues)).not.toContain('secret');
+});
+
+test('a missing property is reported where it should be', () => {
+  expect(validate({})).toEqual([{ path: 'id', message: "must have required property 'id'", keyword: 'required' }]);
+});
+
+test('an inherited property does not count', () => {
+  expect(compileValidator({ required: ['toString'] })({})).not.toBeNull();
+});
+
+test.each([
+  [{ type: 'integer' }, '9007199254740993', true],
+  [{ type: 'integer' }, '-9007199254740993', true],
+  [{ type: ['integer', 'null'] }, '9007199254740993', true],
+  [{ type: 'number' }, '9007199254740993', true],
+  [{ anyOf: [{ type: 'integer' }, { type: 'boolean' }] }, '9007199254740993', true],
+  [{ type: 'integer', format: 'int64' }, '9007199254740993', true],
+  [{ type: 'integer' }, '9007199254740991', false],
+  [{ type: 'integer' }, '12', false],
+  [{ type: 'integer' }, '012345678901234567890', false],
+  [{ type: 'integer' }, '12345678901234567890.5', false],
+  [{ type: 'integer' }, 1.5, false],
+  [{ type: 'string', maxLength: 3 }, '9007199254740993', false],
+])('%j takes the big integer %j: %s', (schema, value, valid) => {
+  expect(compileValidator({ properties: { n: schema } })({ n: value }) === null).toBe(valid);
+});
+
+test('a decimal string is no integer where the spec asks for numbers', () => {
+  const strict = compileValidator({ properties: { n: { type: 'integer' } } }, { bigIntegers: false });
+  expect(strict({ n: '9007199254740993' })).toEqual([{ path: 'n', message: 'must be integer', keyword: 'type' }]);
+});
+
+test.each([
+  ['no schema', 7, 'must be an object'],
+  ['a list', [], 'must be an object'],
+  ['an unknown type', { type: 'strin' }, 'schema is invalid'],
+  ['an unknown keyword', { properties: { a: { requird: true } } }, 'unknown keyword'],
+  ['an unknown format', { format: 'colour' }, 'unknown format'],
+  ['a foreign reference', { $ref: 'https://example.com/schema' }, 'same schema'],
+  ['a reference to nothing', { $ref: '#/$defs/a' }, 'points to nothing'],
+  ['a broken reference', { $ref: '#/%' }, 'not well-formed'],
+  ['a circle', { properties: { child: { $ref: '#' } } }, 'leads back to itself'],
+  ['a dynamic reference', { $dynamicRef: '#a' }, 'use $ref'],
+  ['lookahead', { pattern: '^(?!x)' }, 'lookaround'],
+  ['a broken pattern', { patternProperties: { '(': true } }, 'not a regular expression'],
+  ['70 levels', JSON.parse(`${'{"not":'.repeat(70)}{}${'}'.repeat(70)}`), 'deeper'],
+  ['300 KB', { enum: ['x'.repeat(300_000)] }, 'longer than'],
+  ['a forbidden name', JSON.parse('{"properties":{"__proto__":{}}}'), '__proto__'],
+])('refuses a schema with %s', (_what, schema, reason) => {
+  expect(() => compileValidator(schema)).toThrow(expect.objectContaining({ code: 'spec_invalid' }));
+  expect(() => compileValidator(schema)).toThrow(reason);
+});
+
+test('refuses references that multiply', () => {
+  const names = Array.from({ length: 30 }, (_, index) => `d${index}`);
+  const doubling = names.map((name, index) => {
+    const next = { $ref: `#/$defs/${names[index + 1] ?? name}` };
+    return [name, index === 29 ? { type: 'object' } : { allOf: [next, next] }] as const;
+  });
+  const schema = { $ref: '#/$defs/d0', $defs: Object.fromEntries(doubling) };
+  expect(() => compileValidator(schema)).toThrow(/more than 5000 schemas/);
+});
+
+test.each([
+  ['backtracking pattern', { items: { pattern: '^(a+)+$' } }, [`${'a'.repeat(50_000)}!`]],
+  [
+    'patterns with many states',
+    { items: { pattern: '(a|b)*a(a|b){900}c' } },
+    Array.from({ length: 50 }, () => 'abaab'.repeat(2_000)),
+  ],
+  ['format on a long text', { items: { format: 'url' } }, [`http://${':'.repeat(1_000_000)}`]],
+  [
+    'unique items',
+    { uniqueItems: true },
+    Array.from({ length: 30_000 }, (_, index) => ({ a: index, b: [index] })).concat({ a: 0, b: [0] }),
+  ],
+  [
+    'an error for every item',
+    { items: { allOf: Array.from({ length: 500 }, () => ({ type: 'string' })) } },
+    Array.from({ length: 50_000 }, () => 0),
+  ],
+])('a hostile %s is answered within a second', (_what, schema, record) => {
+  const check = compileValidator(schema);
+  const started = performance.now();
+  const issues = check(record);
+  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(issues?.length).toBeGreaterThan(0);
+  expect(issues?.length).toBeLessThanOrEqual(100);
+});
+
+test('two schemas with one $id do not meet', () => {
+  const one = compileValidator({ $id: 'https://example.com/s', type: 'object' });
+  const other = compileValidator({ $id: 'https://example.com/s', type: 'array' });
+  expect([one({}), other([])]).toEqual([null, null]);
+});
+
+test('reads draft 7 where the schema says so', () => {
+  const draft7 = {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    items: [{ type: 'string' }],
+    additionalItems: false,
+  };
+  expect(compileValidator(draft7)(['a', 1])).not.toBeNull();
+  expect(compileValidator(draft7)(['a'])).toBeNull();
+});
