@@ -5,7 +5,7 @@ export function strictForm(schema: v.GenericSchema): v.GenericSchema {
   const form = schema as Schema;
   if (form.pipe) {
     const [first, ...rest] = form.pipe;
-    return { ...form, ...v.pipe(strictForm(first), ...(rest as [])) } as v.GenericSchema;
+    return v.pipe(strictForm(first), ...(rest as []));
   }
   if (form.type === 'object' && form.entries) {
     const entries = Object.entries(form.entries).map(([key, entry]) => [key, strictForm(entry)]);

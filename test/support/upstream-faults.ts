@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { UpstreamAnswer } from './upstream-paging.ts';
 
@@ -62,11 +64,12 @@ async function sendPieces(
   parts: Iterable<string> | AsyncIterable<string>,
 ): Promise<number> {
   const status = writeHead(answer, response);
-  for await (const part of parts) {
-    if (response.destroyed) return status;
-    if (!response.write(part)) await drained(response);
+  try {
+    await pipeline(Readable.from(parts), response);
+  } catch (error) {
+    // A caller that has seen enough goes away; that is what these faults are for.
+    if (!response.destroyed) throw error;
   }
-  response.end();
   return status;
 }
 
@@ -82,12 +85,6 @@ function* blanksAfter(body: string, bytes: number): Iterable<string> {
   const block = ' '.repeat(65_536);
   for (let left = bytes - body.length; left > 0; left -= block.length) yield block.slice(0, left);
 }
-
-/** The caller may go away instead of reading on. */
-const drained = (response: ServerResponse): Promise<unknown> =>
-  new Promise((done) => {
-    response.once('drain', done).once('close', done);
-  });
 
 function writeHead({ status = 200, headers = {} }: UpstreamAnswer, response: ServerResponse): number {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });

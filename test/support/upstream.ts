@@ -131,8 +131,8 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
       return store;
     },
     [Symbol.asyncDispose]: async () => {
-      gates.openAll();
       server.closeAllConnections();
+      gates.openAll();
       await new Promise((closed) => server.close(closed));
     },
   };

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { orgScope } from '../../db/scope.ts';
+import { issueApiKey } from '../../src/control/api-keys.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+
+let api: TestApi;
+let org: TestOrg;
+beforeAll(async () => {
+  api = await startApi();
+  org = await api.newOrg();
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+const keys = async () => (await org.call('GET', '/api-keys')).body;
+
+describe('API keys', () => {
+  it('are shown once and work from then on', async () => {
+    const { status, body } = await org.call('POST', '/api-keys');
+    expect(status).toBe(201);
+    expect(body.key).toMatch(/^ck_[0-9A-Za-z]{50}$/);
+    expect((await org.call('GET', '/workspaces', { apiKey: body.key })).status).toBe(200);
+    const listed = (await keys()).find(({ id }: { id: string }) => id === body.id);
+    expect(listed).toMatchObject({ last4: body.key.slice(-4), revokedAt: null, expiresAt: null });
+    expect(api.logLines.join('')).not.toContain(body.key);
+  });
+
+  it('are refused from the request after their revocation', async () => {
+    const { body } = await org.call('POST', '/api-keys');
+    const revoked = await org.call('DELETE', `/api-keys/${body.id}`);
+    expect(revoked.body.revokedAt).not.toBeNull();
+    expect((await org.call('GET', '/workspaces', { apiKey: body.key })).status).toBe(401);
+    expect((await org.call('DELETE', `/api-keys/${body.id}`)).body).toEqual(revoked.body);
+  });
+
+  it('make keys that live no longer than they do', async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const scope = orgScope(org.orgId);
+    const parent = await issueApiKey(api.deps, scope, { scopes: ['*'], expiresAt, createdByKeyId: null });
+    const { body } = await org.call('POST', '/api-keys', {
+      apiKey: parent.key,
+      body: { expiresAt: null, scopes: ['*'] },
+    });
+    const child = (await keys()).find(({ id }: { id: string }) => id === body.id);
+    expect(child.expiresAt).toBe(expiresAt);
+  });
+
+  it('note their use', async () => {
+    const { body } = await org.call('POST', '/api-keys');
+    await org.call('GET', '/workspaces', { apiKey: body.key });
+    await vi.waitFor(async () => {
+      const used = (await keys()).find(({ id }: { id: string }) => id === body.id);
+      expect(used.lastUsedAt).not.toBeNull();
+    });
+  });
+
+  it('come in one of two headers, never as two different keys', async () => {
+    const { body: other } = await org.call('POST', '/api-keys');
+    const ask = async (headers: Record<string, string>) =>
+      (await api.app.request('/api/v1/workspaces', { headers })).status;
+    const bearer = `Bearer ${org.apiKey}`;
+    expect(await ask({ authorization: bearer })).toBe(200);
+    expect(await ask({ authorization: `bearer ${org.apiKey}` })).toBe(200);
+    expect(await ask({ 'x-api-key': org.apiKey })).toBe(200);
+    expect(await ask({ authorization: bearer, 'x-api-key': org.apiKey })).toBe(200);
+    expect(await ask({ authorization: bearer, 'x-api-key': other.key })).toBe(401);
+    expect(await ask({ authorization: `Bearer ${org.apiKey}, Bearer ${other.key}` })).toBe(401);
+    expect(await ask({ authorization: `Basic ${org.apiKey}` })).toBe(401);
+    expect(await ask({})).toBe(401);
+  });
+});
+
+describe('Idempotency-Key', () => {
+  const post = (path: string, key: string, body?: unknown) =>
+    org.call('POST', path, { body, headers: { 'idempotency-key': key } });
+
+  it('gives the first answer again', async () => {
+    const body = { name: 'Once', kind: 'dev' };
+    const first = await post('/workspaces', 'k-once', body);
+    const second = await post('/workspaces', 'k-once', body);
+    expect(second).toMatchObject({ status: 201, body: first.body });
+    expect(first.headers.get('idempotent-replayed')).toBeNull();
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+  });
+
+  it('is a conflict with another body, and free in another org and on another path', async () => {
+    await post('/workspaces', 'k-body', { name: 'A body', kind: 'dev' });
+    expect(await post('/workspaces', 'k-body', { name: 'Another', kind: 'dev' })).toMatchObject({ status: 409 });
+    expect((await post('/api-keys', 'k-body')).status).toBe(201);
+    const other = await api.newOrg();
+    const headers = { 'idempotency-key': 'k-body' };
+    expect((await other.call('POST', '/workspaces', { headers, body: { name: 'Free', kind: 'dev' } })).status).toBe(
+      201,
+    );
+  });
+
+  it('makes one thing of many simultaneous requests', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => post('/workspaces', 'k-race', { name: 'Raced', kind: 'dev' })),
+    );
+    const made = answers.filter(({ status }) => status === 201).map(({ body }) => body.id);
+    expect(new Set(made).size).toBe(1);
+    expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true);
+  });
+
+  it('is given back by a request that was refused', async () => {
+    await org.call('POST', '/workspaces', { body: { name: 'Taken', kind: 'dev' } });
+    const refused = await post('/workspaces', 'k-refused', { name: 'Taken', kind: 'dev' });
+    expect(refused.status).toBe(409);
+    expect((await post('/workspaces', 'k-refused', { name: 'Free again', kind: 'dev' })).status).toBe(201);
+  });
+
+  it('never shows a key twice', async () => {
+    const first = await post('/api-keys', 'k-key');
+    const before = (await keys()).length;
+    const second = await post('/api-keys', 'k-key');
+    expect(first.status).toBe(201);
+    expect(second).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+    expect(await keys()).toHaveLength(before);
+  });
+
+  it('must be printable and at most 255 characters', async () => {
+    expect((await post('/workspaces', 'x'.repeat(256), { name: 'Long', kind: 'dev' })).status).toBe(400);
+  });
+});
