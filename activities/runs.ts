@@ -24,20 +24,20 @@ export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'lo
     },
 
     /**
-     * Writes the final status, then wakes the next run of the lane. A repeat finds the run ended and only wakes; a
-     * wake-up that is lost costs the next run at most its 10 s timer.
+     * Writes the final status, then wakes the runs whose turn may have come. A repeat finds the run ended and only
+     * wakes; a wake-up that is lost costs the next run at most its 10 s timer.
      */
     async endRun(input: SyncRunInput, outcome: lanes.RunOutcome): Promise<void> {
       const scope = orgScope(input.orgId);
       try {
-        const { ended, nextRunId } = await lanes.endRun(deps.db, scope, { runId: input.runId, outcome });
+        const { ended, next } = await lanes.endRun(deps.db, scope, { runId: input.runId, outcome });
         if (ended) {
           deps.log.info('run ended', { ...input, status: outcome.status, code: outcome.error?.code ?? null });
           if (await breaksConnection(deps, input, outcome)) {
             await setConnectionStatus(deps.db, scope, { id: input.connectionId, status: 'error' });
           }
         }
-        if (nextRunId) await wake(deps, { ...input, runId: nextRunId });
+        for (const { id, resourceKey } of next) await wake(deps, { ...input, resourceKey, runId: id });
       } catch (error) {
         deps.log.error('run not ended', { runId: input.runId, error });
         throw toFailure(error);

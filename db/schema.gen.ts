@@ -200,6 +200,10 @@ export interface Runs {
    * Seen by the chunk with every batch it records.
    */
   cancelRequestedAt: string | null;
+  /**
+   * Runs of the connection that may run at once: http.rateLimit.maxConcurrent, as a run sends one request at a time.
+   */
+  concurrentMax: number;
   connectionId: string;
   createdAt: Generated<string>;
   deleted: Generated<number>;
@@ -212,10 +216,6 @@ export interface Runs {
    * Safe to show: no values of records, no secrets.
    */
   errorMessage: string | null;
-  /**
-   * The fence of the newest attempt; only it may record.
-   */
-  fence: number | null;
   finishedAt: string | null;
   id: string;
   laneId: number;
@@ -226,7 +226,7 @@ export interface Runs {
    */
   position: Json | null;
   /**
-   * Last time anything of this run was recorded; the reconciler looks at the silent ones.
+   * Last sign of life: something was recorded, or its workflow was seen open. The reconciler looks at the silent ones.
    */
   progressedAt: string | null;
   quarantined: Generated<number>;
@@ -242,10 +242,6 @@ export interface Runs {
    */
   seq: Generated<number>;
   skipped: Generated<number>;
-  /**
-   * Of the effective spec the run began with; a resume under another one restarts the read.
-   */
-  specChecksum: string | null;
   startedAt: string | null;
   status: Generated<string>;
   trigger: string;

@@ -76,9 +76,9 @@ async function endOrphan(deps: MaintenanceDeps, run: SweptRun): Promise<void> {
   const outcome = run.cancelRequested
     ? ({ status: 'canceled', error: null } as const)
     : ({ status: 'failed', error: { code: 'orchestration_lost', message } } as const);
-  const { nextRunId } = await endRun(deps.db, orgScope(run.orgId), { runId: run.id, outcome });
+  const { next } = await endRun(deps.db, orgScope(run.orgId), { runId: run.id, outcome });
   deps.log.warn('run without a workflow ended', { runId: run.id, status: outcome.status });
-  if (nextRunId) await deps.orchestrator.wakeRun({ ...inputOf(run), runId: nextRunId });
+  for (const { id, resourceKey } of next) await deps.orchestrator.wakeRun({ ...inputOf(run), resourceKey, runId: id });
 }
 
 /** Key of the advisory lock that makes one worker the leader of a round. */

@@ -18,6 +18,7 @@ create table runs (
   resource_key text not null,
   lane_id bigint not null,
   seq bigint generated always as identity,
+  concurrent_max integer not null,
   trigger text not null check (trigger in ('manual', 'schedule', 'webhook', 'backfill')),
   status text not null default 'queued'
     check (status in ('queued', 'running', 'succeeded', 'failed', 'partial', 'canceled')),
@@ -46,6 +47,7 @@ create table runs (
   foreign key (org_id, lane_id) references lanes (org_id, id)
 );
 comment on column runs.seq is 'Order of arrival; the lane serves the smallest first.';
+comment on column runs.concurrent_max is 'Runs of the connection that may run at once: http.rateLimit.maxConcurrent, as a run sends one request at a time.';
 comment on column runs.dispatched_at is 'When Temporal took the run; null and queued: the sweeper starts it.';
 comment on column runs.cancel_requested_at is 'Seen by the chunk with every batch it records.';
 comment on column runs.progressed_at is 'Last sign of life: something was recorded, or its workflow was seen open. The reconciler looks at the silent ones.';
@@ -59,6 +61,7 @@ create unique index runs_one_running_per_lane on runs (lane_id) where status = '
 create index runs_queue on runs (lane_id, seq) where status = 'queued';
 create index runs_not_dispatched on runs (created_at) where status = 'queued' and dispatched_at is null;
 create index runs_open on runs (progressed_at) where status in ('queued', 'running');
+create index runs_running_by_connection on runs (connection_id) where status = 'running';
 create index runs_by_org on runs (org_id, id desc);
 create index runs_by_connection on runs (connection_id, id desc);
 

@@ -29,7 +29,8 @@ export async function ensureLane(
 }
 
 /**
- * Lets the run begin if it is its turn: nothing of its lane runs and nobody queued before it.
+ * Lets the run begin if it is its turn: nothing of its lane runs, nobody queued before it, and its connection has not
+ * as many runs under way as its API takes requests at once.
  *
  * @returns `running`: it holds the lane (also when it began earlier: safe to repeat); `waiting`: not its turn;
  * a final status: somebody ended it meanwhile; null: no such run.
@@ -40,14 +41,14 @@ export async function beginRun(
   runId: string,
 ): Promise<Exclude<RunStatus, 'queued'> | 'waiting' | null> {
   return db.transaction().execute(async (tx) => {
-    // The lock on the lane orders competing beginners; the partial unique index is the last line behind it.
+    // The lock on the connection orders competing beginners; the partial unique index is the last line behind it.
     await tx
-      .selectFrom('lanes')
-      .innerJoin('runs', 'runs.laneId', 'lanes.id')
-      .select('lanes.id')
+      .selectFrom('connections')
+      .innerJoin('runs', 'runs.connectionId', 'connections.id')
+      .select('connections.id')
       .where('runs.orgId', '=', scope.orgId)
       .where('runs.id', '=', runId)
-      .forUpdate('lanes')
+      .forNoKeyUpdate('connections')
       .execute();
     await sql`
       update runs set status = 'running', started_at = now(), progressed_at = now(),
@@ -57,7 +58,11 @@ export async function beginRun(
         and not exists (
           select 1 from runs other
           where other.lane_id = runs.lane_id
-            and (other.status = 'running' or (other.status = 'queued' and other.seq < runs.seq)))`.execute(tx);
+            and (other.status = 'running' or (other.status = 'queued' and other.seq < runs.seq)))
+        and concurrent_max > (
+          select count(*) from runs other where other.connection_id = runs.connection_id and other.status = 'running')`.execute(
+      tx,
+    );
     const run = await tx
       .selectFrom('runs')
       .select('status')
@@ -133,17 +138,23 @@ export interface RunOutcome {
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
+/** A run that may begin now that another has ended. */
+export interface NextRun {
+  readonly id: string;
+  readonly resourceKey: string;
+}
+
 /**
- * Writes the final status and names the run that is next in the lane.
+ * Writes the final status and names the runs whose turn may have come: the first in each lane of the connection that
+ * nothing runs in.
  *
- * @returns the id of the next queued run of the lane or null, and whether this call ended the run: a repeat finds
- * it ended and changes nothing.
+ * @returns those runs, and whether this call ended the run: a repeat finds it ended and changes nothing.
  */
 export async function endRun(
   db: Db,
   scope: OrgScope,
   { runId, outcome }: { readonly runId: string; readonly outcome: RunOutcome },
-): Promise<{ readonly ended: boolean; readonly nextRunId: string | null }> {
+): Promise<{ readonly ended: boolean; readonly next: readonly NextRun[] }> {
   return db.transaction().execute(async (tx) => {
     const succeeded = sql<RunStatus>`case
       when cancel_requested_at is not null and not read_completed then 'canceled'
@@ -163,19 +174,20 @@ export async function endRun(
       .where('status', 'in', ['queued', 'running'])
       .returning('laneId')
       .executeTakeFirst();
-    const next = await tx
-      .selectFrom('runs')
-      .select('id')
-      .where('orgId', '=', scope.orgId)
-      .where('laneId', '=', (eb) =>
-        eb.selectFrom('runs').select('laneId').where('orgId', '=', scope.orgId).where('id', '=', runId),
-      )
-      .where('status', '=', 'queued')
-      .orderBy('seq')
-      .limit(1)
-      .executeTakeFirst();
-    return { ended: ended !== undefined, nextRunId: next?.id ?? null };
+    return { ended: ended !== undefined, next: await findNextRuns(tx, scope, runId) };
   });
+}
+
+/** The first queued run of each idle lane of the connection that `runId` belongs to. */
+async function findNextRuns(db: Db, scope: OrgScope, runId: string): Promise<NextRun[]> {
+  const { rows } = await sql<NextRun>`
+    select distinct on (queued.lane_id) queued.id, queued.resource_key
+    from runs ended
+    join runs queued on queued.connection_id = ended.connection_id and queued.status = 'queued'
+    where ended.org_id = ${scope.orgId} and ended.id = ${runId}
+      and not exists (select 1 from runs busy where busy.lane_id = queued.lane_id and busy.status = 'running')
+    order by queued.lane_id, queued.seq`.execute(db);
+  return rows;
 }
 
 /** Ends the count of attempts without progress: the attempt ended in order, for instance because the API asked to wait. */

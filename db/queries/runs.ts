@@ -31,6 +31,8 @@ interface NewRun {
   readonly connectionId: string;
   readonly resourceKey: string;
   readonly trigger: RunTrigger;
+  /** Runs of the connection that may run at once. */
+  readonly concurrentMax: number;
 }
 
 /** A queued run at the end of its lane. The row is the outbox: commit it, then start its workflow. */

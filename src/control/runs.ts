@@ -45,7 +45,7 @@ export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunReq
   if (!judged.spec.destination && deps.defaultDestination === null) {
     throw conflict('The spec declares no destination and this deployment has no default one (DEFAULT_DESTINATION)');
   }
-  const run = await insertRun(deps.db, scope, request);
+  const run = await insertRun(deps.db, scope, { ...request, concurrentMax: judged.spec.http.rateLimit.maxConcurrent });
   await dispatchRun(deps, scope, run);
   return run;
 }

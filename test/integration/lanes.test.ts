@@ -20,7 +20,7 @@ describe('a lane', () => {
     expect(await begin(second)).toBe('waiting');
     expect(await begin(first)).toBe('running');
     expect(await begin(second)).toBe('waiting');
-    expect(await end(first)).toEqual({ ended: true, nextRunId: second });
+    expect(await end(first)).toEqual({ ended: true, next: [{ id: second, resourceKey: 'a' }] });
     expect(await begin(second)).toBe('running');
   });
 
@@ -28,8 +28,8 @@ describe('a lane', () => {
     const { first, second, begin, end } = await twoRuns();
     expect([await begin(first), await begin(first)]).toEqual(['running', 'running']);
     expect([await end(first), await end(first)]).toEqual([
-      { ended: true, nextRunId: second },
-      { ended: false, nextRunId: second },
+      { ended: true, next: [{ id: second, resourceKey: 'a' }] },
+      { ended: false, next: [{ id: second, resourceKey: 'a' }] },
     ]);
     expect(await begin(first)).toBe('succeeded');
   });
@@ -38,7 +38,7 @@ describe('a lane', () => {
     const { scope, connectionId } = await connection();
     const runs = await Promise.all(
       Array.from({ length: 8 }, () =>
-        insertRun(database.db, scope, { connectionId, resourceKey: 'a', trigger: 'manual' }),
+        insertRun(database.db, scope, { connectionId, resourceKey: 'a', trigger: 'manual', concurrentMax: 4 }),
       ),
     );
     const turns = await Promise.all(runs.map((run) => beginRun(database.db, scope, run.id)));
@@ -50,6 +50,20 @@ describe('a lane', () => {
     expect((await requestCancel(database.db, scope, first))?.status).toBe('canceled');
     expect(await begin(first)).toBe('canceled');
     expect(await begin(second)).toBe('running');
+  });
+});
+
+describe('the runs of a connection', () => {
+  it('are never more at once than its API takes requests', async () => {
+    const { scope, connectionId } = await connection();
+    const insert = (resourceKey: string) =>
+      insertRun(database.db, scope, { connectionId, resourceKey, trigger: 'manual', concurrentMax: 2 });
+    const [a, b, c] = [await insert('a'), await insert('b'), await insert('c')];
+    const begin = (run: { readonly id: string }) => beginRun(database.db, scope, run.id);
+    expect([await begin(a), await begin(b), await begin(c)]).toEqual(['running', 'running', 'waiting']);
+    const { next } = await endRun(database.db, scope, { runId: b.id, outcome: { status: 'failed', error: null } });
+    expect(next).toEqual([{ id: c.id, resourceKey: 'c' }]);
+    expect(await begin(c)).toBe('running');
   });
 });
 
@@ -123,7 +137,8 @@ async function connection() {
 
 async function twoRuns() {
   const { scope, connectionId } = await connection();
-  const insert = () => insertRun(database.db, scope, { connectionId, resourceKey: 'a', trigger: 'manual' });
+  const insert = () =>
+    insertRun(database.db, scope, { connectionId, resourceKey: 'a', trigger: 'manual', concurrentMax: 4 });
   const first = (await insert()).id;
   const second = (await insert()).id;
   const outcome = { status: 'succeeded', error: null } as const;

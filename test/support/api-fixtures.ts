@@ -53,7 +53,7 @@ export async function fillOrg(
   const { body: key } = await org.call('POST', '/api-keys');
 
   const lane = { connectionId: activeConnectionId, resourceKey: 'items' };
-  const run = await insertRun(db, orgScope(org.orgId), { ...lane, trigger: 'manual' });
+  const run = await insertRun(db, orgScope(org.orgId), { ...lane, trigger: 'manual', concurrentMax: 4 });
   const quarantineId = newId('quar');
   const record = {
     externalId: '7',

@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+interface Outcome {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command line as an operator would. */
+function admin(...args: readonly string[]): Promise<Outcome> {
+  const file = join(import.meta.dirname, '../../src/admin.ts');
+  const env = { ...process.env, DATABASE_URL: database.url };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [file, ...args], { env }, (error, stdout, stderr) => {
+      resolve({ exitCode: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
+    });
+  });
+}
+
+const json = async (...args: readonly string[]) => JSON.parse((await admin(...args, '--json')).stdout);
+
+describe('the operator’s command line', () => {
+  it('makes an org that can be used at once, as one JSON document', async () => {
+    const made = await json('org', 'create', '--name', 'Acme', '--plan', 'team', '--max-active-connections', '3');
+    expect(Object.keys(made)).toEqual(['orgId', 'workspaces', 'apiKey']);
+    expect(made.apiKey).toMatch(/^ck_[0-9A-Za-z]{50}$/);
+    expect(made.workspaces.map(({ kind }: { kind: string }) => kind)).toEqual(['dev', 'staging', 'prod']);
+    expect(await json('org', 'list')).toMatchObject([{ id: made.orgId, plan: 'team', activeConnectionsMax: 3 }]);
+  });
+
+  it('makes, lists and revokes keys, and makes workspaces', async () => {
+    const { orgId } = await json('org', 'create', '--name', 'Keys');
+    const { id, key } = await json('key', 'create', '--org', orgId, '--expires-in-days', '1');
+    const listed = await json('key', 'list', '--org', orgId);
+    expect(listed[0]).toMatchObject({ id, last4: key.slice(-4), revokedAt: null });
+    expect(Date.parse(listed[0].expiresAt)).toBeGreaterThan(Date.now());
+    expect((await json('key', 'revoke', '--org', orgId, '--id', id)).revokedAt).not.toBeNull();
+    expect(await json('workspace', 'create', '--org', orgId, '--name', 'Europe', '--kind', 'prod')).toMatchObject({
+      kind: 'prod',
+    });
+  });
+
+  it('says how it is used and exits with 2 when it is not understood', async () => {
+    for (const args of [
+      ['org', 'destroy'],
+      ['org', 'create'],
+      ['org', 'list', '--bogus'],
+      ['key', 'create', '--org'],
+    ]) {
+      const { exitCode, stdout, stderr } = await admin(...args);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+      expect(stderr).toContain('Usage: npm run admin');
+    }
+    expect((await admin('--help')).exitCode).toBe(0);
+  });
+
+  it('exits with 1 and one line when something is not there', async () => {
+    const { exitCode, stderr } = await admin('key', 'list', '--org', 'org_nobody');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: 'Org not found\n' });
+  });
+});

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { insertCalls } from '../../db/queries/calls.ts';
+import { orgScope } from '../../db/scope.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { fillOrg, type Inventory } from '../support/api-fixtures.ts';
+
+let api: TestApi;
+let org: TestOrg;
+let things: Inventory;
+beforeAll(async () => {
+  api = await startApi();
+  org = await api.newOrg();
+  things = await fillOrg(api, org);
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
+
+describe('GET /runs', () => {
+  it('lists newest first, and only what every filter lets through', async () => {
+    const replayed = await org.call('POST', `/runs/${things.runId}/replay`);
+    expect(replayed).toMatchObject({
+      status: 202,
+      body: { trigger: 'manual', status: 'queued', resourceKey: 'items' },
+    });
+    expect(ids((await org.call('GET', '/runs')).body)).toEqual([replayed.body.id, things.runId]);
+    for (const filter of ['status=running', 'trigger=schedule', 'resource=other', 'since=2999-01-01T00:00:00Z']) {
+      expect((await org.call('GET', `/runs?${filter}`)).body).toEqual([]);
+    }
+    const all = `connectionId=${things.activeConnectionId}&status=queued&since=2020-01-01T00:00:00Z`;
+    expect((await org.call('GET', `/runs?${all}`)).headers.get('x-total-count')).toBe('2');
+  });
+
+  it.each(['status=bogus', 'trigger=bogus', 'since=yesterday', 'since=2026-02-31T00:00:00Z'])(
+    'answers 400 for %s',
+    async (filter) => {
+      expect(await org.call('GET', `/runs?${filter}`)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'validation' } },
+      });
+    },
+  );
+});
+
+describe('POST /runs/:id/cancel', () => {
+  it('cancels a run that nobody has taken yet; a second time it is a conflict', async () => {
+    const { body: run } = await org.call('POST', `/runs/${things.runId}/replay`);
+    expect(await org.call('POST', `/runs/${run.id}/cancel`)).toMatchObject({
+      status: 202,
+      body: { status: 'canceled' },
+    });
+    expect(await org.call('POST', `/runs/${run.id}/cancel`)).toMatchObject({ status: 409 });
+  });
+});
+
+describe('GET /runs/:id/calls', () => {
+  it('lists the calls in order, beyond a thousand too', async () => {
+    const call = {
+      runId: things.runId,
+      method: 'GET',
+      url: 'https://api.acme.example/items',
+      statusCode: 200,
+      durationMs: 12,
+      attempt: 1,
+      cacheHit: false,
+      reqHeadersRedacted: { accept: 'application/json' },
+      reqBodyRedacted: null,
+      respHeaders: {},
+      respBodyTruncated: '[]',
+      errorCode: null,
+    };
+    const calls = Array.from({ length: 1500 }, (_call, index) => ({ ...call, sequence: index + 1 }));
+    await insertCalls(api.deps.db, orgScope(org.orgId), calls);
+    const { body, headers } = await org.call('GET', `/runs/${things.runId}/calls`);
+    expect(headers.get('x-total-count')).toBe('1500');
+    expect(body.map(({ sequence }: { sequence: number }) => sequence)).toEqual(calls.map(({ sequence }) => sequence));
+  });
+});
+
+describe('GET /quarantine', () => {
+  it('lists the records of a connection, each readable alone', async () => {
+    const { body } = await org.call('GET', `/quarantine?connectionId=${things.activeConnectionId}`);
+    expect(body).toMatchObject([{ id: things.quarantineId, rawJson: { id: 7 }, resolvedAt: null }]);
+    expect((await org.call('GET', `/quarantine/${things.quarantineId}`)).body).toEqual(body[0]);
+    expect((await org.call('GET', `/quarantine?connectionId=${things.connectionId}`)).body).toEqual([]);
+  });
+
+  it('answers 400 without a code when the connection is not named', async () => {
+    const { status, body } = await org.call('GET', '/quarantine');
+    expect(status).toBe(400);
+    expect(body.error).toEqual({ message: 'The query parameter connectionId is required.' });
+  });
+});
