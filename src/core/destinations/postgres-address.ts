@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 
 /** How a connection is encrypted, in libpq's words. */
-export type SslMode = (typeof sslModes)[number];
+type SslMode = (typeof sslModes)[number];
 
 const sslModes = ['disable', 'require', 'verify-full'] as const;
 

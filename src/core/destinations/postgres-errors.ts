@@ -2,7 +2,7 @@ import pg from 'pg';
 import { AppError } from '../errors.ts';
 
 /** What the log keeps of a server's error: its own message and detail repeat values of rows, so they are left out. */
-export class PostgresFailure extends Error {
+class PostgresFailure extends Error {
   override readonly name = 'PostgresFailure';
   /** Five characters; null for failures of the network or the driver. */
   readonly sqlstate: string | null;
@@ -14,7 +14,7 @@ export class PostgresFailure extends Error {
 }
 
 /** The SQLSTATE of a server's error; null for any other. */
-export const sqlstateOf = (error: unknown): string | null =>
+const sqlstateOf = (error: unknown): string | null =>
   error instanceof pg.DatabaseError && error.code !== undefined ? error.code : null;
 
 /** Whether a row is to blame: data exception, constraint, index entry too long, refused by a trigger. */

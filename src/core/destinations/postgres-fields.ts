@@ -114,7 +114,8 @@ function newFault(name: string, taken: ReadonlySet<string>): string | null {
 function writerOf(column: StoredColumn, wanted?: Column): ColumnWriter {
   return {
     name: column.name,
-    castType: column.castType,
+    // A cast to timestamp would drop the offset; the session's time zone is UTC.
+    castType: column.typeName === 'timestamp' ? 'timestamptz' : column.castType,
     nullable: column.nullable && (wanted?.nullable ?? true),
     toText: toTextFor(column),
   };

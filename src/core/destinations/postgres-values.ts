@@ -1,7 +1,7 @@
 import { dateFault, timestampFault } from './date-text.ts';
 
 /** A value that does not fit its column; the reason never repeats it. */
-export interface Misfit {
+interface Misfit {
   readonly misfit: string;
 }
 

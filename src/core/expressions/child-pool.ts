@@ -27,6 +27,7 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
   const idle: Slot[] = [];
   const all = new Set<Slot>();
   let suspects = 0;
+  const running = new Set<Promise<void>>();
   let closed = false;
 
   const takeNext = (): Waiting | undefined => {
@@ -37,7 +38,9 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
     while (idle.length > 0 || all.size < options.size) {
       const waiting = takeNext();
       if (waiting === undefined) return;
-      void serve(takeSlot(waiting.job), waiting);
+      const work = serve(takeSlot(waiting.job), waiting);
+      running.add(work);
+      void work.finally(() => running.delete(work));
     }
   };
   const takeSlot = (job: Job): Slot => {
@@ -49,10 +52,12 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
   const serve = async (slot: Slot, { job, resolve, reject }: Waiting): Promise<void> => {
     if (job.suspect) suspects += 1;
     try {
-      const answer = await askChild(slot, job);
+      const answer = await askChild(slot, { job, isClosed: () => closed });
       if (answer.ok && !closed) idle.push(slot);
       else all.delete(slot);
-      resolve(answer);
+      // A child ended by closing says nothing about its records.
+      if (closed && !answer.ok) reject(closedError());
+      else resolve(answer);
     } catch (error) {
       all.delete(slot);
       reject(error);
@@ -64,7 +69,7 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
 
   return {
     run: async (job) => {
-      if (closed) throw new Error('The evaluator pool is closed');
+      if (closed) throw closedError();
       const { promise, resolve, reject } = Promise.withResolvers<Answer>();
       queue.push({ job, resolve, reject });
       dispatch();
@@ -72,11 +77,14 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
     },
     [Symbol.asyncDispose]: async () => {
       closed = true;
-      for (const { reject } of queue.splice(0)) reject(new Error('The evaluator pool is closed'));
-      await Promise.all([...all].map(async (slot) => (await slot.child)?.kill()));
+      for (const { reject } of queue.splice(0)) reject(closedError());
+      await Promise.allSettled([...all].map(async (slot) => (await slot.child)?.kill()));
+      await Promise.all(running);
     },
   };
 }
+
+const closedError = (): Error => new Error('The evaluator pool is closed');
 
 interface Waiting {
   readonly job: Job;
@@ -90,10 +98,25 @@ interface Slot {
   bindings: string | null;
 }
 
-async function askChild(slot: Slot, job: Job): Promise<Answer> {
-  slot.child ??= startContainedChild();
-  const child = await slot.child;
+async function askChild(
+  slot: Slot,
+  { job, isClosed }: { readonly job: Job; readonly isClosed: () => boolean },
+): Promise<Answer> {
+  const child = await liveChild(slot);
+  if (isClosed()) {
+    await child.kill();
+    throw closedError();
+  }
   const fresh = job.bindings === null || job.bindings === slot.bindings ? '' : job.bindings;
   slot.bindings = job.bindings ?? slot.bindings;
   return await child.ask([job.head, fresh, job.payload], job.timeoutMs);
+}
+
+/** The slot's child; another one when it has ended while idle, as the system may do when memory is short. */
+async function liveChild(slot: Slot): Promise<ContainedChild> {
+  const held = await slot.child;
+  if (held?.isAlive()) return held;
+  slot.bindings = null;
+  slot.child = startContainedChild();
+  return await slot.child;
 }

@@ -43,3 +43,12 @@ test('an answer that does not come in time ends the child', async () => {
   expect(await child.ask(['only one line of a job'], 50)).toEqual({ ok: false, reason: 'timeout' });
   expect(() => process.kill(child.pid, 0)).toThrow(/ESRCH/);
 });
+
+test('a child outlives the signals of a terminal, so that its parent can drain', async () => {
+  const child = await startContainedChild();
+  process.kill(child.pid, 'SIGINT');
+  process.kill(child.pid, 'SIGTERM');
+  const head = JSON.stringify({ kind: 'evaluate', expression: 'a', nulls: 'keep', nowMs: 0 });
+  expect(await child.ask([head, '', '{"a":1}'], 5_000)).toEqual({ ok: true, line: '{"v":1}' });
+  await child.kill();
+});

@@ -12,6 +12,7 @@ export type Answer =
 /** One process that can read no file, reach no environment variable, start nothing and make no code from strings. */
 export interface ContainedChild {
   readonly pid: number;
+  isAlive(): boolean;
   /** Sends the lines of one job and waits for its one line of answer. One job at a time; after `ok: false` it is gone. */
   ask(lines: readonly string[], timeoutMs: number): Promise<Answer>;
   /** Resolves when the process has ended. */
@@ -57,11 +58,13 @@ export async function startContainedChild(): Promise<ContainedChild> {
   };
   const ready = await next(startTimeoutMs);
   if (!ready.ok) throw new Error(`The evaluator process did not start (${ready.reason}): ${errorText()}`);
+  const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
   return {
     pid: child.pid ?? 0,
+    isAlive,
     kill,
     ask: async (lines, timeoutMs) => {
-      if (child.exitCode !== null || child.signalCode !== null) return { ok: false, reason: 'memory' };
+      if (!isAlive()) return { ok: false, reason: 'memory' };
       child.stdin.write(`${lines.join('\n')}\n`);
       return await next(timeoutMs);
     },

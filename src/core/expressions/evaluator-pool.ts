@@ -55,7 +55,7 @@ export interface Evaluator extends AsyncDisposable {
 }
 
 /** Longest expression, in UTF-16 units (security design: 64 KB). */
-export const expressionLengthMax = 65_536;
+const expressionLengthMax = 65_536;
 
 /** An evaluator on a pool of child processes: one per core and at least two, so that one hostile job blocks no other. */
 export function createEvaluatorPool(options: { readonly size?: number } = {}): Evaluator {

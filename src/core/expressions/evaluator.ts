@@ -36,6 +36,8 @@ readLines(process.stdin, {
   onTooLong: () => process.exit(1),
 });
 process.stdin.on('end', () => process.exit(0));
+// Ctrl-C reaches the whole process group, while the parent still drains: it ends this child by closing stdin.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 // Everything is loaded: from here on not even our own sources can be read.
 const permission: { readonly has: unknown; drop?(scope: string): void } = process.permission;
 permission.drop?.('fs.read');

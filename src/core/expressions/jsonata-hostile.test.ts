@@ -29,7 +29,13 @@ const expected = (preview: string): boolean | 'either' => {
 };
 
 const evaluate = (expression: string, record: unknown) =>
-  pool.transform({ expression, records: [record], bindings: { lookups: {}, params: {}, each: {} }, now: new Date(), nulls: 'keep' });
+  pool.transform({
+    expression,
+    records: [record],
+    bindings: { lookups: {}, params: {}, each: {} },
+    now: new Date(),
+    nulls: 'keep',
+  });
 
 test.each(vectors)(
   '$id is contained and answered within 3 s',
@@ -46,8 +52,8 @@ test.each(vectors)(
     expect(delay.max / 1e6).toBeLessThan(200);
     expect(process.memoryUsage().rss - heapBefore).toBeLessThan(64 * 1024 * 1024);
     const expectation = expected(vector.preview);
-    if (expectation !== 'either') expect(result).toMatchObject({ ok: expectation });
-    if (result?.ok === false) expect(result.failure.message.length).toBeLessThanOrEqual(500);
+    expect(expectation === 'either' || result?.ok === expectation).toBe(true);
+    expect(result?.ok === false ? result.failure.message.length : 0).toBeLessThanOrEqual(500);
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
     expect(await evaluate('{ "alive": true }', {})).toEqual([{ ok: true, value: { alive: true } }]);
   },

@@ -84,6 +84,14 @@ describe('a redirect on the same origin', () => {
     await expect(client.send({ url: `${server.origin}/4` })).rejects.toThrow('(redirect_limit)');
   });
 
+  it('passes the guard again: a user name in the location is refused', async () => {
+    await using server = await serveSeen(redirectOnce(302, () => `http://user@127.0.0.1:${server.port}/next`));
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+
+    await expect(client.send({ url: `${server.origin}/start` })).rejects.toThrow('(userinfo)');
+    expect(server.seen).toHaveLength(1);
+  });
+
   it('is not followed when the spec says none', async () => {
     await using server = await serveSeen(redirectOnce(302, () => '/next'));
     await using client = openClient({ allow: `127.0.0.1:${server.port}`, redirects: 'none' });

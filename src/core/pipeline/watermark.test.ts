@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { noPages } from '../source/page-guard.ts';
 import type { CursorPlan, ReadPlan, ReadPosition } from '../source/read-position.ts';
 import { advance, firstPosition } from '../source/read-window.ts';
-import { advanceWatermark, continuesAscending, greatestCursor, lowestWatermark } from './watermark.ts';
+import { advanceWatermark, continuesAscending, greatestCursor } from './watermark.ts';
 
 const reached = { maxSeen: null, windowEnd: null, cap: null };
 
@@ -28,12 +28,6 @@ describe('the watermark is a claim', () => {
   test('a window that was read completely carries it to its end, still capped', () => {
     expect(advanceWatermark(5n, { maxSeen: 9n, windowEnd: 30n, cap: 100n })).toBe(30n);
     expect(advanceWatermark(5n, { maxSeen: null, windowEnd: 30n, cap: 20n })).toBe(20n);
-  });
-
-  test('of several partitions the lowest counts, and none when one has none', () => {
-    expect(lowestWatermark([7n, 3n, 5n])).toBe(3n);
-    expect(lowestWatermark([7n, null])).toBeNull();
-    expect(lowestWatermark([])).toBeNull();
   });
 });
 

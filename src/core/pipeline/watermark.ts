@@ -52,10 +52,3 @@ export function continuesAscending(
   if (!values.every((value, index) => index === 0 || rises(values[index - 1], value))) return false;
   return rises(last, options.overlap ? values.at(-1) : values[0]);
 }
-
-/** The lowest watermark of a resource's partitions in canonical order; null when any partition has none. */
-export function lowestWatermark(values: readonly (CursorValue | null)[]): CursorValue | null {
-  const known = values.filter((value) => value !== null);
-  if (known.length < values.length) return null;
-  return known.reduce<CursorValue | null>((low, value) => (low === null ? value : lesserCursor(low, value)), null);
-}

@@ -49,17 +49,6 @@ export async function signRequest(auth: Auth, render: RenderSecret): Promise<Cre
   }
 }
 
-/**
- * The rendered values of every string in `block` that has a template hole: what `auth` or `destination` took from
- * params and secrets. `rendered` is the same block after rendering.
- */
-export function renderedValues(block: unknown, rendered: unknown): readonly string[] {
-  if (typeof block === 'string') return block.includes('{{') ? leafTexts(rendered) : [];
-  if (typeof block !== 'object' || block === null || typeof rendered !== 'object' || rendered === null) return [];
-  const values = new Map<string, unknown>(Object.entries(rendered));
-  return Object.entries(block).flatMap(([key, value]) => renderedValues(value, values.get(key)));
-}
-
 interface Placed {
   readonly header?: readonly [string, string];
   readonly query?: readonly [string, string];

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
+  type CursorShape,
   compareCursors,
   cursorOfText,
   cursorText,
   parseCursor,
   parseInitialCursor,
   sendCursor,
-  type CursorShape,
 } from './cursor-value.ts';
 
 const text = (raw: unknown, form: CursorShape) => {

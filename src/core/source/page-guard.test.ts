@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPageGuard, noPages, pageKey, type GuardState } from './page-guard.ts';
+import { createPageGuard, type GuardState, noPages, pageKey } from './page-guard.ts';
 
 test('notices the first page that comes again', () => {
   const guard = createPageGuard(noPages);

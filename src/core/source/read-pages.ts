@@ -17,8 +17,6 @@ import { advance, restartFromStart, restartWindow, resumePosition, splitWindow }
 import type { RequestRoots } from './request.ts';
 import type { Source, Validators } from './source.ts';
 
-export { credentialValues } from './credentials.ts';
-
 /** Something a reader of the run should know; the read goes on. */
 export type ReadNote =
   | 'order_broken'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseCursor } from './cursor-value.ts';
 import { noPages } from './page-guard.ts';
 import type { CursorPlan, PagePosition, ReadPlan, ReadPosition } from './read-position.ts';
-import { advance, firstPosition, restartWindow, resumePosition, splitWindow, type Step } from './read-window.ts';
+import { advance, firstPosition, restartWindow, resumePosition, type Step, splitWindow } from './read-window.ts';
 
 const dayMs = 86_400_000;
 const now = new Date('2026-01-31T00:00:00.000Z');
@@ -77,7 +77,13 @@ describe('where a read begins', () => {
     const plan = planOf({ form: { type: 'integer' }, settleMs: 0 }, { watermarkBefore: '41' });
     const position = firstPosition(plan, now);
     expect(position).toMatchObject({ from: '41', to: null });
-    const step = advance(plan, position, { cursors: [42n, 1000n], next: null, guard: noPages, serverDate: null, token: null });
+    const step = advance(plan, position, {
+      cursors: [42n, 1000n],
+      next: null,
+      guard: noPages,
+      serverDate: null,
+      token: null,
+    });
     expect(step).toMatchObject({ position: null, watermark: '1000' });
   });
 
@@ -94,7 +100,10 @@ describe('when the watermark is committed', () => {
   const plan = planOf({}, { watermarkBefore: '2026-01-01T00:00:00.000Z' });
 
   test('ascending: after each page', () => {
-    const one = read(plan, firstPosition(plan, now), { times: ['2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z'], more: true });
+    const one = read(plan, firstPosition(plan, now), {
+      times: ['2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z'],
+      more: true,
+    });
     expect(one.watermark).toBe('2026-01-03T00:00:00.000Z');
     const two = read(plan, positionOf(one), { times: ['2026-01-03T00:00:00Z', '2026-01-05T00:00:00Z'] });
     expect(two).toMatchObject({ watermark: '2026-01-05T00:00:00.000Z', position: null, orderBroken: false });
@@ -202,7 +211,10 @@ describe('windows', () => {
   });
 
   test('one of a second cannot be halved, and one that must not be is not', () => {
-    const plan = planOf({ window: { sizeMs: 1000, overlapMs: 0 }, resultCap: { records: 1, onReached: 'split' } }, { start });
+    const plan = planOf(
+      { window: { sizeMs: 1000, overlapMs: 0 }, resultCap: { records: 1, onReached: 'split' } },
+      { start },
+    );
     expect(() => splitWindow(firstPosition(plan, now), plan.cursor ?? settings, 5)).toThrow('cannot be split further');
     const fixed = { ...settings, window, resultCap: { records: 1, onReached: 'fail' as const } };
     expect(() => splitWindow(firstPosition(plan, now), fixed, 5)).toThrow('Use a smaller window');

@@ -1,11 +1,11 @@
 /** For tests: a real HTTP server in the part of a customer's API, and a source that reads from it. */
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as v from 'valibot';
 import type { Evaluator } from '../expressions/evaluator-pool.ts';
 import type { HttpAnswer, HttpClient } from '../http/client.ts';
 import { ConnectorSpec } from '../spec/schema.ts';
-import type { PageRead } from './read-pages.ts';
+import { type PageRead, readPages } from './read-pages.ts';
 import type { Source } from './source.ts';
 
 /** A request as the API sees it. */
@@ -32,7 +32,7 @@ export interface Api extends AsyncDisposable {
 /** Starts an API on a free port of the loopback address. */
 export async function startApi(answer: (request: ApiRequest) => ApiReply): Promise<Api> {
   const requests: ApiRequest[] = [];
-  const server = createServer(async (incoming, outgoing) => {
+  const serve = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const url = new URL(incoming.url ?? '/', `http://${incoming.headers.host}`);
@@ -42,7 +42,8 @@ export async function startApi(answer: (request: ApiRequest) => ApiReply): Promi
     const reply = answer(request);
     outgoing.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
     outgoing.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? null));
-  });
+  };
+  const server = createServer((incoming, outgoing) => void serve(incoming, outgoing));
   const { promise, resolve } = Promise.withResolvers<void>();
   server.listen(0, '127.0.0.1', resolve);
   await promise;
@@ -115,3 +116,30 @@ export async function pagesOf(pages: AsyncIterable<PageRead>): Promise<readonly 
 /** The `id` of every record, page by page. */
 export const idsOf = (pages: readonly PageRead[]): readonly unknown[][] =>
   pages.map((page) => page.records.map((record) => (record as { readonly id: unknown }).id));
+
+/** The pages of a read up to its failure; `error` is null when there was none. */
+export async function readUntilFailure(
+  source: Source,
+): Promise<{ readonly pages: readonly PageRead[]; readonly error: unknown }> {
+  const pages: PageRead[] = [];
+  const { signal } = new AbortController();
+  try {
+    for await (const page of readPages(source, { position: null, signal })) pages.push(page);
+    return { pages, error: null };
+  } catch (error) {
+    return { pages, error };
+  }
+}
+
+/** A page position in the query. */
+export const inQuery = (name: string) => ({ in: 'query', name });
+
+/** A number in the query of a request. */
+export const numberOf = (request: ApiRequest, name: string, otherwise: number): number =>
+  Number(request.url.searchParams.get(name) ?? otherwise);
+
+/** Ten records, one a day. */
+export const rows = Array.from({ length: 10 }, (_, index) => ({
+  id: index + 1,
+  updated_at: new Date(Date.UTC(2025, 0, index + 1)).toISOString(),
+}));

@@ -1,18 +1,20 @@
 import * as v from 'valibot';
 import type { Issue } from '../errors.ts';
 import { valuesAt } from './document-paths.ts';
+import { patternBudget } from './param-pattern.ts';
 import { ConnectionParam } from './param-schema.ts';
-import { paramFault } from './param-value.ts';
+import { type ParamCheck, paramFault } from './param-value.ts';
 
 /** What a spec says of its connection params makes sense: defaults fit, patterns compile, secrets have no default. */
 export function checkParamDefinitions(document: unknown): readonly Issue[] {
+  const check = { budget: patternBudget() };
   return valuesAt(document, 'connectionParams.*').flatMap(({ path, value }) => {
     const parsed = v.safeParse(ConnectionParam, value);
-    return parsed.success ? definitionIssues(path, parsed.output) : [];
+    return parsed.success ? definitionIssues(path, parsed.output, check) : [];
   });
 }
 
-function definitionIssues(path: string, param: ConnectionParam): readonly Issue[] {
+function definitionIssues(path: string, param: ConnectionParam, check: ParamCheck): readonly Issue[] {
   const issues: Issue[] = [];
   const report = (key: string, message: string) => issues.push({ code: 'schema', path: `${path}.${key}`, message });
   const patternCompiles = param.pattern === undefined || compiles(param.pattern);
@@ -21,7 +23,7 @@ function definitionIssues(path: string, param: ConnectionParam): readonly Issue[
   if ((param.min ?? -Infinity) > (param.max ?? Infinity)) report('max', 'less than `min`');
   if (param.secret && param.default !== undefined) report('default', 'a secret has no default');
   else if (param.default !== undefined && patternCompiles) {
-    const fault = paramFault(param, param.default);
+    const fault = paramFault(param, param.default, check);
     if (fault !== null) report('default', fault);
   }
   return issues;

@@ -320,6 +320,15 @@ describe('checkSpec', () => {
     },
   );
 
+  it.each(['x]; drop table y; --', '', 't'.repeat(64), 'information_schema.tables', 'sys', '*', 't\u200b', 'PG_x'])(
+    'refuses the table name %s',
+    (table) => {
+      expect(codesAndPaths(changedSpec({ 'resources.0.target.table': table }))).toEqual([
+        'schema resources.0.target.table',
+      ]);
+    },
+  );
+
   it('names the known property nearest to an unknown one', () => {
     expect(checkSpec(changedSpec({ resorces: [] }))).toMatchObject({
       issues: [{ message: 'unknown property `resorces`; did you mean `resources`?' }],

@@ -3,22 +3,40 @@ import { createContext, Script } from 'node:vm';
 /** Characters of a text that a pattern is tried on; a longer one does not match. */
 export const patternInputMax = 4096;
 
-/** Milliseconds for all texts of one value: backtracking that takes longer is stopped by V8 itself. */
+/** What is left of the time for all patterns of one check; spent as they are tried. */
+export interface PatternBudget {
+  leftMs: number;
+}
+
+/** Time for the patterns of one spec or one connection: honest ones take microseconds. */
+export const patternBudget = (): PatternBudget => ({ leftMs: 250 });
+
+/** Milliseconds for one pattern: backtracking that takes longer is stopped by V8 itself. */
 const timeoutMs = 50;
 
 /** Whether every text matches; `too_slow` when the pattern backtracks without end. `pattern` must compile. */
-export function matchesPattern(pattern: string, texts: readonly string[]): 'yes' | 'no' | 'too_slow' {
+export function matchesPattern(
+  pattern: string,
+  texts: readonly string[],
+  budget: PatternBudget,
+): 'yes' | 'no' | 'too_slow' {
   if (texts.some((text) => text.length > patternInputMax)) return 'no';
+  if (budget.leftMs < 1) return 'too_slow';
+  const started = performance.now();
   try {
     const context = createContext({ pattern, texts: [...texts] });
-    return script.runInContext(context, { timeout: timeoutMs }) === true ? 'yes' : 'no';
+    const timeout = Math.ceil(Math.min(timeoutMs, budget.leftMs));
+    return script.runInContext(context, { timeout }) === true ? 'yes' : 'no';
   } catch (error) {
     if (isTimeout(error)) return 'too_slow';
     throw error;
+  } finally {
+    budget.leftMs -= performance.now() - started;
   }
 }
 
 const script = new Script('{ const regex = new RegExp(pattern); texts.every((text) => regex.test(text)); }');
 
+/** The error comes from the other realm, so it is no instance of our Error. */
 const isTimeout = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
+  typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';

@@ -1,18 +1,25 @@
 import { canonicalJson } from './checksum.ts';
 import { hasFormat } from './param-format.ts';
-import { matchesPattern } from './param-pattern.ts';
+import { matchesPattern, type PatternBudget } from './param-pattern.ts';
 import type { ConnectionParam } from './param-schema.ts';
 
 /** Says why a URL may not be called, or null when it may. */
 export type VetUrl = (url: URL) => string | null;
 
+/** What all values of one spec or one connection are judged with. */
+export interface ParamCheck {
+  /** Absent: the hosts of URLs are not asked about. */
+  readonly vetUrl?: VetUrl;
+  readonly budget: PatternBudget;
+}
+
 /** Why a value is not what its param asks for; null when it is. Never repeats the value. */
-export function paramFault(param: ConnectionParam, value: unknown, vetUrl?: VetUrl): string | null {
+export function paramFault(param: ConnectionParam, value: unknown, { vetUrl, budget }: ParamCheck): string | null {
   const typeFault = typeFaults[param.type](value);
   if (typeFault !== null) return typeFault;
   if (typeof value === 'number') return numberFault(param, value) ?? enumFault(param, [value]);
   const texts = typeof value === 'string' ? [value] : param.type === 'string_list' && isTextList(value) ? value : [];
-  const fault = textFault(param, texts) ?? enumFault(param, param.type === 'string_list' ? texts : [value]);
+  const fault = textFault(param, texts, budget) ?? enumFault(param, param.type === 'string_list' ? texts : [value]);
   return fault ?? (param.type === 'url' && typeof value === 'string' ? urlFault(value, vetUrl) : null);
 }
 
@@ -37,16 +44,16 @@ function numberFault({ min, max }: ConnectionParam, value: number): string | nul
   return max !== undefined && value > max ? `expected at most ${max}` : null;
 }
 
-function textFault(param: ConnectionParam, texts: readonly string[]): string | null {
+function textFault(param: ConnectionParam, texts: readonly string[], budget: PatternBudget): string | null {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, format, pattern } = param;
   if (texts.some((text) => text.length < minLength)) return `expected at least ${minLength} characters`;
   if (texts.some((text) => text.length > maxLength)) return `expected at most ${maxLength} characters`;
   if (format !== undefined && texts.some((text) => !hasFormat(format, text))) return `expected the format ${format}`;
-  return pattern === undefined ? null : patternFault(pattern, texts);
+  return pattern === undefined ? null : patternFault(pattern, texts, budget);
 }
 
-function patternFault(pattern: string, texts: readonly string[]): string | null {
-  const matches = matchesPattern(pattern, texts);
+function patternFault(pattern: string, texts: readonly string[], budget: PatternBudget): string | null {
+  const matches = matchesPattern(pattern, texts, budget);
   if (matches === 'yes') return null;
   return matches === 'no'
     ? `does not match the pattern ${pattern}`

@@ -1,7 +1,8 @@
 import type { Issue } from '../errors.ts';
 import { isJsonObject } from './json.ts';
+import { patternBudget } from './param-pattern.ts';
 import type { ConnectionParam } from './param-schema.ts';
-import { paramFault, type VetUrl } from './param-value.ts';
+import { type ParamCheck, paramFault, type VetUrl } from './param-value.ts';
 import type { ConnectorSpec } from './schema.ts';
 
 /** What a customer sends for a connection; not checked yet. */
@@ -39,7 +40,8 @@ export function checkConnectionValues(
   if (!isJsonObject(params)) return { ok: false, issues: [issue('params', 'expected an object')] };
   if (!isJsonObject(secrets)) return { ok: false, issues: [issue('secrets', 'expected an object')] };
   const given = { params, secrets };
-  const taken = spec.connectionParams.map((param) => takeValue(param, given, options));
+  const check = { ...options, budget: patternBudget() };
+  const taken = spec.connectionParams.map((param) => takeValue(param, given, check));
   const issues = [...taken.flatMap((value) => value.issues), ...unknownKeys(spec.connectionParams, given)];
   if (issues.length > 0) return { ok: false, issues };
   const accepted = { params: {}, secrets: {} };
@@ -60,7 +62,7 @@ interface TakenValue {
 
 const sideOf = (param: ConnectionParam): Side => (param.secret ? 'secrets' : 'params');
 
-function takeValue(param: ConnectionParam, given: GivenValues, { vetUrl }: ConnectionCheckOptions): TakenValue {
+function takeValue(param: ConnectionParam, given: GivenValues, check: ParamCheck): TakenValue {
   const side = sideOf(param);
   const { key } = param;
   const value = Object.hasOwn(given[side], key) ? given[side][key] : param.default;
@@ -69,7 +71,7 @@ function takeValue(param: ConnectionParam, given: GivenValues, { vetUrl }: Conne
     const isMissing = param.required && !isElsewhere;
     return { side, entry: {}, issues: isMissing ? [issue(`${side}.${key}`, 'required')] : [] };
   }
-  const fault = paramFault(param, value, vetUrl);
+  const fault = paramFault(param, value, check);
   return { side, entry: { [key]: value }, issues: fault === null ? [] : [issue(`${side}.${key}`, fault)] };
 }
 

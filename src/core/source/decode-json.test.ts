@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { decodeJson } from './decode-json.ts';
+
+const decode = (text: string, bigNumbers: 'string' | 'number' = 'string') =>
+  decodeJson(new TextEncoder().encode(text), { bigNumbers });
+
+test.each([
+  ['{"id":9007199254740991}', { id: 9007199254740991 }],
+  ['{"id":9007199254740992}', { id: '9007199254740992' }],
+  ['{"id":-12345678901234567890}', { id: '-12345678901234567890' }],
+  ['[12345678901234567890,1]', ['12345678901234567890', 1]],
+  ['12345678901234567890', '12345678901234567890'],
+  ['{"a":0.12345678901234567890}', { a: 0.12345678901234568 }],
+  ['{"a":1234567890123456.75}', { a: 1234567890123456.75 }],
+  ['{"a":12345678901234567890e2}', { a: Number('12345678901234567890e2') }],
+  ['{"a":1e1234567890123456789}', { a: Infinity }],
+  [
+    '{"a":"x, 12345678901234567890 ","b":12345678901234567890}',
+    { a: 'x, 12345678901234567890 ', b: '12345678901234567890' },
+  ],
+  ['{"a\\"":"\\\\","b" : 12345678901234567890 }', { 'a"': '\\', b: '12345678901234567890' }],
+  ['{"12345678901234567890":12345678901234567890}', { '12345678901234567890': '12345678901234567890' }],
+  ['\uFEFF{"a":1}', { a: 1 }],
+])('decodes %s', (text, expected) => {
+  expect(decode(text)).toEqual(expected);
+});
+
+test('rounds big integers where the spec asks for numbers', () => {
+  expect(decode('[12345678901234567890]', 'number')).toEqual([12345678901234567000]);
+});
+
+test.each([
+  '',
+  '  ',
+  '<html>',
+  '{"a":1',
+  '{"a":1}}',
+  '{12345678901234567890:1}',
+  '{12345678901234567890 : 1}',
+  '[012345678901234567890]',
+  '[+12345678901234567890]',
+  '[1 12345678901234567890]',
+  '["a"12345678901234567890]',
+  '["12345678901234567890]',
+  "{'a':12345678901234567890}",
+])('refuses %j without showing it', (text) => {
+  expect(() => decode(text)).toThrow(expect.objectContaining({ code: 'source_rejected' }));
+  expect(() => decode(text)).toThrow(/^The response body is (empty|not valid JSON)/);
+});
+
+test('refuses bytes that are not UTF-8', () => {
+  const bytes = Uint8Array.of(0x22, 0xff, 0x22);
+  expect(() => decodeJson(bytes, { bigNumbers: 'string' })).toThrow(/not valid UTF-8/);
+});
+
+test('a __proto__ key is own data and reaches no prototype', () => {
+  const value = decode('{"__proto__":{"polluted":1},"n":12345678901234567890}');
+  expect(Object.keys(Object(value))).toEqual(['__proto__', 'n']);
+  expect(Reflect.get({}, 'polluted')).toBeUndefined();
+});
+
+test('takes any depth, so that one deep record does not cost its page', () => {
+  const deep = `${'['.repeat(50_000)}12345678901234567890${']'.repeat(50_000)}`;
+  expect(Array.isArray(decode(deep))).toBe(true);
+});

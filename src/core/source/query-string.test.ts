@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { type ArrayFormat, queryPairs } from './query-string.ts';
+
+test.each<[ArrayFormat, readonly (readonly [string, string])[]]>([
+  [
+    'repeat',
+    [
+      ['t', 'a'],
+      ['t', '1'],
+    ],
+  ],
+  ['comma', [['t', 'a,1']]],
+  [
+    'brackets',
+    [
+      ['t[]', 'a'],
+      ['t[]', '1'],
+    ],
+  ],
+  [
+    'indices',
+    [
+      ['t[0]', 'a'],
+      ['t[1]', '1'],
+    ],
+  ],
+])('writes a list in the form %s', (format, pairs) => {
+  expect(queryPairs({ t: ['a', null, 1] }, format)).toEqual(pairs);
+});
+
+test('writes nested objects in brackets and leaves out null, missing and empty lists', () => {
+  const query = { limit: 5, on: false, none: null, list: [], created: { gte: 1, lt: null, in: { x: 'y' } } };
+  expect(queryPairs(query, 'repeat')).toEqual([
+    ['limit', '5'],
+    ['on', 'false'],
+    ['created[gte]', '1'],
+    ['created[in][x]', 'y'],
+  ]);
+});
+
+test('gives objects in a list their index in every form', () => {
+  expect(queryPairs({ f: [{ a: 1 }, { a: 2 }] }, 'repeat')).toEqual([
+    ['f[0][a]', '1'],
+    ['f[1][a]', '2'],
+  ]);
+});
