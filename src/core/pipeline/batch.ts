@@ -22,7 +22,7 @@ export interface PageBatch extends Batch {
 }
 
 interface BatchOptions {
-  readonly resource: Pick<Resource, 'key' | 'target'>;
+  readonly resource: Pick<Resource, 'key'> & { readonly target: Pick<Resource['target'], 'onTypeConflict'> };
   readonly runId: string;
   readonly batchNo: number;
 }
