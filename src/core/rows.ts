@@ -6,8 +6,7 @@ import * as v from 'valibot';
 import type { Issue as IssueShape } from './errors.ts';
 
 /** A point in time as ISO 8601 text in UTC. */
-export const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC.'), v.examples(['2026-03-01T08:30:00.000Z']));
-export type Timestamp = v.InferOutput<typeof Timestamp>;
+const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC.'), v.examples(['2026-03-01T08:30:00.000Z']));
 
 /** Any JSON object; its keys are the customer's own. */
 export const JsonObject = v.pipe(

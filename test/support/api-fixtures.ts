@@ -1,5 +1,3 @@
-import { insertRun } from '../../db/queries/runs.ts';
-import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { TestApi, TestOrg } from './api.ts';
 
@@ -53,7 +51,9 @@ export async function fillOrg(
   const { body: key } = await org.call('POST', '/api-keys');
 
   const lane = { connectionId: activeConnectionId, resourceKey: 'items' };
-  const run = await insertRun(db, orgScope(org.orgId), { ...lane, trigger: 'manual', concurrentMax: 4 });
+  const { body: run } = await org.call('POST', `/connections/${activeConnectionId}/sync`, {
+    body: { resource: 'items' },
+  });
   const quarantineId = newId('quar');
   const record = {
     externalId: '7',

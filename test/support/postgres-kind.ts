@@ -24,14 +24,16 @@ export async function createPostgresPlace(): Promise<PostgresPlace> {
   const client = await connectAdmin();
 
   const query: PostgresPlace['query'] = async (sql, values = []) => (await client.query(sql, [...values])).rows;
-  const waiting = async () =>
-    (
-      await query(
-        `select pid from pg_stat_activity
-         where application_name = 'connector-sync' and wait_event_type = 'Lock' and query like $1`,
-        [`%${schema}%`],
-      )
-    ).map((row) => row['pid']);
+  const waiting = async () => {
+    // Within a transaction the server would show what it showed first.
+    await query('select pg_stat_clear_snapshot()');
+    const rows = await query(
+      `select pid from pg_stat_activity
+       where application_name = 'connector-sync' and wait_event_type = 'Lock' and query like $1`,
+      [`%${schema}%`],
+    );
+    return rows.map((row) => row['pid']);
+  };
 
   return {
     schema,

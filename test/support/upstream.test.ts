@@ -181,10 +181,11 @@ describe('gates and the journal', () => {
     const upstream = await start();
     const gate = upstream.hold(1);
     const held = get(upstream, '/link/records');
-    const ended = expect(held).rejects.toThrow('fetch failed');
-    await gate.reached;
-    await upstream[Symbol.asyncDispose]();
-    await ended;
+    const end = async () => {
+      await gate.reached;
+      await upstream[Symbol.asyncDispose]();
+    };
+    await Promise.all([expect(held).rejects.toThrow('fetch failed'), end()]);
   });
 
   test('echo carries the headers, the query and the body of the request', async () => {

@@ -8,7 +8,7 @@ export interface RingKey {
 }
 
 /** What a sealed value is for. A value sealed for one kind does not open as another. */
-export type SecretKind = 'params-secret' | 'oauth-token' | 'oauth-verifier' | 'webhook-secret' | 'upstream-webhook';
+type SecretKind = 'params-secret' | 'oauth-token' | 'oauth-verifier' | 'webhook-secret' | 'upstream-webhook';
 
 /** Where a value belongs; moved to another row it does not open. */
 export interface SecretContext {

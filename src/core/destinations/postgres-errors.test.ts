@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../errors.ts';
-import { isLoginFailure, rowFault, toAppError } from './postgres-errors.ts';
+import { rowFault, toAppError } from './postgres-errors.ts';
 
 function serverError(code: string, fields: Partial<pg.DatabaseError> = {}): pg.DatabaseError {
   const error = new pg.DatabaseError('duplicate key: (email)=(ada@example.com)', 1, 'error');
@@ -18,7 +18,7 @@ describe('toAppError', () => {
     ['40P01', 'destination_unavailable'],
     ['25006', 'destination_unavailable'],
     ['XX000', 'destination_unavailable'],
-    ['28P01', 'destination_rejected'],
+    ['28P01', 'destination_login'],
     ['3D000', 'destination_rejected'],
     ['42501', 'destination_rejected'],
     ['42P01', 'destination_rejected'],
@@ -42,12 +42,11 @@ describe('toAppError', () => {
   });
 });
 
-describe('isLoginFailure', () => {
-  it('is true for a refused login only', () => {
-    expect(isLoginFailure(toAppError(serverError('28P01')))).toBe(true);
-    expect(isLoginFailure(toAppError(serverError('28000')))).toBe(true);
-    expect(isLoginFailure(toAppError(serverError('42501')))).toBe(false);
-    expect(isLoginFailure(serverError('28P01'))).toBe(false);
+describe('a refused login', () => {
+  it('has a code of its own, because the connection needs its owner and not a retry', () => {
+    expect(toAppError(serverError('28P01')).code).toBe('destination_login');
+    expect(toAppError(serverError('28000')).code).toBe('destination_login');
+    expect(toAppError(serverError('42501')).code).toBe('destination_rejected');
   });
 });
 

@@ -37,10 +37,6 @@ export const isUnreachable = (error: unknown): boolean =>
   (['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'].includes(errorCode(error)) ||
     error.message === 'timeout expired');
 
-/** Whether the server refused user or password. Such a connection needs its owner, not a retry. */
-export const isLoginFailure = (error: unknown): boolean =>
-  error instanceof AppError && error.cause instanceof PostgresFailure && (error.cause.sqlstate ?? '').startsWith('28');
-
 /** Why the server refused a row; names columns and constraints, never values. */
 export function rowFault(error: unknown): string {
   if (!(error instanceof pg.DatabaseError)) return 'refused by the database';
@@ -66,11 +62,15 @@ const rowReasons = [
  * SQLSTATE (whole or its class) to code and reason; the first match holds. The only such table.
  * Failures without a SQLSTATE are the network's.
  */
-const verdicts: readonly (readonly [string, 'destination_unavailable' | 'destination_rejected', string])[] = [
+const verdicts: readonly (readonly [
+  string,
+  'destination_unavailable' | 'destination_rejected' | 'destination_login',
+  string,
+])[] = [
   ['08', 'destination_unavailable', 'the connection failed'],
   ['25006', 'destination_unavailable', 'the server accepts no writes now'],
   ['25P03', 'destination_unavailable', 'the server ended an idle transaction'],
-  ['28', 'destination_rejected', 'the server refused user or password; correct them'],
+  ['28', 'destination_login', 'the server refused user or password; correct them'],
   ['3D000', 'destination_rejected', 'the database does not exist'],
   ['3F000', 'destination_rejected', 'the schema does not exist'],
   ['40', 'destination_unavailable', 'other transactions kept getting in the way'],
@@ -115,7 +115,7 @@ function driverFailure(error: unknown): AppError {
   const { code, message } = error instanceof Error ? { code: errorCode(error), message: error.message } : noError;
   if (message.startsWith('SASL')) {
     const text = 'The postgres destination refused the login; correct user and password.';
-    return new AppError('destination_rejected', text, { cause: new PostgresFailure(message, '28P01') });
+    return new AppError('destination_login', text, { cause: new PostgresFailure(message, '28P01') });
   }
   const rejection = rejections.find(([pattern]) => pattern.test(code) || pattern.test(message));
   const reason = rejection ? `: ${rejection[1]}` : code ? ` (${code})` : '';

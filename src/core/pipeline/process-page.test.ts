@@ -61,6 +61,12 @@ describe('the pipeline', () => {
     expect((await run([{ id: 1, name: 'newer', at: '2026-01-02T00:00:00.001Z' }])).skipped).toBe(0);
   });
 
+  it('takes a column from where the target says its value is', async () => {
+    const resource = { target: { columns: { city: { type: 'text', path: 'address.city' } } } };
+    const { outcomes } = await pipeline(resource)([{ id: 1, address: { city: 'Oslo' } }]);
+    expect(outcomes).toMatchObject([{ row: { data: { id: 1, city: 'Oslo' } } }]);
+  });
+
   it('drops what the filter does not keep', async () => {
     const run = pipeline({ ...shape, filter: 'status != "test"' });
     const { recordsIn, skipped, outcomes } = await run([

@@ -61,6 +61,7 @@ function createStages({ resource, params, runId, startedAt, known, evaluator }: 
   const validate = resource.validate ? compileValidator(resource.validate.schema) : null;
   const hashOf = (record: unknown) => (changeDetection.mode === 'none' ? null : fingerprint(record));
   const cursorOf = createCursorReader(resource);
+  const withColumns = createColumnReader(resource);
 
   const evaluate = (expression: string, records: readonly unknown[]) =>
     evaluator.transform({ expression, records, bindings, now: startedAt, nulls: resource.transformNulls });
@@ -125,9 +126,9 @@ function createStages({ resource, params, runId, startedAt, known, evaluator }: 
         if (candidate.issues) return candidate;
         const result = results?.[next++];
         if (result && !result.ok) return { ...candidate, issues: [issueOf('transform', result.failure.message)] };
-        const data = result ? result.value : objectOf(candidate.raw);
-        if (!data) return { ...candidate, issues: [issueOf('record', 'is not an object')] };
-        return { ...candidate, data, issues: validate?.(data) ?? null };
+        const shaped = result ? result.value : objectOf(candidate.raw);
+        if (!shaped) return { ...candidate, issues: [issueOf('record', 'is not an object')] };
+        return { ...candidate, data: withColumns(shaped), issues: validate?.(shaped) ?? null };
       });
     },
 
@@ -178,6 +179,15 @@ function createCursorReader({ incremental }: Resource): (record: unknown) => str
     const value = parseCursor(valueAt(record, field), cursor);
     return value === null ? null : cursorText(value, cursor);
   };
+}
+
+/** Adds the columns whose value lies elsewhere in the record (`target.columns.*.path`). */
+function createColumnReader({ target }: Resource): (data: Candidate['data'] & object) => Candidate['data'] {
+  const paths = Object.entries(target.columns).flatMap(([column, { path }]) =>
+    path === undefined ? [] : [[column, path] as const],
+  );
+  if (paths.length === 0) return (data) => data;
+  return (data) => ({ ...data, ...Object.fromEntries(paths.map(([column, path]) => [column, valueAt(data, path)])) });
 }
 
 const issueOf = (keyword: string, message: string): RecordIssue => ({ path: '', message, keyword });

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { ColumnType } from '../../src/core/destinations/destination.ts';
+import { batchOf, claimOf, columnOf, rowOf } from '../support/batches.ts';
+import { destinationKinds } from '../support/destination-kinds.ts';
+
+/** Column, value sent, text that the database then prints. */
+const values: readonly (readonly [string, ColumnType | ColumnType['kind'], unknown, string | null])[] = [
+  ['text', 'text', 'plain', 'plain'],
+  ['empty text, which is not null', 'text', '', ''],
+  ['emoji and combining marks', 'text', '👩‍👩‍👧 e\u0301 漢', '👩‍👩‍👧 e\u0301 漢'],
+  ['quotes, backslashes, braces, line breaks', 'text', `'"\\{a,b}\n\r\t$1 NULL`, `'"\\{a,b}\n\r\t$1 NULL`],
+  ['the word NULL', 'text', 'NULL', 'NULL'],
+  ['a statement', 'text', `'); drop table items; --`, `'); drop table items; --`],
+  ['U+0000, removed', 'text', 'a\0b', 'ab'],
+  ['a number in a text column', 'text', 12.5, '12.5'],
+  ['text as long as allowed, counted in characters', { kind: 'text', maxLength: 3 }, '👍👍👍', '👍👍👍'],
+  ['bigint beyond 2^53', 'bigint', '9007199254740993', '9007199254740993'],
+  ['the largest bigint', 'bigint', '9223372036854775807', '9223372036854775807'],
+  ['a negative integer', 'integer', -2147483648, '-2147483648'],
+  ['decimal of 18 digits', 'numeric', '12345678901234.5678', '12345678901234.5678'],
+  ['decimal given as number', 'numeric', 0.1, '0.1000'],
+  ['float', 'float', 1.7976931348623157e308, '1.7976931348623157e+308'],
+  ['smallest float', 'float', 5e-324, '5e-324'],
+  ['true', 'boolean', true, 'true'],
+  ['false', 'boolean', false, 'false'],
+  ['timestamp with offset', 'timestamptz', '2026-03-29T01:30:00.123456+05:30', '2026-03-28T20:00:00.123456+00:00'],
+  ['timestamp of UTC', 'timestamptz', '2026-03-29T01:30:00Z', '2026-03-29T01:30:00+00:00'],
+  ['timestamp without offset, read as UTC', 'timestamptz', '2026-03-29T01:30:00', '2026-03-29T01:30:00+00:00'],
+  ['date', 'date', '2024-02-29', '2024-02-29'],
+  ['uuid', 'uuid', '0190B2B4-7C3F-7ABC-8DEF-0123456789AB', '0190b2b4-7c3f-7abc-8def-0123456789ab'],
+  ['json object', 'json', { b: [1, { c: null }], a: 'x"\\' }, '{"a": "x\\"\\\\", "b": [1, {"c": null}]}'],
+  ['json with U+0000 and half a surrogate pair', 'json', ['a\0', '\ud800', '\\u0000'], '["a", "\ufffd", "\\\\u0000"]'],
+  ['null', 'text', null, null],
+  ['undefined', 'bigint', undefined, null],
+];
+
+/** Column and a value that does not fit it. */
+const misfits: readonly (readonly [string, ColumnType | ColumnType['kind'], unknown])[] = [
+  ['text longer than allowed', { kind: 'text', maxLength: 3 }, 'secret'],
+  ['an object in a text column', 'text', { secret: 1 }],
+  ['a fraction in an integer column', 'bigint', 1.5],
+  ['an integer beyond 64 bits', 'bigint', '9223372036854775808'],
+  ['an integer beyond 32 bits', 'integer', 2147483648],
+  ['a word in a numeric column', 'numeric', 'secret'],
+  ['too many digits before the point', 'numeric', '123456789012345'],
+  ['a number beyond double precision', 'float', '1e400'],
+  ['a word in a boolean column', 'boolean', 'yes'],
+  ['a day that is not in the calendar', 'date', '2025-02-29'],
+  ['a timestamp in words', 'timestamptz', 'yesterday'],
+  ['a number in a timestamp column', 'timestamptz', 1_700_000_000],
+  ['a text that is no uuid', 'uuid', 'secret'],
+];
+
+describe.each(destinationKinds)('$name', (kind) => {
+  it.each(values)('stores %s', async (_, type, value, stored) => {
+    await using place = await kind.createPlace();
+    await using destination = place.connect();
+    await destination.open(claimOf(place.schema, { columns: [columnOf('v', type)] }));
+    expect(await destination.apply(batchOf([rowOf('1', { v: value })]))).toEqual([]);
+    expect(await place.rows('items')).toMatchObject([{ _external_id: '1', v: stored }]);
+  });
+
+  it.each(misfits)('rejects %s, alone, without repeating it', async (_, type, value) => {
+    await using place = await kind.createPlace();
+    await using destination = place.connect();
+    await destination.open(claimOf(place.schema, { columns: [columnOf('v', type)] }));
+    const rows = [rowOf('1'), rowOf('2', { v: value }), rowOf('3')];
+    const rejected = await destination.apply(batchOf(rows));
+    expect(rejected).toEqual([{ externalId: '2', message: expect.stringMatching(/^The column "v" /) }]);
+    expect(rejected[0]?.message).not.toContain('secret');
+    expect((await place.rows('items')).map((row) => row['_external_id'])).toEqual(['1', '3']);
+  });
+
+  it('stores 1 MB of text in one value', async () => {
+    await using place = await kind.createPlace();
+    await using destination = place.connect();
+    const text = 'é"\\x'.repeat(250_000);
+    await destination.open(claimOf(place.schema, { columns: [columnOf('v', 'text')] }));
+    await destination.apply(batchOf([rowOf('1', { v: text })]));
+    expect((await place.rows('items'))[0]?.['v']).toBe(text);
+  });
+});

@@ -1,0 +1,88 @@
+import pg from 'pg';
+import { eventually } from './eventually.ts';
+
+/** A place in a transaction of somebody else where it waits until the test lets it go on. */
+export interface SqlGate extends AsyncDisposable {
+  /** Resolves with the server process that waits at the gate. */
+  reached(): Promise<number>;
+  /** Lets through whoever waits, and all who come later. */
+  open(): Promise<void>;
+}
+
+/** Which write is held. */
+export interface HeldWrite {
+  /** Schema-qualified if need be. */
+  readonly table: string;
+  readonly on: 'insert' | 'update';
+  /** SQL condition over `new`, and `old` of an update. */
+  readonly when: string;
+}
+
+/** Holds the transactions that make such a write, after the statement has written its row and before the commit. */
+export async function holdWrites(databaseUrl: string, { table, on, when }: HeldWrite): Promise<SqlGate> {
+  const client = await connect(databaseUrl);
+  const key = Math.floor(Math.random() * 2 ** 31);
+  const trigger = `gate_${key}`;
+  await client.query(`select pg_advisory_lock(${key})`);
+  await client.query(`
+    create function ${trigger}() returns trigger language plpgsql as $$
+      begin perform pg_advisory_xact_lock(${key}); return null; end $$;
+    create trigger ${trigger} after ${on} on ${table} for each row when (${when}) execute function ${trigger}()`);
+  const waiting = `select pid from pg_locks where locktype = 'advisory' and objid = ${key} and not granted`;
+  return createGate(client, { waiting, open: `select pg_advisory_unlock_all()` });
+}
+
+/** Holds everybody who wants to change a row that `query` selects `for update`; it is taken at once. */
+export async function holdRows(databaseUrl: string, query: string): Promise<SqlGate> {
+  const client = await connect(databaseUrl);
+  await client.query('begin');
+  await client.query(query);
+  const waiting = 'select pid from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))';
+  return createGate(client, { waiting, open: 'rollback' });
+}
+
+/** The server process that is blocked by `pid`, as soon as there is one. */
+export async function blockedBy(databaseUrl: string, pid: number): Promise<number> {
+  await using client = await connectDisposable(databaseUrl);
+  return eventually(`somebody waits for ${pid}`, async () => {
+    const sql = 'select pid from pg_stat_activity where $1::int = any(pg_blocking_pids(pid))';
+    const { rows } = await client.query<{ pid: number }>(sql, [pid]);
+    return rows[0]?.pid;
+  });
+}
+
+/** Resolves with each notification on a channel of the database, in order. */
+export async function listenTo(databaseUrl: string, channel: string, onNotify: (payload: string) => void) {
+  const client = await connect(databaseUrl);
+  client.on('notification', ({ payload = '' }) => onNotify(payload));
+  await client.query(`listen ${channel}`);
+  return { [Symbol.asyncDispose]: () => client.end() };
+}
+
+function createGate(client: pg.Client, sql: { readonly waiting: string; readonly open: string }): SqlGate {
+  let closed = true;
+  const open = async () => {
+    if (closed) await client.query(sql.open);
+    closed = false;
+  };
+  return {
+    reached: () =>
+      eventually('somebody waits at the gate', async () => (await client.query<{ pid: number }>(sql.waiting)).rows[0]?.pid),
+    open,
+    async [Symbol.asyncDispose]() {
+      await open();
+      await client.end();
+    },
+  };
+}
+
+async function connect(databaseUrl: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'test' });
+  await client.connect();
+  return client;
+}
+
+async function connectDisposable(databaseUrl: string) {
+  const client = await connect(databaseUrl);
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
+}

@@ -1,0 +1,130 @@
+/**
+ * The whole service as processes: API and workers, a control database and a Temporal server of the test's own. What
+ * a test does to a process (SIGKILL, SIGSTOP) is what would happen to it in production; the product has no hooks.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Kysely } from 'kysely';
+import type { Database } from '../../db/schema.ts';
+import { createOrg } from '../../src/control/orgs.ts';
+import { formatKeyRing } from '../../src/key-ring.ts';
+import type { Call, TestOrg } from './api.ts';
+import { openTestDatabase } from './database.ts';
+import { testDatabaseUrl } from './database-server.ts';
+import { type ServiceProcess, startServiceProcess } from './service-process.ts';
+import { startTemporalDevServer, type TemporalDevServer, unusedPort } from './temporal-dev-server.ts';
+
+/** The running service, with one tenant. Disposing leaves nothing behind. */
+export interface Stack extends AsyncDisposable {
+  readonly db: Kysely<Database>;
+  /** Of the control database. */
+  readonly databaseUrl: string;
+  readonly temporal: TemporalDevServer;
+  readonly org: TestOrg;
+  /** Starts one more worker. Resolves when it polls. */
+  startWorker(): Promise<ServiceProcess>;
+  /** Sends a signal to the worker that was started last; see {@link ServiceProcess.kill}. */
+  killWorker(signal: NodeJS.Signals): Promise<void>;
+  /** The worker that was started last. */
+  worker(): ServiceProcess;
+  /** The ends of all logs, for a test that failed. */
+  tails(): string;
+}
+
+/** What a test decides before the start. */
+export interface StackOptions {
+  /** `host:port` of fake customer APIs; the database server is always let through. */
+  readonly allow: readonly string[];
+  /** Workers at the start; 1 unless given. */
+  readonly workers?: number;
+}
+
+/** Starts everything; resolves when the API answers and the workers poll. */
+export async function startStack({ allow, workers = 1 }: StackOptions): Promise<Stack> {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'connector-sync-stack-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const database = stack.use(await openTestDatabase(testDatabaseUrl().href));
+  const temporal = stack.use(await startTemporalDevServer(folder));
+  const port = await unusedPort();
+  const env = environment({ allow, port, folder, databaseUrl: database.url, temporalAddress: temporal.address });
+  const processes: ServiceProcess[] = [];
+  stack.defer(async () => void (await Promise.all(processes.map((process) => process.destroy()))));
+  const startNode = async (name: string, { ready }: { readonly ready: string }) => {
+    const args = [`src/${name}.ts`];
+    const started = startServiceProcess({ name, command: process.execPath, args, env, watchesParent: true });
+    processes.push(started);
+    await started.logged(ready);
+    return started;
+  };
+  const startWorker = () => startNode('worker', { ready: 'worker ready' });
+  await Promise.all([
+    startNode('api-server', { ready: 'api ready' }),
+    ...Array.from({ length: workers }, () => startWorker()),
+  ]);
+  const org = await createTenant(database.db, `http://127.0.0.1:${port}`);
+  const worker = () => {
+    const last = processes.findLast(({ name }) => name === 'worker');
+    if (!last) throw new Error('No worker was started');
+    return last;
+  };
+  const opened = stack.move();
+  return {
+    db: database.db,
+    databaseUrl: database.url,
+    temporal,
+    org,
+    startWorker,
+    worker,
+    killWorker: (signal) => worker().kill(signal),
+    tails: () => [temporal, ...processes].map((process) => process.tail()).join('\n'),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+interface Surroundings {
+  readonly allow: readonly string[];
+  readonly port: number;
+  readonly folder: string;
+  readonly databaseUrl: string;
+  readonly temporalAddress: string;
+}
+
+function environment({ allow, port, folder, databaseUrl, temporalAddress }: Surroundings): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    DATA_DIR: folder,
+    DATABASE_URL: databaseUrl,
+    TEMPORAL_ADDRESS: temporalAddress,
+    SECRETS_KEYS: formatKeyRing([{ id: 'k1', key: new Uint8Array(randomBytes(32)) }]),
+    EGRESS_ALLOW: [testDatabaseUrl().host, ...allow].join(','),
+    LOG_LEVEL: 'info',
+  };
+}
+
+async function createTenant(db: Kysely<Database>, apiUrl: string): Promise<TestOrg> {
+  const { org, workspaces, apiKey } = await createOrg(
+    { db },
+    { name: 'Test', plan: 'standard', activeConnectionsMax: null },
+  );
+  const [workspace] = workspaces;
+  if (!workspace) throw new Error('An org has workspaces.');
+  return { orgId: org.id, workspaceId: workspace.id, apiKey: apiKey.key, call: callOver(apiUrl, apiKey.key) };
+}
+
+/** The REST client; every answer is JSON. */
+function callOver(apiUrl: string, ownKey: string): Call {
+  return async (method, path, { body, headers = {}, apiKey = ownKey } = {}) => {
+    const credential = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
+    const response = await fetch(`${apiUrl}/api/v1${path}`, {
+      method,
+      headers: { ...credential, ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, headers: response.headers, body: await response.json() };
+  };
+}

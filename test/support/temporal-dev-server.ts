@@ -1,0 +1,71 @@
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { readTemporalDevFile, temporalDevFile } from '../../src/embedded/temporal-dev-file.ts';
+import { eventually } from './eventually.ts';
+import { type ServiceProcess, startServiceProcess } from './service-process.ts';
+
+/** A Temporal server of the test's own, with the settings of `temporal-dev.yaml`; its data survive its end. */
+export interface TemporalDevServer extends AsyncDisposable {
+  readonly address: string;
+  readonly client: Client;
+  /** SIGKILL: nothing is put in order. */
+  stop(): Promise<void>;
+  /** Starts it again on the same port and data. Resolves when it answers. */
+  start(): Promise<void>;
+  tail(): string;
+}
+
+/** Starts it with its data in `folder`. */
+export async function startTemporalDevServer(folder: string): Promise<TemporalDevServer> {
+  const command = process.env['TEMPORAL_CLI'];
+  if (!command) throw new Error('TEMPORAL_CLI is not set: path of the Temporal CLI');
+  const port = await unusedPort();
+  const address = `127.0.0.1:${port}`;
+  const args = serverArgs(port, join(folder, 'temporal.db'));
+  const connection = Connection.lazy({ address });
+  let server: ServiceProcess | null = null;
+  const stop = async () => {
+    await server?.destroy();
+    server = null;
+  };
+  const start = async () => {
+    server = startServiceProcess({ name: 'temporal', command, args, env: process.env, watchesParent: false });
+    const describe = () => connection.workflowService.describeNamespace({ namespace: 'default' });
+    await eventually('Temporal answers', () => connection.withDeadline(Date.now() + 1000, describe));
+  };
+  await start();
+  return {
+    address,
+    client: new Client({ connection }),
+    stop,
+    start,
+    tail: () => server?.tail() ?? '',
+    async [Symbol.asyncDispose]() {
+      await connection.close();
+      await stop();
+    },
+  };
+}
+
+function serverArgs(port: number, file: string): string[] {
+  const { searchAttributes, dynamicConfig } = readTemporalDevFile(temporalDevFile);
+  const repeated = (flag: string, values: Readonly<Record<string, string>>) =>
+    Object.entries(values).flatMap(([name, value]) => [flag, `${name}=${value}`]);
+  return [
+    ...['server', 'start-dev', '--headless', '--ip', '127.0.0.1', '--port', String(port)],
+    ...['--db-filename', file, '--log-level', 'error'],
+    ...repeated('--search-attribute', searchAttributes),
+    ...repeated('--dynamic-config-value', dynamicConfig),
+  ];
+}
+
+/** A port of 127.0.0.1 that nobody has at the moment. */
+export async function unusedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done, fail) => server.once('error', fail).listen(0, '127.0.0.1', done));
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
