@@ -28,6 +28,8 @@ interface DeliveryOptions {
   readonly destination: Destination;
   readonly known: KnownRecords;
   readonly callLog: CallLog;
+  /** Masks secrets in what is kept of a record. */
+  readonly redact: (text: string) => string;
   /** The last batch recorded. */
   readonly batchNo: number;
 }
@@ -65,8 +67,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   };
 
   const deliver = async (pages: readonly ReadyPage[], number: number) => {
-    const { db, scope, owner, destination, known, callLog, resource, runId } = options;
-    const batch = assembleBatch(pages, { resource, runId, batchNo: number });
+    const { db, scope, owner, destination, known, callLog, resource, runId, redact } = options;
+    const batch = assembleBatch(pages, { resource, runId, batchNo: number, redact });
     await callLog.stored();
     // Without rows the destination has nothing to promise, and an unchanged source costs it nothing.
     const rejected = batch.rows.length === 0 ? [] : await destination.apply(batch);

@@ -10,6 +10,7 @@ import { openDestination } from '../src/core/destinations/registry.ts';
 import { AppError } from '../src/core/errors.ts';
 import { renderTemplate } from '../src/core/expressions/template.ts';
 import { createHttpClient, type HttpClient } from '../src/core/http/client.ts';
+import { createRedactor } from '../src/core/http/redact.ts';
 import { createKnownRecords } from '../src/core/pipeline/known-records.ts';
 import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
 import { createPipeline } from '../src/core/pipeline/process-page.ts';
@@ -59,6 +60,8 @@ export async function openRun(
     const states = await findRecordStates(db, scope, { laneId, externalIds });
     return states.map((state) => ({ ...state, hash: state.hash.toString('base64url') }));
   });
+  const redactor = createRedactor(await credentialValues(source));
+  const redact = (text: string) => redactor.values(text);
   const opened = stack.move();
   return {
     setup,
@@ -67,9 +70,20 @@ export async function openRun(
     source,
     destination,
     target,
-    pipeline: createPipeline({ resource, params, runId, startedAt, known, evaluator }),
+    pipeline: createPipeline({ resource, params, runId, startedAt, known, evaluator, redact }),
     createDelivery: (batchNo) =>
-      createDelivery({ db, scope, runId, owner: { laneId, fence }, resource, destination, known, callLog, batchNo }),
+      createDelivery({
+        db,
+        scope,
+        runId,
+        owner: { laneId, fence },
+        resource,
+        destination,
+        known,
+        callLog,
+        redact,
+        batchNo,
+      }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

@@ -16,7 +16,7 @@ export class UsageError extends Error {
 }
 
 /** What a command found or did: one JSON document, and the same for people. */
-export interface CommandResult {
+interface CommandResult {
   readonly json: unknown;
   readonly lines: readonly string[];
 }

@@ -4,6 +4,7 @@ import { listen } from './api/server.ts';
 import { createDeps } from './deps.ts';
 import { announceReady } from './embedded/parent-watch.ts';
 import { configOrExit } from './entry.ts';
+import { checkKeyRing } from './key-ring-check.ts';
 import { createLog } from './log.ts';
 
 const config = configOrExit(process.env);
@@ -15,7 +16,11 @@ await using deps = createDeps(config, log);
 const server = await listen(createApp(deps), config);
 log.info('api ready', { host: config.host, port: server.port });
 announceReady();
-const signal = await stopping.promise;
+const stopped = new AbortController();
+// Beside serving, not before it: health answers while the database is away.
+const checked = checkKeyRing(deps, stopped.signal);
+const signal = await Promise.race([stopping.promise, checked.then(() => stopping.promise)]);
 log.info('api stopping', { signal });
+stopped.abort();
 await server.stop();
 log.info('api stopped');

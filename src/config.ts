@@ -1,5 +1,6 @@
 /** The environment: read, checked and explained here and nowhere else. */
-import { resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import * as form from './env-forms.ts';
 import { type KeyRing, keyRingForm } from './key-ring.ts';
@@ -32,6 +33,8 @@ export interface Config {
   readonly temporalConfigured: boolean;
   /** Path of the Temporal CLI; null: it is looked for. */
   readonly temporalCli: string | null;
+  /** Folder for programs that are downloaded once per user. */
+  readonly cacheDir: string;
   /** Null only outside production: `developmentKeyRing` of `dev-secrets.ts` then makes one. */
   readonly secretsKeys: KeyRing | null;
   /** `host-or-CIDR:port,…`, not parsed; empty allows nothing more. */
@@ -88,6 +91,10 @@ const Environment = v.object({
     v.optional(form.text),
     'Path of the Temporal CLI for the embedded dev server. Unset: looked for on PATH, then downloaded.',
   ),
+  XDG_CACHE_HOME: variable(
+    v.optional(form.text),
+    'Downloaded programs are kept in its subfolder connector-sync. Default: ~/.cache.',
+  ),
   SECRETS_KEYS: variable(
     v.optional(form.keyRing),
     "Keys that encrypt stored secrets: the first encrypts, all decrypt. Unset: generated into DATA_DIR (not in production). Make one with: node -p \"'k1:'+crypto.randomBytes(32).toString('base64')\"",
@@ -127,6 +134,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     databasePoolSize: output.DATABASE_POOL_SIZE,
     temporalConfigured: temporalVariables.some((name) => output[name] !== undefined),
     temporalCli: output.TEMPORAL_CLI ?? null,
+    cacheDir: join(output.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'connector-sync'),
     secretsKeys: output.SECRETS_KEYS ?? null,
     egressAllow: output.EGRESS_ALLOW,
     egressDeny: output.EGRESS_DENY,

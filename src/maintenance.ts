@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { purgeIdempotencyKeys } from '../db/queries/idempotency.ts';
 import { endRun } from '../db/queries/lanes.ts';
 import { findRun, markAlive, markDispatched } from '../db/queries/runs.ts';
 import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../db/queries/sweep.ts';
@@ -29,6 +30,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
       await asLeader(deps, async () => {
         await startMissedRuns(deps);
         await repairSilentRuns(deps);
+        await purgeIdempotencyKeys(deps.db);
       });
     } catch (error) {
       deps.log.warn('maintenance round failed; the next one tries again', { error });

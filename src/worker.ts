@@ -7,6 +7,7 @@ import { createActivities } from '../activities/index.ts';
 import { controlQueue, syncQueue } from '../workflows/contract.ts';
 import { createDeps, type Deps } from './deps.ts';
 import { configOrExit } from './entry.ts';
+import { checkKeyRing } from './key-ring-check.ts';
 import { createLog, type Log, temporalLogger } from './log.ts';
 import { maintain } from './maintenance.ts';
 import { registerSearchAttributes } from './search-attributes.ts';
@@ -20,6 +21,7 @@ const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
 
 await using deps = createDeps(config, log);
+await checkKeyRing(deps, stopping.signal);
 const connection = await connectPatiently(log);
 if (connection) {
   const { namespace = 'default' } = loadClientConnectConfig();

@@ -92,3 +92,10 @@ export async function releaseIdempotent(db: Db, scope: OrgScope, request: Idempo
     .where('key', '=', request.key)
     .execute();
 }
+
+/** Removes what no request can repeat any more, of every org; a few rows per call, so that nothing waits for it. */
+export async function purgeIdempotencyKeys(db: Db): Promise<void> {
+  await sql`
+    delete from idempotency_keys where ctid in (
+      select ctid from idempotency_keys where created_at < now() - interval '24 hours' limit 1000)`.execute(db);
+}

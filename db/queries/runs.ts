@@ -55,27 +55,6 @@ export function findRun(db: Db, scope: OrgScope, id: string): Promise<RunRow | u
     .executeTakeFirst();
 }
 
-/** Filters of a list of runs; an absent one does not restrict. */
-export interface RunFilter {
-  readonly connectionId?: string | undefined;
-  readonly resourceKey?: string | undefined;
-  readonly status?: RunStatus | undefined;
-  readonly trigger?: RunTrigger | undefined;
-  /** ISO timestamp: runs requested at or after it. */
-  readonly since?: string | undefined;
-}
-
-/** The runs of the org, newest first. */
-export function listRuns(db: Db, scope: OrgScope, filter: RunFilter): Promise<RunRow[]> {
-  let query = db.selectFrom('runs').select(runColumns).where('orgId', '=', scope.orgId);
-  if (filter.connectionId !== undefined) query = query.where('connectionId', '=', filter.connectionId);
-  if (filter.resourceKey !== undefined) query = query.where('resourceKey', '=', filter.resourceKey);
-  if (filter.status !== undefined) query = query.where('status', '=', filter.status);
-  if (filter.trigger !== undefined) query = query.where('trigger', '=', filter.trigger);
-  if (filter.since !== undefined) query = query.where('createdAt', '>=', filter.since);
-  return query.orderBy('id', 'desc').execute();
-}
-
 /** Notes that Temporal has taken the run; the sweeper leaves it alone from now on. */
 export async function markDispatched(db: Db, scope: OrgScope, id: string): Promise<void> {
   await db

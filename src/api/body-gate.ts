@@ -14,7 +14,7 @@ const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
  * The JSON document of a request body. The content type is not judged.
  *
  * Throws {@link HttpRefusal} 413 when it is too long, 400 without a code when it is not UTF-8 JSON, and a validation
- * error when it holds what no later stage should have to expect: see {@link checkDocument}.
+ * error when it holds what no later stage should have to expect.
  */
 export async function readBody(request: Request): Promise<unknown> {
   const text = decode(await readBytes(request));
@@ -27,7 +27,7 @@ export async function readBody(request: Request): Promise<unknown> {
  * Refuses a document that is too deep or too large, and values that PostgreSQL or JavaScript would change silently:
  * NUL, lone surrogates, numbers beyond a double, keys of the prototype chain. Throws a validation error naming the path.
  */
-export function checkDocument(document: unknown): void {
+function checkDocument(document: unknown): void {
   const pending: Visit[] = [{ value: document, key: '', parent: null, depth: 0 }];
   let nodes = 0;
   for (let visit = pending.pop(); visit; visit = pending.pop()) {

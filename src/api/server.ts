@@ -8,9 +8,11 @@ export interface ListenOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** How long the headers of a request may take, ms; 15 s unless told. Node's default is 60 s. */
+  readonly headersTimeoutMs?: number;
 }
 
-/** A listening server. */
+/** A server that listens. */
 export interface ApiServer {
   /** The port it got. */
   readonly port: number;
@@ -18,12 +20,8 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
-/** A client that is slower than this with its headers is not served, ms. Node's default is 60 s. */
-const headersTimeout = 15_000;
-/** The same for the whole request, body included, ms. Node's default is 300 s. */
+/** How long a whole request may take to arrive, body included, ms. Node's default is 300 s. */
 const requestTimeout = 30_000;
-/** How often the two limits above are looked at, ms; what a slow socket can stay longer. */
-const connectionsCheckingInterval = 5000;
 const keepAliveTimeout = 5000;
 /** Bytes; above it Node answers 431. */
 const maxHeaderSize = 16_384;
@@ -33,7 +31,12 @@ const connectionsMax = 10_000;
 const drainMs = 10_000;
 
 /** Serves the app. Rejects when the port is taken. */
-export async function listen(app: Hono<ApiEnv>, { host, port }: ListenOptions): Promise<ApiServer> {
+export async function listen(
+  app: Hono<ApiEnv>,
+  { host, port, headersTimeoutMs: headersTimeout = 15_000 }: ListenOptions,
+): Promise<ApiServer> {
+  // Late requests are looked for three times within the shorter limit; a slow socket can stay that much longer.
+  const connectionsCheckingInterval = headersTimeout / 3;
   const limits = { headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout, maxHeaderSize };
   const respond = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   // The adapter answers every request itself, failed ones too: there is nothing to wait for.

@@ -9,6 +9,8 @@ export interface Redactor {
    * secret on the edge is masked whole; no more of `text` is read than the edge needs.
    */
   text(text: string, charsMax?: number): string;
+  /** `text` with known secrets masked, whatever the names around them: a customer's record keeps its other fields. */
+  values(text: string): string;
   /** Without fragment; values of query parameters with a telling name are masked. */
   url(url: URL): string;
   /** Keeps the values of a few harmless headers, masks all others. */
@@ -48,6 +50,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   return {
     add,
     text: redact,
+    values: (text) => maskSpans(text, anySpelling?.test(text) === true ? valueSpans(text, spellings) : [], text.length),
     url: (url) => redact(`${url.origin}${url.pathname}${url.search}`),
     requestHeaders: (headers) => mapValues(headers, (name, value) => (plainHeaders.has(name) ? redact(value) : mask)),
     responseHeaders: ({ 'set-cookie': _cookie, ...headers }) =>

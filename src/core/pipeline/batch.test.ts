@@ -4,7 +4,8 @@ import type { Outcome } from './page-outcome.ts';
 import { decodeReceipt, encodeReceipt } from './receipt.ts';
 
 const resource = { key: 'things', target: { onTypeConflict: 'quarantine' } } as const;
-const options = { resource, runId: 'run_1', batchNo: 3 } as const;
+const redact = (text: string) => text.replaceAll('s3cret', '[redacted]');
+const options = { resource, runId: 'run_1', batchNo: 3, redact } as const;
 
 describe('a batch', () => {
   it('accounts for every record of its pages: in = out + skipped + quarantined', () => {
@@ -38,6 +39,13 @@ describe('a batch', () => {
       { externalId: 'a', rawJson: '{"raw":"a"}', errors: [{ message: 'column "n" does not hold it' }] },
     ]);
     expect(receipt.records).toMatchObject([{ status: 'quarantined' }, { status: 'delivered' }]);
+  });
+
+  it('keeps no secret that the API echoed into a refused record', () => {
+    const echoed = { ...deliver('a'), raw: { raw: 'token s3cret' } };
+    const receipt = assembleBatch([page(1, [echoed], 1)], options).receipt([{ externalId: 'a', message: 'no' }]);
+    expect(receipt).toContain('[redacted]');
+    expect(receipt).not.toContain('s3cret');
   });
 
   it('fails instead where the target says so', () => {

@@ -25,20 +25,25 @@ interface BatchOptions {
   readonly resource: Pick<Resource, 'key'> & { readonly target: Pick<Resource['target'], 'onTypeConflict'> };
   readonly runId: string;
   readonly batchNo: number;
+  /** Masks secrets in what is kept of a record. */
+  readonly redact: (text: string) => string;
 }
 
 /**
  * Puts pages together. A record that comes twice is delivered once, in its last version; the earlier one counts as
  * skipped, because one statement cannot write a row twice and nobody would see it.
  */
-export function assembleBatch(pages: readonly ReadyPage[], { resource, runId, batchNo }: BatchOptions): PageBatch {
+export function assembleBatch(
+  pages: readonly ReadyPage[],
+  { resource, runId, batchNo, redact }: BatchOptions,
+): PageBatch {
   const last = new Map<string, Outcome>();
   for (const page of pages) {
     for (const outcome of page.outcomes) if (outcome.kind === 'deliver') last.set(outcome.row.externalId, outcome);
   }
   const receiptOf = (rejected: readonly RejectedRow[]): Receipt => {
     const refusals = new Map(rejected.map((row) => [row.externalId, row]));
-    const settled = pages.map((page) => settlePage(page, { last, refusals, resource }));
+    const settled = pages.map((page) => settlePage(page, { last, refusals, resource, redact }));
     const records = new Map<string, RecordEntry>();
     for (const { entries } of settled) for (const entry of entries) records.set(entry.externalId, entry);
     return {
@@ -60,6 +65,7 @@ interface SettleOptions {
   readonly last: ReadonlyMap<string, Outcome>;
   readonly refusals: ReadonlyMap<string, RejectedRow>;
   readonly resource: BatchOptions['resource'];
+  readonly redact: BatchOptions['redact'];
 }
 
 interface SettledPage {
@@ -68,7 +74,7 @@ interface SettledPage {
   readonly quarantine: readonly QuarantineEntry[];
 }
 
-function settlePage(page: ReadyPage, { last, refusals, resource }: SettleOptions): SettledPage {
+function settlePage(page: ReadyPage, { last, refusals, ...options }: SettleOptions): SettledPage {
   const entries: RecordEntry[] = [];
   const quarantine: QuarantineEntry[] = [];
   let recordsOut = 0;
@@ -82,7 +88,7 @@ function settlePage(page: ReadyPage, { last, refusals, resource }: SettleOptions
     if (last.get(externalId) !== outcome) continue;
     const refusal = refusals.get(externalId);
     if (!refusal) recordsOut += 1;
-    else quarantine.push(refusedEntry(outcome, refusal, resource));
+    else quarantine.push(refusedEntry(outcome, refusal, options));
     if (outcome.entry) entries.push(refusal ? { ...outcome.entry, status: 'quarantined' } : outcome.entry);
   }
   const { pageNo, requestKey, recordsIn } = page;
@@ -95,9 +101,9 @@ function settlePage(page: ReadyPage, { last, refusals, resource }: SettleOptions
 function refusedEntry(
   { row, raw }: Extract<Outcome, { readonly kind: 'deliver' }>,
   { message }: RejectedRow,
-  resource: BatchOptions['resource'],
+  { resource, redact }: Pick<BatchOptions, 'resource' | 'redact'>,
 ): QuarantineEntry {
   const issues = [{ path: '', message, keyword: 'destination' }];
-  if (resource.target.onTypeConflict === 'fail') throw invalidRecord(resource.key, issues);
-  return quarantineEntry({ externalId: row.externalId, raw }, issues);
+  if (resource.target.onTypeConflict === 'fail') throw invalidRecord(resource.key, issues, redact);
+  return quarantineEntry({ externalId: row.externalId, raw }, issues, redact);
 }

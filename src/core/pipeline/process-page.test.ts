@@ -97,6 +97,11 @@ describe('the pipeline', () => {
     expect((await pipeline(resource, stored)(bad)).skipped).toBe(2);
   });
 
+  it('keeps no secret that the API echoed into a quarantined record', async () => {
+    const { outcomes } = await pipeline({ ...shape, onInvalid: 'quarantine' })([{ id: 9, name: 'Bearer s3cret' }]);
+    expect(JSON.stringify(outcomes.map(({ row }) => row))).not.toContain('s3cret');
+  });
+
   it('counts an invalid record as skipped where the resource says so', async () => {
     const { skipped, outcomes } = await pipeline({ ...shape, onInvalid: 'skip' })([{ id: 9, name: 'too long' }]);
     expect({ skipped, outcomes }).toEqual({ skipped: 1, outcomes: [] });
@@ -126,8 +131,18 @@ describe('the pipeline', () => {
 function pipeline(parts: Record<string, unknown>, stored: readonly StoredRecord[] = []) {
   const known = createKnownRecords(async (ids) => stored.filter((record) => ids.includes(record.externalId)));
   const startedAt = new Date('2026-01-01T00:00:00Z');
-  return createPipeline({ resource: resourceOf(parts), params: {}, runId: 'run_1', startedAt, known, evaluator });
+  return createPipeline({
+    resource: resourceOf(parts),
+    params: {},
+    runId: 'run_1',
+    startedAt,
+    known,
+    evaluator,
+    redact,
+  });
 }
+
+const redact = (text: string) => text.replaceAll('s3cret', '[redacted]');
 
 type StoredRecord = KnownRecord & { readonly externalId: string };
 

@@ -25,6 +25,8 @@ export interface PipelineOptions {
   readonly startedAt: Date;
   readonly known: KnownRecords;
   readonly evaluator: Evaluator;
+  /** Masks secrets: an API may echo a credential into a record, and a quarantined record is kept and shown. */
+  readonly redact: (text: string) => string;
 }
 
 /**
@@ -54,7 +56,7 @@ interface Candidate {
   readonly data: Readonly<Record<string, unknown>> | null;
 }
 
-function createStages({ resource, params, runId, startedAt, known, evaluator }: PipelineOptions) {
+function createStages({ resource, params, runId, startedAt, known, evaluator, redact }: PipelineOptions) {
   const { changeDetection, primaryKey, onInvalid } = resource;
   const bindings = { params, run: { id: runId, startedAt: startedAt.toISOString() }, lookups: {}, each: {} };
   const fingerprint = createFingerprint({ ignore: changeDetection.ignore, salt: resourceFingerprint(resource) });
@@ -136,12 +138,14 @@ function createStages({ resource, params, runId, startedAt, known, evaluator }: 
       const entry = (status: RecordEntry['status']) => (hash === null ? null : { externalId, hash, cursor, status });
       if (!issues && data) return [{ kind: 'deliver', row: { externalId, data }, entry: entry('delivered'), raw }];
       const found = issues ?? [];
-      if (onInvalid === 'fail') throw invalidRecord(resource.key, found);
+      if (onInvalid === 'fail') throw invalidRecord(resource.key, found, redact);
       if (onInvalid === 'skip') {
         known.forget(externalId);
         return [];
       }
-      return [{ kind: 'quarantine', row: quarantineEntry({ externalId, raw }, found), entry: entry('quarantined') }];
+      return [
+        { kind: 'quarantine', row: quarantineEntry({ externalId, raw }, found, redact), entry: entry('quarantined') },
+      ];
     },
   };
 
@@ -154,19 +158,29 @@ function createStages({ resource, params, runId, startedAt, known, evaluator }: 
   }
 }
 
-/** The row that keeps a record which was not delivered. */
+/** The row that keeps a record which was not delivered, without the secrets that its API may have echoed into it. */
 export const quarantineEntry = (
   { externalId, raw }: { readonly externalId: string; readonly raw: unknown },
   errors: readonly RecordIssue[],
-): QuarantineEntry => ({ id: newId('quar'), externalId, rawJson: storableJson(raw), errors });
+  redact: PipelineOptions['redact'],
+): QuarantineEntry => ({
+  id: newId('quar'),
+  externalId,
+  rawJson: redact(storableJson(raw)),
+  errors: errors.map((error) => ({ ...error, message: redact(error.message) })),
+});
 
 /** The failure of a run whose resource does not put up with an invalid record. It never carries a value. */
-export function invalidRecord(resourceKey: string, issues: readonly RecordIssue[]): AppError {
+export function invalidRecord(
+  resourceKey: string,
+  issues: readonly RecordIssue[],
+  redact: PipelineOptions['redact'],
+): AppError {
   const [first] = issues;
   const where = first?.path ? ` at "${first.path}"` : '';
   return new AppError(
     'record_invalid',
-    `A record of ${resourceKey} is invalid${where}: ${first?.message ?? 'no detail'}. ` +
+    `A record of ${resourceKey} is invalid${where}: ${redact(first?.message ?? 'no detail')}. ` +
       'Correct the spec, or set onInvalid to "quarantine" to keep such records aside and go on',
   );
 }

@@ -3,19 +3,20 @@ import { expressionsAt } from './check-expressions.ts';
 import { listIn } from './declared-names.ts';
 import { cycleIssues, type GraphEdge, type GraphNode } from './dependency-graph.ts';
 import { type Located, valuesAt } from './document-paths.ts';
-import { parseExpression } from './expression.ts';
+import type { ParsedExpression } from './expression.ts';
+import type { ParseExpression } from './expression-parser.ts';
 import { expressionReferences } from './references.ts';
 
 /** Every name depended on exists, and no lookup, enrichment or resource depends on itself. */
-export function checkDependencies(document: unknown): readonly Issue[] {
-  const tables = stepsAt(document, 'lookups.*', lookupExpressions);
+export function checkDependencies(document: unknown, parse: ParseExpression): readonly Issue[] {
+  const tables = stepsAt(document, 'lookups.*', { expressions: lookupExpressions, parse });
   const resources = resourceSteps(document);
   return [
     ...unknownNames(tables, { known: namesOf(tables), what: 'lookup' }),
     ...cycleIssues(tables),
     ...unknownNames(resources, { known: namesOf(resources), what: 'resource' }),
     ...cycleIssues(resources),
-    ...listIn(document, 'resources').flatMap((_, index) => checkEnrichments(document, index, tables)),
+    ...listIn(document, 'resources').flatMap((_, index) => checkEnrichments(document, index, { tables, parse })),
     ...unknownNames(namesAt(document), { known: namesOf(tables), what: 'lookup' }),
     ...unknownNames(testResources(document), { known: namesOf(resources), what: 'resource' }),
   ];
@@ -40,17 +41,28 @@ interface Step extends GraphNode {
   readonly declared: readonly GraphEdge[];
 }
 
-function checkEnrichments(document: unknown, index: number, tables: readonly Step[]): readonly Issue[] {
-  const steps = stepsAt(document, `resources.${index}.enrich.*`, enrichExpressions);
+interface EnrichContext {
+  readonly tables: readonly Step[];
+  readonly parse: ParseExpression;
+}
+
+/** Where a step's expressions are, and how they are read. */
+interface Inference {
+  readonly expressions: readonly ExpressionPattern[];
+  readonly parse: ParseExpression;
+}
+
+function checkEnrichments(document: unknown, index: number, { tables, parse }: EnrichContext): readonly Issue[] {
+  const steps = stepsAt(document, `resources.${index}.enrich.*`, { expressions: enrichExpressions, parse });
   const known = new Set([...namesOf(tables), ...namesOf(steps)]);
   return [...unknownNames(steps, { known, what: 'enrichment or lookup' }), ...cycleIssues(steps)];
 }
 
-function stepsAt(document: unknown, pattern: string, expressions: readonly ExpressionPattern[]): readonly Step[] {
+function stepsAt(document: unknown, pattern: string, inference: Inference): readonly Step[] {
   return valuesAt(document, pattern).map((step) => {
     const declared = edgesAt(step, 'dependsOn.*');
     const names = new Set(declared.map(({ to }) => to));
-    const inferred = inferredNames(step, expressions).filter((name) => !names.has(name));
+    const inferred = inferredNames(step, inference).filter((name) => !names.has(name));
     const edges = [...declared, ...inferred.map((to) => ({ to, path: step.path }))];
     return { name: textAt(step, 'assignTo'), declared, edges };
   });
@@ -96,15 +108,14 @@ function textAt(step: Located, key: string): string {
   return typeof found?.value === 'string' ? found.value : '';
 }
 
-function inferredNames(step: Located, expressions: readonly ExpressionPattern[]): readonly string[] {
+function inferredNames(step: Located, { expressions, parse }: Inference): readonly string[] {
   const texts = expressions.flatMap(([pattern, form]) =>
-    valuesAt(step.value, pattern).flatMap((located) => expressionsAt(form, located)),
+    valuesAt(step.value, pattern).flatMap((located) => expressionsAt(form, located, parse)),
   );
-  return [...new Set(texts.flatMap(lookupsUsed))];
+  return [...new Set(texts.flatMap((text) => lookupsUsed(parse(text))))];
 }
 
-function lookupsUsed(text: string): readonly string[] {
-  const parsed = parseExpression(text);
+function lookupsUsed(parsed: ParsedExpression): readonly string[] {
   if (!parsed.ok) return [];
   try {
     const references = expressionReferences(parsed.ast);

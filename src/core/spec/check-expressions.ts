@@ -2,33 +2,44 @@ import { AppError, type Issue } from '../errors.ts';
 import { referenceIssue, type Surroundings } from './check-references.ts';
 import { type DeclaredNames, declaredNames } from './declared-names.ts';
 import { type Located, textsIn, valuesAt } from './document-paths.ts';
-import { parseExpression } from './expression.ts';
+import type { ParseExpression } from './expression-parser.ts';
 import { type ExpressionPlace, expressionPlaces } from './expression-places.ts';
 import { expressionReferences } from './references.ts';
 import { hasHoles, parseTemplate, type TemplatePart } from './template.ts';
 
 /** Every expression and template of a document parses and uses only names that exist where it stands. */
-export function checkExpressions(document: unknown): readonly Issue[] {
+export function checkExpressions(document: unknown, parse: ParseExpression): readonly Issue[] {
   const names = declaredNames(document);
   return expressionPlaces(document).flatMap((place) =>
-    valuesAt(document, place.at).flatMap((located) => checkPlace(place, located, names)),
+    valuesAt(document, place.at).flatMap((located) => checkPlace(place, located, { names, parse })),
   );
 }
 
 /** The expressions written at one place; a text that does not parse has none. */
-export function expressionsAt(form: ExpressionPlace['form'], located: Located): readonly string[] {
+export function expressionsAt(
+  form: ExpressionPlace['form'],
+  located: Located,
+  parse: ParseExpression,
+): readonly string[] {
   return textsIn(located).flatMap((text) => {
     if (form === 'expression') return [text.value];
-    const parts = readParts(text.value);
+    const parts = readParts(text.value, parse);
     return typeof parts === 'string' ? [] : holesIn(parts);
   });
 }
 
-function checkPlace(place: ExpressionPlace, located: Located, names: DeclaredNames): readonly Issue[] {
+interface CheckContext {
+  readonly names: DeclaredNames;
+  readonly parse: ParseExpression;
+}
+
+type CheckedPlace = Surroundings & CheckContext;
+
+function checkPlace(place: ExpressionPlace, located: Located, { names, parse }: CheckContext): readonly Issue[] {
   const texts =
     place.form === 'templates' ? textsIn(located) : textsIn(located).filter(({ path }) => path === located.path);
   return texts.flatMap(({ path, value }) => {
-    const around = { path, sight: place.sight, names, resource: resourceNames(path, names) };
+    const around = { path, sight: place.sight, names, parse, resource: resourceNames(path, names) };
     return place.form === 'expression' ? checkExpression(value, around) : checkTemplate(value, place.form, around);
   });
 }
@@ -38,8 +49,8 @@ function resourceNames(path: string, names: DeclaredNames): Surroundings['resour
   return top === 'resources' ? (names.resources[Number(index)] ?? null) : null;
 }
 
-function checkTemplate(text: string, form: ExpressionPlace['form'], around: Surroundings): readonly Issue[] {
-  const parts = readParts(text);
+function checkTemplate(text: string, form: ExpressionPlace['form'], around: CheckedPlace): readonly Issue[] {
+  const parts = readParts(text, around.parse);
   if (typeof parts === 'string') return [schemaIssue(around.path, parts)];
   const issues = holesIn(parts).flatMap((hole) => checkExpression(hole, around));
   const isRawAllowed = form === 'path' || !parts.some((part) => 'raw' in part);
@@ -49,10 +60,10 @@ function checkTemplate(text: string, form: ExpressionPlace['form'], around: Surr
 }
 
 /** The parts of a template, or why it cannot be read. */
-function readParts(text: string): readonly TemplatePart[] | string {
+function readParts(text: string, parse: ParseExpression): readonly TemplatePart[] | string {
   if (!hasHoles(text)) return [];
   try {
-    return parseTemplate(text);
+    return parseTemplate(text, parse);
   } catch (error) {
     if (error instanceof AppError) return error.message;
     throw error;
@@ -62,8 +73,8 @@ function readParts(text: string): readonly TemplatePart[] | string {
 const holesIn = (parts: readonly TemplatePart[]): readonly string[] =>
   parts.flatMap((part) => ('expression' in part ? [part.expression] : []));
 
-function checkExpression(text: string, around: Surroundings): readonly Issue[] {
-  const parsed = parseExpression(text);
+function checkExpression(text: string, around: CheckedPlace): readonly Issue[] {
+  const parsed = around.parse(text);
   if (!parsed.ok) return [schemaIssue(around.path, parsed.message)];
   try {
     const issues = expressionReferences(parsed.ast).map((reference) => referenceIssue(reference, around));

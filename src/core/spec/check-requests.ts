@@ -1,14 +1,15 @@
 import { AppError, type Issue } from '../errors.ts';
 import { type Located, valuesAt } from './document-paths.ts';
+import type { ParseExpression } from './expression-parser.ts';
 import { isJsonObject } from './json.ts';
 import { hasHoles, parseTemplate } from './template.ts';
 
 /** Rules of requests, error rules and the destination's address. */
-export function checkRequests(document: unknown): readonly Issue[] {
+export function checkRequests(document: unknown, parse: ParseExpression): readonly Issue[] {
   const requests = requestPatterns.flatMap((pattern) => valuesAt(document, pattern));
   return [
     ...baseUrlRules(document, requests),
-    ...requests.flatMap(requestRules),
+    ...requests.flatMap((request) => requestRules(request, parse)),
     ...['http.errors.*', 'resources.*.errors.*'].flatMap((at) => valuesAt(document, at).flatMap(errorRule)),
     ...destinationRules(document),
   ];
@@ -30,14 +31,14 @@ function baseUrlRules(document: unknown, requests: readonly Located[]): readonly
   return relative ? [fault('http.baseUrl', '`baseUrl` is required unless every request has its own `url`')] : [];
 }
 
-function requestRules({ path, value }: Located): readonly Issue[] {
+function requestRules({ path, value }: Located, parse: ParseExpression): readonly Issue[] {
   if (!isJsonObject(value)) return [];
   const { path: requestPath, url, body, method } = value;
   const issues: Issue[] = [];
   if (requestPath !== undefined && url !== undefined)
     issues.push(fault(`${path}.url`, 'expected `path` or `url`, not both'));
   if (requestPath === undefined && url === undefined) issues.push(fault(`${path}.path`, '`path` or `url` is required'));
-  if (typeof requestPath === 'string') issues.push(...pathRule(`${path}.path`, requestPath));
+  if (typeof requestPath === 'string') issues.push(...pathRule(`${path}.path`, withoutHoles(requestPath, parse)));
   if (typeof url === 'string') issues.push(...addressRule(`${path}.url`, url));
   if (body !== undefined && method !== 'POST') issues.push(fault(`${path}.body`, 'a body needs `"method": "POST"`'));
   if (isJsonObject(body) && bodyKinds(body).length !== 1) {
@@ -50,8 +51,7 @@ const bodyKinds = (body: Readonly<Record<string, unknown>>): readonly string[] =
   ['json', 'form', 'text', 'graphql'].filter((kind) => body[kind] !== undefined);
 
 /** A hole counts as one harmless segment: what it brings is encoded, or checked when it is inserted. */
-function pathRule(path: string, text: string): readonly Issue[] {
-  const literal = withoutHoles(text);
+function pathRule(path: string, literal: string | null): readonly Issue[] {
   if (literal === null) return [];
   const segments = literal.replaceAll('%2e', '.').replaceAll('%2E', '.').split('/');
   if (segments.some((segment) => segment === '.' || segment === '..')) {
@@ -71,10 +71,10 @@ function addressRule(path: string, text: string): readonly Issue[] {
     : [fault(path, 'expected an http or https URL, or a template that gives one')];
 }
 
-function withoutHoles(text: string): string | null {
+function withoutHoles(text: string, parse: ParseExpression): string | null {
   if (!hasHoles(text)) return text;
   try {
-    return parseTemplate(text)
+    return parseTemplate(text, parse)
       .map((part) => ('literal' in part ? part.literal : 'x'))
       .join('');
   } catch (error) {

@@ -73,7 +73,7 @@ function initialRule(resource: Readonly<Record<string, unknown>>, path: string):
 }
 
 /** The milliseconds before now that `now-<Duration>` means; null for any other text. */
-export const relativeStartMs = (initial: string): number | null =>
+const relativeStartMs = (initial: string): number | null =>
   initial.startsWith('now-') ? durationMs(initial.slice('now-'.length)) : null;
 
 function changeFieldRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {

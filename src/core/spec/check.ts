@@ -10,6 +10,7 @@ import { checkSizes } from './check-sizes.ts';
 import { checkStructure } from './check-structure.ts';
 import { documentGate } from './document-gate.ts';
 import { inDocumentOrder } from './document-paths.ts';
+import { createParser, type ParseExpression } from './expression-parser.ts';
 import { isJsonObject } from './json.ts';
 import type { ConnectorSpec } from './schema.ts';
 
@@ -32,7 +33,7 @@ interface CheckOptions {
 /** How many issues are reported at once. */
 const issuesMax = 100;
 
-const rules: readonly ((document: unknown) => readonly Issue[])[] = [
+const rules: readonly ((document: unknown, parse: ParseExpression) => readonly Issue[])[] = [
   checkParamDefinitions,
   checkDuplicates,
   checkDependencies,
@@ -59,7 +60,8 @@ export function checkSpec(given: unknown, options: CheckOptions = {}): SpecCheck
     ...keyIssues(document, options),
   ]);
   const judged = new Set(structural.map(({ path }) => path));
-  const found = rules.flatMap((rule) => rule(document)).filter(({ path }) => !judged.has(path));
+  const parse = createParser();
+  const found = rules.flatMap((rule) => rule(document, parse)).filter(({ path }) => !judged.has(path));
   const issues = [...structural, ...inDocumentOrder(document, found)].slice(0, issuesMax);
   return structure.ok && issues.length === 0 && isJsonObject(document)
     ? { valid: true, spec: structure.spec, document }

@@ -16,7 +16,7 @@ export type ParsedExpression =
 export const expressionBytesMax = 65_536;
 
 /** jsonata takes quadratic time for parent steps: 8,000 of them took 2 s. */
-const parentStepsMax = 100;
+const parentStepsMax = 50;
 
 /** Parses JSONata. Never throws: what the parser cannot take, however deep or long, is a message. */
 export function parseExpression(text: string): ParsedExpression {

@@ -135,4 +135,29 @@ describe('hostile documents', () => {
     expect(checkSpec({ ...specDocument('minimal'), connectionParams })).toMatchObject({ valid: false });
     expect(performance.now() - started).toBeLessThan(2000);
   });
+
+  it.each([
+    [
+      '60,000 different holes',
+      Array.from({ length: 60_000 }, (_, index) => `{{ a${index} }}`)
+        .join('')
+        .slice(0, 65_000),
+    ],
+    ['a hole that never closes', `{{ (${'a;'.repeat(30_000)}${'"}}" & '.repeat(500)}`],
+    ['braces alone', '{'.repeat(65_000)],
+  ])('answers fast for 15 templates of %s', (_, template) => {
+    const query = Object.fromEntries(
+      Array.from({ length: 15 }, (__, index) => [`q${index}`, `${index}${template}`.slice(0, 65_000)]),
+    );
+    const started = performance.now();
+    expect(checkSpec(changedSpec({ 'resources.0.request.query': query }))).toMatchObject({ valid: false });
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
+  it('answers fast for 60,000 unknown properties', () => {
+    const unknown = Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`resource${index}`, 1]));
+    const started = performance.now();
+    expect(checkSpec({ ...specDocument('minimal'), ...unknown })).toMatchObject({ valid: false });
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
 });

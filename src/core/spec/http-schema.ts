@@ -19,7 +19,7 @@ export const WaitFormat = v.picklist(['seconds', 'epoch_s', 'epoch_ms', 'http_da
 export type WaitFormat = v.InferOutput<typeof WaitFormat>;
 
 /** A token bucket: `requests` per `perSeconds`, up to `burst` at once. */
-export const RateLimit = v.pipe(
+const RateLimit = v.pipe(
   strictObject({
     scope: v.optional(v.picklist(['connection', 'org']), 'connection'),
     requests: v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(1_000_000)), 10),
@@ -38,17 +38,15 @@ export const RateLimit = v.pipe(
   // A bucket deeper than the declared rate would break the very limit that it declares.
   v.transform((limit) => ({ ...limit, burst: limit.burst ?? Math.max(1, Math.floor(limit.requests)) })),
 );
-export type RateLimit = v.InferOutput<typeof RateLimit>;
 
 /** Retries of one logical request; the delay is random(0, min(maxMs, baseMs * 2^n)). */
-export const RetrySettings = strictObject({
+const RetrySettings = strictObject({
   maxAttempts: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(20)), 6),
   baseMs: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(600_000)), 500),
   maxMs: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(3_600_000)), 60_000),
   /** The longest Retry-After that is obeyed; a longer one fails the run. */
   maxWaitSeconds: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(604_800)), 3600),
 });
-export type RetrySettings = v.InferOutput<typeof RetrySettings>;
 
 const HttpStatus = v.pipe(v.number(), v.safeInteger(), v.minValue(100), v.maxValue(599));
 

@@ -9,8 +9,8 @@ export const CursorType = v.picklist(['datetime', 'date', 'epoch_s', 'epoch_ms',
 export type CursorType = v.InferOutput<typeof CursorType>;
 
 /** The form in which requests carry cursor values. */
-export const CursorForm = v.picklist(['iso', 'date', 'epoch_s', 'epoch_ms', 'raw']);
-export type CursorForm = v.InferOutput<typeof CursorForm>;
+const CursorForm = v.picklist(['iso', 'date', 'epoch_s', 'epoch_ms', 'raw']);
+type CursorForm = v.InferOutput<typeof CursorForm>;
 
 const ownForm: Readonly<Record<CursorType, CursorForm>> = {
   datetime: 'iso',

@@ -1,6 +1,6 @@
 /** The known name that a mistyped one is closest to, at most two edits away; null when none is. */
 export function nearestName(mistyped: string, known: readonly string[]): string | null {
-  if (mistyped.length > 100) return null;
+  if (mistyped.length > 40) return null;
   const measured = known.map((name) => ({ name, edits: editDistance(mistyped.toLowerCase(), name.toLowerCase()) }));
   const [best] = measured.sort((a, b) => a.edits - b.edits);
   return best && best.edits <= 2 && best.edits < mistyped.length ? best.name : null;

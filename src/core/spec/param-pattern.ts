@@ -1,7 +1,7 @@
 import { createContext, Script } from 'node:vm';
 
 /** Characters of a text that a pattern is tried on; a longer one does not match. */
-export const patternInputMax = 4096;
+const patternInputMax = 4096;
 
 /** What is left of the time for all patterns of one check; spent as they are tried. */
 export interface PatternBudget {

@@ -10,7 +10,7 @@ import { Pagination } from './pagination-schema.ts';
 import { mapOf, strictObject } from './strict-object.ts';
 
 /** One dimension of the partitions of a resource; exactly one of `values` and `resource`. */
-export const ForEach = strictObject({
+const ForEach = strictObject({
   as: VariableName,
   /** A template that gives a list. */
   values: v.exactOptional(Template),
@@ -22,7 +22,6 @@ export const ForEach = strictObject({
   /** Over the parent's stored fields. */
   when: v.exactOptional(Expression),
 });
-export type ForEach = v.InferOutput<typeof ForEach>;
 
 /** How the records are found in a response. */
 export const ResponseSettings = strictObject({
@@ -42,7 +41,7 @@ export type ResponseSettings = v.InferOutput<typeof ResponseSettings>;
 const Effect = v.optional(v.picklist(['soft', 'hard']), 'soft');
 
 /** How records that are gone from the API are found. */
-export const Deletes = v.variant('mode', [
+const Deletes = v.variant('mode', [
   strictObject({ mode: v.literal('none') }),
   strictObject({ mode: v.literal('flag'), when: Expression, effect: Effect }),
   strictObject({
@@ -63,10 +62,9 @@ export const Deletes = v.variant('mode', [
     effect: Effect,
   }),
 ]);
-export type Deletes = v.InferOutput<typeof Deletes>;
 
 /** Which records count as unchanged. */
-export const ChangeDetection = strictObject({
+const ChangeDetection = strictObject({
   mode: v.optional(v.picklist(['hash', 'field', 'none']), 'hash'),
   /** The version field compared by mode `field`. */
   field: v.exactOptional(FieldPath),

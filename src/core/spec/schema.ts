@@ -53,11 +53,4 @@ export const ConnectorSpec = strictObject({
 });
 export type ConnectorSpec = v.InferOutput<typeof ConnectorSpec>;
 
-export type { Auth } from './auth-schema.ts';
-export type { DestinationSpec, Target, TargetColumn } from './destination-schema.ts';
-export type { ErrorRule, HttpSettings, RateLimit, RequestTemplate, RetrySettings } from './http-schema.ts';
-export type { Incremental } from './incremental-schema.ts';
-export type { Enrichment, Lookup } from './lookup-schema.ts';
-export type { Inject, Pagination } from './pagination-schema.ts';
-export type { ConnectionParam } from './param-schema.ts';
-export type { Deletes, ForEach, Resource, ResponseSettings } from './resource-schema.ts';
+export type { Resource } from './resource-schema.ts';

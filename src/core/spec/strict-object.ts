@@ -15,11 +15,12 @@ export function strictObject<const Entries extends v.ObjectEntries>(entries: Ent
     '~run': ((dataset, config) => {
       const input = dataset.value;
       const result = known['~run'](refuseList(dataset), config);
+      if (!isPlainObject(input)) return result;
       for (const key of unknownKeys(input, entries)) {
         v._addIssue(schema, 'key', result, config, {
           input: key,
           message: unknownMessage(key, entries),
-          path: [{ type: 'object', origin: 'key', input: { ...Object(input) }, key, value: undefined }],
+          path: [{ type: 'object', origin: 'key', input, key, value: input[key] }],
         });
       }
       return result;
@@ -40,15 +41,19 @@ export function mapOf<
 }
 
 /** A key that starts with `x-` is the author's own note and means nothing to the service. */
-export const isExtensionKey = (key: string): boolean => key.startsWith('x-');
+const isExtensionKey = (key: string): boolean => key.startsWith('x-');
 
 /** Valibot takes a list for an object without keys; a value that is no object at all gets the right issue. */
 const refuseList = (dataset: v.UnknownDataset): v.UnknownDataset =>
   Array.isArray(dataset.value) ? { ...dataset, value: false } : dataset;
 
-function unknownKeys(input: unknown, entries: v.ObjectEntries): string[] {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return [];
-  return Object.keys(input).filter((key) => !Object.hasOwn(entries, key) && !isExtensionKey(key));
+const isPlainObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** No more than can be reported. */
+function unknownKeys(input: Record<string, unknown>, entries: v.ObjectEntries): string[] {
+  const unknown = Object.keys(input).filter((key) => !Object.hasOwn(entries, key) && !isExtensionKey(key));
+  return unknown.slice(0, 100);
 }
 
 function unknownMessage(key: string, entries: v.ObjectEntries): string {

@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts';
 import { expressionBytesMax, parseExpression } from './expression.ts';
+import type { ParseExpression } from './expression-parser.ts';
 
 /** A piece of a template. `raw`: written with triple braces, inserted into a path without percent-encoding. */
 export type TemplatePart = { readonly literal: string } | { readonly expression: string; readonly raw?: true };
@@ -13,7 +14,7 @@ const closingsMax = 20;
  * a double-brace hole around an object. A template that is one single hole keeps its value's JSON type: it has
  * exactly one part. Throws `spec_invalid` when a hole does not close or parse.
  */
-export function parseTemplate(text: string): readonly TemplatePart[] {
+export function parseTemplate(text: string, parse: ParseExpression = parseExpression): readonly TemplatePart[] {
   if (Buffer.byteLength(text) > expressionBytesMax) {
     throw new AppError('spec_invalid', `the template is longer than ${expressionBytesMax} bytes; shorten it`);
   }
@@ -24,7 +25,7 @@ export function parseTemplate(text: string): readonly TemplatePart[] {
     const literal = open === -1 ? text.slice(position) : text.slice(position, open);
     if (literal !== '') parts.push({ literal });
     if (open === -1) return parts.length > 0 ? parts : [{ literal: '' }];
-    const { part, end } = readHole(text, open);
+    const { part, end } = readHole(text, { open, parse });
     parts.push(part);
     position = end;
   }
@@ -38,30 +39,34 @@ interface Hole {
   readonly end: number;
 }
 
-function readHole(text: string, open: number): Hole {
-  const raw = text.startsWith('{{{', open) ? closeHole(text, { open: open + 3, closing: '}}}' }) : null;
+function readHole(text: string, { open, parse }: HolePlace): Hole {
+  const raw = text.startsWith('{{{', open) ? closeHole(text, { open: open + 3, closing: '}}}', parse }) : null;
   if (raw && 'expression' in raw) {
     return { part: { expression: raw.expression, raw: true }, end: raw.end };
   }
-  const hole = closeHole(text, { open: open + 2, closing: '}}' });
+  const hole = closeHole(text, { open: open + 2, closing: '}}', parse });
   if ('expression' in hole) return { part: { expression: hole.expression }, end: hole.end };
   throw new AppError('spec_invalid', `the template hole at character ${open + 1} ${hole.message}`);
 }
 
-interface HoleStart {
-  /** Where the inside begins. */
+interface HolePlace {
+  /** Where the braces, or what is inside them, begin. */
   readonly open: number;
+  readonly parse: ParseExpression;
+}
+
+interface HoleStart extends HolePlace {
   readonly closing: string;
 }
 
 type ClosedHole = { readonly expression: string; readonly end: number } | { readonly message: string };
 
-function closeHole(text: string, { open, closing }: HoleStart): ClosedHole {
+function closeHole(text: string, { open, closing, parse }: HoleStart): ClosedHole {
   let message = `has no closing ${closing}`;
   let close = text.indexOf(closing, open);
   for (let tries = 0; close !== -1 && tries < closingsMax; tries++) {
     const expression = text.slice(open, close).trim();
-    const parsed = parseExpression(expression);
+    const parsed = parse(expression);
     if (parsed.ok) return { expression, end: close + closing.length };
     if (tries === 0) message = `is ${parsed.message}`;
     close = text.indexOf(closing, close + 1);

@@ -1,0 +1,88 @@
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { idParams } from './inputs.ts';
+import { type ApiDeps, type RawRequest, route } from './route.ts';
+
+const noDeps = {} as ApiDeps;
+const request: RawRequest = { caller: null, params: {}, query: {}, document: undefined };
+const facts = { method: 'post', path: '/things/:id', summary: 's', tag: 't', auth: 'none', status: 200 } as const;
+const Thing = v.object({ id: v.string() });
+
+const rename = route({
+  ...facts,
+  params: idParams('con', 'Thing'),
+  query: v.object({ size: v.optional(v.picklist(['small', 'large'])), at: v.string() }),
+  body: v.object({ name: v.pipe(v.string(), v.minLength(1)), tags: v.optional(v.array(v.string()), []) }),
+  response: v.object({ id: v.string(), name: v.string(), tags: v.array(v.string()), at: v.string() }),
+  errors: [],
+  handle: async ({ params, query, body }) => ({ id: params.id, ...body, at: query.at }),
+});
+const good: RawRequest = {
+  ...request,
+  params: { id: 'con_01kaemm0dce7xb1k4c1m1f2p3q' },
+  query: { at: 'home' },
+  document: { name: 'n' },
+};
+const refusalOf = (changes: Partial<RawRequest>): unknown => {
+  try {
+    return rename.prepare({ ...good, ...changes });
+  } catch (error) {
+    return error;
+  }
+};
+
+describe('a declared endpoint', () => {
+  it('hands checked input to its handler, unknown fields dropped', async () => {
+    const act = rename.prepare({ ...good, document: { name: 'n', zzz: 1 } });
+    expect(await act(noDeps)).toEqual({ id: good.params['id'], name: 'n', tags: [], at: 'home' });
+  });
+
+  it('answers 404 with the noun for an id that no query needs to see', () => {
+    for (const id of ['abc', 'con_', 'run_01kaemm0dce7xb1k4c1m1f2p3q', 'CON_01KAEMM0DCE7XB1K4C1M1F2P3Q', 'a\u0000b']) {
+      expect(refusalOf({ params: { id } })).toMatchObject({ code: 'not_found', message: 'Thing not found' });
+    }
+  });
+
+  it('names every fault of a body by its path, and no value', () => {
+    expect(refusalOf({ document: { name: '', tags: ['ok', 7, 'hunter2', {}] } })).toMatchObject({
+      code: 'validation',
+      issues: [
+        { code: 'schema', path: 'name', message: 'expected a length >=1' },
+        { code: 'schema', path: 'tags.1', message: 'expected string' },
+        { code: 'schema', path: 'tags.3', message: 'expected string' },
+      ],
+    });
+    expect(refusalOf({ document: {} })).toMatchObject({ issues: [{ path: 'name', message: 'is required' }] });
+  });
+
+  it.each([null, 'x', true, 7, []])('refuses %j as a body', (document) => {
+    expect(refusalOf({ document })).toMatchObject({ code: 'validation' });
+  });
+
+  it('refuses a missing query parameter without a code, and a wrong one with', () => {
+    expect(refusalOf({ query: {} })).toMatchObject({ name: 'HttpRefusal', status: 400, code: null });
+    expect(refusalOf({ query: { at: 'x', size: 'huge' } })).toMatchObject({
+      code: 'validation',
+      issues: [{ path: 'size' }],
+    });
+  });
+
+  it('judges the body before it says that an id does not exist', () => {
+    expect(refusalOf({ params: { id: 'abc' }, document: {} })).toMatchObject({ code: 'validation' });
+  });
+
+  it('compiles only when the handler reads what is declared and returns the response', () => {
+    const base = { ...facts, response: Thing, errors: [] } as const;
+    const keyed = { ...base, auth: 'api_key' } as const;
+    const declared = [
+      // @ts-expect-error -- another shape than the response
+      route({ ...base, handle: async () => ({ name: 'n' }) }),
+      // @ts-expect-error -- a parameter that is not declared
+      route({ ...base, params: Thing, handle: async ({ params }) => ({ id: params.ID }) }),
+      // @ts-expect-error -- no credential, no scope
+      route({ ...base, handle: async ({ scope }) => ({ id: scope.orgId }) }),
+      route({ ...keyed, handle: async ({ scope }) => ({ id: scope.orgId }) }),
+    ];
+    expect(declared).toHaveLength(4);
+  });
+});
