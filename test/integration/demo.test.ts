@@ -46,26 +46,29 @@ const delivered = 100_000;
 const first = { status: 'partial', recordsIn: delivered + 3, recordsOut: delivered, skipped: 0, quarantined: 3 };
 
 describe('npm run demo', () => {
-  test('-- --once keeps every promise, prints one JSON line, exits 0 and leaves nothing running', { timeout: 240_000 }, () =>
-    withDataDir(async (dataDir) => {
-      const { code, stdout, stderr } = await play(dataDir, '--once');
-      expect(stdout.split('\n'), stderr).toHaveLength(2);
-      expect(JSON.parse(stdout)).toMatchObject({
-        ok: true,
-        failures: [],
-        run: first,
-        rowsByCount: delivered,
-        retries: 2,
-        second: { status: 'succeeded', recordsOut: 0 },
-        change: { status: 'succeeded', recordsOut: 2 },
-        blocked: 'egress_blocked',
-      });
-      expect(code).toBe(0);
-      expect(processesOf(dataDir)).toEqual([]);
-      expect(existsSync(join(dataDir, 'ready.json'))).toBe(false);
-      expect((await play(dataDir, '--reset')).code).toBe(0);
-      expect(existsSync(dataDir)).toBe(false);
-    }),
+  test(
+    '-- --once keeps every promise, prints one JSON line, exits 0 and leaves nothing running',
+    { timeout: 240_000 },
+    () =>
+      withDataDir(async (dataDir) => {
+        const { code, stdout, stderr } = await play(dataDir, '--once');
+        expect(stdout.split('\n'), stderr).toHaveLength(2);
+        expect(JSON.parse(stdout)).toMatchObject({
+          ok: true,
+          failures: [],
+          run: first,
+          rowsByCount: delivered,
+          retries: 2,
+          second: { status: 'succeeded', recordsOut: 0 },
+          change: { status: 'succeeded', recordsOut: 2 },
+          blocked: 'egress_blocked',
+        });
+        expect(code).toBe(0);
+        expect(processesOf(dataDir)).toEqual([]);
+        expect(existsSync(join(dataDir, 'ready.json'))).toBe(false);
+        expect((await play(dataDir, '--reset')).code).toBe(0);
+        expect(existsSync(dataDir)).toBe(false);
+      }),
   );
 
   test('-- --crash --once kills the worker twice; no page and no row comes twice', { timeout: 300_000 }, () =>
