@@ -18,7 +18,8 @@ type Holder = v.InferOutput<typeof Holder>;
  * @throws DataDirInUseError naming pid and URL of the running supervisor.
  */
 export function lockDataDir(dataDir: string, url: string): { release(): void } {
-  mkdirSync(dataDir, { recursive: true });
+  // Root's servers run as another user, who must pass through.
+  mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
   const path = join(dataDir, 'supervisor.lock');
   const own = { pid: process.pid, start: identify(process.pid)?.start ?? '', url };
   const draft = `${path}.${process.pid}`;

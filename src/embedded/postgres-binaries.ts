@@ -1,4 +1,14 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import * as v from 'valibot';
@@ -24,7 +34,11 @@ export function postgresBinaries(owner: Owner | null, spare: string): PostgresBi
   const folder = packageFolder();
   const usable = (!owner || isReachable(join(folder, 'native', 'bin'), owner)) && mendLinks(folder);
   const { version } = v.parse(Manifest, readFileSync(join(folder, 'package.json'), 'utf8'));
-  const bin = join(usable ? folder : copied(folder, join(owner ? reachableRoot : spare, `postgres-${version}`)), 'native', 'bin');
+  const bin = join(
+    usable ? folder : copied(folder, join(owner ? reachableRoot : spare, `postgres-${version}`)),
+    'native',
+    'bin',
+  );
   const suffix = process.platform === 'win32' ? '.exe' : '';
   return { initdb: join(bin, `initdb${suffix}`), postgres: join(bin, `postgres${suffix}`) };
 }

@@ -1,11 +1,20 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { hasCode } from '../error-code.ts';
-import { commandLine, identify, stopProcess } from './process-table.ts';
 import type { Owner } from './postgres-owner.ts';
+import { commandLine, identify, stopProcess } from './process-table.ts';
 
 /** The superuser of the embedded server. */
 export const postgresUser = 'connector_sync';
@@ -33,7 +42,9 @@ export async function prepareCluster(
   const isNew = !existsSync(join(dataFolder, 'PG_VERSION'));
   const password = readPassword(passwordFile) ?? (isNew ? createPassword(passwordFile) : null);
   if (password === null) {
-    throw new Error(`${passwordFile} is missing, without which ${dataFolder} cannot be opened: restore it, or delete that folder`);
+    throw new Error(
+      `${passwordFile} is missing, without which ${dataFolder} cannot be opened: restore it, or delete that folder`,
+    );
   }
   if (isNew) await initialise({ dataFolder, owner, password }, initdb);
   else await stopLeftover(dataFolder);
@@ -79,12 +90,10 @@ async function initialise({ dataFolder, owner, password }: Cluster, initdb: stri
   const passwordFile = `${draft}.password`;
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   if (owner) for (const path of [draft, passwordFile]) chownSync(path, owner.uid, owner.gid);
-  const args = [
-    ...['--pgdata', draft, '--username', postgresUser, '--pwfile', passwordFile, '--auth', 'scram-sha-256'],
-    ...['--encoding', 'UTF8', '--locale-provider', 'builtin', '--locale', 'C.UTF-8'],
-  ];
+  const access = ['--username', postgresUser, '--pwfile', passwordFile, '--auth', 'scram-sha-256'];
+  const locale = ['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'];
   try {
-    await promisify(execFile)(initdb, args, { cwd: parent, ...owner });
+    await promisify(execFile)(initdb, ['--pgdata', draft, ...access, ...locale], { cwd: parent, ...owner });
     renameSync(draft, dataFolder);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });

@@ -5,10 +5,12 @@ import { fileURLToPath } from 'node:url';
 export interface ServiceProcess {
   readonly name: string;
   readonly pid: number;
-  /** Resolves when a line with this message was logged, also when that was before. Rejects when the process ends first. */
-  logged(message: string): Promise<void>;
+  /** Resolves when a line with this text was logged, also shortly before. Rejects when the process ends first. */
+  logged(fragment: string): Promise<void>;
   /** Sends a signal. Resolves at once, or with the end of the process when the signal is one that ends it. */
   kill(signal: NodeJS.Signals): Promise<void>;
+  /** Exit code, null while it runs and after a signal. */
+  exitCode(): number | null;
   /** Ends it and everything it started, whatever state it is in. */
   destroy(): Promise<void>;
   /** Its last lines, on stdout and stderr. */
@@ -28,6 +30,8 @@ export interface ServiceProcessPlan {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Lines of a process that are kept. */
 const tailLines = 60;
+/** Characters of a line that are kept. */
+const lineMax = 3000;
 
 /** Starts it in a process group of its own, which dies with us in any case. */
 export function startServiceProcess(plan: ServiceProcessPlan): ServiceProcess {
@@ -40,17 +44,18 @@ export function startServiceProcess(plan: ServiceProcessPlan): ServiceProcess {
   return {
     name: plan.name,
     pid,
-    tail: () => `--- ${plan.name} (${pid}) ---\n${output.lines.slice(-tailLines).join('\n')}`,
-    async logged(message) {
+    tail: () => `--- ${plan.name} (${pid}) ---\n${output.tail()}`,
+    async logged(fragment) {
       const died = ended.then(() => {
-        throw new Error(`${plan.name} ended before it logged "${message}":\n${output.lines.slice(-tailLines).join('\n')}`);
+        throw new Error(`${plan.name} ended before it logged ${fragment}:\n${output.tail()}`);
       });
-      await Promise.race([output.said(message), died]);
+      await Promise.race([output.said(fragment), died]);
     },
     async kill(signal) {
       if (isUp()) child.kill(signal);
       if (endingSignals.has(signal)) await ended;
     },
+    exitCode: () => child.exitCode,
     async destroy() {
       killGroup(pid);
       if (isUp()) await ended;
@@ -72,26 +77,26 @@ function launch({ command, args, env, watchesParent }: ServiceProcessPlan): Chil
 
 function readOutput(child: ChildProcess) {
   const lines: string[] = [];
-  const waiting = new Map<string, PromiseWithResolvers<void>>();
-  const messageOf = (message: string): PromiseWithResolvers<void> => {
-    const known = waiting.get(message) ?? Promise.withResolvers<void>();
-    waiting.set(message, known);
-    return known;
+  const waiting: { readonly fragment: string; readonly done: () => void }[] = [];
+  const take = (line: string): void => {
+    for (const { fragment, done } of waiting) if (line.includes(fragment)) done();
+    // One line per request of a test that asks again and again would push out all others.
+    if (!line.includes('"message":"request"')) lines.push(line.slice(0, lineMax));
+    if (lines.length > 2 * tailLines) lines.splice(0, lines.length - tailLines);
   };
   for (const stream of [child.stdout, child.stderr]) {
     let rest = '';
     stream?.setEncoding('utf8').on('data', (text: string) => {
       const parts = (rest + text).split('\n');
       rest = parts.pop() ?? '';
-      for (const line of parts) {
-        lines.push(line);
-        const [, message] = /"message":"([^"]*)"/.exec(line) ?? [];
-        if (message !== undefined) messageOf(message).resolve();
-      }
-      if (lines.length > 2 * tailLines) lines.splice(0, lines.length - tailLines);
+      for (const line of parts) take(line);
     });
   }
-  return { lines, said: (message: string) => messageOf(message).promise };
+  const said = async (fragment: string): Promise<void> => {
+    if (lines.some((line) => line.includes(fragment))) return;
+    await new Promise<void>((done) => waiting.push({ fragment, done }));
+  };
+  return { said, tail: () => lines.slice(-tailLines).join('\n') };
 }
 
 function killGroup(pid: number): void {

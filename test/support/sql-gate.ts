@@ -44,19 +44,34 @@ export async function holdRows(databaseUrl: string, query: string): Promise<SqlG
 /** The server process that is blocked by `pid`, as soon as there is one. */
 export async function blockedBy(databaseUrl: string, pid: number): Promise<number> {
   await using client = await connectDisposable(databaseUrl);
-  return eventually(`somebody waits for ${pid}`, async () => {
+  return await eventually(`somebody waits for ${pid}`, async () => {
     const sql = 'select pid from pg_stat_activity where $1::int = any(pg_blocking_pids(pid))';
     const { rows } = await client.query<{ pid: number }>(sql, [pid]);
     return rows[0]?.pid;
   });
 }
 
-/** Resolves with each notification on a channel of the database, in order. */
-export async function listenTo(databaseUrl: string, channel: string, onNotify: (payload: string) => void) {
+/** Commits of somebody else that a test hears of. */
+export interface Announcement extends AsyncDisposable {
+  /** Resolves at the first such commit. */
+  readonly first: Promise<void>;
+}
+
+/** Announces the commit of an update for which `when` (over `new` and `old`) holds. */
+export async function announceUpdates(
+  databaseUrl: string,
+  { table, when }: Pick<HeldWrite, 'table' | 'when'>,
+): Promise<Announcement> {
   const client = await connect(databaseUrl);
-  client.on('notification', ({ payload = '' }) => onNotify(payload));
-  await client.query(`listen ${channel}`);
-  return { [Symbol.asyncDispose]: () => client.end() };
+  const name = `announce_${Math.floor(Math.random() * 2 ** 31)}`;
+  const { promise: first, resolve } = Promise.withResolvers<void>();
+  client.once('notification', () => resolve());
+  await client.query(`listen ${name}`);
+  await client.query(`
+    create function ${name}() returns trigger language plpgsql as $$
+      begin notify ${name}; return null; end $$;
+    create trigger ${name} after update on ${table} for each row when (${when}) execute function ${name}()`);
+  return { first, [Symbol.asyncDispose]: () => client.end() };
 }
 
 function createGate(client: pg.Client, sql: { readonly waiting: string; readonly open: string }): SqlGate {
@@ -67,7 +82,10 @@ function createGate(client: pg.Client, sql: { readonly waiting: string; readonly
   };
   return {
     reached: () =>
-      eventually('somebody waits at the gate', async () => (await client.query<{ pid: number }>(sql.waiting)).rows[0]?.pid),
+      eventually(
+        'somebody waits at the gate',
+        async () => (await client.query<{ pid: number }>(sql.waiting)).rows[0]?.pid,
+      ),
     open,
     async [Symbol.asyncDispose]() {
       await open();

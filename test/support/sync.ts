@@ -49,7 +49,9 @@ export async function createSync(stack: Stack, options: SyncOptions): Promise<Sy
   const requests = () => upstream.journal.filter(({ url }) => url.startsWith(path));
   const run = async (runId: string): Promise<RunRow> => (await call('GET', `/runs/${runId}`)).body;
   const request = async () => {
-    const { status, body } = await call('POST', `/connections/${connectionId}/sync`, { body: { resource: collection } });
+    const { status, body } = await call('POST', `/connections/${connectionId}/sync`, {
+      body: { resource: collection },
+    });
     if (status !== 202) throw new Error(`No run: ${JSON.stringify(body)}`);
     return body.id;
   };
@@ -87,8 +89,8 @@ export async function createSync(stack: Stack, options: SyncOptions): Promise<Sy
   };
 }
 
-/** Position of a page in its collection, from 1: its cursor is the offset in base64. */
-function pageOf(url: string, perPage: number): number {
+/** Which page of its collection a URL asks for, from 1: its cursor is the offset in base64. */
+export function pageOf(url: string, perPage: number): number {
   const cursor = new URL(url, 'http://upstream').searchParams.get('cursor');
   return 1 + (cursor === null ? 0 : Number(atob(cursor)) / perPage);
 }

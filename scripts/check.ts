@@ -1,0 +1,26 @@
+/** `npm run check`: types, lint, format, dead code, generated files in step. Every part runs; all faults are shown. */
+import { spawnSync } from 'node:child_process';
+import { checkGenerated } from './generate.ts';
+
+const parts: readonly (readonly [name: string, ...command: string[]])[] = [
+  ['types', 'node_modules/typescript/bin/tsc'],
+  ['lint', 'node_modules/oxlint/bin/oxlint', '--deny-warnings'],
+  ['format', 'node_modules/@biomejs/biome/bin/biome', 'check'],
+  ['dead code', 'node_modules/knip/bin/knip.js'],
+];
+
+const failed = parts.flatMap(([name, script = '', ...args]) => {
+  const { status } = spawnSync(process.execPath, [script, ...args], { stdio: 'inherit' });
+  return status === 0 ? [] : [name];
+});
+const stale = await checkGenerated();
+if (stale.length > 0) {
+  process.stderr.write(`Out of step: ${stale.join(', ')}. Run: npm run generate\n`);
+  failed.push('generated files');
+}
+if (failed.length > 0) {
+  process.stderr.write(`check failed: ${failed.join(', ')}\n`);
+  process.exitCode = 1;
+} else {
+  process.stdout.write('check passed: types, lint, format, dead code, generated files\n');
+}

@@ -1,0 +1,24 @@
+/** `npm run generate`: files that follow from others. The check fails when one is out of step. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { renderEnvExample } from './env-example.ts';
+import { renderOpenApi } from './openapi.ts';
+import { renderSchemaTypes } from './schema-types.ts';
+
+const generated: Readonly<Record<string, () => Promise<string> | string>> = {
+  'openapi.json': renderOpenApi,
+  '.env.example': renderEnvExample,
+  'db/schema.gen.ts': renderSchemaTypes,
+};
+
+/** The generated files that are not what they would be now. */
+export async function checkGenerated(): Promise<readonly string[]> {
+  const stale: string[] = [];
+  for (const [file, render] of Object.entries(generated)) {
+    if (!existsSync(file) || readFileSync(file, 'utf8') !== (await render())) stale.push(file);
+  }
+  return stale;
+}
+
+if (import.meta.main) {
+  for (const [file, render] of Object.entries(generated)) writeFileSync(file, await render());
+}

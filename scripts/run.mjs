@@ -1,0 +1,102 @@
+/**
+ * Runs a file of this project under Node 24: `node scripts/run.mjs <file> [...args]`. Works on Node 18 and later with
+ * nothing installed: it fetches what is missing (Node 24, then the packages of the lockfile), then gives way.
+ */
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { installDependencies } from './launcher/dependencies.mjs';
+import { findNode } from './launcher/node.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/** How often the npm process that started us is looked at; it cannot tell us when it is killed. */
+const parentPollMs = 1000;
+
+/** Ctrl-C reaches us from the terminal and again from npm: the same signal within this time counts once. */
+const echoMs = 500;
+
+/**
+ * The process that works for us now, and the last signal we got.
+ * @type {{ child?: import('node:child_process').ChildProcess, signal?: string, signaledAt: number }}
+ */
+const state = { signaledAt: 0 };
+
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, () => stop(signal));
+
+try {
+  const [file, ...args] = process.argv.slice(2);
+  if (!file) throw new Error('usage: node scripts/run.mjs <file> [...args]');
+  const node = await findNode({ root, run });
+  const env = { ...process.env, PATH: `${dirname(node.path)}${delimiter}${process.env.PATH ?? ''}` };
+  await installDependencies({ root, node: node.path, env, run });
+  await runTarget([...node.flags, ...watchParent(), resolve(root, file), ...args], node.path, env);
+} catch (error) {
+  if (state.signal) dieBy(state.signal);
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+/**
+ * Own process group, so that Ctrl-C reaches the target once, through us; the IPC channel tells it when we are gone.
+ * @param {string[]} args @param {string} node @param {NodeJS.ProcessEnv} env
+ */
+async function runTarget(args, node, env) {
+  const options = {
+    cwd: root,
+    env,
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    detached: process.platform !== 'win32',
+  };
+  const poll = watchNpm();
+  const { code, signal } = await run(node, args, /** @type {any} */ (options));
+  clearInterval(poll);
+  if (signal) dieBy(signal);
+  process.exitCode = code ?? 1;
+}
+
+/**
+ * Runs a program to its end. Rejects when it cannot be started, or when we were told to stop.
+ * @param {string} program @param {readonly string[]} args @param {import('node:child_process').SpawnOptions} options
+ * @returns {Promise<{ code: number | null, signal: string | null }>}
+ */
+function run(program, args, options) {
+  return new Promise((done, fail) => {
+    if (state.signal) dieBy(state.signal);
+    const child = spawn(program, args, options);
+    state.child = child;
+    child.once('error', fail);
+    child.once('exit', (code, signal) => {
+      delete state.child;
+      done({ code, signal });
+    });
+  });
+}
+
+/** @param {string} signal */
+function stop(signal) {
+  const now = Date.now();
+  const echo = state.signal === signal && now - state.signaledAt < echoMs;
+  Object.assign(state, { signal, signaledAt: now });
+  if (!state.child) dieBy(signal);
+  else if (!echo) state.child.kill(signal);
+}
+
+/** @param {string} signal */
+function dieBy(signal) {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+  process.exit(128 + (constants.signals[signal] ?? 0));
+}
+
+/** Under `npm run`, the death of npm by SIGKILL shows only as a new parent. */
+function watchNpm() {
+  const parent = process.ppid;
+  const watched = process.env.npm_lifecycle_event !== undefined && parent > 1;
+  return setInterval(() => watched && process.ppid !== parent && stop('SIGTERM'), parentPollMs);
+}
+
+/** Makes the target stop when we die without a word, whatever the target is. */
+function watchParent() {
+  return ['--import', pathToFileURL(join(root, 'src/embedded/parent-watch.ts')).href];
+}

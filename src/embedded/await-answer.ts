@@ -1,0 +1,32 @@
+import type { ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How long something that was started may take to answer. */
+export interface AwaitOptions {
+  /** Rejects while there is no answer. */
+  readonly ask: () => Promise<unknown>;
+  /** The process that shall answer. */
+  readonly child: ChildProcess;
+  readonly timeoutMs: number;
+}
+
+const pollMs = 40;
+
+/**
+ * Asks until there is an answer.
+ * @returns false when the process ended before it answered.
+ * @throws Error when the time is over; its cause is the last refusal.
+ */
+export async function awaitAnswer({ ask, child, timeoutMs }: AwaitOptions): Promise<boolean> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return false;
+    try {
+      await ask();
+      return true;
+    } catch (error) {
+      if (Date.now() > deadline) throw new Error(`No answer within ${timeoutMs} ms`, { cause: error });
+    }
+    await sleep(pollMs);
+  }
+}

@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Connection } from '@temporalio/client';
+import { type SupervisedProcess, type Surroundings, superviseProcess } from '../supervised-process.ts';
+import { awaitAnswer } from './await-answer.ts';
+import { freePort } from './ports.ts';
+import { commandLine, identify, stopProcess } from './process-table.ts';
+import { serverLog } from './server-log.ts';
+import { findTemporalCli } from './temporal-cli.ts';
+import { readTemporalDevFile, type TemporalDevSettings, temporalDevEnv, temporalDevFile } from './temporal-dev-file.ts';
+
+/** A Temporal dev server of ours. */
+export interface EmbeddedTemporal {
+  /** `host:port` of the gRPC frontend. */
+  readonly address: string;
+  readonly namespace: string;
+  /** The Temporal UI. */
+  readonly uiUrl: string;
+  readonly process: SupervisedProcess;
+}
+
+/** What the server is started from. */
+export interface TemporalOptions extends Surroundings {
+  readonly dataDir: string;
+  readonly cacheDir: string;
+  /** Path of the CLI; null: it is looked for. */
+  readonly temporalCli: string | null;
+}
+
+/** How long a start may take; 0.3 s is usual, the first on a slow disk takes longer, ms. */
+const startMs = 60_000;
+const stop = { signal: 'SIGTERM', timeoutMs: 10_000 } as const;
+
+/**
+ * Starts the dev server as `temporal-dev.yaml` says, with its data in `dataDir`. A port of the file that is taken
+ * gives way to the next free one.
+ * @throws Error with the end of its log when it does not start.
+ */
+export async function startTemporal(options: TemporalOptions): Promise<EmbeddedTemporal> {
+  const { dataDir, cacheDir, temporalCli, log } = options;
+  const program = await findTemporalCli({ temporalCli, cacheDirs: [cacheDir, join(dataDir, 'cache')], log });
+  const settings = readTemporalDevFile(temporalDevFile);
+  const database = join(dataDir, 'temporal.db');
+  const note = join(dataDir, 'temporal.pid');
+  await stopLeftover(note, database);
+  const ip = settings.cli['ip'] ?? '127.0.0.1';
+  const namespace = settings.cli['namespace'] ?? 'default';
+  const output = serverLog(join(dataDir, 'logs', 'temporal.log'));
+  const wanted = portsOf(settings);
+  const ports = { grpc: await freePort(wanted.grpc), ui: await freePort(wanted.ui) };
+  if (ports.grpc !== wanted.grpc)
+    log.info('port of Temporal is taken, using another', { taken: wanted.grpc, port: ports.grpc });
+  const args = argumentsOf(settings, { database, ports });
+  const server = superviseProcess(
+    { name: 'temporal', stop, rank: 1, spawn: () => run(program, args, { note, output }) },
+    options,
+  );
+  const address = `${ip}:${ports.grpc}`;
+  const answer = awaitAnswer({
+    ask: () => describeNamespace(address, namespace),
+    child: server.current(),
+    timeoutMs: startMs,
+  });
+  if (await answer.catch(() => false))
+    return { address, namespace, uiUrl: `http://${ip}:${ports.ui}`, process: server };
+  await server.stop();
+  throw new Error(`The Temporal dev server does not start:\n${output.tail()}`);
+}
+
+interface Ports {
+  readonly grpc: number;
+  readonly ui: number;
+}
+
+/** Never Temporal's own 7233 and 8233 by default, where a developer's own server may be. */
+function portsOf({ cli }: TemporalDevSettings): Ports {
+  return { grpc: Number(cli['port'] ?? 7244), ui: Number(cli['ui-port'] ?? 8244) };
+}
+
+/** The CLI reads the file itself; flags add what the file cannot say to it, and what differs here. */
+function argumentsOf(
+  { searchAttributes, dynamicConfig }: TemporalDevSettings,
+  { database, ports }: { readonly database: string; readonly ports: Ports },
+): readonly string[] {
+  const repeated = (flag: string, values: Readonly<Record<string, string>>) =>
+    Object.entries(values).flatMap(([name, value]) => [flag, `${name}=${value}`]);
+  return [
+    ...['server', 'start-dev', '--env-file', temporalDevFile, '--env', temporalDevEnv, '--db-filename', database],
+    ...['--port', String(ports.grpc), '--ui-port', String(ports.ui)],
+    ...repeated('--search-attribute', searchAttributes),
+    ...repeated('--dynamic-config-value', dynamicConfig),
+  ];
+}
+
+interface RunOptions {
+  /** File that says which process runs on the data. */
+  readonly note: string;
+  readonly output: ReturnType<typeof serverLog>;
+}
+
+/** Own process group: Ctrl-C stops the supervisor, which stops the server after its clients. */
+function run(program: string, args: readonly string[], { note, output }: RunOptions): ChildProcess {
+  const file = output.open();
+  try {
+    const child = spawn(program, args, { detached: true, stdio: ['ignore', file, file] });
+    writeFileSync(note, String(child.pid ?? ''));
+    return child;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Stops a server that a supervisor left running on this data when both it and its guard were killed. */
+async function stopLeftover(note: string, database: string): Promise<void> {
+  if (!existsSync(note)) return;
+  const pid = Number(readFileSync(note, 'utf8'));
+  const server = pid > 0 && commandLine(pid)?.includes(database) === true ? identify(pid) : null;
+  if (server) await stopProcess(server, stop);
+}
+
+async function describeNamespace(address: string, namespace: string): Promise<void> {
+  const connection = await Connection.connect({ address, connectTimeout: 2000 });
+  try {
+    await connection.workflowService.describeNamespace({ namespace });
+  } finally {
+    await connection.close();
+  }
+}

@@ -1,0 +1,147 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { orgScope } from '../../db/scope.ts';
+import { type ApiServer, listen } from '../../src/api/server.ts';
+import { issueApiKey } from '../../src/control/api-keys.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { fillOrg } from '../support/api-fixtures.ts';
+import { type BadInput, type Placeholders, readBadInput, send, type WireAnswer } from '../support/bad-input.ts';
+
+/** Endpoints that do not exist yet, and how many entries wait for them. */
+const waiting: readonly (readonly [endpoints: RegExp, entries: number])[] = [
+  [/\/schedules/, 28],
+  [/\/upgrade-spec$/, 5],
+  [/\/requeue$/, 3],
+  [/\/oauth\//, 10],
+  [/\/embed/, 14],
+  [/\/webhook-deliveries/, 5],
+];
+const pathOf = ({ path }: BadInput) => path.split('?')[0] ?? '';
+const waits = (entry: BadInput) => waiting.some(([endpoints]) => endpoints.test(pathOf(entry)));
+
+/** Where the corpus is read differently; the data stays as it is. */
+const overrides: Readonly<Record<string, Partial<BadInput>>> = {
+  // Paths are relative to /api/v1 unless stated; the corpus left the prefix out.
+  B182: { path: '/api/v1/api-keys' },
+  // A body over 1 MiB is 413 with the code `validation`; the corpus names none.
+  B023: { expectStatus: 413, expectCode: 'validation' },
+  // Names of the prototype chain are refused by the gate over every body, and a refusal there has a code.
+  B076: { expectStatus: 400, expectCode: 'validation' },
+  B078: { expectStatus: 400, expectCode: 'validation' },
+};
+
+/** Second checks, by the words of `then` in the corpus. */
+const thens: Readonly<Record<string, (answer: WireAnswer) => Promise<void> | void>> = {
+  B027: ({ text }) => expect(JSON.parse(text).displayName).toBe('second'),
+  B044: ({ text }) => expect(JSON.parse(text).displayName).toBe("'; drop table connections; --"),
+  B079: ({ text }) => expect(JSON.parse(text).orgId).toBe(ours.orgId),
+  B180: ({ headers }) => expect(headers).not.toHaveProperty('access-control-allow-origin'),
+  B182: async ({ text }) => {
+    const { key } = JSON.parse(text);
+    const { body } = await ours.call('GET', '/workspaces', { apiKey: key });
+    expect(body.map(({ id }: { id: string }) => id)).toContain(ours.workspaceId);
+  },
+  B257: ({ text }) =>
+    expect(JSON.parse(text).error.issues).toContainEqual(
+      expect.objectContaining({ code: 'duplicate_key', path: 'resources.1.key' }),
+    ),
+  B277: ({ text }) => expect(JSON.parse(text)).toMatchObject({ valid: false, issues: expect.any(Array) }),
+  B310: ({ text }) => expect(JSON.parse(text).trigger).toBe('manual'),
+};
+
+const all = await readBadInput();
+const entries = all.filter((entry) => !waits(entry)).map((entry) => ({ ...entry, ...overrides[entry.id] }));
+
+let api: TestApi;
+let server: ApiServer;
+let ours: TestOrg;
+let values: Placeholders;
+
+beforeAll(async () => {
+  api = await startApi();
+  server = await listen(api.app, { host: '127.0.0.1', port: 0, headersTimeoutMs: 300 });
+  ours = await api.newOrg();
+  values = await placeholders(api, ours);
+});
+afterAll(async () => {
+  await server.stop();
+  await api[Symbol.asyncDispose]();
+});
+
+async function placeholders(own: TestApi, org: TestOrg): Promise<Placeholders> {
+  const other = await own.newOrg();
+  const [mine, foreign] = [await fillOrg(own, org, 'mine'), await fillOrg(own, other, 'foreign')];
+  const capitalized = Object.entries({ ...foreign, orgId: other.orgId, workspaceId: other.workspaceId });
+  const last = org.apiKey.at(-1) === 'a' ? 'b' : 'a';
+  const expired = await issueApiKey(own.deps, orgScope(org.orgId), {
+    scopes: ['*'],
+    expiresAt: '2020-01-01T00:00:00Z',
+    createdByKeyId: null,
+  });
+  return {
+    ...mine,
+    workspaceId: org.workspaceId,
+    ...Object.fromEntries(
+      capitalized.map(([name, value]) => [`other${name.charAt(0).toUpperCase()}${name.slice(1)}`, value]),
+    ),
+    apiKey: org.apiKey,
+    otherApiKey: other.apiKey,
+    apiKeyFlipped: org.apiKey.slice(0, -1) + last,
+    expiredKey: expired.key,
+    connectionIdUpper: mine.connectionId.toUpperCase(),
+    connectionIdNoDashes: mine.connectionId.replace('_', ''),
+    longId: 'con_'.padEnd(3000, 'x'),
+    n: '1',
+  };
+}
+
+/** How many rows there are of everything that a request can make. */
+async function rowCounts(): Promise<unknown> {
+  const { rows } = await sql`
+    select (select count(*) from specs) specs, (select count(*) from spec_versions) versions,
+      (select count(*) from connections) connections, (select count(*) from connection_secrets) secrets,
+      (select count(*) from runs) runs, (select count(*) from api_keys) keys,
+      (select count(*) from workspaces) workspaces`.execute(api.deps.db);
+  return rows[0];
+}
+
+const oneOf = <T>(expected: T | readonly T[]): readonly T[] => (Array.isArray(expected) ? expected : [expected]) as T[];
+
+const isError = ({ status, text }: WireAnswer) => status >= 400 && text !== '';
+
+/** Null: no error, one without a code, or one of Node's own parser, which never reaches the app and has no body. */
+const codeOf = (answer: WireAnswer): string | null =>
+  isError(answer) ? (JSON.parse(answer.text).error.code ?? null) : null;
+
+const expectedCodes = ({ expectCode }: BadInput, answer: WireAnswer) =>
+  isError(answer) ? oneOf(expectCode) : [...oneOf(expectCode), null];
+
+describe('the corpus of bad input', () => {
+  it('waits in full for each endpoint that does not exist yet', () => {
+    for (const [endpoints, count] of waiting) {
+      expect(all.filter((entry) => endpoints.test(pathOf(entry)))).toHaveLength(count);
+      expect(api.app.routes.filter(({ path }) => endpoints.test(path.replace('/api/v1', '')))).toEqual([]);
+    }
+    expect(entries).toHaveLength(all.length - waiting.reduce((sum, [, count]) => sum + count, 0));
+  });
+
+  it.each(entries)('$id $method $path: $why', async (entry) => {
+    const repeated = entry.id === 'B275' ? await send(entry, server.port, values) : null;
+    if (repeated) expect(repeated.status).toBe(201);
+    const before = await rowCounts();
+    const startedMs = performance.now();
+
+    const answer = await send(entry, server.port, values);
+
+    expect(oneOf(entry.expectStatus)).toContain(answer.status);
+    expect(performance.now() - startedMs).toBeLessThan(5000);
+    expect(answer.text).not.toMatch(/\bat \S+ \(|node_modules|\.ts:\d|select .* from|insert into/i);
+    expect(expectedCodes(entry, answer)).toContain(codeOf(answer));
+    // What is refused leaves nothing behind.
+    expect(answer.status >= 400 ? await rowCounts() : before).toEqual(before);
+    await thens[entry.id]?.(answer);
+    const health = performance.now();
+    expect((await api.app.request('/api/health')).status).toBe(200);
+    expect(performance.now() - health).toBeLessThan(200);
+  });
+});

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Route } from '../../src/api/route.ts';
+import { routes } from '../../src/api/routes/index.ts';
+import { newId } from '../../src/core/ids.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { fillOrg, type Inventory, specDocument } from '../support/api-fixtures.ts';
+
+/** A path with ids in it, and the same with ids that nobody has. */
+interface Addresses {
+  readonly real: (theirs: Inventory) => string;
+  readonly unknown: string;
+  /** A body that passes the checks before existence. */
+  readonly body?: unknown;
+  /** Instead of 404: the endpoint reads nothing under its id. */
+  readonly exempt?: string;
+}
+
+const name = ({ method, path }: Pick<Route, 'method' | 'path'>) => `${method} ${path}`;
+const byConnection = (rest: string, body?: unknown): Addresses => ({
+  real: ({ activeConnectionId }) => `/connections/${activeConnectionId}${rest}`,
+  unknown: `/connections/${newId('con')}${rest}`,
+  body,
+});
+const byRun = (rest: string): Addresses => ({
+  real: ({ runId }) => `/runs/${runId}${rest}`,
+  unknown: `/runs/${newId('run')}${rest}`,
+});
+const byVersion = (version: 'publishedVersion' | 'draftVersion', rest = '', body?: unknown): Addresses => ({
+  real: (theirs) => `/specs/${theirs.specKey}/versions/${theirs[version]}${rest}`,
+  unknown: `/specs/nobodys/versions/1.0.0${rest}`,
+  body,
+});
+
+/** Every endpoint with something of an org in its path; one that is missing here fails the test below. */
+const cases: Readonly<Record<string, Addresses>> = {
+  'post /specs/:key/validate': { real: () => '', unknown: '', exempt: 'judges the body; nothing is read' },
+  'post /specs/:key/versions/:version/publish': byVersion('draftVersion', '/publish'),
+  'get /specs/:key/versions': {
+    real: ({ specKey }) => `/specs/${specKey}/versions`,
+    unknown: '/specs/nobodys/versions',
+  },
+  'get /specs/:key/versions/:version': byVersion('publishedVersion'),
+  'put /specs/:key/versions/:version': byVersion('draftVersion', '', 'their document'),
+  'delete /specs/:key/versions/:version': byVersion('draftVersion'),
+  'get /connections/:id': byConnection(''),
+  'post /connections/:id/sync': byConnection('/sync', { resource: 'items' }),
+  'post /connections/:id/activate': byConnection('/activate'),
+  'post /connections/:id/pause': byConnection('/pause'),
+  'get /runs/:id': byRun(''),
+  'get /runs/:id/calls': byRun('/calls'),
+  'post /runs/:id/replay': byRun('/replay'),
+  'post /runs/:id/cancel': byRun('/cancel'),
+  'get /quarantine/:id': {
+    real: ({ quarantineId }) => `/quarantine/${quarantineId}`,
+    unknown: `/quarantine/${newId('quar')}`,
+  },
+  'delete /api-keys/:id': {
+    real: ({ keyId }) => `/api-keys/${keyId}`,
+    unknown: `/api-keys/${newId('key')}`,
+  },
+};
+
+let api: TestApi;
+let ours: TestOrg;
+let theirs: TestOrg;
+let theirThings: Inventory;
+
+beforeAll(async () => {
+  api = await startApi();
+  [ours, theirs] = [await api.newOrg(), await api.newOrg()];
+  theirThings = await fillOrg(api, theirs, 'theirs');
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+/** All that the other org can see; a request of ours must not change it. */
+async function theirState(): Promise<unknown> {
+  const paths = ['/specs', '/specs/theirs/versions', '/connections', '/runs', '/workspaces'];
+  const answers = await Promise.all(paths.map((path) => theirs.call('GET', path)));
+  const { body: keys } = await theirs.call('GET', '/api-keys');
+  const revocations = keys.map(({ id, revokedAt }: { id: string; revokedAt: string | null }) => ({ id, revokedAt }));
+  return [...answers.map(({ body }) => body), revocations];
+}
+
+describe('every endpoint behind an API key', () => {
+  it.each(routes.filter(({ auth }) => auth === 'api_key').map(name))(
+    'answers 401 without one: %s',
+    async (endpoint) => {
+      const [method = '', path = ''] = endpoint.split(' ');
+      // With a body that would be refused: the credential is judged first.
+      const malformed = method === 'get' ? {} : { body: '{' };
+      const address = path.replace(/:\w+/g, 'x');
+      const answer = await ours.call(method.toUpperCase(), address, { apiKey: null, ...malformed });
+      expect(answer).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } });
+    },
+  );
+});
+
+describe('every endpoint with something of an org in its path', () => {
+  const withIds = routes.filter(({ path }) => path.includes(':'));
+
+  it('has a case here', () => {
+    expect(Object.keys(cases).toSorted()).toEqual(withIds.map(name).toSorted());
+  });
+
+  const judged = withIds.map(name).filter((endpoint) => cases[endpoint]?.exempt === undefined);
+
+  it.each(judged)('answers 404 to another org as to nobody’s id, and changes nothing: %s', async (endpoint) => {
+    const { real, unknown, body } = cases[endpoint] ?? { real: () => '', unknown: '' };
+    const method = endpoint.split(' ')[0]?.toUpperCase() ?? '';
+    const put = {
+      theirs: specDocument({ key: 'theirs', version: '2.0.0' }),
+      nobodys: specDocument({ key: 'nobodys' }),
+    };
+    const isPut = method === 'PUT';
+    const before = await theirState();
+
+    const foreign = await ours.call(method, real(theirThings), { body: isPut ? put.theirs : body });
+    const absent = await ours.call(method, unknown, { body: isPut ? put.nobodys : body });
+
+    expect(foreign).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+    expect(foreign.body).toEqual(absent.body);
+    expect(absent.status).toBe(404);
+    expect(await theirState()).toEqual(before);
+  });
+});
+
+describe('an id of another org outside the path', () => {
+  it('is a 404 as a filter', async () => {
+    for (const list of ['/runs', '/quarantine']) {
+      const answer = await ours.call('GET', `${list}?connectionId=${theirThings.activeConnectionId}`);
+      const absent = await ours.call('GET', `${list}?connectionId=${newId('con')}`);
+      expect(answer).toMatchObject({ status: 404, body: absent.body });
+    }
+  });
+
+  it('is a 404 as the workspace or the spec of a new connection', async () => {
+    const body = { specKey: 'theirs', specVersion: '1.0.0', displayName: 'n', params: {}, secrets: {} };
+    for (const workspaceId of [theirs.workspaceId, ours.workspaceId]) {
+      expect(await ours.call('POST', '/connections', { body: { ...body, workspaceId } })).toMatchObject({
+        status: 404,
+      });
+    }
+    expect((await ours.call('GET', '/connections')).body).toEqual([]);
+  });
+
+  it('is ignored as orgId of a body and in headers', async () => {
+    const answer = await ours.call('POST', '/specs', {
+      body: { ...specDocument({ key: 'own' }), orgId: theirs.orgId },
+      headers: { 'x-organization-id': theirs.orgId, 'x-org-id': theirs.orgId, 'x-user-id': theirs.orgId },
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.body.specJson).not.toHaveProperty('orgId');
+    expect((await theirs.call('GET', '/specs/own/versions')).status).toBe(404);
+    expect((await ours.call('GET', '/specs/own/versions')).body).toHaveLength(1);
+  });
+
+  it('shows nothing of it in any list', async () => {
+    for (const list of ['/specs', '/connections', '/runs', '/workspaces', '/api-keys']) {
+      const { body } = await ours.call('GET', list);
+      const ids = new Set((await theirs.call('GET', list)).body.map(({ id }: { id: string }) => id));
+      expect(ids.size).toBeGreaterThan(0);
+      for (const { id } of body) expect(ids).not.toContain(id);
+    }
+  });
+});
