@@ -15,7 +15,8 @@ const retried = {
   destination_login: false,
   destination_unavailable: true,
   no_progress: false,
-  fenced: false,
+  // Nobody hears of it from an attempt that was replaced; the current one, fenced off by a late one, tries again.
+  fenced: true,
 } as const satisfies Record<RunErrorCode, boolean>;
 
 /**
@@ -35,4 +36,4 @@ export function toFailure(error: unknown): ApplicationFailure {
 }
 
 /** Whether a later attempt may succeed where this one failed. */
-export const isRetried = (code: ErrorCode): boolean => (code in retried ? retried[code as RunErrorCode] : false);
+const isRetried = (code: ErrorCode): boolean => (code in retried ? retried[code as RunErrorCode] : false);

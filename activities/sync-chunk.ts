@@ -35,11 +35,11 @@ export function createSyncChunk(deps: Deps) {
   return {
     /** Reads on where the run stands. Throws what cannot be retried; answers `waitMs` when the API asks for patience. */
     async syncChunk(input: SyncRunInput): Promise<ChunkResult> {
-      const { cancellationSignal, info, heartbeat } = Context.current();
-      const log = deps.log.child({ runId: input.runId, attempt: info.attempt });
-      const beat = setInterval(() => heartbeat(), heartbeatMs);
+      const context = Context.current();
+      const log = deps.log.child({ runId: input.runId, attempt: context.info.attempt });
+      const beat = setInterval(() => context.heartbeat(), heartbeatMs);
       try {
-        return await runChunk({ ...deps, log }, input, cancellationSignal);
+        return await runChunk({ ...deps, log }, input, context);
       } catch (error) {
         if (error instanceof CancelledFailure) throw error;
         log.warn('chunk failed', { error });
@@ -51,10 +51,11 @@ export function createSyncChunk(deps: Deps) {
   };
 }
 
-async function runChunk(deps: Deps, input: SyncRunInput, cancelled: AbortSignal): Promise<ChunkResult> {
+async function runChunk(deps: Deps, input: SyncRunInput, { cancellationSignal, info }: Context): Promise<ChunkResult> {
   const scope = orgScope(input.orgId);
-  const attempt = await takeLane(deps.db, scope, input.runId);
-  if (attempt?.status !== 'running' || attempt.cancelRequestedAt) return ended;
+  const cancelled = cancellationSignal;
+  const attempt = await takeLane(deps.db, scope, input.runId, info.currentAttemptScheduledTimestampMs);
+  if (!attempt || attempt.cancelRequestedAt) return ended;
   if (attempt.attempts > attemptsMax) throw outOfPatience();
   await using run = await openRun(deps, scope, { runId: input.runId, attempt });
   const { destination, target } = run;

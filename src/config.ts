@@ -9,7 +9,7 @@ import { type KeyRing, keyRingForm } from './key-ring.ts';
 export const configExitCode = 78;
 
 /** Task queues a worker can serve: `control` is workflows and bookkeeping, `sync` the chunks of runs. */
-export const workerQueues = ['control', 'sync'] as const;
+const workerQueues = ['control', 'sync'] as const;
 export type WorkerQueue = (typeof workerQueues)[number];
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;

@@ -51,7 +51,7 @@ export function temporalLogger(log: Log): TemporalLogger {
 }
 
 /** The text without API keys and without the passwords of URLs. */
-export function maskSecrets(text: string): string {
+function maskSecrets(text: string): string {
   return text.replace(/\bck_[A-Za-z0-9_-]+/g, 'ck_***').replace(/(:\/\/[^/\s:@]*):[^/\s@]*@/g, '$1:***@');
 }
 

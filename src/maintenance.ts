@@ -40,7 +40,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
 }
 
 /** Starts queued runs whose request could not reach Temporal. Returns how many were started. */
-export async function startMissedRuns(deps: MaintenanceDeps): Promise<number> {
+async function startMissedRuns(deps: MaintenanceDeps): Promise<number> {
   const missed = await findUndispatchedRuns(deps.db, { olderThanMs: undispatchedMs, limit });
   for (const swept of missed) {
     const scope = orgScope(swept.orgId);
@@ -57,7 +57,7 @@ export async function startMissedRuns(deps: MaintenanceDeps): Promise<number> {
  * Ends runs whose workflow is closed or gone (terminated by hand, namespace lost), so that their lane goes on.
  * Returns how many were ended.
  */
-export async function repairSilentRuns(deps: MaintenanceDeps): Promise<number> {
+async function repairSilentRuns(deps: MaintenanceDeps): Promise<number> {
   let ended = 0;
   for (const run of await findSilentRuns(deps.db, { olderThanMs: silentMs, limit })) {
     const state = await deps.orchestrator.describeRun(inputOf(run));

@@ -73,7 +73,7 @@ export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): 
 }
 
 /** Starts the workflow of a queued run; a failure is logged and left to the sweeper. */
-export async function dispatchRun(
+async function dispatchRun(
   deps: Pick<RunDeps, 'db' | 'orchestrator' | 'log'>,
   scope: OrgScope,
   run: Pick<RunRow, 'id' | 'connectionId' | 'resourceKey' | 'trigger'>,

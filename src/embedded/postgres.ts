@@ -8,7 +8,7 @@ import { freePort } from './ports.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
 import { type Cluster, postgresStop, postgresUser, prepareCluster } from './postgres-cluster.ts';
 import { postgresOwner, reachableFolder } from './postgres-owner.ts';
-import { serverLog } from './server-log.ts';
+import { type ServerLog, serverLog } from './server-log.ts';
 
 /** First port tried; never 5432, where a developer's own server may be. */
 const preferredPort = 54_329;
@@ -51,7 +51,7 @@ export async function startPostgres(dataDir: string, surroundings: Surroundings)
     if (await answer.catch(() => false)) return { databaseUrl: urlOf(cluster, port, databaseName), process: server };
     await server.stop();
     // Somebody may take the port between the check and the start.
-    if (output.tail().includes('Address already in use')) return null;
+    if (output.says('address already in use')) return null;
     throw new Error(`PostgreSQL does not start:\n${output.tail()}`);
   };
   for (let port = await freePort(preferredPort); ; port = await freePort(port + 1)) {
@@ -62,7 +62,7 @@ export async function startPostgres(dataDir: string, surroundings: Surroundings)
 
 interface RunOptions {
   readonly port: number;
-  readonly output: ReturnType<typeof serverLog>;
+  readonly output: ServerLog;
 }
 
 /** Own process group: Ctrl-C stops the supervisor, which stops the server last. */

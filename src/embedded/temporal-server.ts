@@ -6,7 +6,7 @@ import { type SupervisedProcess, type Surroundings, superviseProcess } from '../
 import { awaitAnswer } from './await-answer.ts';
 import { freePort } from './ports.ts';
 import { commandLine, identify, stopProcess } from './process-table.ts';
-import { serverLog } from './server-log.ts';
+import { type ServerLog, serverLog } from './server-log.ts';
 import { findTemporalCli } from './temporal-cli.ts';
 import { readTemporalDevFile, type TemporalDevSettings, temporalDevEnv, temporalDevFile } from './temporal-dev-file.ts';
 
@@ -44,28 +44,24 @@ export async function startTemporal(options: TemporalOptions): Promise<EmbeddedT
   const database = join(dataDir, 'temporal.db');
   const note = join(dataDir, 'temporal.pid');
   await stopLeftover(note, database);
-  const ip = settings.cli['ip'] ?? '127.0.0.1';
-  const namespace = settings.cli['namespace'] ?? 'default';
   const output = serverLog(join(dataDir, 'logs', 'temporal.log'));
-  const wanted = portsOf(settings);
-  const ports = { grpc: await freePort(wanted.grpc), ui: await freePort(wanted.ui) };
-  if (ports.grpc !== wanted.grpc)
-    log.info('port of Temporal is taken, using another', { taken: wanted.grpc, port: ports.grpc });
-  const args = argumentsOf(settings, { database, ports });
-  const server = superviseProcess(
-    { name: 'temporal', stop, rank: 1, spawn: () => run(program, args, { note, output }) },
-    options,
-  );
-  const address = `${ip}:${ports.grpc}`;
-  const answer = awaitAnswer({
-    ask: () => describeNamespace(address, namespace),
-    child: server.current(),
-    timeoutMs: startMs,
-  });
-  if (await answer.catch(() => false))
-    return { address, namespace, uiUrl: `http://${ip}:${ports.ui}`, process: server };
-  await server.stop();
-  throw new Error(`The Temporal dev server does not start:\n${output.tail()}`);
+  const startOn = async (ports: Ports): Promise<EmbeddedTemporal | null> => {
+    const args = argumentsOf(settings, { database, ports });
+    const spawnServer = () => run(program, args, { note, output });
+    const server = superviseProcess({ name: 'temporal', stop, rank: 1, spawn: spawnServer }, options);
+    const found = placesOf(settings, ports);
+    const ask = () => describeNamespace(found, output);
+    const answer = awaitAnswer({ ask, child: server.current(), timeoutMs: startMs });
+    if (await answer.catch(() => false)) return { ...found, process: server };
+    await server.stop();
+    // Somebody may take a port between the check and the start.
+    if (output.says('address already in use')) return null;
+    throw new Error(`The Temporal dev server does not start:\n${output.tail()}`);
+  };
+  for (let ports = await freePorts(portsOf(settings)); ; ports = await freePorts(ports)) {
+    const started = await startOn(ports);
+    if (started) return started;
+  }
 }
 
 interface Ports {
@@ -76,6 +72,16 @@ interface Ports {
 /** Never Temporal's own 7233 and 8233 by default, where a developer's own server may be. */
 function portsOf({ cli }: TemporalDevSettings): Ports {
   return { grpc: Number(cli['port'] ?? 7244), ui: Number(cli['ui-port'] ?? 8244) };
+}
+
+const freePorts = async ({ grpc, ui }: Ports): Promise<Ports> => ({
+  grpc: await freePort(grpc),
+  ui: await freePort(ui),
+});
+
+function placesOf({ cli }: TemporalDevSettings, { grpc, ui }: Ports): Omit<EmbeddedTemporal, 'process'> {
+  const ip = cli['ip'] ?? '127.0.0.1';
+  return { address: `${ip}:${grpc}`, uiUrl: `http://${ip}:${ui}`, namespace: cli['namespace'] ?? 'default' };
 }
 
 /** The CLI reads the file itself; flags add what the file cannot say to it, and what differs here. */
@@ -96,7 +102,7 @@ function argumentsOf(
 interface RunOptions {
   /** File that says which process runs on the data. */
   readonly note: string;
-  readonly output: ReturnType<typeof serverLog>;
+  readonly output: ServerLog;
 }
 
 /** Own process group: Ctrl-C stops the supervisor, which stops the server after its clients. */
@@ -119,7 +125,12 @@ async function stopLeftover(note: string, database: string): Promise<void> {
   if (server) await stopProcess(server, stop);
 }
 
-async function describeNamespace(address: string, namespace: string): Promise<void> {
+/** Who answers at the address may be another server that took the port: ours has said in its log that it listens. */
+async function describeNamespace(
+  { address, namespace }: Omit<EmbeddedTemporal, 'process'>,
+  output: ServerLog,
+): Promise<void> {
+  if (!output.says('Temporal Server:')) throw new Error('not listening yet');
   const connection = await Connection.connect({ address, connectTimeout: 2000 });
   try {
     await connection.workflowService.describeNamespace({ namespace });

@@ -107,7 +107,7 @@ const away = async (): Promise<never> => {
 const temporalAway: ApiDeps['orchestrator'] = { startRun: away, cancelRun: away, wakeRun: away, describeRun: away };
 
 /** The declared endpoint that a request reaches, or undefined. */
-export const routeOf = (method: string, path: string): Route | undefined =>
+const routeOf = (method: string, path: string): Route | undefined =>
   routes.find(
     (route) =>
       route.method === method.toLowerCase() &&

@@ -1,11 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { sql } from 'kysely';
 import { openDatabase } from '../../db/client.ts';
 import { migrateToLatest } from '../../db/migrate.ts';
 import { loadConfig } from '../../src/config.ts';
-import { startEmbedded } from '../../src/embedded/services.ts';
+import { startScratchDatabase } from '../../src/embedded/scratch-database.ts';
 import { findTemporalCli } from '../../src/embedded/temporal-cli.ts';
 import { createLog } from '../../src/log.ts';
 import { templateDatabase } from './database.ts';
@@ -16,17 +13,10 @@ import { templateDatabase } from './database.ts';
  */
 export default async function setup(): Promise<() => Promise<void>> {
   const stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'connector-sync-test-'));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const { temporalCli, cacheDir } = loadConfig({ ...process.env, DATABASE_URL: '' });
   const log = createLog({ level: 'warn', name: 'test' });
-  // A Temporal address keeps the embedded one from being started: each test that needs one starts its own.
-  const config = loadConfig({ ...process.env, DATABASE_URL: '', DATA_DIR: folder, TEMPORAL_ADDRESS: 'unused:1' });
-  process.env['TEMPORAL_CLI'] = await findTemporalCli({ ...config, cacheDirs: [config.cacheDir], log });
-  if (process.env['TEST_DATABASE_URL'] === undefined) {
-    const services = await startEmbedded(config, log);
-    stack.defer(() => services.stop());
-    process.env['TEST_DATABASE_URL'] = services.databaseUrl;
-  }
+  process.env['TEMPORAL_CLI'] = await findTemporalCli({ temporalCli, cacheDirs: [cacheDir], log });
+  process.env['TEST_DATABASE_URL'] ??= stack.use(await startScratchDatabase()).url;
   await makeTemplate(process.env['TEST_DATABASE_URL']);
   return () => stack.disposeAsync();
 }

@@ -86,7 +86,7 @@ export class ThrottledError extends Error {
 }
 
 /** The longest wait in milliseconds that a worker slot is held for. */
-export const durableWaitMs = 10_000;
+const durableWaitMs = 10_000;
 
 /** What one client is made of. */
 export interface HttpClientOptions {

@@ -22,7 +22,7 @@ export interface Redactor {
 }
 
 /** What stands in place of a secret. */
-export const mask = '[redacted]';
+const mask = '[redacted]';
 
 /** Creates a redactor for the secrets of one connection: parameters, tokens, client secret, `user:password` pair. */
 export function createRedactor(secrets: readonly string[]): Redactor {

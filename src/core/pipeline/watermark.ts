@@ -28,7 +28,7 @@ export function greaterCursor(left: CursorValue | null, right: CursorValue): Cur
 }
 
 /** The lesser of two. */
-export function lesserCursor(left: CursorValue, right: CursorValue): CursorValue {
+function lesserCursor(left: CursorValue, right: CursorValue): CursorValue {
   return compareCursors(left, right) < 0 ? left : right;
 }
 

@@ -59,7 +59,7 @@ export async function startApi(answer: (request: ApiRequest) => ApiReply): Promi
 }
 
 /** A client without guard, retries and redirects: the answer as it comes. */
-export const plainClient: HttpClient = {
+const plainClient: HttpClient = {
   send: async (request, { signal }): Promise<HttpAnswer> => {
     const { method, headers, body = null } = request;
     const response = await fetch(request.url, { method, headers: { ...headers }, body, signal, redirect: 'manual' });

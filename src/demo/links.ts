@@ -1,0 +1,39 @@
+import type { Screen } from './console.ts';
+import { targetTable } from './specs.ts';
+
+/** Where the reader can go on from here. */
+export interface Links {
+  readonly apiUrl: string;
+  readonly apiKey: string;
+  /** Temporal's web UI. */
+  readonly uiUrl: string | null;
+  readonly namespace: string;
+  readonly destinationUrl: string;
+  readonly logFile: string;
+  readonly upstreamUrl: string;
+  readonly connectionId: string;
+}
+
+/** Shows what can be opened, asked and typed while the demo stays up. */
+export function showLinks(screen: Screen, links: Links): void {
+  const { apiUrl, apiKey, uiUrl, namespace, destinationUrl, logFile, upstreamUrl, connectionId } = links;
+  const query = encodeURIComponent(`\`CssConnectionId\`='${connectionId}'`);
+  const { schema, table } = targetTable;
+  const header = `-H "authorization: Bearer ${apiKey}"`;
+  screen.box('Everything is running. Look around:', [
+    ['API', `${apiUrl}/api/v1`],
+    ['OpenAPI document', `${apiUrl}/api/v1/openapi.json`],
+    ...(uiUrl === null
+      ? []
+      : [['its runs in Temporal', `${uiUrl}/namespaces/${namespace}/workflows?query=${query}`] as const]),
+    ['its runs in the API', `curl -s ${header} "${apiUrl}/api/v1/runs?connectionId=${connectionId}"`],
+    ['change 5 records', `curl -s -X POST -d '{"count":5}' ${upstreamUrl}/control/touch`],
+    [
+      'sync them',
+      `curl -s -X POST ${header} -d '{"resource":"cities"}' ${apiUrl}/api/v1/connections/${connectionId}/sync`,
+    ],
+    ['read them', `psql "${destinationUrl}" -c "select * from ${schema}.${table} order by updated_at desc limit 5"`],
+    ['logs', logFile],
+    ['stop', 'Ctrl-C stops everything; npm run demo -- --reset wipes the data'],
+  ]);
+}

@@ -1,0 +1,22 @@
+/** Process: `npm run migrate`. Applies the missing migrations; safe to run several times at once. */
+import { migrateToLatest } from '../db/migrate.ts';
+import './embedded/parent-watch.ts';
+import { configOrExit } from './entry.ts';
+
+const { databaseUrl } = configOrExit(process.env);
+if (databaseUrl === null) {
+  process.stderr.write(
+    'DATABASE_URL is not set: nothing to migrate. `npm start` migrates its embedded database itself.\n',
+  );
+  process.exit(1);
+}
+try {
+  const { applied } = await migrateToLatest(databaseUrl);
+  process.stdout.write(
+    applied.length > 0 ? `applied:\n${applied.map((name) => `  ${name}\n`).join('')}` : 'nothing to apply\n',
+  );
+} catch (error) {
+  const reason = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : '';
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}${reason}\n`);
+  process.exitCode = 1;
+}

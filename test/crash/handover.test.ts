@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { expectExactlyOnce, inFlightMax } from '../support/exactly-once.ts';
+import { createSync } from '../support/sync.ts';
+import { generateRecords } from '../support/upstream.ts';
+import { useStack } from '../support/use-stack.ts';
+import { watchPages } from '../support/watched-upstream.ts';
+
+const pages = 200;
+const perPage = 100;
+const records = pages * perPage;
+
+const watch = watchPages(perPage);
+const shared = useStack({
+  collections: { told: generateRecords(records), frozen: generateRecords(records) },
+  answer: watch.answer,
+  latencyMs: 5,
+});
+
+test('a worker told to stop hands its run to another at a page boundary: no page is fetched twice', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await createSync(stack, { upstream, collection: 'told', perPage });
+  const runId = await sync.requestPaused();
+  const first = stack.worker();
+  await stack.startWorker();
+  const answered = watch.answered('told', 50);
+  upstream.resume();
+  await answered;
+  await first.kill('SIGTERM');
+  expect(first.exitCode()).toBe(0);
+  expect((await sync.run(runId)).status).toBe('running');
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [] });
+});
+
+test('a worker frozen past its heartbeat timeout delivers nothing more when it wakes up', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await createSync(stack, { upstream, collection: 'frozen', perPage });
+  const runId = await sync.requestPaused();
+  const frozen = stack.worker();
+  const answered = watch.answered('frozen', 50);
+  upstream.resume();
+  await answered;
+  await frozen.kill('SIGSTOP');
+  await stack.startWorker();
+  const successor = watch.answered('frozen', 120);
+  await successor;
+  await frozen.kill('SIGCONT');
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlightMax(perPage)] });
+  await eventually('the frozen worker is told', async () => frozen.tail().includes('fenced'));
+});

@@ -1,0 +1,164 @@
+import { expect, test } from 'vitest';
+import { syncRunId } from '../../workflows/contract.ts';
+import { expectExactlyOnce, inFlightMax } from '../support/exactly-once.ts';
+import { announceUpdates, blockedBy, holdRows, holdWrites } from '../support/sql-gate.ts';
+import { createSync, type Sync } from '../support/sync.ts';
+import { generateRecords } from '../support/upstream.ts';
+import { useStack } from '../support/use-stack.ts';
+import { watchPages } from '../support/watched-upstream.ts';
+
+const records = 4000;
+const perPage = 100;
+/** In the middle of the run; the record is on it. */
+const page = 21;
+const recordId = 'r002050';
+const steps = [
+  'fetched',
+  'delivering',
+  'rolled_back',
+  'delivered',
+  'recording',
+  'recorded',
+  'ending',
+  'ended',
+] as const;
+type Step = (typeof steps)[number];
+
+const watch = watchPages(perPage);
+const shared = useStack({
+  collections: Object.fromEntries(steps.map((step) => [step, generateRecords(records)])),
+  answer: watch.answer,
+});
+
+const syncOf = (step: Step): Promise<Sync> =>
+  createSync(shared().stack, { upstream: shared().upstream, collection: step, perPage });
+
+/** The insert of the record at the destination. */
+const insertOf = (table: Step) => ({ table, on: 'insert', when: `new._external_id = '${recordId}'` }) as const;
+
+/** Kills the worker, starts another, and returns what was in flight. `released` ends what the dead one had begun. */
+async function killAndReplace(sync: Sync, released?: () => Promise<void>): Promise<number> {
+  const { stack } = shared();
+  await stack.killWorker('SIGKILL');
+  await released?.();
+  const inFlight = await sync.pagesInFlight();
+  expect(inFlight).toBeLessThanOrEqual(inFlightMax(perPage));
+  await stack.startWorker();
+  return inFlight;
+}
+
+test('a worker killed between fetch and delivery fetches only the pages in flight again', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await syncOf('fetched');
+  const runId = await sync.requestPaused();
+  const answered = watch.answered('fetched', page);
+  upstream.resume();
+  await answered;
+  const inFlight = await killAndReplace(sync);
+  expect(inFlight).toBeGreaterThan(0);
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlight] });
+});
+
+test('a batch that commits after its worker was killed is neither fetched nor delivered again', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await syncOf('delivering');
+  const runId = await sync.requestPaused();
+  await using gate = await holdWrites(sync.destination.url, insertOf('delivering'));
+  upstream.resume();
+  const dead = await gate.reached();
+  await stack.killWorker('SIGKILL');
+  await stack.startWorker();
+  // The successor claims the lane while the transaction of the dead one still holds it.
+  await blockedBy(sync.destination.url, dead);
+  const asked = sync.fetches();
+  await gate.open();
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [asked - page] });
+});
+
+test('a batch that is rolled back when its worker was killed is fetched and delivered again', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await syncOf('rolled_back');
+  const runId = await sync.requestPaused();
+  await using gate = await holdWrites(sync.destination.url, insertOf('rolled_back'));
+  upstream.resume();
+  const dead = await gate.reached();
+  const inFlight = await killAndReplace(sync, async () => {
+    await sync.destination.query(`select pg_terminate_backend(${dead})`);
+    await gate.open();
+  });
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlight] });
+});
+
+test('a worker killed between the commit at the destination and its own fetches no delivered page again', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await syncOf('delivered');
+  const runId = await sync.requestPaused();
+  await using delivering = await holdWrites(sync.destination.url, insertOf('delivered'));
+  upstream.resume();
+  await delivering.reached();
+  await using recording = await holdRows(stack.databaseUrl, `select from runs where id = '${runId}' for update`);
+  await delivering.open();
+  await recording.reached();
+  const inFlight = await killAndReplace(sync, recording.open);
+  expect(await recordedPages(runId)).toBeLessThan(page);
+  expect(inFlight).toBeLessThan(sync.fetches() - (await recordedPages(runId)));
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlight] });
+});
+
+test('a worker killed in the middle of its bookkeeping leaves none of it and repairs it from the receipt', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await syncOf('recording');
+  const runId = await sync.requestPaused();
+  const when = `new.run_id = '${runId}' and new.page_no = ${page}`;
+  await using gate = await holdWrites(stack.databaseUrl, { table: 'run_pages', on: 'insert', when });
+  upstream.resume();
+  await gate.reached();
+  const inFlight = await killAndReplace(sync, gate.open);
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlight] });
+});
+
+test('a worker killed right after its bookkeeping goes on behind it', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await syncOf('recorded');
+  const runId = await sync.requestPaused();
+  const when = `new.id = '${runId}' and new.page_no >= ${page}`;
+  await using recorded = await announceUpdates(stack.databaseUrl, { table: 'runs', when });
+  upstream.resume();
+  await recorded.first;
+  const inFlight = await killAndReplace(sync);
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlight] });
+});
+
+test('a worker killed while it ends the run leaves it running, and its successor ends it', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await syncOf('ending');
+  const runId = await sync.requestPaused();
+  const when = `new.id = '${runId}' and new.status = 'succeeded'`;
+  await using gate = await holdWrites(stack.databaseUrl, { table: 'runs', on: 'update', when });
+  upstream.resume();
+  await gate.reached();
+  const inFlight = await killAndReplace(sync, gate.open);
+  expect(inFlight).toBe(0);
+  expect((await sync.run(runId)).status).toBe('running');
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [] });
+});
+
+test('a worker killed right after it ended the run leaves a workflow that closes without doing anything', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await syncOf('ended');
+  const runId = await sync.requestPaused();
+  const when = `new.id = '${runId}' and new.status = 'succeeded'`;
+  await using ended = await announceUpdates(stack.databaseUrl, { table: 'runs', when });
+  upstream.resume();
+  await ended.first;
+  await killAndReplace(sync);
+  const workflowId = syncRunId({ connectionId: sync.connectionId, resourceKey: 'ended', runId });
+  await stack.temporal.client.workflow.getHandle(workflowId).result();
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [] });
+});
+
+async function recordedPages(runId: string): Promise<number> {
+  const { db } = shared().stack;
+  const run = await db.selectFrom('runs').select('pageNo').where('id', '=', runId).executeTakeFirstOrThrow();
+  return run.pageNo;
+}

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { expectExactlyOnce, inFlightMax } from '../support/exactly-once.ts';
+import { createSync } from '../support/sync.ts';
+import { generateRecords } from '../support/upstream.ts';
+import { useStack } from '../support/use-stack.ts';
+import { watchPages } from '../support/watched-upstream.ts';
+
+const perPage = 100;
+/** With the latency of each page: a run that is longer than the outage. */
+const pages = 600;
+const latencyMs = 40;
+const outageMs = 20_000;
+
+const watch = watchPages(perPage);
+const shared = useStack({
+  collections: { long: generateRecords(pages * perPage, { bytes: 200 }), short: generateRecords(1000) },
+  answer: watch.answer,
+  latencyMs,
+});
+
+test('with Temporal down a sync is accepted within 2 s and happens when Temporal is back', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await createSync(stack, { upstream, collection: 'short', perPage });
+  await stack.temporal.stop();
+  const start = performance.now();
+  const runId = await sync.request();
+  expect(performance.now() - start).toBeLessThan(2000);
+  expect((await sync.run(runId)).status).toBe('queued');
+  await stack.temporal.start();
+  const run = await sync.ended(runId);
+  expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 1000, recordsOut: 1000 } });
+});
+
+test('a run goes on while Temporal is down for 20 s, and ends exactly when it is back', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await createSync(stack, { upstream, collection: 'long', perPage });
+  const runId = await sync.requestPaused();
+  const answered = watch.answered('long', 20);
+  upstream.resume();
+  await answered;
+  await stack.temporal.stop();
+  const before = sync.fetches();
+  await sleep(outageMs);
+  expect(sync.fetches()).toBeGreaterThan(before + 100);
+  await stack.temporal.start();
+  await expectExactlyOnce(stack, { sync, runId }, { records: pages * perPage, inFlight: [inFlightMax(perPage)] });
+}, 120_000);

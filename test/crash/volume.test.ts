@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { syncRunId } from '../../workflows/contract.ts';
+import { createSync, pageOf } from '../support/sync.ts';
+import type { UpstreamAnswer } from '../support/upstream.ts';
+import { useStack } from '../support/use-stack.ts';
+
+const perPage = 100;
+const records = 500_000;
+/** When memory is measured first. */
+const early = 50_000;
+/** A heap grows while there is room; what a run holds must not grow with its size, factor. */
+const growthMax = 1.25;
+const eventsMax = 500;
+
+const reached = Promise.withResolvers<void>();
+const shared = useStack({ collections: { records: [] }, answer: ({ url }) => answerPage(pageOf(url, perPage)) });
+
+test.skipIf(process.platform !== 'linux')(
+  '500,000 records need no more memory than 50,000, and under 500 events',
+  async () => {
+    const { stack, upstream } = shared();
+    await using sync = await createSync(stack, { upstream, collection: 'records', perPage });
+    const startedAt = performance.now();
+    const runId = await sync.request();
+    await reached.promise;
+    const earlyPeak = await peakMemory(stack.worker().pid);
+    const run = await sync.ended(runId, 200_000);
+    const seconds = (performance.now() - startedAt) / 1000;
+    const peak = await peakMemory(stack.worker().pid);
+    const workflowId = syncRunId({ connectionId: sync.connectionId, resourceKey: 'records', runId });
+    const { historyLength } = await stack.temporal.client.workflow.getHandle(workflowId).describe();
+    console.info(
+      `peak RSS of the worker: ${earlyPeak} MB at 50,000 records, ${peak} MB at 500,000; ` +
+        `${seconds.toFixed(1)} s, ${historyLength} history events`,
+    );
+    expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: records, recordsOut: records } });
+    expect(peak).toBeLessThan(earlyPeak * growthMax);
+    expect(historyLength).toBeLessThan(eventsMax);
+  },
+  240_000,
+);
+
+/** Records made while they are asked for: half a million of them would be the test's own memory. */
+function answerPage(page: number): UpstreamAnswer {
+  const first = (page - 1) * perPage;
+  if (first >= early) reached.resolve();
+  const data = Array.from({ length: perPage }, (_, index) => recordText(first + index));
+  const after = first + perPage;
+  const next = after < records ? btoa(String(after)) : null;
+  return { body: `{"data":[${data.join(',')}],"next_cursor":${JSON.stringify(next)}}` };
+}
+
+const filler = 'x'.repeat(300);
+
+const recordText = (index: number): string =>
+  `{"id":"r${index}","name":"Name ${index}","email":"user${index}@example.com","amount":${index % 10_000},` +
+  `"note":"${filler}","updated_at":"${new Date(1_735_689_600_000 + index * 1000).toISOString()}"}`;
+
+/** The highest resident set a process ever had, MB. */
+async function peakMemory(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Math.round(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024);
+}
