@@ -6,12 +6,12 @@ import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { controlQueue, syncQueue } from '../workflows/contract.ts';
 import { createDeps, type Deps } from './deps.ts';
+import { announceReady } from './embedded/parent-watch.ts';
 import { configOrExit } from './entry.ts';
 import { checkKeyRing } from './key-ring-check.ts';
 import { createLog, type Log, temporalLogger } from './log.ts';
 import { maintain } from './maintenance.ts';
 import { registerSearchAttributes } from './search-attributes.ts';
-import './embedded/parent-watch.ts';
 
 const config = configOrExit(process.env);
 const log = createLog({ level: config.logLevel, name: 'worker' });
@@ -32,6 +32,7 @@ if (connection) {
   });
   if (stopping.signal.aborted) for (const worker of workers) worker.shutdown();
   log.info('worker ready', { queues: config.workerQueues });
+  announceReady();
   const maintenance = maintain(deps, stopping.signal);
   try {
     await Promise.all(workers.map((worker) => worker.run()));
