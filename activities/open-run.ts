@@ -1,7 +1,7 @@
 /** From the setup of a run to everything its pages go through: source, pipeline, destination, delivery. */
 import * as v from 'valibot';
+import type { Attempt } from '../db/queries/attempts.ts';
 import { takeToken } from '../db/queries/buckets.ts';
-import type { Attempt } from '../db/queries/lanes.ts';
 import { findRecordStates } from '../db/queries/record-state.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { targetTable } from '../src/core/destinations/columns.ts';

@@ -1,6 +1,6 @@
 import type { Db } from '../db/client.ts';
+import type { Attempt } from '../db/queries/attempts.ts';
 import { recordBatch } from '../db/queries/batches.ts';
-import type { Attempt } from '../db/queries/lanes.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { Destination, TargetTable } from '../src/core/destinations/destination.ts';
 import { AppError } from '../src/core/errors.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import type { Attempt } from '../db/queries/attempts.ts';
 import { findConnection } from '../db/queries/connections.ts';
-import type { Attempt } from '../db/queries/lanes.ts';
 import { findSecret } from '../db/queries/secrets.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
 import type { OrgScope } from '../db/scope.ts';

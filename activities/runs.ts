@@ -4,7 +4,7 @@ import { countLoginFailures } from '../db/queries/runs.ts';
 import { orgScope } from '../db/scope.ts';
 import type { RunStatus } from '../src/core/rows.ts';
 import type { Deps } from '../src/deps.ts';
-import type { SyncRunInput } from '../workflows/contract.ts';
+import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
 
 /** Runs in a row that may fail at the destination's login before the connection goes to `error`. */
@@ -27,10 +27,10 @@ export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'lo
      * Writes the final status, then wakes the runs whose turn may have come. A repeat finds the run ended and only
      * wakes; a wake-up that is lost costs the next run at most its 10 s timer.
      */
-    async endRun(input: SyncRunInput, outcome: lanes.RunOutcome): Promise<void> {
+    async endRun(input: SyncRunInput, outcome: lanes.RunOutcome): Promise<RunTotals> {
       const scope = orgScope(input.orgId);
       try {
-        const { ended, next } = await lanes.endRun(deps.db, scope, { runId: input.runId, outcome });
+        const { run, ended, next } = await lanes.endRun(deps.db, scope, { runId: input.runId, outcome });
         if (ended) {
           deps.log.info('run ended', { ...input, status: outcome.status, code: outcome.error?.code ?? null });
           if (await breaksConnection(deps, input, outcome)) {
@@ -38,6 +38,7 @@ export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'lo
           }
         }
         for (const { id, resourceKey } of next) await wake(deps, { ...input, resourceKey, runId: id });
+        return { status: run?.status ?? 'gone', ...run?.statsJson };
       } catch (error) {
         deps.log.error('run not ended', { runId: input.runId, error });
         throw toFailure(error);

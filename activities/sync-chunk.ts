@@ -7,7 +7,7 @@
  * between the two commits is repaired from the receipt at the destination; one after both costs nothing.
  */
 import { CancelledFailure, Context } from '@temporalio/activity';
-import { forgiveAttempts, takeLane } from '../db/queries/lanes.ts';
+import { forgiveAttempts, takeLane } from '../db/queries/attempts.ts';
 import { orgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError } from '../src/core/http/client.ts';

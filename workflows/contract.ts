@@ -49,3 +49,6 @@ export interface ChunkResult {
   readonly pages: number;
   readonly records: number;
 }
+
+/** The result of a run's workflow: what the run row says at its end. `gone`: there is no such row. */
+export type RunTotals = { readonly status: string } & Readonly<Record<string, number | string>>;

@@ -33,6 +33,7 @@ import {
   controlQueue,
   laneFreeSignal,
   progressQuery,
+  type RunTotals,
   type Stage,
   type SyncRunInput,
   searchAttributes,
@@ -66,7 +67,7 @@ const progress = defineQuery<ChunkResult>(progressQuery);
 const stageKey = defineSearchAttributeKey(searchAttributes.stage, SearchAttributeType.KEYWORD);
 
 /** Executes a run. Its result is in the run row; the workflow fails when the run failed, so that operators see it. */
-export async function syncRun(input: SyncRunInput): Promise<ChunkResult | undefined> {
+export async function syncRun(input: SyncRunInput): Promise<RunTotals | undefined> {
   const state: RunState = {
     woken: false,
     stage: 'waiting',
@@ -80,8 +81,7 @@ export async function syncRun(input: SyncRunInput): Promise<ChunkResult | undefi
     if (!(await waitForLane(input, state))) return undefined;
     await readToEnd(input, state);
     enter(state, 'finishing');
-    await control.endRun(input, { status: state.last.limited ? 'partial' : 'succeeded', error: null });
-    return state.last;
+    return await control.endRun(input, { status: state.last.limited ? 'partial' : 'succeeded', error: null });
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     await CancellationScope.nonCancellable(() => control.endRun(input, outcomeOf(error)));

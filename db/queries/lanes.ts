@@ -1,33 +1,8 @@
 import { sql } from 'kysely';
-import { AppError } from '../../src/core/errors.ts';
-import type { RunStatus } from '../../src/core/rows.ts';
-import type { ReadPosition } from '../../src/core/source/read-position.ts';
+import type { RunRow, RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
-
-/** The id of the lane of a connection and resource, made when it is not there yet. */
-export async function ensureLane(
-  db: Db,
-  scope: OrgScope,
-  { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string },
-): Promise<number> {
-  const key = { orgId: scope.orgId, connectionId, resourceKey };
-  const made = await db
-    .insertInto('lanes')
-    .values(key)
-    .onConflict((conflict) => conflict.columns(['orgId', 'connectionId', 'resourceKey']).doNothing())
-    .returning('id')
-    .executeTakeFirst();
-  if (made) return made.id;
-  const lane = await db
-    .selectFrom('lanes')
-    .select('id')
-    .where('orgId', '=', key.orgId)
-    .where('connectionId', '=', connectionId)
-    .where('resourceKey', '=', resourceKey)
-    .executeTakeFirstOrThrow();
-  return lane.id;
-}
+import { findRun } from './runs.ts';
 
 /**
  * Lets the run begin if it is its turn: nothing of its lane runs, nobody queued before it, and its connection has not
@@ -75,95 +50,6 @@ export async function beginRun(
   });
 }
 
-/** What an attempt at a run needs to go on where the last one stopped. */
-export interface Attempt {
-  readonly laneId: number;
-  /** Larger than that of every earlier attempt on the lane. */
-  readonly fence: number;
-  readonly connectionId: string;
-  readonly resourceKey: string;
-  readonly startedAt: string | null;
-  readonly cancelRequestedAt: string | null;
-  /** Attempts since the last recorded batch, this one included. */
-  readonly attempts: number;
-  readonly batchNo: number;
-  readonly pageNo: number;
-  readonly position: ReadPosition | null;
-  readonly readCompleted: boolean;
-  readonly watermarkBefore: string | null;
-  readonly recordsIn: number;
-}
-
-/**
- * How far Temporal's clock may jump back, ms. An attempt is only ever replaced after its heartbeat timeout (5 s), so a
- * late one is older than its successor by more than this.
- */
-const clockJumpMsMax = 2000;
-
-/**
- * Takes the lane for a new attempt at the run: every earlier attempt can record nothing more. Undefined: no such run, or
- * it does not run.
- *
- * @param scheduledAtMs when Temporal scheduled the attempt, ms since the epoch. It is what fences are made of: an
- * attempt that was handed to a frozen worker and begins long after it was replaced must not take the lane from its
- * successor.
- * Throws `fenced` when the lane is held by a later attempt.
- */
-export async function takeLane(
-  db: Db,
-  scope: OrgScope,
-  runId: string,
-  scheduledAtMs = Date.now(),
-): Promise<Attempt | undefined> {
-  return db.transaction().execute(async (tx) => {
-    const lane = await tx
-      .updateTable('lanes')
-      .from('runs')
-      .set({ fence: sql<number>`greatest(lanes.fence + 1, ${scheduledAtMs}::bigint)` })
-      .whereRef('runs.laneId', '=', 'lanes.id')
-      .where('runs.orgId', '=', scope.orgId)
-      .where('runs.id', '=', runId)
-      .where('runs.status', '=', 'running')
-      .where('lanes.fence', '<=', scheduledAtMs + clockJumpMsMax)
-      .returning(['lanes.id as laneId', 'lanes.fence'])
-      .executeTakeFirst();
-    if (!lane && (await isRunning(tx, scope, runId))) {
-      throw new AppError('fenced', 'A later attempt has taken over this run');
-    }
-    if (!lane) return undefined;
-    const run = await tx
-      .updateTable('runs')
-      .set((eb) => ({ attempts: eb('attempts', '+', 1), progressedAt: sql<string>`now()` }))
-      .where('orgId', '=', scope.orgId)
-      .where('id', '=', runId)
-      .returning([
-        'connectionId',
-        'resourceKey',
-        'startedAt',
-        'cancelRequestedAt',
-        'attempts',
-        'batchNo',
-        'pageNo',
-        'position',
-        'readCompleted',
-        'watermarkBefore',
-        'recordsIn',
-      ])
-      .executeTakeFirstOrThrow();
-    return { ...lane, ...run };
-  });
-}
-
-async function isRunning(db: Db, scope: OrgScope, runId: string): Promise<boolean> {
-  const running = db
-    .selectFrom('runs')
-    .select('id')
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', runId)
-    .where('status', '=', 'running');
-  return (await running.executeTakeFirst()) !== undefined;
-}
-
 /** The outcome of a run; `succeeded` becomes `partial` when records were quarantined. */
 export interface RunOutcome {
   readonly status: 'succeeded' | 'partial' | 'failed' | 'canceled';
@@ -177,17 +63,24 @@ export interface NextRun {
   readonly resourceKey: string;
 }
 
+/** A run that has its final status. */
+export interface EndedRun {
+  /** Undefined: there is no such run. */
+  readonly run: RunRow | undefined;
+  /** True when this call ended it; a repeat finds it ended and changes nothing. */
+  readonly ended: boolean;
+  readonly next: readonly NextRun[];
+}
+
 /**
  * Writes the final status and names the runs whose turn may have come: the first in each lane of the connection that
  * nothing runs in.
- *
- * @returns those runs, and whether this call ended the run: a repeat finds it ended and changes nothing.
  */
 export async function endRun(
   db: Db,
   scope: OrgScope,
   { runId, outcome }: { readonly runId: string; readonly outcome: RunOutcome },
-): Promise<{ readonly ended: boolean; readonly next: readonly NextRun[] }> {
+): Promise<EndedRun> {
   return db.transaction().execute(async (tx) => {
     const succeeded = sql<RunStatus>`case
       when cancel_requested_at is not null and not read_completed then 'canceled'
@@ -207,7 +100,8 @@ export async function endRun(
       .where('status', 'in', ['queued', 'running'])
       .returning('laneId')
       .executeTakeFirst();
-    return { ended: ended !== undefined, next: await findNextRuns(tx, scope, runId) };
+    const run = await findRun(tx, scope, runId);
+    return { run, ended: ended !== undefined, next: await findNextRuns(tx, scope, runId) };
   });
 }
 
@@ -221,9 +115,4 @@ async function findNextRuns(db: Db, scope: OrgScope, runId: string): Promise<Nex
       and not exists (select 1 from runs busy where busy.lane_id = queued.lane_id and busy.status = 'running')
     order by queued.lane_id, queued.seq`.execute(db);
   return rows;
-}
-
-/** Ends the count of attempts without progress: the attempt ended in order, for instance because the API asked to wait. */
-export async function forgiveAttempts(db: Db, scope: OrgScope, runId: string): Promise<void> {
-  await db.updateTable('runs').set({ attempts: 0 }).where('orgId', '=', scope.orgId).where('id', '=', runId).execute();
 }

@@ -4,7 +4,6 @@ import type { RunRow, RunStatus, RunTrigger } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { Database } from '../schema.ts';
 import type { OrgScope } from '../scope.ts';
-import { ensureLane } from './lanes.ts';
 
 const columns = [
   'id',
@@ -43,6 +42,30 @@ export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<R
     .values({ ...run, id: newId('run'), orgId: scope.orgId, laneId })
     .returning(runColumns)
     .executeTakeFirstOrThrow();
+}
+
+/** The id of the lane of a connection and resource, made when it is not there yet. */
+async function ensureLane(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string },
+): Promise<number> {
+  const key = { orgId: scope.orgId, connectionId, resourceKey };
+  const made = await db
+    .insertInto('lanes')
+    .values(key)
+    .onConflict((conflict) => conflict.columns(['orgId', 'connectionId', 'resourceKey']).doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  if (made) return made.id;
+  const lane = await db
+    .selectFrom('lanes')
+    .select('id')
+    .where('orgId', '=', key.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('resourceKey', '=', resourceKey)
+    .executeTakeFirstOrThrow();
+  return lane.id;
 }
 
 /** The run, or undefined when it is absent or of another org. */

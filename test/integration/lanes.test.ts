@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { takeLane } from '../../db/queries/attempts.ts';
 import { recordBatch } from '../../db/queries/batches.ts';
-import { beginRun, endRun, takeLane } from '../../db/queries/lanes.ts';
+import { beginRun, endRun } from '../../db/queries/lanes.ts';
 import { findRecordStates } from '../../db/queries/record-state.ts';
 import { findRun, insertRun, requestCancel } from '../../db/queries/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
@@ -20,15 +21,15 @@ describe('a lane', () => {
     expect(await begin(second)).toBe('waiting');
     expect(await begin(first)).toBe('running');
     expect(await begin(second)).toBe('waiting');
-    expect(await end(first)).toEqual({ ended: true, next: [{ id: second, resourceKey: 'a' }] });
+    expect(await end(first)).toMatchObject({ ended: true, next: [{ id: second, resourceKey: 'a' }] });
     expect(await begin(second)).toBe('running');
   });
 
   it('answers the same when a begin or an end is repeated', async () => {
     const { first, second, begin, end } = await twoRuns();
     expect([await begin(first), await begin(first)]).toEqual(['running', 'running']);
-    expect([await end(first), await end(first)]).toEqual([
-      { ended: true, next: [{ id: second, resourceKey: 'a' }] },
+    expect([await end(first), await end(first)]).toMatchObject([
+      { run: { status: 'succeeded' }, ended: true, next: [{ id: second, resourceKey: 'a' }] },
       { ended: false, next: [{ id: second, resourceKey: 'a' }] },
     ]);
     expect(await begin(first)).toBe('succeeded');

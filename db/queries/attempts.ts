@@ -1,0 +1,99 @@
+import { sql } from 'kysely';
+import { AppError } from '../../src/core/errors.ts';
+import type { ReadPosition } from '../../src/core/source/read-position.ts';
+import type { Db } from '../client.ts';
+import type { OrgScope } from '../scope.ts';
+
+/** What an attempt at a run needs to go on where the last one stopped. */
+export interface Attempt {
+  readonly laneId: number;
+  /** Larger than that of every earlier attempt on the lane. */
+  readonly fence: number;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  readonly startedAt: string | null;
+  readonly cancelRequestedAt: string | null;
+  /** Attempts since the last recorded batch, this one included. */
+  readonly attempts: number;
+  readonly batchNo: number;
+  readonly pageNo: number;
+  readonly position: ReadPosition | null;
+  readonly readCompleted: boolean;
+  readonly watermarkBefore: string | null;
+  readonly recordsIn: number;
+}
+
+/**
+ * How far Temporal's clock may jump back, ms. An attempt is only ever replaced after its heartbeat timeout (5 s), so a
+ * late one is older than its successor by more than this.
+ */
+const clockJumpMsMax = 2000;
+
+/**
+ * Takes the lane for a new attempt at the run: every earlier attempt can record nothing more. Undefined: no such run, or
+ * it does not run.
+ *
+ * @param scheduledAtMs when Temporal scheduled the attempt, ms since the epoch. It is what fences are made of: an
+ * attempt that was handed to a frozen worker and begins long after it was replaced must not take the lane from its
+ * successor.
+ * Throws `fenced` when the lane is held by a later attempt.
+ */
+export async function takeLane(
+  db: Db,
+  scope: OrgScope,
+  runId: string,
+  scheduledAtMs = Date.now(),
+): Promise<Attempt | undefined> {
+  return db.transaction().execute(async (tx) => {
+    const lane = await tx
+      .updateTable('lanes')
+      .from('runs')
+      .set({ fence: sql<number>`greatest(lanes.fence + 1, ${scheduledAtMs}::bigint)` })
+      .whereRef('runs.laneId', '=', 'lanes.id')
+      .where('runs.orgId', '=', scope.orgId)
+      .where('runs.id', '=', runId)
+      .where('runs.status', '=', 'running')
+      .where('lanes.fence', '<=', scheduledAtMs + clockJumpMsMax)
+      .returning(['lanes.id as laneId', 'lanes.fence'])
+      .executeTakeFirst();
+    if (!lane && (await isRunning(tx, scope, runId))) {
+      throw new AppError('fenced', 'A later attempt has taken over this run');
+    }
+    if (!lane) return undefined;
+    const run = await tx
+      .updateTable('runs')
+      .set((eb) => ({ attempts: eb('attempts', '+', 1), progressedAt: sql<string>`now()` }))
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .returning([
+        'connectionId',
+        'resourceKey',
+        'startedAt',
+        'cancelRequestedAt',
+        'attempts',
+        'batchNo',
+        'pageNo',
+        'position',
+        'readCompleted',
+        'watermarkBefore',
+        'recordsIn',
+      ])
+      .executeTakeFirstOrThrow();
+    return { ...lane, ...run };
+  });
+}
+
+async function isRunning(db: Db, scope: OrgScope, runId: string): Promise<boolean> {
+  const running = db
+    .selectFrom('runs')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .where('status', '=', 'running');
+  return (await running.executeTakeFirst()) !== undefined;
+}
+
+/** Ends the count of attempts without progress: the attempt ended in order, for instance because the API asked to wait. */
+export async function forgiveAttempts(db: Db, scope: OrgScope, runId: string): Promise<void> {
+  await db.updateTable('runs').set({ attempts: 0 }).where('orgId', '=', scope.orgId).where('id', '=', runId).execute();
+}
