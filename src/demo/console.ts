@@ -52,7 +52,7 @@ export function createScreen(stream: NodeJS.WriteStream, startedAt: number): Scr
 export const count = (value: number): string => value.toLocaleString('en-US');
 
 /** Lines of equal column widths; numbers to the right. */
-export function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
+function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),

@@ -1,6 +1,7 @@
 import type { RunRow } from '../core/rows.ts';
 import { count } from './console.ts';
 import type { Scene } from './scene.ts';
+import type { Service } from './service.ts';
 import { pageSize } from './specs.ts';
 import { firstSync, type SyncFacts } from './story.ts';
 
@@ -15,12 +16,6 @@ export interface CrashFacts {
   readonly rowsUpdated: number;
 }
 
-/** How the worker is killed, by SIGKILL, and which process it is now; null while there is none. */
-export interface WorkerControl {
-  kill(): Promise<void>;
-  pid(): number | null;
-}
-
 /**
  * The first sync with the worker killed at a third and at two thirds of the pages. The supervisor starts it again; the
  * run goes on by itself. Judged from outside: by the upstream's journal and by triggers on the destination's table.
@@ -28,7 +23,7 @@ export interface WorkerControl {
 export async function crashSync(
   scene: Scene,
   connectionId: string,
-  worker: WorkerControl,
+  service: Pick<Service, 'workerPid' | 'killWorker'>,
 ): Promise<{ readonly run: SyncFacts; readonly crash: CrashFacts }> {
   const { screen, checks, destination, upstream, recordCount } = scene;
   await destination.startAudit();
@@ -39,9 +34,9 @@ export async function crashSync(
     const mark = marks[kills.length];
     const served = upstream.journal().pages;
     if (mark === undefined || Object.keys(served).length < mark) return;
-    const pid = worker.pid();
+    const pid = service.workerPid();
     if (pid === null) return;
-    await worker.kill();
+    await service.killWorker();
     const completePages = Math.floor((await destination.greatestId(connectionId)) / pageSize);
     kills.push({ completePages, served: upstream.journal().pages });
     screen.step(`kill -9 ${pid} (the worker): ${count(completePages)} of ${count(pages)} pages complete`);

@@ -76,7 +76,7 @@ export async function openDemoDestination(controlUrl: string): Promise<DemoDesti
 }
 
 /** The URL of the database on the server of `controlUrl`. */
-export function destinationUrl(controlUrl: string): string {
+function destinationUrl(controlUrl: string): string {
   const url = new URL(controlUrl);
   url.pathname = `/${databaseName}`;
   return url.href;

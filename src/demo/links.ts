@@ -1,13 +1,11 @@
+import type { ReadyFacts } from '../ready-file.ts';
 import type { Screen } from './console.ts';
 import { targetTable } from './specs.ts';
 
 /** Where the reader can go on from here. */
 export interface Links {
-  readonly apiUrl: string;
+  readonly ready: Pick<ReadyFacts, 'apiUrl' | 'uiUrl' | 'temporalNamespace'>;
   readonly apiKey: string;
-  /** Temporal's web UI. */
-  readonly uiUrl: string | null;
-  readonly namespace: string;
   readonly destinationUrl: string;
   readonly logFile: string;
   readonly upstreamUrl: string;
@@ -16,8 +14,9 @@ export interface Links {
 
 /** Shows what can be opened, asked and typed while the demo stays up. */
 export function showLinks(screen: Screen, links: Links): void {
-  const { apiUrl, apiKey, uiUrl, namespace, destinationUrl, logFile, upstreamUrl, connectionId } = links;
-  const query = encodeURIComponent(`\`CssConnectionId\`='${connectionId}'`);
+  const { apiKey, destinationUrl, logFile, upstreamUrl, connectionId } = links;
+  const { apiUrl, uiUrl, temporalNamespace: namespace } = links.ready;
+  const query = encodeURIComponent(`\`CssConnectionId\`='${connectionId}'`).replaceAll("'", '%27');
   const { schema, table } = targetTable;
   const header = `-H "authorization: Bearer ${apiKey}"`;
   screen.box('Everything is running. Look around:', [

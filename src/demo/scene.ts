@@ -1,14 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunRow } from '../core/rows.ts';
 import type { Checks } from './checks.ts';
 import type { ApiClient } from './client.ts';
 import type { Screen } from './console.ts';
 import { count } from './console.ts';
 import type { DemoDestination } from './destination.ts';
-import { pageSize } from './specs.ts';
 import type { DemoUpstream } from './upstream.ts';
 
 /** Everything that a step of the story needs. */
 export interface Scene {
+  /** Aborted when the demo is told to stop. */
+  readonly signal: AbortSignal;
   readonly screen: Screen;
   readonly checks: Checks;
   readonly api: ApiClient;
@@ -24,27 +26,36 @@ const pollMs = 150;
 /** Milliseconds after which a run that has not ended is given up. */
 const runMsMax = 300_000;
 
+/** What is synced and watched. */
+export interface SyncOptions {
+  readonly connectionId: string;
+  readonly resource: string;
+  /** Pages the sync will read; absent: not known. */
+  readonly pages?: number;
+  /** Called at each look at the run, before the next. */
+  readonly onPoll?: ((run: RunRow) => Promise<void>) | undefined;
+}
+
 /**
- * Starts a sync through the API and polls it to its end, as any customer's program would, with a live line.
- * `onPoll` is called at each look, before the next. Throws when the run does not end within five minutes.
+ * Starts a sync through the API and polls it to its end, as any customer's program would, with a live line. Throws
+ * when the run does not end within five minutes.
  */
 export async function syncAndWatch(
   scene: Scene,
-  {
-    connectionId,
-    resource,
-    onPoll,
-  }: { connectionId: string; resource: string; onPoll?: (run: RunRow) => Promise<void> },
+  { connectionId, resource, pages, onPoll }: SyncOptions,
 ): Promise<RunRow> {
-  const { id } = await scene.api.sync(connectionId, resource);
   const startedAt = performance.now();
+  const before = pagesServed(scene);
+  const { id } = await scene.api.sync(connectionId, resource);
   for (;;) {
     const run = await scene.api.run(id);
     if (run.finishedAt !== null) return run;
-    if (performance.now() - startedAt > runMsMax) throw new Error(`run ${id} is still ${run.status} after 5 minutes`);
-    scene.screen.progress(progressLine(run, scene, performance.now() - startedAt));
+    const elapsedMs = performance.now() - startedAt;
+    if (elapsedMs > runMsMax) throw new Error(`run ${id} is still ${run.status} after 5 minutes`);
+    const page = `page ${pagesServed(scene) - before}${pages === undefined ? '' : `/${pages}`}`;
+    scene.screen.progress(`${resource}  ${run.status}  ${page}  ${progressOf(run, scene, elapsedMs)}`);
     await onPoll?.(run);
-    await new Promise((done) => setTimeout(done, pollMs));
+    await sleep(pollMs, undefined, { signal: scene.signal });
   }
 }
 
@@ -55,16 +66,14 @@ export function recordsPerSecond({ startedAt, finishedAt, statsJson }: RunRow): 
 }
 
 /** `in 1,000  out 999  skipped 0  quarantined 1`. */
-export const countsOf = ({ statsJson }: RunRow): string =>
-  (['in', 'out'] as const)
-    .map((way) => `${way} ${count(way === 'in' ? statsJson.recordsIn : statsJson.recordsOut)}`)
-    .concat(`skipped ${count(statsJson.skipped)}`, `quarantined ${count(statsJson.quarantined)}`)
-    .join('  ');
+export const countsOf = ({ statsJson: { recordsIn, recordsOut, skipped, quarantined } }: RunRow): string =>
+  `in ${count(recordsIn)}  out ${count(recordsOut)}  skipped ${count(skipped)}  quarantined ${count(quarantined)}`;
 
-function progressLine(run: RunRow, { upstream, recordCount }: Scene, elapsedMs: number): string {
-  const { answers, pages } = upstream.journal();
+const pagesServed = ({ upstream }: Scene): number => Object.keys(upstream.journal().pages).length;
+
+function progressOf(run: RunRow, { upstream }: Scene, elapsedMs: number): string {
+  const { answers } = upstream.journal();
   const retries = (answers['429'] ?? 0) + (answers['503'] ?? 0);
-  const rate = count(Math.round((run.statsJson.recordsIn * 1000) / Math.max(1, elapsedMs)));
-  const page = `page ${Object.keys(pages).length}/${Math.ceil(recordCount / pageSize)}`;
-  return `${run.resourceKey}  ${run.status}  ${page}  ${countsOf(run)}  ${retries} retries  ${rate} rec/s`;
+  const rate = Math.round((run.statsJson.recordsIn * 1000) / elapsedMs);
+  return `${countsOf(run)}  ${retries} retries  ${count(rate)} rec/s`;
 }

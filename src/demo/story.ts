@@ -51,7 +51,8 @@ export async function firstSync(
 ): Promise<SyncFacts> {
   const { screen, checks, recordCount, brokenCount } = scene;
   screen.note(`${attribution}: ${count(recordCount)} records, ${pageSize} per page`);
-  const run = await syncAndWatch(scene, { connectionId, resource: 'cities', ...(watch && { onPoll: watch }) });
+  const pages = Math.ceil(recordCount / pageSize);
+  const run = await syncAndWatch(scene, { connectionId, resource: 'cities', pages, onPoll: watch });
   const { recordsIn, recordsOut, skipped, quarantined } = run.statsJson;
   screen.step(`first sync ${run.status}: ${countsOf(run)}  ${count(recordsPerSecond(run))} rec/s`);
   checks.verify('records read', recordsIn, recordCount);

@@ -7,7 +7,10 @@ const cityCount = 2_000;
 const records = loadCities(cityCount);
 const headers = { authorization: 'Bearer t0ken' };
 
-const start = () => startDemoUpstream({ feed: createCityFeed(records), token: 't0ken' });
+const start = () => {
+  const feed = createCityFeed(records);
+  return startDemoUpstream({ feed: () => feed, token: 't0ken' });
+};
 
 /** Every page from `path` on along `Link`, faults repeated. */
 async function readAll(upstream: DemoUpstream, path: string) {

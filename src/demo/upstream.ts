@@ -26,7 +26,8 @@ export interface DemoUpstream extends AsyncDisposable {
 
 /** What can be decided before the start. */
 export interface DemoUpstreamOptions {
-  readonly feed: CityFeed;
+  /** Asked at the first request that needs it. */
+  readonly feed: () => CityFeed;
   readonly token: string;
   /** 0: a free one. */
   readonly port?: number;
@@ -96,13 +97,13 @@ async function answer(request: IncomingMessage, options: DemoUpstreamOptions, jo
       return page;
     }
     case 'POST /control/touch':
-      return answerJson(200, { touched: options.feed.touch(countOf(await json(request)), new Date()) });
+      return answerJson(200, { touched: options.feed().touch(countOf(await json(request)), new Date()) });
     case 'GET /control/journal':
       return answerJson(200, { answers: journal.answers, pages: journal.pages });
     case 'GET /':
       return answerJson(200, {
         data: attribution,
-        records: options.feed.count,
+        records: options.feed().count,
         paths: ['/cities', '/control/touch', '/control/journal'],
       });
     default:
@@ -127,7 +128,7 @@ function answerPage(request: IncomingMessage, url: URL, { feed, token, journal }
     return answerJson(400, {
       error: `expected per_page from 1 to ${perPageMax}, page from 1, updated_since in ISO 8601`,
     });
-  const { body, more } = feed.page(since, page, perPage);
+  const { body, more } = feed().page(since, page, perPage);
   journal.pages[`${url.pathname}${url.search}`] = (journal.pages[`${url.pathname}${url.search}`] ?? 0) + 1;
   if (!more) return { status: 200, body };
   const next = new URL(url);

@@ -1,11 +1,14 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { processStart } from '../../src/embedded/process-table.ts';
+import type { ReadyFacts } from '../../src/ready-file.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -13,6 +16,8 @@ interface Played {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
+  /** The last `ready.json` that was seen. */
+  readonly ready: ReadyFacts | null;
 }
 
 /** The demo as a script runs it: no terminal, a data folder of its own. */
@@ -23,21 +28,29 @@ async function play(dataDir: string, ...options: readonly string[]): Promise<Pla
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   if (!child.stdout || !child.stderr) throw new Error('no pipes');
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
-  return { code, stdout, stderr };
+  const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  const ready = await watchReady(join(dataDir, 'ready.json'), child);
+  const [stdout, stderr, [code]] = await ended;
+  return { code, stdout, stderr, ready };
 }
 
-/** Processes whose command line names the folder. */
-const processesOf = (dataDir: string): readonly string[] =>
-  execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' })
-    .split('\n')
-    .filter((line) => line.includes(dataDir));
+/** Reads the file again and again until the process ends. */
+async function watchReady(path: string, child: ChildProcess): Promise<ReadyFacts | null> {
+  let last: ReadyFacts | null = null;
+  while (child.exitCode === null && child.signalCode === null) {
+    if (existsSync(path)) last = JSON.parse(readFileSync(path, 'utf8')) as ReadyFacts;
+    await sleep(200);
+  }
+  return last;
+}
 
+/** PostgreSQL may keep its data elsewhere when root's folders are closed to it; `--reset` knows where. */
 async function withDataDir(use: (dataDir: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'demo-'));
   try {
     await use(join(folder, 'data'));
   } finally {
+    await play(join(folder, 'data'), '--reset');
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -51,7 +64,7 @@ describe('npm run demo', () => {
     { timeout: 240_000 },
     () =>
       withDataDir(async (dataDir) => {
-        const { code, stdout, stderr } = await play(dataDir, '--once');
+        const { code, stdout, stderr, ready } = await play(dataDir, '--once');
         expect(stdout.split('\n'), stderr).toHaveLength(2);
         expect(JSON.parse(stdout)).toMatchObject({
           ok: true,
@@ -64,7 +77,9 @@ describe('npm run demo', () => {
           blocked: 'egress_blocked',
         });
         expect(code).toBe(0);
-        expect(processesOf(dataDir)).toEqual([]);
+        const pids = Object.entries(ready?.pids ?? {});
+        expect(pids.map(([name]) => name)).toEqual(['supervisor', 'api', 'worker', 'postgres', 'temporal']);
+        expect(pids.filter(([, pid]) => pid !== null && processStart(pid) !== null)).toEqual([]);
         expect(existsSync(join(dataDir, 'ready.json'))).toBe(false);
         expect((await play(dataDir, '--reset')).code).toBe(0);
         expect(existsSync(dataDir)).toBe(false);
@@ -80,7 +95,6 @@ describe('npm run demo', () => {
         crash: { kills: 2, completePagesFetchedAgain: 0, rowsInsertedAgain: 0, rowsUpdated: 0 },
       });
       expect(code).toBe(0);
-      await play(dataDir, '--reset');
     }),
   );
 });

@@ -29,6 +29,8 @@ export interface Stack extends AsyncDisposable {
   killWorker(signal: NodeJS.Signals): Promise<void>;
   /** The worker that was started last. */
   worker(): ServiceProcess;
+  /** All workers ever started, dead ones too. */
+  workers(): readonly ServiceProcess[];
   /** The ends of all logs, for a test that failed. */
   tails(): string;
 }
@@ -39,17 +41,20 @@ export interface StackOptions {
   readonly allow: readonly string[];
   /** Workers at the start; 1 unless given. */
   readonly workers?: number;
+  /** Settings of the service that differ from its defaults. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts everything; resolves when the API answers and the workers poll. */
-export async function startStack({ allow, workers = 1 }: StackOptions): Promise<Stack> {
+export async function startStack({ allow, workers = 1, env: settings = {} }: StackOptions): Promise<Stack> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'connector-sync-stack-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const database = stack.use(await openTestDatabase(testDatabaseUrl().href));
   const temporal = stack.use(await startTemporalDevServer(folder));
   const port = await unusedPort();
-  const env = environment({ allow, port, folder, databaseUrl: database.url, temporalAddress: temporal.address });
+  const addresses = { databaseUrl: database.url, temporalAddress: temporal.address };
+  const env = { ...environment({ allow, port, folder, ...addresses }), ...settings };
   const processes: ServiceProcess[] = [];
   stack.defer(async () => void (await Promise.all(processes.map((process) => process.destroy()))));
   const startNode = async (name: string, { ready }: { readonly ready: string }) => {
@@ -65,8 +70,9 @@ export async function startStack({ allow, workers = 1 }: StackOptions): Promise<
     ...Array.from({ length: workers }, () => startWorker()),
   ]);
   const org = await createTenant(database.db, `http://127.0.0.1:${port}`);
+  const allWorkers = () => processes.filter(({ name }) => name === 'worker');
   const worker = () => {
-    const last = processes.findLast(({ name }) => name === 'worker');
+    const last = allWorkers().at(-1);
     if (!last) throw new Error('No worker was started');
     return last;
   };
@@ -78,6 +84,7 @@ export async function startStack({ allow, workers = 1 }: StackOptions): Promise<
     org,
     startWorker,
     worker,
+    workers: allWorkers,
     killWorker: (signal) => worker().kill(signal),
     tails: () => [temporal, ...processes].map((process) => process.tail()).join('\n'),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
