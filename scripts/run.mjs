@@ -3,6 +3,7 @@
  * nothing installed: it fetches what is missing (Node 24, then the packages of the lockfile), then gives way.
  */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -89,11 +90,18 @@ function dieBy(signal) {
   process.exit(128 + (constants.signals[signal] ?? 0));
 }
 
-/** Under `npm run`, the death of npm by SIGKILL shows only as a new parent. */
+/** Under `npm run`, the death of npm by SIGKILL shows only as a new parent: ours, or that of the shell between us. */
 function watchNpm() {
-  const parent = process.ppid;
-  const watched = process.env.npm_lifecycle_event !== undefined && parent > 1;
-  return setInterval(() => watched && process.ppid !== parent && stop('SIGTERM'), parentPollMs);
+  const started = ancestors();
+  const watched = process.env.npm_lifecycle_event !== undefined && process.ppid > 1;
+  return setInterval(() => watched && ancestors() !== started && stop('SIGTERM'), parentPollMs);
+}
+
+/** A shell that waits between npm and us exists where `sh` is dash, which is on Linux. */
+function ancestors() {
+  const stat = process.platform === 'linux' ? readFileSync(`/proc/${process.ppid}/stat`, 'utf8') : '';
+  const grandparent = stat.slice(stat.lastIndexOf(')')).split(' ')[2] ?? '';
+  return `${process.ppid} ${grandparent}`;
 }
 
 /** Makes the target stop when we die without a word, whatever the target is. */

@@ -51,8 +51,8 @@ export const url = (...schemes: readonly string[]) =>
 export const jsonObject = v.pipe(
   v.string(),
   v.parseJson(),
-  v.record(v.string(), v.unknown()),
   v.check((value) => !Array.isArray(value)),
+  v.record(v.string(), v.unknown()),
   v.description('a JSON object'),
 );
 

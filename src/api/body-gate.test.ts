@@ -32,6 +32,22 @@ describe('body gate', () => {
     },
   );
 
+  it('says where the text stops being JSON, without quoting it', async () => {
+    await expect(readBody(sized('{"token": "hunter2"\n "b"}'))).rejects.toMatchObject({
+      message: 'The body is not JSON (line 2 column 2).',
+    });
+    await expect(readBody(sized('{"token": hunter2}'))).rejects.toMatchObject({
+      message: expect.not.stringContaining('hunter2'),
+    });
+    await expect(readBody(sized(' '))).rejects.toMatchObject({ message: 'The body is empty: send JSON.' });
+  });
+
+  it('answers 400 without a code when the client goes away in the middle', async () => {
+    const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('aborted')) });
+    const request = new Request('http://api.test/', { method: 'POST', body: broken, duplex: 'half' });
+    await expect(readBody(request)).rejects.toMatchObject({ name: 'HttpRefusal', status: 400, code: null });
+  });
+
   it.each([
     ['a gzip stream', '1f8b0800000000000003ab56'],
     ['UTF-16', 'fffe7b007d00'],

@@ -77,7 +77,16 @@ function pathOf(visit: Visit): string {
 async function readBytes(request: Request): Promise<Uint8Array> {
   const declared = request.headers.get('content-length');
   if (declared !== null && Number(declared) > bodyBytesMax) throw tooLong();
-  if (declared !== null) return new Uint8Array(await request.arrayBuffer());
+  try {
+    return declared === null ? await readChunks(request) : new Uint8Array(await request.arrayBuffer());
+  } catch (error) {
+    if (error instanceof HttpRefusal) throw error;
+    // The client has gone: that is no fault of ours, and nobody reads this.
+    throw new HttpRefusal(400, 'The body broke off.', { code: null, cause: error });
+  }
+}
+
+async function readChunks(request: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of request.body ?? []) {
@@ -102,9 +111,12 @@ function decode(bytes: Uint8Array): string {
 }
 
 function parse(text: string): unknown {
+  if (text.trim() === '') throw new HttpRefusal(400, 'The body is empty: send JSON.', { code: null });
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new HttpRefusal(400, 'The body is not JSON.', { code: null, cause });
+    // V8 also quotes the text, which may hold secrets.
+    const place = cause instanceof Error ? / \(line \d+ column \d+\)$/.exec(cause.message)?.[0] : undefined;
+    throw new HttpRefusal(400, `The body is not JSON${place ?? ''}.`, { code: null, cause });
   }
 }

@@ -21,6 +21,11 @@ describe('error answers', () => {
     expect(statusOf[code]).toBe(status);
   });
 
+  it('name the scheme of the credential that is missing', () => {
+    const { headers } = toErrorAnswer(new AppError('unauthorized', 'a key is required'), requestId);
+    expect(headers).toEqual({ 'www-authenticate': 'Bearer' });
+  });
+
   it('carry the issues of a validation error', () => {
     const issues = [{ code: 'schema', path: 'params.region', message: 'is required' }] as const;
     expect(toErrorAnswer(invalid('bad', issues), requestId).body.error.issues).toEqual(issues);

@@ -53,7 +53,8 @@ export function toErrorAnswer(error: unknown, requestId: string): ErrorAnswer {
   }
   if (error instanceof AppError && isRequestCode(error.code) && error.code !== 'internal') {
     const issues = error.issues === undefined ? {} : { issues: error.issues.map((issue) => ({ ...issue })) };
-    return answer(statusOf[error.code], { code: error.code, message: error.message, ...issues });
+    const headers = error.code === 'unauthorized' ? { 'www-authenticate': 'Bearer' } : {};
+    return answer(statusOf[error.code], { code: error.code, message: error.message, ...issues }, { headers });
   }
   const code = codeOfSqlState(error);
   if (code === 'validation') {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from '../../db/client.ts';
 import {
   claimIdempotent,
@@ -10,6 +11,7 @@ import {
 } from '../../db/queries/idempotency.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import { AppError, conflict, invalid } from '../core/errors.ts';
+import { canonicalJson } from '../core/spec/checksum.ts';
 
 /** A request that carries an `Idempotency-Key`. */
 export interface KeyedRequest extends Omit<IdempotentRequest, 'key'> {
@@ -29,12 +31,16 @@ export interface IdempotentAnswer {
 
 /** Longer than any request takes (the server ends one after 30 s): then the first one died with its process. */
 const lockSeconds = 60;
+/** How long a repetition waits for the first answer, ms: most come sooner, and a client does not hang for long. */
+const waitMs = 5000;
+const pollMs = 50;
 /** As Stripe: printable, at most 255 characters. */
 const keyForm = /^[\u0020-\u007e]{1,255}$/;
 
 /**
- * Does the work once per key and day; a repetition gets the first answer. Throws a conflict for another body under the
- * same key, while the first request is still being answered, and where the answer may not be given twice.
+ * Does the work once per key and day; a repetition gets the first answer, and waits for it up to 5 s. Throws a
+ * conflict for another body under the same key (the order of properties does not count), when the first request takes
+ * longer, and where the answer may not be given twice.
  *
  * A refused request gives its key back, because it changed nothing. One that failed unexpectedly keeps it until the
  * lock ends: what it changed is not known.
@@ -46,12 +52,8 @@ export async function answerOnce(
   work: () => Promise<Omit<IdempotentAnswer, 'replayed'>>,
 ): Promise<IdempotentAnswer> {
   if (!keyForm.test(request.key)) throw badKey();
-  const bodyHash = createHash('sha256')
-    .update(JSON.stringify(document) ?? '')
-    .digest('hex');
-  if (!(await claimIdempotent(db, scope, { ...request, bodyHash, lockSeconds }))) {
-    return replay(await findIdempotent(db, scope, request), bodyHash);
-  }
+  const earlier = await claimOrAwait(db, scope, { ...request, bodyHash: hashOf(document) });
+  if (earlier) return replay(earlier);
   try {
     const answer = await work();
     const response = repeated === 'same_answer' ? answer.json : null;
@@ -63,18 +65,42 @@ export async function answerOnce(
   }
 }
 
-function replay(earlier: EarlierRequest | undefined, bodyHash: string): IdempotentAnswer {
-  if (earlier && earlier.bodyHash !== bodyHash) {
-    throw conflict('This Idempotency-Key was used with another body: take a new key for a new request.');
+const hashOf = (document: unknown): string =>
+  createHash('sha256')
+    .update(document === undefined ? '' : canonicalJson(document))
+    .digest('hex');
+
+/** Null: the key is ours. Otherwise the earlier request, answered. Throws a conflict for another body or a long wait. */
+async function claimOrAwait(
+  db: Db,
+  scope: OrgScope,
+  request: IdempotentRequest & { readonly bodyHash: string },
+): Promise<EarlierRequest | null> {
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    if (await claimIdempotent(db, scope, { ...request, lockSeconds })) return null;
+    const earlier = await findIdempotent(db, scope, request);
+    if (earlier && earlier.bodyHash !== request.bodyHash) throw otherBody();
+    // Undefined: it was refused meanwhile and gave the key back, so the next claim may succeed.
+    if (earlier && earlier.status !== null) return earlier;
+    if (performance.now() > deadline) throw stillAnswered();
+    await sleep(pollMs);
   }
-  if (!earlier || earlier.status === null) {
-    throw conflict('The first request with this Idempotency-Key is still being answered: repeat it in a moment.');
-  }
-  if (earlier.response === null) {
-    throw conflict('This Idempotency-Key was used: the answer holds a secret that is shown only once.');
-  }
-  return { status: earlier.status, json: earlier.response, replayed: true };
 }
+
+function replay({ status, response }: EarlierRequest): IdempotentAnswer {
+  if (status === null || response === null) throw shownOnce();
+  return { status, json: response, replayed: true };
+}
+
+const otherBody = (): AppError =>
+  conflict('This Idempotency-Key was used with another body: take a new key for a new request.');
+
+const stillAnswered = (): AppError =>
+  conflict('The first request with this Idempotency-Key is still being answered: repeat it in a moment.');
+
+const shownOnce = (): AppError =>
+  conflict('This Idempotency-Key was used: the answer holds a secret that is shown only once. Take a new key.');
 
 const badKey = (): AppError =>
   invalid('The Idempotency-Key is not valid.', [

@@ -1,27 +1,38 @@
 import * as v from 'valibot';
 import { type Issue, invalid, notFound } from '../core/errors.ts';
-import { type IdPrefix, isId } from '../core/ids.ts';
+import { type IdPrefix, idPattern } from '../core/ids.ts';
+import { issueWords } from '../core/issue-words.ts';
 import { HttpRefusal } from './errors.ts';
+
+/** An id that was made up: for examples only. */
+export const exampleId = (prefix: IdPrefix): string => `${prefix}_01kaemm0dce7xb1k4c1m1f2p3q`;
 
 /** The path parameter `id` of a kind; anything that has not the form of its ids is a 404 before any query. */
 export const idParams = (prefix: IdPrefix, noun: string) =>
-  v.object({
-    id: v.pipe(
-      v.string(),
-      v.check((value) => isId(prefix, value), noun),
-      v.examples([`${prefix}_…`]),
-    ),
-  });
+  v.object({ id: v.pipe(v.string(), v.regex(idPattern(prefix), noun), v.examples([exampleId(prefix)])) });
+
+/** A path parameter that names something of another form than an id; one that does not fit is a 404 of the noun. */
+export const nameParam = (form: v.GenericSchema<string>, { noun, example }: { noun: string; example: string }) =>
+  v.pipe(
+    v.string(),
+    v.check((value) => v.is(form, value), noun),
+    v.examples([example]),
+  );
 
 /** An id inside a body: in another form it is a validation issue. */
 export const bodyId = (prefix: IdPrefix) =>
   v.pipe(
     v.string(),
-    v.check((value) => isId(prefix, value), `expected an id such as ${prefix}_01kaemm0dce7xb1k4c1m1f2p3q`),
+    v.regex(idPattern(prefix), `expected an id such as ${exampleId(prefix)}`),
+    v.examples([exampleId(prefix)]),
   );
 
 /** Text a human reads. */
-export const DisplayText = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+export const DisplayText = v.pipe(
+  v.string(),
+  v.maxLength(200),
+  v.regex(/\S/, 'expected at least one character that is not white space'),
+);
 
 /** A natural key from outside: indexed, so its bytes are bounded. */
 export const NaturalKey = v.pipe(v.string(), v.minLength(1), v.maxBytes(200));
@@ -30,25 +41,34 @@ export const NaturalKey = v.pipe(v.string(), v.minLength(1), v.maxBytes(200));
 export function checkBody<S extends v.GenericSchema>(schema: S, document: unknown): v.InferOutput<S> {
   // valibot takes an array for an object.
   if (schema.type === 'object' && Array.isArray(document)) {
-    throw invalid('The body is not valid.', [{ code: 'schema', path: '', message: 'expected Object' }]);
+    throw invalid('The body is not valid.', [{ code: 'schema', path: '', message: 'expected an object' }]);
   }
   const result = v.safeParse(schema, document);
   if (result.success) return result.output;
   throw invalid('The body is not valid.', result.issues.map(toIssue));
 }
 
-/** The query in the form of the schema. A required parameter that is missing is an error without a code. */
-export function checkQuery<S extends v.GenericSchema>(
-  schema: S,
-  query: Readonly<Record<string, string>>,
-): v.InferOutput<S> {
-  const result = v.safeParse(schema, query);
-  if (result.success) return result.output;
-  const issues = result.issues.map(toIssue);
+/** The values of each query parameter, decoded, in the order given. */
+export type Query = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * The query in the form of the schema; parameters that it does not have are ignored. A required one that is missing is
+ * an error without a code. One given twice is refused: taking either would answer another question than was asked.
+ */
+export function checkQuery<S extends v.GenericSchema>(schema: S, query: Query): v.InferOutput<S> {
+  const single = Object.fromEntries(Object.entries(query).map(([name, [first]]) => [name, first]));
+  const result = v.safeParse(schema, single);
+  const issues = result.success ? repeatedIn(query, result.output) : result.issues.map(toIssue);
   const missing = issues.find(({ path }) => !Object.hasOwn(query, path));
   if (missing) throw new HttpRefusal(400, `The query parameter ${missing.path} is required.`, { code: null });
-  throw invalid('The query is not valid.', issues);
+  if (!result.success || issues.length > 0) throw invalid('The query is not valid.', issues);
+  return result.output;
 }
+
+const repeatedIn = (query: Query, known: unknown): readonly Issue[] =>
+  Object.keys(known ?? {})
+    .filter((name) => (query[name]?.length ?? 0) > 1)
+    .map((path) => ({ code: 'schema', path, message: 'is given more than once: send it once' }));
 
 /** The path parameters in the form of the schema. One that fails names nothing that exists: 404. */
 export function checkParams<S extends v.GenericSchema>(
@@ -62,11 +82,5 @@ export function checkParams<S extends v.GenericSchema>(
 
 /** A valibot issue in the words of the interface, without the value received. */
 function toIssue(issue: v.BaseIssue<unknown>): Issue {
-  return { code: 'schema', path: v.getDotPath(issue) ?? '', message: messageOf(issue) };
-}
-
-function messageOf(issue: v.BaseIssue<unknown>): string {
-  if (issue.kind === 'schema' && issue.received === 'undefined') return 'is required';
-  if (issue.expected === null) return issue.message;
-  return /length|bytes/.test(issue.type) ? `expected a length ${issue.expected}` : `expected ${issue.expected}`;
+  return { code: 'schema', path: v.getDotPath(issue) ?? '', message: issueWords(issue) };
 }

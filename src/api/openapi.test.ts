@@ -1,8 +1,17 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
+import { specDocument } from '../../test/support/api-fixtures.ts';
 import { statusOf } from './errors.ts';
 import { renderOpenApi } from './openapi.ts';
 import { routes } from './routes/index.ts';
+
+/** Whether a document is what the schema of that name describes. */
+function conforms(name: string, value: unknown): boolean {
+  const ajv = new Ajv2020({ strict: false, formats: { uri: true } });
+  ajv.addSchema({ $id: 'api', components: JSON.parse(text).components });
+  return ajv.validate({ $ref: `api#/components/schemas/${name}` }, value);
+}
 
 const text = JSON.stringify(renderOpenApi());
 const operationsOf = (path: string): Record<string, unknown> => JSON.parse(text).paths[path.replace(/:(\w+)/g, '{$1}')];
@@ -43,9 +52,33 @@ describe('OpenAPI document', () => {
       expect(schemas).toHaveProperty(name ?? '');
   });
 
+  it('has examples with which a validation error can be told from one without a code', () => {
+    const { examples } = JSON.parse(text).paths['/connections'].post.responses['400'].content['application/json'];
+    expect(examples.validation.value.error).toMatchObject({ code: 'validation', issues: [{ path: 'displayName' }] });
+    expect(examples['without code'].value.error).not.toHaveProperty('code');
+  });
+
   it('never promises a secret in a response', () => {
     const { ConnectionRow, ApiKeyRow } = JSON.parse(text).components.schemas;
     expect(Object.keys(ConnectionRow.properties)).not.toContain('secrets');
     expect(Object.keys(ApiKeyRow.properties)).not.toContain('key');
+  });
+});
+
+describe('the schema of a ConnectorSpec in the document', () => {
+  const valid = specDocument();
+
+  it('takes a spec, notes of its author and an org id', () => {
+    expect(conforms('ConnectorSpec', { ...valid, 'x-note': 1, orgId: 'org_1' })).toBe(true);
+    const [item] = valid.resources;
+    for (const primaryKey of ['id', ['id', 'site']]) {
+      expect(conforms('ConnectorSpec', { ...valid, resources: [{ ...item, primaryKey }] })).toBe(true);
+    }
+  });
+
+  it('refuses a typing error, a wrong kind and a missing part', () => {
+    expect(conforms('ConnectorSpec', { ...valid, resorces: [] })).toBe(false);
+    expect(conforms('ConnectorSpec', { ...valid, auth: { kind: 'magic' } })).toBe(false);
+    expect(conforms('ConnectorSpec', { ...valid, metadata: undefined })).toBe(false);
   });
 });

@@ -1,9 +1,9 @@
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
-import type { RequestErrorCode } from '../core/errors.ts';
 import * as rows from '../core/rows.ts';
-import { statusOf } from './errors.ts';
 import { Health, NotReady, Ready } from './health.ts';
+import { errorsOf } from './openapi-errors.ts';
+import { connectorSpecSchemas } from './openapi-spec.ts';
 import type { Route } from './route.ts';
 import { routes } from './routes/index.ts';
 
@@ -25,10 +25,10 @@ export function renderOpenApi(): Json {
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
     paths: { ...pathsOf(routes), ...healthPaths() },
     components: {
-      schemas: toJsonSchemaDefs(definitions, conversion('output')),
+      schemas: { ...toJsonSchemaDefs(definitions, conversion('output')), ...connectorSpecSchemas() },
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `ck_…`.' },
-        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `ck_…`. The preferred way.' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key: `ck_…`.' },
       },
     },
   };
@@ -90,7 +90,7 @@ function operationOf(route: Route): Json {
       ...parametersOf(route.query, 'query'),
       ...(route.repeated ? [idempotencyKey] : []),
     ],
-    ...(route.body ? { requestBody: requestBodyOf(route, route.body) } : {}),
+    ...(route.body ? { requestBody: requestBodyOf(route, schemaOf(route.body, 'input')) } : {}),
     responses: { [route.status]: successOf(route), ...errorsOf(route) },
   };
 }
@@ -123,63 +123,38 @@ const idempotencyKey: Json = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
-const requestBodyOf = (route: Route, body: v.GenericSchema): Json => ({
+const requestBodyOf = ({ bodyName, bodyExample }: Route, schema: Json): Json => ({
   required: true,
   content: {
     'application/json': {
-      schema: schemaOf(body, 'input'),
-      ...(route.bodyExample === undefined ? {} : { example: route.bodyExample }),
+      schema: bodyName === undefined ? schema : { $ref: `#/components/schemas/${bodyName}` },
+      ...(bodyExample === undefined ? {} : { example: bodyExample }),
     },
   },
 });
+
+const requestId: Json = {
+  description: 'Yours when you sent a sane one; the log has it on each line of the request.',
+  schema: { type: 'string' },
+};
+const total: Json = { description: 'How many elements the list has.', schema: { type: 'integer' } };
+const replayed: Json = {
+  description: 'On the answer of an earlier request with the same `Idempotency-Key`.',
+  schema: { const: 'true' },
+};
 
 function successOf(route: Route): Json {
   const isList = route.response.type === 'array';
-  const total = { description: 'How many elements the list has.', schema: { type: 'integer' } };
   return {
     description: isList ? 'The whole list.' : 'Success.',
-    headers: { 'X-Request-Id': { schema: { type: 'string' } }, ...(isList ? { 'X-Total-Count': total } : {}) },
+    headers: {
+      'X-Request-Id': requestId,
+      ...(isList ? { 'X-Total-Count': total } : {}),
+      ...(route.repeated === 'same_answer' ? { 'Idempotent-Replayed': replayed } : {}),
+    },
     content: { 'application/json': { schema: schemaOf(route.response, 'output') } },
   };
 }
-
-const meanings = {
-  validation: 'The input breaks its rules; `issues` names each place.',
-  unauthorized: 'The credential is missing, malformed, revoked or expired.',
-  plan_limit: "The org's plan does not allow more.",
-  not_found: 'The resource is absent or belongs to another org.',
-  conflict: 'The state of the resource forbids the action.',
-  immutable: 'A published version cannot be changed.',
-  rate_limited: 'Too many requests.',
-  internal: 'Unexpected error on our side.',
-} as const satisfies Record<RequestErrorCode, string>;
-
-function errorsOf(route: Route): Json {
-  const reads = route.body !== undefined || route.query !== undefined;
-  const codes = new Set<RequestErrorCode>([
-    ...(reads ? (['validation'] as const) : []),
-    ...(route.auth === 'api_key' ? (['unauthorized'] as const) : []),
-    ...route.errors,
-    ...(route.repeated ? (['conflict'] as const) : []),
-    'internal',
-  ]);
-  const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
-  const answers = [...byStatus].map(([status, same]): [string, Json] => [String(status), errorOf(same)]);
-  const tooLong = { '413': { ...errorOf(['validation']), description: 'The body is longer than 1 MiB.' } };
-  return { ...Object.fromEntries(answers), ...(route.body ? tooLong : {}) };
-}
-
-const errorOf = (codes: readonly RequestErrorCode[]): Json => ({
-  description: codes.map((code) => `\`${code}\`: ${meanings[code]}`).join(' '),
-  content: {
-    'application/json': {
-      schema: { $ref: '#/components/schemas/ErrorBody' },
-      examples: Object.fromEntries(
-        codes.map((code) => [code, { value: { error: { code, message: meanings[code] } } }]),
-      ),
-    },
-  },
-});
 
 /** The probes lie beside the versioned interface and need no credential. */
 function healthPaths(): Json {

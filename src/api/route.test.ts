@@ -20,7 +20,7 @@ const rename = route({
 const good: RawRequest = {
   ...request,
   params: { id: 'con_01kaemm0dce7xb1k4c1m1f2p3q' },
-  query: { at: 'home' },
+  query: { at: ['home'] },
   document: { name: 'n' },
 };
 const refusalOf = (changes: Partial<RawRequest>): unknown => {
@@ -47,9 +47,9 @@ describe('a declared endpoint', () => {
     expect(refusalOf({ document: { name: '', tags: ['ok', 7, 'hunter2', {}] } })).toMatchObject({
       code: 'validation',
       issues: [
-        { code: 'schema', path: 'name', message: 'expected a length >=1' },
-        { code: 'schema', path: 'tags.1', message: 'expected string' },
-        { code: 'schema', path: 'tags.3', message: 'expected string' },
+        { code: 'schema', path: 'name', message: 'expected at least 1 character' },
+        { code: 'schema', path: 'tags.1', message: 'expected a string' },
+        { code: 'schema', path: 'tags.3', message: 'expected a string' },
       ],
     });
     expect(refusalOf({ document: {} })).toMatchObject({ issues: [{ path: 'name', message: 'is required' }] });
@@ -61,10 +61,18 @@ describe('a declared endpoint', () => {
 
   it('refuses a missing query parameter without a code, and a wrong one with', () => {
     expect(refusalOf({ query: {} })).toMatchObject({ name: 'HttpRefusal', status: 400, code: null });
-    expect(refusalOf({ query: { at: 'x', size: 'huge' } })).toMatchObject({
+    expect(refusalOf({ query: { at: ['x'], size: ['huge'] } })).toMatchObject({
       code: 'validation',
       issues: [{ path: 'size' }],
     });
+  });
+
+  it('refuses a query parameter given twice, and ignores one that it does not have', () => {
+    expect(refusalOf({ query: { at: ['x', 'y'], other: ['1', '2'] } })).toMatchObject({
+      code: 'validation',
+      issues: [{ code: 'schema', path: 'at', message: 'is given more than once: send it once' }],
+    });
+    expect(refusalOf({ query: { at: ['x'], other: ['1', '2'] } })).toBeTypeOf('function');
   });
 
   it('judges the body before it says that an id does not exist', () => {

@@ -4,7 +4,7 @@ import type { OrgScope } from '../../db/scope.ts';
 import type { RequestErrorCode } from '../core/errors.ts';
 import type { Deps } from '../deps.ts';
 import type { Caller } from './auth.ts';
-import { checkBody, checkParams, checkQuery } from './inputs.ts';
+import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
 
 /** What the handlers work with. */
 export type ApiDeps = Pick<
@@ -31,6 +31,8 @@ export interface Route {
   readonly query?: Schema | undefined;
   /** Absent: a body is ignored. */
   readonly body?: Schema | undefined;
+  /** The body's schema in the document, where `body` leaves the judgement to the handler. */
+  readonly bodyName?: 'ConnectorSpec';
   /** A body that works, for the document. */
   readonly bodyExample?: unknown;
   readonly status: 200 | 201 | 202;
@@ -49,7 +51,7 @@ export interface RawRequest {
   /** Null for endpoints without a credential. */
   readonly caller: Caller | null;
   readonly params: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, string>>;
+  readonly query: Query;
   /** The parsed body; undefined when the endpoint reads none. */
   readonly document: unknown;
 }

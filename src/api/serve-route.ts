@@ -17,7 +17,7 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
   return async (c) => {
     const caller = route.auth === 'api_key' ? c.get('caller') : null;
     const document = route.body ? await readBody(c.req.raw) : undefined;
-    const act = route.prepare({ caller, params: c.req.param(), query: c.req.query(), document });
+    const act = route.prepare({ caller, params: c.req.param(), query: c.req.queries(), document });
     const key = c.req.header('idempotency-key');
     if (caller && route.repeated && key !== undefined) {
       const { method, path } = c.req;

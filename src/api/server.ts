@@ -1,7 +1,8 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { ApiEnv } from './serve-route.ts';
+import { answerParserErrors, refuseAddress } from './wire-errors.ts';
 
 /** Where to listen. */
 export interface ListenOptions {
@@ -38,9 +39,20 @@ export async function listen(
   // Late requests are looked for three times within the shorter limit; a slow socket can stay that much longer.
   const connectionsCheckingInterval = headersTimeout / 3;
   const limits = { headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout, maxHeaderSize };
-  const respond = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  // HTTP/1.0 has no Host header, and load balancers still probe with it.
+  const hostname = 'localhost';
+  const respond = getRequestListener(app.fetch, {
+    overrideGlobalObjects: false,
+    hostname,
+    // The app answers its own failures; what is left are requests without a URL.
+    errorHandler: refuseAddress,
+  });
   // The adapter answers every request itself, failed ones too: there is nothing to wait for.
-  const server = createServer(limits, (incoming, outgoing) => void respond(incoming, outgoing));
+  const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => void respond(incoming, outgoing);
+  const server = createServer(limits, serve);
+  // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
+  server.on('checkExpectation', serve);
+  answerParserErrors(server);
   server.maxConnections = connectionsMax;
   const listening = Promise.withResolvers<void>();
   server.once('error', listening.reject);

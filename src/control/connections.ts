@@ -43,7 +43,8 @@ export async function createConnection(
   const spec = await findSpecVersion(db, scope, { key, version });
   if (!spec) throw notFound('Spec version');
   if (spec.status !== 'published') {
-    throw conflict(`Version ${version} is ${spec.status}: a connection needs a published one.`);
+    const advice = spec.status === 'draft' ? 'is a draft: publish it first' : 'is deprecated: choose a published one';
+    throw conflict(`Version ${version} ${advice}.`);
   }
   const values = checkedValues(deps, spec.specJson, request);
 

@@ -29,7 +29,10 @@ export async function createDraft({ db }: SpecDeps, scope: OrgScope, document: u
   return db.transaction().execute(async (trx) => {
     const specId = await ensureSpec(trx, scope, key);
     const draft = await insertDraft(trx, scope, { specId, version, specJson, checksum: specChecksum(specJson) });
-    if (!draft) throw conflict(`Version ${version} of this spec exists: raise metadata.version, or replace the draft.`);
+    if (!draft)
+      throw conflict(
+        `Version ${version} of this spec exists: raise metadata.version, or replace it with PUT while it is a draft.`,
+      );
     return draft;
   });
 }

@@ -9,12 +9,15 @@ export const newId = (prefix: IdPrefix): string => typeidUnboxed(prefix);
 const suffix = '[0-7][0-9a-hjkmnp-tv-z]{25}';
 const patterns = new Map<IdPrefix, RegExp>();
 
-/** Whether `value` has the form of an id of that kind. Checked before any query: anything else is a 404. */
-export function isId(prefix: IdPrefix, value: string): boolean {
+/** The form of the ids of that kind. */
+export function idPattern(prefix: IdPrefix): RegExp {
   let pattern = patterns.get(prefix);
   if (!pattern) {
     pattern = new RegExp(`^${prefix}_${suffix}$`);
     patterns.set(prefix, pattern);
   }
-  return pattern.test(value);
+  return pattern;
 }
+
+/** Whether `value` has the form of an id of that kind. Checked before any query: anything else is a 404. */
+export const isId = (prefix: IdPrefix, value: string): boolean => idPattern(prefix).test(value);

@@ -4,16 +4,13 @@
  */
 import * as v from 'valibot';
 import type { Issue as IssueShape } from './errors.ts';
+import { mapOf } from './spec/strict-object.ts';
 
 /** A point in time as ISO 8601 text in UTC. */
 const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC.'), v.examples(['2026-03-01T08:30:00.000Z']));
 
-/** Any JSON object; its keys are the customer's own. */
-export const JsonObject = v.pipe(
-  v.record(v.string(), v.unknown(), 'must be an object'),
-  // valibot counts an array as a record.
-  v.check((value) => !Array.isArray(value), 'must be an object'),
-);
+/** Any JSON object; its keys are the customer's own. A list is not one. */
+export const JsonObject = mapOf(v.string(), v.unknown());
 export type JsonObject = v.InferOutput<typeof JsonObject>;
 
 /** `pending`: never activated; `error`: credentials or destination refused; only `active` syncs. */

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync } from 'node:fs';
+import { chmodSync, closeSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { type SupervisedProcess, type Surroundings, superviseProcess } from '../supervised-process.ts';
@@ -34,6 +34,8 @@ export const postgresFolder = (dataDir: string, surroundings: Pick<Surroundings,
 export async function startPostgres(dataDir: string, surroundings: Surroundings): Promise<EmbeddedPostgres> {
   const { log } = surroundings;
   const owner = postgresOwner(log);
+  // Another user must pass through our folder, not read it; what is secret in it has mode 0600.
+  if (owner) chmodSync(dataDir, statSync(dataDir).mode | 0o001);
   const dataFolder = postgresFolder(dataDir, surroundings);
   if (dirname(dataFolder) !== dataDir)
     log.info('PostgreSQL keeps its data where its user can reach it', { dataFolder });

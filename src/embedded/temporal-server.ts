@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { type SupervisedProcess, type Surroundings, superviseProcess } from '../supervised-process.ts';
@@ -52,7 +52,10 @@ export async function startTemporal(options: TemporalOptions): Promise<EmbeddedT
     const found = placesOf(settings, ports);
     const ask = () => describeNamespace(found, output);
     const answer = awaitAnswer({ ask, child: server.current(), timeoutMs: startMs });
-    if (await answer.catch(() => false)) return { ...found, process: server };
+    if (await answer.catch(() => false)) {
+      chmodSync(database, 0o600);
+      return { ...found, process: server };
+    }
     await server.stop();
     // Somebody may take a port between the check and the start.
     if (output.says('address already in use')) return null;

@@ -5,6 +5,7 @@ import { notFound } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import { QuarantineRow } from '../../core/rows.ts';
 import { idParams } from '../inputs.ts';
+import { queryId } from '../query-inputs.ts';
 import { route } from '../route.ts';
 
 const noun = 'Quarantined record';
@@ -18,7 +19,7 @@ export const quarantineRoutes = [
     summary: 'List the quarantined records of a connection',
     tag,
     auth: 'api_key',
-    query: v.object({ connectionId: v.string() }),
+    query: v.object({ connectionId: queryId('con', 'Whose records.') }),
     status: 200,
     response: v.array(QuarantineRow),
     errors: ['not_found'],

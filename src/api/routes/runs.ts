@@ -8,6 +8,7 @@ import { notFound } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import { CallLogRow, RunRow, RunStatus, RunTrigger } from '../../core/rows.ts';
 import { idParams } from '../inputs.ts';
+import { QueryText, queryId, queryInstant } from '../query-inputs.ts';
 import { route } from '../route.ts';
 
 const noun = 'Run';
@@ -23,11 +24,11 @@ export const runRoutes = [
     tag,
     auth: 'api_key',
     query: v.object({
-      connectionId: v.optional(v.string()),
+      connectionId: v.optional(queryId('con', 'Only runs of this connection.')),
       status: v.optional(RunStatus),
-      resource: v.optional(v.pipe(v.string(), v.description('Key of the resource.'))),
+      resource: v.optional(v.pipe(QueryText, v.description('Key of the resource.'))),
       trigger: v.optional(RunTrigger),
-      since: v.optional(v.pipe(v.string(), v.isoTimestamp(), v.description('Requested at or after; ISO 8601.'))),
+      since: v.optional(queryInstant('Requested at or after; ISO 8601 with a zone.')),
     }),
     status: 200,
     response: v.array(RunRow),

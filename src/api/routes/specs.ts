@@ -6,13 +6,19 @@ import { JsonObject, SpecRow, SpecVersionRow, ValidationResult } from '../../cor
 import { checkSpec } from '../../core/spec/check.ts';
 import { SpecKey } from '../../core/spec/names.ts';
 import { SpecVersion } from '../../core/spec/schema.ts';
+
+import { nameParam } from '../inputs.ts';
 import { route } from '../route.ts';
 
 const noun = 'Spec version';
-const KeyParams = v.object({ key: v.message(SpecKey, 'Spec') });
-const VersionParams = v.object({ key: v.message(SpecKey, noun), version: v.message(SpecVersion, noun) });
+const keyParam = (of: string) => nameParam(SpecKey, { noun: of, example: 'acme-crm' });
+const KeyParams = v.object({ key: keyParam('Spec') });
+const VersionParams = v.object({
+  key: keyParam(noun),
+  version: nameParam(SpecVersion, { noun, example: '1.4.0' }),
+});
 /** Any JSON: what is wrong with it is for the judge of specs to say. */
-const CandidateSpec = v.pipe(v.unknown(), v.description('A ConnectorSpec.'));
+const CandidateSpec = v.unknown();
 const tag = 'specs';
 
 const minimalSpec = {
@@ -40,6 +46,7 @@ export const specRoutes = [
     tag,
     auth: 'api_key',
     body: CandidateSpec,
+    bodyName: 'ConnectorSpec',
     bodyExample: minimalSpec,
     status: 201,
     response: SpecVersionRow,
@@ -56,6 +63,7 @@ export const specRoutes = [
     auth: 'api_key',
     params: v.object({ key: v.string() }),
     body: CandidateSpec,
+    bodyName: 'ConnectorSpec',
     bodyExample: minimalSpec,
     status: 200,
     response: ValidationResult,
@@ -88,7 +96,7 @@ export const specRoutes = [
     body: v.object({
       expression: v.pipe(v.string(), v.minLength(1), v.description('JSONata.')),
       record: JsonObject,
-      lookups: v.optional(v.pipe(JsonObject, v.description('Named lookup tables, seen as `$lookups.<name>`.')), {}),
+      lookups: v.nullish(v.pipe(JsonObject, v.description('Named lookup tables, seen as `$lookups.<name>`.')), {}),
     }),
     bodyExample: {
       expression: '{ "id": id, "country": $lookup($lookups.countries, country) }',
@@ -151,6 +159,7 @@ export const specRoutes = [
     auth: 'api_key',
     params: VersionParams,
     body: CandidateSpec,
+    bodyName: 'ConnectorSpec',
     bodyExample: minimalSpec,
     status: 200,
     response: SpecVersionRow,

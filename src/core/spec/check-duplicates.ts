@@ -31,7 +31,7 @@ function repeated(code: IssueCode, what: string, names: readonly Located[]): rea
     const isRepeated = taken.has(value);
     taken.add(value);
     if (!isRepeated || path === '' || typeof value !== 'string') return [];
-    return [{ code, path, message: `there is already a ${what} \`${value}\`; choose another name` }];
+    return [{ code, path, message: `\`${value}\` is already the name of another ${what}; choose another` }];
   });
 }
 

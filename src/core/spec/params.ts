@@ -69,7 +69,7 @@ function takeValue(param: ConnectionParam, given: GivenValues, check: ParamCheck
   if (value === undefined) {
     const isElsewhere = Object.hasOwn(given[otherSide(side)], key);
     const isMissing = param.required && !isElsewhere;
-    return { side, entry: {}, issues: isMissing ? [issue(`${side}.${key}`, 'required')] : [] };
+    return { side, entry: {}, issues: isMissing ? [issue(`${side}.${key}`, 'is required')] : [] };
   }
   const fault = paramFault(param, value, check);
   return { side, entry: { [key]: value }, issues: fault === null ? [] : [issue(`${side}.${key}`, fault)] };

@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { commandLine, identify } from '../src/embedded/process-table.ts';
+import { type SupervisorProcess, startSupervisor } from '../test/embedded/supervisor-process.ts';
+import { eventually } from '../test/support/eventually.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'connector-sync-run-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs the lines under the launcher; they say `{"pid":…}` first. */
+function run(name: string, lines: string): SupervisorProcess {
+  const file = join(folder, `${name}.ts`);
+  writeFileSync(
+    file,
+    `const say = (fact: object): void => console.log(JSON.stringify(fact));\n${lines}\nsay({ pid: process.pid, args: process.argv.slice(2) });\n`,
+  );
+  return startSupervisor({ command: process.execPath, args: ['scripts/run.mjs', file, 'a', '--b'], env: {} });
+}
+
+const waiting = 'setInterval(() => undefined, 1000);';
+
+describe('scripts/run.mjs', () => {
+  it('hands on arguments and exit code, and adds no line of its own', async () => {
+    await using launcher = run('code', 'process.exitCode = 3;');
+    expect((await launcher.line('pid'))['args']).toEqual(['a', '--b']);
+    expect(await launcher.ended()).toBe(3);
+    expect(launcher.stderr()).toBe('');
+  });
+
+  it('dies of the signal its target died of', async () => {
+    await using launcher = run('signal', waiting);
+    process.kill(Number((await launcher.line('pid'))['pid']), 'SIGKILL');
+    expect(await launcher.ended()).toBe('SIGKILL');
+  });
+
+  it('hands on Ctrl-C once, although npm repeats it', async () => {
+    await using launcher = run(
+      'once',
+      `${waiting} let count = 0; process.on('SIGINT', () => { count += 1; }); process.on('SIGTERM', () => process.exit(count));`,
+    );
+    await launcher.line('pid');
+    launcher.killGroup('SIGINT');
+    launcher.kill('SIGINT');
+    launcher.kill('SIGTERM');
+    expect(await launcher.ended()).toBe(1);
+  });
+
+  it('leaves no target behind when it is killed', async () => {
+    await using launcher = run('killed', waiting);
+    const pid = Number((await launcher.line('pid'))['pid']);
+    expect(commandLine(pid)).toContain('killed.ts');
+    launcher.kill('SIGKILL');
+    expect(await eventually('the target is gone', async () => identify(pid) === null)).toBe(true);
+  });
+});

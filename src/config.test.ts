@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ConfigError, describeVariables, loadConfig } from './config.ts';
+
+const key = (fill: number): string => Buffer.alloc(32, fill).toString('base64');
+
+function faultsOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+describe('loadConfig', () => {
+  it('needs nothing in development', () => {
+    const config = loadConfig({});
+    expect(config).toMatchObject({ host: '127.0.0.1', port: 3100, publicUrl: 'http://localhost:3100' });
+    expect(config).toMatchObject({ databaseUrl: null, temporalConfigured: false, secretsKeys: null });
+    expect(config.dataDir).toBe(join(process.cwd(), '.data'));
+  });
+
+  it('names all faults at once, with the expected form', () => {
+    const faults = faultsOf({ PORT: '70000', EGRESS_ALLOW_HTTP: 'yes', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://x' });
+    expect(faults).toEqual([
+      'PORT must be an integer from 1 to 65535',
+      'DATABASE_URL must be a URL that starts with postgres:// or postgresql://',
+      'EGRESS_ALLOW_HTTP must be 0 or 1',
+      'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent',
+    ]);
+  });
+
+  it('never shows a faulty value', () => {
+    const faults = faultsOf({
+      SECRETS_KEYS: 'k1:hunter2',
+      DATABASE_URL: 'http://me:hunter2@db',
+      DEFAULT_DESTINATION: '{"password":"hunter2"',
+      WORKER_QUEUES: 'hunter2',
+    });
+    expect(faults).toHaveLength(4);
+    expect(faults.join('\n')).not.toContain('hunter2');
+  });
+
+  it('refuses production without database, Temporal and keys', () => {
+    const faults = faultsOf({ NODE_ENV: 'production' });
+    expect(faults.map((fault) => /[A-Z_]{8,}/.exec(fault)?.[0])).toEqual([
+      'SECRETS_KEYS',
+      'DATABASE_URL',
+      'TEMPORAL_ADDRESS',
+    ]);
+  });
+
+  it.each(['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'])(
+    'takes %s as the place of Temporal',
+    (name) => {
+      expect(loadConfig({ [name]: 'x' }).temporalConfigured).toBe(true);
+    },
+  );
+
+  it('listens on every address in production', () => {
+    const env = { NODE_ENV: 'production', DATABASE_URL: 'postgres://db/x', TEMPORAL_ADDRESS: 't:7233' };
+    expect(loadConfig({ ...env, SECRETS_KEYS: `k1:${key(1)}` }).host).toBe('0.0.0.0');
+  });
+
+  it('takes an empty variable as unset', () => {
+    expect(loadConfig({ PORT: '', DATABASE_URL: ' ' })).toMatchObject({ port: 3100, databaseUrl: null });
+  });
+
+  it('keeps the order of the key ring', () => {
+    const ring = loadConfig({ SECRETS_KEYS: `k2:${key(2)},k1:${key(1)}` }).secretsKeys;
+    expect(ring?.map(({ id, key: bytes }) => [id, bytes[0], bytes.length])).toEqual([
+      ['k2', 2, 32],
+      ['k1', 1, 32],
+    ]);
+  });
+
+  it.each([
+    ['a short key', `k1:${Buffer.alloc(16).toString('base64')}`],
+    ['a repeated id', `k1:${key(1)},k1:${key(2)}`],
+    ['a missing id', key(1)],
+    ['an empty entry', `k1:${key(1)},`],
+  ])('refuses a key ring with %s', (_, ring) => {
+    expect(faultsOf({ SECRETS_KEYS: ring })).toHaveLength(1);
+  });
+
+  it('reads the default destination as an object and nothing else', () => {
+    expect(loadConfig({ DEFAULT_DESTINATION: '{"kind":"postgres"}' }).defaultDestination).toEqual({ kind: 'postgres' });
+    expect(faultsOf({ DEFAULT_DESTINATION: '[1]' })).toEqual(['DEFAULT_DESTINATION must be a JSON object']);
+  });
+});
+
+describe('describeVariables', () => {
+  it('explains every variable', () => {
+    for (const { meaning, form } of describeVariables()) {
+      expect(meaning).not.toBe('');
+      expect(form).not.toBe('');
+    }
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { createLog, temporalLogger } from './log.ts';
+
+function capture() {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', name: 'test', destination: { write: (line) => void lines.push(line) } });
+  return { log, lines, last: (): Record<string, unknown> => JSON.parse(lines.at(-1) ?? '{}') };
+}
+
+describe('createLog', () => {
+  it('writes one JSON line with message, level and fields', () => {
+    const { log, lines, last } = capture();
+    log.info('run finished', { runId: 'run_1', status: 'succeeded' });
+    expect(lines).toHaveLength(1);
+    expect(last()).toMatchObject({
+      level: 'info',
+      name: 'test',
+      message: 'run finished',
+      runId: 'run_1',
+      status: 'succeeded',
+    });
+  });
+
+  it('carries the fields of a child on each of its lines', () => {
+    const { log, last } = capture();
+    log.child({ orgId: 'org_1' }).child({ runId: 'run_1' }).warn('late');
+    expect(last()).toMatchObject({ orgId: 'org_1', runId: 'run_1', level: 'warn' });
+  });
+
+  it('writes nothing below its level', () => {
+    const { log, lines } = capture();
+    log.debug('detail');
+    expect(lines).toEqual([]);
+  });
+
+  it('drops fields named like secrets at any depth, and keeps keys that are none', () => {
+    const { log, last } = capture();
+    log.info('x', {
+      resourceKey: 'contacts',
+      deep: { list: [{ accessToken: 't0p', Authorization: 't0p', client_secret: 't0p' }] },
+      password: 't0p',
+    });
+    expect(JSON.stringify(last())).not.toContain('t0p');
+    expect(last()['resourceKey']).toBe('contacts');
+  });
+
+  it('masks API keys and passwords of URLs in messages, fields, children and errors', () => {
+    const { log, lines } = capture();
+    const error = new Error('no ck_live_abc', { cause: new Error('postgres://me:hunter2@db/x') });
+    log
+      .child({ seen: 'ck_live_abc' })
+      .error('key ck_live_abc', { url: 'postgres://me:hunter2@db/x', error, list: ['ck_live_abc'] });
+    expect(lines.join('')).not.toMatch(/ck_live|hunter2/);
+    expect(lines.join('')).toContain('postgres://me:***@db/x');
+  });
+
+  it('keeps message, code and cause of an error', () => {
+    const { log, last } = capture();
+    log.error('failed', { error: Object.assign(new Error('outer', { cause: new Error('inner') }), { code: 'E1' }) });
+    expect(last()['error']).toMatchObject({ type: 'Error', code: 'E1', message: 'outer', cause: { message: 'inner' } });
+  });
+
+  it('survives fields that contain themselves', () => {
+    const { log, lines } = capture();
+    const loop: Record<string, unknown> = {};
+    loop['self'] = loop;
+    log.info('loop', { loop });
+    expect(lines).toHaveLength(1);
+  });
+});
+
+describe('temporalLogger', () => {
+  it("writes the SDK's lines in the same form", () => {
+    const { log, last } = capture();
+    temporalLogger(log).log('WARN', 'worker slow', { attempt: 2n });
+    expect(last()).toMatchObject({ level: 'warn', message: 'worker slow', attempt: '2' });
+  });
+});

@@ -1,0 +1,97 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { freePort } from '../../src/embedded/ports.ts';
+import { identify } from '../../src/embedded/process-table.ts';
+import type { ReadyFacts } from '../../src/ready-file.ts';
+import { eventually } from '../support/eventually.ts';
+import { nothingLeft, type SupervisorProcess, startSupervisor } from './supervisor-process.ts';
+
+let dataDir = '';
+let port = 0;
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'connector-sync-start-'));
+  port = await freePort(3700);
+});
+afterEach(async () => {
+  await nothingLeft(dataDir);
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+function start(): SupervisorProcess {
+  const env = {
+    DATA_DIR: dataDir,
+    PORT: String(port),
+    DATABASE_URL: undefined,
+    TEMPORAL_ADDRESS: undefined,
+    NODE_ENV: 'test',
+  };
+  return startSupervisor({ command: process.execPath, args: ['scripts/run.mjs', 'src/start.ts'], env });
+}
+
+const readyPath = (): string => join(dataDir, 'ready.json');
+const readReady = (): ReadyFacts => JSON.parse(readFileSync(readyPath(), 'utf8'));
+
+async function whenReady(supervisor: SupervisorProcess): Promise<ReadyFacts> {
+  await supervisor.line('apiUrl');
+  return readReady();
+}
+
+const running = ({ pids }: ReadyFacts): readonly boolean[] =>
+  Object.values(pids).map((pid: number | null) => pid !== null && identify(pid) !== null);
+
+describe('npm start', () => {
+  it('writes ready.json when all is ready, and on Ctrl-C stops all, removes it and exits 0', async () => {
+    await using supervisor = start();
+    const ready = await whenReady(supervisor);
+    expect(ready).toMatchObject({ apiUrl: `http://127.0.0.1:${port}`, temporalNamespace: 'default' });
+    expect(Object.keys(ready.pids)).toEqual(['supervisor', 'api', 'worker', 'postgres', 'temporal']);
+    expect(running(ready)).toEqual([true, true, true, true, true]);
+    expect(statSync(readyPath()).mode & 0o777).toBe(0o600);
+    expect((await fetch(`${ready.apiUrl}/api/health/ready`)).status).toBe(200);
+    supervisor.killGroup('SIGINT');
+    expect(await supervisor.ended()).toBe(0);
+    expect(running(ready)).toEqual([false, false, false, false, false]);
+    expect(existsSync(readyPath())).toBe(false);
+  });
+
+  it('starts a killed worker again and notes its new pid', async () => {
+    await using supervisor = start();
+    const before = await whenReady(supervisor);
+    process.kill(before.pids.worker ?? 0, 'SIGKILL');
+    const worker = await eventually('a new worker', async () => {
+      const now = readReady().pids.worker;
+      return now !== before.pids.worker && now;
+    });
+    expect(identify(worker)).not.toBeNull();
+    expect(readReady().pids).toEqual({ ...before.pids, worker });
+    supervisor.kill('SIGTERM');
+    expect(await supervisor.ended()).toBe(0);
+  });
+
+  it('leaves nothing running when the launcher is killed', async () => {
+    await using supervisor = start();
+    const ready = await whenReady(supervisor);
+    supervisor.kill('SIGKILL');
+    expect(await eventually('all processes gone', async () => running(ready).every((up) => !up))).toBe(true);
+  });
+
+  it('leaves nothing running when the supervisor is killed', async () => {
+    await using supervisor = start();
+    const ready = await whenReady(supervisor);
+    process.kill(ready.pids.supervisor, 'SIGKILL');
+    expect(await eventually('all processes gone', async () => running(ready).every((up) => !up))).toBe(true);
+  });
+
+  it('names the taken port and how to choose another', async () => {
+    const server = createServer();
+    await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
+    await using supervisor = start();
+    expect(await supervisor.ended()).toBe(1);
+    expect(supervisor.stderr()).toContain(`Port ${port} of 127.0.0.1 is taken`);
+    expect(supervisor.stderr()).toContain('PORT=');
+    server.close();
+  });
+});
