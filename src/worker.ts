@@ -1,6 +1,6 @@
 /** Process: run the Temporal worker and the maintenance loop; drain gracefully. */
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
@@ -12,10 +12,12 @@ import { checkKeyRing } from './key-ring-check.ts';
 import { createLog, type Log, temporalLogger } from './log.ts';
 import { maintain } from './maintenance.ts';
 import { registerSearchAttributes } from './search-attributes.ts';
+import { workflowBundle } from './workflow-bundle.ts';
 
 const config = configOrExit(process.env);
 const log = createLog({ level: config.logLevel, name: 'worker' });
-Runtime.install({ logger: temporalLogger(log.child({ component: 'temporal' })), shutdownSignals: [] });
+const temporalLog = temporalLogger(log.child({ component: 'temporal' }));
+Runtime.install({ logger: temporalLog, shutdownSignals: [] });
 
 const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
@@ -59,7 +61,7 @@ async function connectPatiently(ownLog: Log): Promise<NativeConnection | null> {
 }
 
 /** One worker per queue: the control queue also runs the workflows. */
-function createWorkers(
+async function createWorkers(
   ownDeps: Deps,
   { connection: native, namespace }: { readonly connection: NativeConnection; readonly namespace: string },
 ): Promise<Worker[]> {
@@ -79,7 +81,7 @@ function createWorkers(
     control: {
       ...shared,
       taskQueue: controlQueue,
-      workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
+      workflowBundle: await workflowBundle(join(config.cacheDir, 'workflows'), temporalLog),
     },
     sync: { ...shared, taskQueue: syncQueue, maxConcurrentActivityTaskExecutions: config.workerConcurrency },
   };

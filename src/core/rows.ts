@@ -109,6 +109,10 @@ export const RunRow = v.object({
   statsJson: RunStats,
   watermarkBefore: v.pipe(v.nullable(v.string()), v.description('Null: no incremental sync has finished yet.')),
   watermarkAfter: v.nullable(v.string()),
+  error: v.pipe(
+    v.nullable(v.object({ code: v.pipe(v.string(), v.examples(['source_rejected'])), message: v.string() })),
+    v.description('Why the run failed and what to do about it; null unless it failed.'),
+  ),
 });
 export type RunRow = v.InferOutput<typeof RunRow>;
 

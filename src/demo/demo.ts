@@ -74,7 +74,7 @@ async function play(
 }
 
 async function tellStory(
-  { scene: sceneWith, service, errorOf, workspaceId }: Stage,
+  { scene: sceneWith, service, workspaceId }: Stage,
   { checks, crash }: { readonly checks: ReturnType<typeof createChecks>; readonly crash: boolean },
 ) {
   const scene = sceneWith(checks);
@@ -86,7 +86,7 @@ async function tellStory(
   const retries = await showRetries(scene, first.run.runId);
   const second = await secondSync(scene, connections.cities);
   const change = await changeSync(scene, connections.cities);
-  const blocked = await blockedSync(scene, connections.evil, errorOf);
+  const blocked = await blockedSync(scene, connections.evil);
   return { cities: connections.cities, ...first, rowsByCount, retries, second, change, blocked };
 }
 

@@ -26,8 +26,6 @@ export interface Stage extends AsyncDisposable {
   readonly links: Omit<Links, 'connectionId'>;
   /** What the steps of the story work with. */
   scene(checks: Checks): Scene;
-  /** Why a run failed, as the control database has it. */
-  errorOf(runId: string): Promise<{ readonly code: string; readonly message: string }>;
 }
 
 /** The demo brings its own services: what would lead it to others, or change what it shows, is left out. */
@@ -64,11 +62,6 @@ export async function openStage(
     service,
     links: { ready, apiKey: apiKey.key, destinationUrl: destination.url, logFile, upstreamUrl: upstream.url },
     scene: (checks) => ({ ...scene, checks }),
-    errorOf: async (runId) => {
-      const query = db.selectFrom('runs').select(['errorCode', 'errorMessage']).where('id', '=', runId);
-      const { errorCode, errorMessage } = await query.executeTakeFirstOrThrow();
-      return { code: errorCode ?? 'none', message: errorMessage ?? '' };
-    },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }

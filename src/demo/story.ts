@@ -117,14 +117,10 @@ export async function changeSync(scene: Scene, connectionId: string): Promise<Sy
 }
 
 /** A tenant's spec that asks for the metadata service of the cloud. Returns the run's error code. */
-export async function blockedSync(
-  scene: Scene,
-  connectionId: string,
-  errorOf: (runId: string) => Promise<{ readonly code: string; readonly message: string }>,
-): Promise<string> {
+export async function blockedSync(scene: Scene, connectionId: string): Promise<string> {
   const { screen, checks, api } = scene;
   const run = await syncAndWatch(scene, { connectionId, resource: 'credentials' });
-  const { code, message } = await errorOf(run.id);
+  const { code = 'none', message = '' } = run.error ?? {};
   screen.step(`"${evilSpec.metadata.name}" syncs from the cloud's metadata address: ${run.status}`);
   screen.note(message);
   const calls = await api.calls(run.id);
