@@ -12,8 +12,7 @@ import { renderTemplate } from '../src/core/expressions/template.ts';
 import { createHttpClient, type HttpClient } from '../src/core/http/client.ts';
 import { createRedactor } from '../src/core/http/redact.ts';
 import { createKnownRecords } from '../src/core/pipeline/known-records.ts';
-import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
-import { createPipeline } from '../src/core/pipeline/process-page.ts';
+import { createPipeline, type Pipeline } from '../src/core/pipeline/process-page.ts';
 import { createClassify } from '../src/core/source/classify.ts';
 import { credentialValues } from '../src/core/source/credentials.ts';
 import { createEvaluate } from '../src/core/source/evaluate.ts';
@@ -33,8 +32,7 @@ export interface OpenRun extends AsyncDisposable {
   readonly source: Source;
   readonly destination: Destination;
   readonly target: TargetTable;
-  /** Takes the records of the next page through all stages. */
-  pipeline(records: readonly unknown[]): Promise<PageOutcome>;
+  readonly pipeline: Pipeline;
   /** @param batchNo the last batch recorded. */
   createDelivery(batchNo: number): Delivery;
 }

@@ -17,6 +17,7 @@ import type { ChunkResult, SyncRunInput } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
 import { type OpenRun, openRun } from './open-run.ts';
 import { repairFromCheckpoint, type StartPoint } from './repair.ts';
+import { createShaping } from './shaping.ts';
 
 /** A chunk ends after either: fairness between tenants acts when chunks are handed out. */
 const chunkMsMax = 60_000;
@@ -75,6 +76,12 @@ async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): 
   const chunkEnd = performance.now() + chunkMsMax;
   const runEnd = run.startedAt.getTime() + limits.maxDurationSeconds * 1000;
   const delivery = run.createDelivery(start.batchNo);
+  const shaping = createShaping(async ({ requestKey, positionAfter, watermarkAfter, notes }, outcome) => {
+    pageNo += 1;
+    done = positionAfter === null;
+    if (notes.length > 0) run.log.warn('the read is not as the spec says', { pageNo, notes });
+    await delivery.add({ ...outcome, pageNo, requestKey, positionAfter, watermarkAfter });
+  });
   let { pageNo, records } = start;
   let asked = 0;
   let done = false;
@@ -85,29 +92,25 @@ async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): 
     const stop = done || delivery.stopped || limited();
     return { done: stop, limited: !done && limited(), waitMs, pages: pageNo, records };
   };
+  const drained = async () => {
+    await shaping.drained();
+    await delivery.drained();
+  };
   const signal = abortedLater(cancelled, stopMsMax);
+  const { position } = start;
   try {
-    for await (const page of readPages(run.source, {
-      position: start.position,
-      lookAhead: lookAheadPages,
-      signal,
-      enough,
-    })) {
-      const outcome = await run.pipeline(page.records);
-      pageNo += 1;
-      records += outcome.recordsIn;
-      done = page.positionAfter === null;
-      if (page.notes.length > 0) run.log.warn('the read is not as the spec says', { pageNo, notes: page.notes });
-      const { requestKey, positionAfter, watermarkAfter } = page;
-      await delivery.add({ ...outcome, pageNo, requestKey, positionAfter, watermarkAfter });
+    for await (const page of readPages(run.source, { position, lookAhead: lookAheadPages, signal, enough })) {
+      const selection = await run.pipeline.select(page.records);
+      records += selection.recordsIn;
+      await shaping.add(page, run.pipeline.shape(selection));
     }
   } catch (error) {
     // What was read before the failure is sound: it is delivered, so that the next attempt starts behind it.
-    await delivery.drained();
+    await drained();
     if (error instanceof ThrottledError) return result(error.waitMs);
     throw error;
   }
-  await delivery.drained();
+  await drained();
   return result(0);
 }
 

@@ -28,7 +28,7 @@ export async function recordBatch(
     // Shared with other batches, excluded by takeLane: either this commits first or it sees the newer fence.
     const lane = await tx
       .selectFrom('lanes')
-      .select('fence')
+      .select(['fence', limitPause.as('pause')])
       .where('orgId', '=', scope.orgId)
       .where('id', '=', owner.laneId)
       .forShare()
@@ -43,6 +43,12 @@ export async function recordBatch(
     return { outcome: 'recorded', stop: run.cancelRequestedAt !== null || run.status !== 'running' };
   });
 }
+
+/**
+ * A process that freezes within the transaction keeps its locks, and no other attempt could take the lane; the server
+ * ends it after this time.
+ */
+const limitPause = sql<string>`set_config('idle_in_transaction_session_timeout', '10s', true)`;
 
 interface AdvancedRun {
   readonly connectionId: string;

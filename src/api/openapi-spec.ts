@@ -3,12 +3,23 @@ import { Auth } from '../core/spec/auth-schema.ts';
 import { DestinationSpec } from '../core/spec/destination-schema.ts';
 import { ErrorRule, HttpSettings, RequestTemplate } from '../core/spec/http-schema.ts';
 import { Lookup } from '../core/spec/lookup-schema.ts';
+import { Pagination } from '../core/spec/pagination-schema.ts';
 import { Resource } from '../core/spec/resource-schema.ts';
 import { ConnectorSpec } from '../core/spec/schema.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-const parts = { ConnectorSpec, Auth, HttpSettings, RequestTemplate, ErrorRule, Lookup, Resource, DestinationSpec };
+const parts = {
+  ConnectorSpec,
+  Auth,
+  HttpSettings,
+  RequestTemplate,
+  ErrorRule,
+  Lookup,
+  Resource,
+  Pagination,
+  DestinationSpec,
+};
 
 /**
  * JSON Schemas of a ConnectorSpec and its parts, by their names in the document. They say what an editor can check;
@@ -16,26 +27,24 @@ const parts = { ConnectorSpec, Auth, HttpSettings, RequestTemplate, ErrorRule, L
  */
 export function connectorSpecSchemas(): Json {
   const schemas = Object.entries(toJsonSchemaDefs(parts, conversion));
-  // The converter numbers what the schema decides by the value; `override` has said it in place.
-  return Object.fromEntries(schemas.filter(([name]) => Object.hasOwn(parts, name)));
+  return { ...Object.fromEntries(schemas.filter(([name]) => Object.hasOwn(parts, name))), PrimaryKey: oneOrMoreFields };
 }
-
-const override: NonNullable<ConversionConfig['overrideSchema']> = ({ valibotSchema, jsonSchema }) => {
-  if (valibotSchema.type === 'lazy') return oneOrMoreFields;
-  if (valibotSchema.type !== 'strict_object') return null;
-  const orgId = { description: 'Ignored: the org is that of the API key.' };
-  const ignored = valibotSchema === ConnectorSpec ? { properties: { ...jsonSchema.properties, orgId } } : {};
-  return { ...jsonSchema, ...ignored, patternProperties: { '^x-': {} } };
-};
 
 const conversion: ConversionConfig = {
   typeMode: 'input',
   target: 'draft-2020-12',
   errorMode: 'ignore',
-  overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
-  overrideSchema: override,
+  // The only part without a name is one that the schema decides by the value, which the converter cannot see.
+  overrideRef: ({ referenceId }) =>
+    `#/components/schemas/${Object.hasOwn(parts, referenceId) ? referenceId : 'PrimaryKey'}`,
+  overrideSchema: ({ valibotSchema, jsonSchema }) => {
+    if (valibotSchema.type !== 'strict_object') return null;
+    const orgId = { description: 'Ignored: the org is that of the API key.' };
+    const ignored = valibotSchema === ConnectorSpec ? { properties: { ...jsonSchema.properties, orgId } } : {};
+    return { ...jsonSchema, ...ignored, patternProperties: { '^x-': {} } };
+  },
 };
 
-const oneOrMoreFields: ReturnType<typeof override> = {
+const oneOrMoreFields: Json = {
   anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 8 }],
 };

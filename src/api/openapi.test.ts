@@ -8,7 +8,7 @@ import { routes } from './routes/index.ts';
 
 /** Whether a document is what the schema of that name describes. */
 function conforms(name: string, value: unknown): boolean {
-  const ajv = new Ajv2020({ strict: false, formats: { uri: true } });
+  const ajv = new Ajv2020({ strict: false, formats: { uri: true, 'date-time': true } });
   ajv.addSchema({ $id: 'api', components: JSON.parse(text).components });
   return ajv.validate({ $ref: `api#/components/schemas/${name}` }, value);
 }

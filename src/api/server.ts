@@ -39,17 +39,16 @@ export async function listen(
   // Late requests are looked for three times within the shorter limit; a slow socket can stay that much longer.
   const connectionsCheckingInterval = headersTimeout / 3;
   const limits = { headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout, maxHeaderSize };
-  // HTTP/1.0 has no Host header, and load balancers still probe with it.
-  const hostname = 'localhost';
-  const respond = getRequestListener(app.fetch, {
-    overrideGlobalObjects: false,
-    hostname,
-    // The app answers its own failures; what is left are requests without a URL.
-    errorHandler: refuseAddress,
-  });
-  // The adapter answers every request itself, failed ones too: there is nothing to wait for.
-  const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => void respond(incoming, outgoing);
-  const server = createServer(limits, serve);
+  // The app answers its own failures; what is left for the adapter are requests without a URL.
+  const options = { overrideGlobalObjects: false, errorHandler: refuseAddress };
+  const respond = getRequestListener(app.fetch, options);
+  // Load balancers still probe with HTTP/1.0, which has no Host header.
+  const respondToOld = getRequestListener(app.fetch, { ...options, hostname: 'localhost' });
+  const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    // The adapter answers every request itself, failed ones too: there is nothing to wait for.
+    void (incoming.httpVersion === '1.0' ? respondToOld : respond)(incoming, outgoing);
+  };
+  const server = createServer({ ...limits, requireHostHeader: false }, serve);
   // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', serve);
   answerParserErrors(server);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { expectExactlyOnce, inFlightMax } from '../support/exactly-once.ts';
+import { holdWrites } from '../support/sql-gate.ts';
 import { createSync } from '../support/sync.ts';
 import { generateRecords } from '../support/upstream.ts';
 import { useStack } from '../support/use-stack.ts';
@@ -11,11 +12,15 @@ const perPage = 100;
 const records = pages * perPage;
 
 const watch = watchPages(perPage);
-const shared = useStack({
-  collections: { told: generateRecords(records), frozen: generateRecords(records) },
-  answer: watch.answer,
-  latencyMs: 5,
-});
+const shared = useStack(
+  {
+    collections: Object.fromEntries(['told', 'frozen', 'locking'].map((name) => [name, generateRecords(records)])),
+    answer: watch.answer,
+    latencyMs: 5,
+  },
+  // Temporal goes on handing attempts to a frozen worker while its long polls are open: as many as it has slots.
+  { env: { WORKER_CONCURRENCY: '2' } },
+);
 
 test('a worker told to stop hands its run to another at a page boundary: no page is fetched twice', async () => {
   const { stack, upstream } = shared();
@@ -47,4 +52,24 @@ test('a worker frozen past its heartbeat timeout delivers nothing more when it w
   await frozen.kill('SIGCONT');
   await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlightMax(perPage)] });
   await eventually('the frozen worker is told', async () => frozen.tail().includes('fenced'));
+});
+
+test('a worker frozen in the middle of its bookkeeping loses its locks, and the run goes on without it', async () => {
+  const { stack, upstream } = shared();
+  const [, ...others] = stack.workers().toReversed();
+  await Promise.all(others.map((worker) => worker.kill('SIGKILL')));
+  await using sync = await createSync(stack, { upstream, collection: 'locking', perPage });
+  const runId = await sync.requestPaused();
+  const when = `new.run_id = '${runId}' and new.page_no = 50`;
+  await using gate = await holdWrites(stack.databaseUrl, { table: 'run_pages', on: 'insert', when });
+  upstream.resume();
+  await gate.reached();
+  const frozen = stack.worker();
+  await frozen.kill('SIGSTOP');
+  await gate.open();
+  await stack.startWorker();
+  // Far behind all that the frozen one had asked for: the successor has taken the lane.
+  await watch.answered('locking', 120);
+  await frozen.kill('SIGKILL');
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlightMax(perPage)] });
 });

@@ -5,7 +5,7 @@ import { findSecret } from '../../db/queries/secrets.ts';
 import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { connectionBody, createConnection, publishSpec } from '../support/api-fixtures.ts';
+import { connectionBody, createConnection, publishSpec, specDocument } from '../support/api-fixtures.ts';
 
 let api: TestApi;
 let org: TestOrg;
@@ -68,6 +68,19 @@ describe('POST /connections', () => {
     for (const changes of [{ specKey: 'nope' }, { specVersion: '9.9.9' }, { workspaceId: newId('ws') }]) {
       expect(await create(changes)).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
     }
+  });
+
+  it.each([{ params: [] }, { secrets: [] }, { displayName: ' \t' }])('refuses %j', async (changes) => {
+    const { status, body } = await create(changes);
+    expect({ status, path: body.error.issues[0].path }).toEqual({ status: 400, path: Object.keys(changes)[0] });
+  });
+
+  it('answers 409 with what to do for a version that is still a draft', async () => {
+    await org.call('POST', '/specs', { body: specDocument({ version: '3.0.0' }) });
+    expect(await create({ specVersion: '3.0.0' })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'conflict', message: 'Version 3.0.0 is a draft: publish it first.' } },
+    });
   });
 
   it('names every faulty field of the body, without its value', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { routes } from '../../src/api/routes/index.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
 import { connectionBody, publishSpec, specDocument } from '../support/api-fixtures.ts';
 
@@ -82,7 +83,7 @@ describe('publishing', () => {
     for (const path of [at('unknown'), at('known', '9.9.9'), at('known', 'latest'), at('-', '1.0.0')]) {
       expect(await org.call('POST', `${path}/publish`)).toMatchObject({
         status: 404,
-        body: { error: { code: 'not_found' } },
+        body: { error: { code: 'not_found', message: 'Spec version not found' } },
       });
     }
   });
@@ -177,10 +178,41 @@ describe('POST /specs/transform-preview', () => {
     });
   });
 
+  it('reads tables by each of their names, and takes null for none', async () => {
+    const lookups = { countries: { DE: 'Germany' } };
+    for (const table of ['$lookups.countries', '$countries', 'lookups.countries']) {
+      const answer = await preview({ expression: `{ "a": ${table}.DE }`, record: { id: 7 }, lookups });
+      expect(answer).toMatchObject({ status: 200, body: { a: 'Germany' } });
+    }
+    expect((await preview({ expression: '{ "a": id }', record: { id: 7 }, lookups: null })).body).toEqual({ a: 7 });
+  });
+
+  it.each([{ record: [] }, { record: {}, lookups: [] }, { record: 'x' }])(
+    'refuses a list for an object: %j',
+    async (b) => {
+      const { status, body } = await preview({ expression: '{}', ...b });
+      expect(status).toBe(400);
+      expect(body.error.issues).toMatchObject([{ message: 'expected an object' }]);
+    },
+  );
+
   it('answers 400 when it never ends, while others are served', async () => {
     const endless = preview({ expression: '($f := function(){$f()}; $f())', record: {} });
     expect((await org.call('GET', '/api/health')).status).toBe(200);
     expect((await endless).status).toBe(400);
+  });
+});
+
+describe('the examples of the document', () => {
+  it('work: a spec that can be published and a connection of it', async () => {
+    const examples = new Map(routes.map(({ method, path, bodyExample }) => [`${method} ${path}`, bodyExample]));
+    const example = async (path: string, changes: object = {}) =>
+      org.call('POST', path, { body: { ...Object(examples.get(`post ${path}`)), ...changes } });
+    expect((await example('/specs')).status).toBe(201);
+    expect((await org.call('POST', `${at('acme-crm')}/publish`)).status).toBe(200);
+    expect((await example('/connections', { workspaceId: org.workspaceId })).status).toBe(201);
+    expect((await example('/specs/transform-preview')).status).toBe(200);
+    expect((await example('/workspaces')).status).toBe(201);
   });
 });
 

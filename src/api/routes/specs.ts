@@ -15,7 +15,7 @@ const keyParam = (of: string) => nameParam(SpecKey, { noun: of, example: 'acme-c
 const KeyParams = v.object({ key: keyParam('Spec') });
 const VersionParams = v.object({
   key: keyParam(noun),
-  version: nameParam(SpecVersion, { noun, example: '1.4.0' }),
+  version: nameParam(SpecVersion, { noun, example: '1.0.0' }),
 });
 /** Any JSON: what is wrong with it is for the judge of specs to say. */
 const CandidateSpec = v.unknown();

@@ -131,7 +131,7 @@ describe('the pipeline', () => {
 function pipeline(parts: Record<string, unknown>, stored: readonly StoredRecord[] = []) {
   const known = createKnownRecords(async (ids) => stored.filter((record) => ids.includes(record.externalId)));
   const startedAt = new Date('2026-01-01T00:00:00Z');
-  return createPipeline({
+  const stages = createPipeline({
     resource: resourceOf(parts),
     params: {},
     runId: 'run_1',
@@ -140,6 +140,7 @@ function pipeline(parts: Record<string, unknown>, stored: readonly StoredRecord[
     evaluator,
     redact,
   });
+  return async (records: readonly unknown[]) => stages.shape(await stages.select(records));
 }
 
 const redact = (text: string) => text.replaceAll('s3cret', '[redacted]');

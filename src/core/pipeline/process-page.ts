@@ -29,19 +29,37 @@ export interface PipelineOptions {
   readonly redact: (text: string) => string;
 }
 
-/**
- * Makes the function that takes a page of raw records through the pipeline. Pages must come in their order.
- * It throws `record_invalid` when a record is invalid and the resource says `onInvalid: fail`.
- */
-export function createPipeline(options: PipelineOptions): (records: readonly unknown[]) => Promise<PageOutcome> {
+/** The stages of one run, in two steps because only the first depends on the pages before. */
+export interface Pipeline {
+  /** Gate, key, filter, change filter. Pages come in their order, one after the other. */
+  select(records: readonly unknown[]): Promise<Selection>;
+  /**
+   * Transform and validate; several pages at once keep every evaluator busy. Throws `record_invalid` when a record is
+   * invalid and the resource says `onInvalid: fail`.
+   */
+  shape(selection: Selection): Promise<PageOutcome>;
+}
+
+/** What of a page is new or changed. */
+export interface Selection {
+  readonly recordsIn: number;
+  readonly candidates: readonly Candidate[];
+}
+
+/** The pipeline of a run. */
+export function createPipeline(options: PipelineOptions): Pipeline {
   const stages = createStages(options);
-  return async (records) => {
-    const judged = records.map((record) => stages.identify(record));
-    const wanted = await stages.dropFiltered(judged);
-    const changed = await stages.dropUnchanged(wanted);
-    const shaped = await stages.shape(changed);
-    const outcomes = shaped.flatMap((record) => stages.conclude(record));
-    return { recordsIn: records.length, skipped: records.length - outcomes.length, outcomes };
+  return {
+    async select(records) {
+      const judged = records.map((record) => stages.identify(record));
+      const wanted = await stages.dropFiltered(judged);
+      return { recordsIn: records.length, candidates: await stages.dropUnchanged(wanted) };
+    },
+    async shape({ recordsIn, candidates }) {
+      const shaped = await stages.shape(candidates);
+      const outcomes = shaped.flatMap((record) => stages.conclude(record));
+      return { recordsIn, skipped: recordsIn - outcomes.length, outcomes };
+    },
   };
 }
 

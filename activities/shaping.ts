@@ -1,0 +1,33 @@
+import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
+import type { PageRead } from '../src/core/source/read-pages.ts';
+
+/** Pages whose records are being transformed: more than evaluators on most machines, few enough to be small. */
+const pagesMax = 4;
+
+/** Pages under way between the read and the delivery, in their order. */
+export interface Shaping {
+  /** Takes a page whose transform has begun; hands the oldest on when there are enough. */
+  add(page: PageRead, outcome: Promise<PageOutcome>): Promise<void>;
+  /** Hands on all that is left. Throws what the first transform that failed threw, after the pages before it. */
+  drained(): Promise<void>;
+}
+
+/** A short queue in front of `deliver`. */
+export function createShaping(deliver: (page: PageRead, outcome: PageOutcome) => Promise<void>): Shaping {
+  const underWay: { readonly page: PageRead; readonly outcome: Promise<PageOutcome> }[] = [];
+  const handOn = async () => {
+    const next = underWay.shift();
+    if (next) await deliver(next.page, await next.outcome);
+  };
+  return {
+    async add(page, outcome) {
+      // Whoever takes the page from the queue sees the failure; until then it must not count as unhandled.
+      outcome.catch(() => undefined);
+      underWay.push({ page, outcome });
+      if (underWay.length >= pagesMax) await handOn();
+    },
+    async drained() {
+      while (underWay.length > 0) await handOn();
+    },
+  };
+}
