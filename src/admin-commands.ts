@@ -8,6 +8,7 @@ import { issueApiKey, withdrawApiKey } from './control/api-keys.ts';
 import { createOrg, fullScopes } from './control/orgs.ts';
 import { createWorkspace } from './control/workspaces.ts';
 import { notFound } from './core/errors.ts';
+import { issueWords } from './core/issue-words.ts';
 import { type ApiKeyRow, WorkspaceKind } from './core/rows.ts';
 
 /** The command line is not understood; the message says why. */
@@ -48,6 +49,11 @@ export const usage = (): string =>
 
 const Text = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const Count = v.pipe(v.string(), v.regex(/^\d{1,9}$/, 'expected a whole number'), v.transform(Number));
+const Days = v.pipe(
+  v.string(),
+  v.regex(/^[1-9]\d{0,3}$/, 'expected a whole number of days from 1 to 9999'),
+  v.transform(Number),
+);
 
 /** Every command, in the order of the usage. */
 export const commands: readonly Command[] = [
@@ -100,7 +106,7 @@ export const commands: readonly Command[] = [
     name: 'key create',
     summary: 'Make an API key, which is shown only now.',
     synopsis: '--org ORG [--expires-in-days DAYS]',
-    options: v.object({ org: Text, 'expires-in-days': v.optional(Count) }),
+    options: v.object({ org: Text, 'expires-in-days': v.optional(Days) }),
     async run(db, { org, 'expires-in-days': days }) {
       const expiresAt = days === undefined ? null : new Date(Date.now() + days * 86_400_000).toISOString();
       const grant = { scopes: fullScopes, expiresAt, createdByKeyId: null };
@@ -148,8 +154,7 @@ function command<E extends v.ObjectEntries>({ options, run, ...facts }: Declarat
 }
 
 function faultOf(issue: v.BaseIssue<unknown>): string {
-  const fault = issue.received === 'undefined' ? 'is required' : issue.message;
-  return `--${v.getDotPath(issue) ?? ''} ${fault}`;
+  return `--${v.getDotPath(issue) ?? ''} ${issueWords(issue)}`;
 }
 
 async function scopeOf(db: Kysely<Database>, orgId: string): Promise<OrgScope> {

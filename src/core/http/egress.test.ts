@@ -97,6 +97,21 @@ describe('URLs', () => {
   });
 });
 
+describe('the judgement before DNS', () => {
+  const guard = (allow: string) => createEgressGuard({ allow: parseAllowList(allow), deny: [], allowHttp: false });
+
+  it.each(['https://localhost/', 'https://api.localhost/', 'https://LOCALHOST./'])('refuses %s', (url) => {
+    expect(guard('').judgeUrlSync(url)).not.toBeNull();
+    expect(guard('127.0.0.1:8080').judgeUrlSync(url)).not.toBeNull();
+  });
+
+  it('takes plain http for a name only where the operator has listed the port', () => {
+    expect(guard('127.0.0.1:8080').judgeUrlSync('http://api.example.com/')).not.toBeNull();
+    expect(guard('10.0.0.0/8:80').judgeUrlSync('http://crm.internal.example/')).toBeNull();
+    expect(guard('127.0.0.1:8080').judgeUrlSync('http://localhost:8080/')).toBeNull();
+  });
+});
+
 describe('sockets', () => {
   it('are refused over plain http to a public name when only other addresses are listed', async () => {
     await using server = await serveHttp((_request, response) => response.end());

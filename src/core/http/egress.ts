@@ -120,11 +120,25 @@ function judgeUrl(url: URL, options: EgressOptions): BlockReason | null {
   const port = url.port === '' ? (plain ? 80 : 443) : Number(url.port);
   if (port === 0 || isBadPort(port)) return 'port';
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) === 0) return plain && !options.allowHttp && options.allow.length === 0 ? 'plain_http' : null;
+  if (isIP(host) === 0) return judgeName(host, { port, plain }, options);
   const listed = isAllowListed(host, { host, port }, options);
   if (listed === null) return 'address';
   return plain && !listed && !options.allowHttp ? 'plain_http' : null;
 }
+
+/** What a name says by itself: local names need an entry of the allow list, plain http one for its port. */
+function judgeName(
+  host: string,
+  { port, plain }: { readonly port: number; readonly plain: boolean },
+  { allow, allowHttp }: EgressOptions,
+): BlockReason | null {
+  const listed = allow.some((entry) => entry.port === port);
+  if (localName.test(host) && !listed) return 'address';
+  return plain && !allowHttp && !listed ? 'plain_http' : null;
+}
+
+/** RFC 6761: never on the public internet, whatever a resolver says. */
+const localName = /^(?:.+\.)?localhost\.?$/i;
 
 interface Target {
   readonly host: string;
