@@ -8,16 +8,20 @@ const pagesMax = 4;
 export interface Shaping {
   /** Takes a page whose transform has begun; hands the oldest on when there are enough. */
   add(page: PageRead, outcome: Promise<PageOutcome>): Promise<void>;
-  /** Hands on all that is left. Throws what the first transform that failed threw, after the pages before it. */
+  /** Hands on all that is left, up to the first page whose transform failed, and throws what it threw. */
   drained(): Promise<void>;
 }
 
 /** A short queue in front of `deliver`. */
 export function createShaping(deliver: (page: PageRead, outcome: PageOutcome) => Promise<void>): Shaping {
   const underWay: { readonly page: PageRead; readonly outcome: Promise<PageOutcome> }[] = [];
+  // A page whose transform failed stays at the head: nothing behind it may ever leave.
   const handOn = async () => {
-    const next = underWay.shift();
-    if (next) await deliver(next.page, await next.outcome);
+    const [next] = underWay;
+    if (!next) return;
+    const outcome = await next.outcome;
+    underWay.shift();
+    await deliver(next.page, outcome);
   };
   return {
     async add(page, outcome) {

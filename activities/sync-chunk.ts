@@ -93,8 +93,11 @@ async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): 
     return { done: stop, limited: !done && limited(), waitMs, pages: pageNo, records };
   };
   const drained = async () => {
-    await shaping.drained();
-    await delivery.drained();
+    try {
+      await shaping.drained();
+    } finally {
+      await delivery.drained();
+    }
   };
   const signal = abortedLater(cancelled, stopMsMax);
   const { position } = start;

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
+import type { PageRead } from '../src/core/source/read-pages.ts';
+import { createShaping } from './shaping.ts';
+
+it('hands pages on in their order, whichever transform ends first', async () => {
+  const { shaping, delivered } = track();
+  const [one, two] = [Promise.withResolvers<PageOutcome>(), Promise.withResolvers<PageOutcome>()];
+  await shaping.add(page(1), one.promise);
+  await shaping.add(page(2), two.promise);
+  two.resolve(outcome);
+  one.resolve(outcome);
+  await shaping.drained();
+  expect(delivered).toEqual([1, 2]);
+});
+
+it('lets nothing pass a page whose transform failed, however often it is drained', async () => {
+  const { shaping, delivered } = track();
+  await shaping.add(page(1), Promise.resolve(outcome));
+  await shaping.add(page(2), Promise.reject(new Error('bad record')));
+  await shaping.add(page(3), Promise.resolve(outcome));
+  await expect(shaping.drained()).rejects.toThrow('bad record');
+  await expect(shaping.drained()).rejects.toThrow('bad record');
+  expect(delivered).toEqual([1]);
+});
+
+function track() {
+  const delivered: number[] = [];
+  const shaping = createShaping(async ({ pageNo }) => void delivered.push(pageNo));
+  return { shaping, delivered };
+}
+
+const outcome: PageOutcome = { recordsIn: 0, skipped: 0, outcomes: [] };
+
+const page = (pageNo: number): PageRead => ({
+  pageNo,
+  records: [],
+  positionAfter: null,
+  watermarkAfter: null,
+  requestKey: '',
+  validators: null,
+  notModified: false,
+  recordsMissing: false,
+  skipped: null,
+  notes: [],
+});
