@@ -49,6 +49,7 @@ export async function openRun(
   const startedAt = new Date(attempt.startedAt ?? Date.now());
   const callLog = await openCallLog(db, scope, runId);
   await using stack = new AsyncDisposableStack();
+  stack.defer(() => callLog.stored().catch((error: unknown) => deps.log.warn('calls not stored', { error })));
   const { destination, target } = await prepareDestination(deps, setup, { id: runId, startedAt });
   stack.use(destination);
   const source = await openSource(deps, scope, { runId, attempt, setup, startedAt, callLog });

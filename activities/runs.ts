@@ -1,4 +1,3 @@
-import { setConnectionStatus } from '../db/queries/connections.ts';
 import * as lanes from '../db/queries/lanes.ts';
 import { countLoginFailures } from '../db/queries/runs.ts';
 import { orgScope } from '../db/scope.ts';
@@ -30,13 +29,10 @@ export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'lo
     async endRun(input: SyncRunInput, outcome: lanes.RunOutcome): Promise<RunTotals> {
       const scope = orgScope(input.orgId);
       try {
-        const { run, ended, next } = await lanes.endRun(deps.db, scope, { runId: input.runId, outcome });
-        if (ended) {
-          deps.log.info('run ended', { ...input, status: outcome.status, code: outcome.error?.code ?? null });
-          if (await breaksConnection(deps, input, outcome)) {
-            await setConnectionStatus(deps.db, scope, { id: input.connectionId, status: 'error' });
-          }
-        }
+        const breaksConnection = await isBreaking(deps, input, outcome);
+        const end = { runId: input.runId, outcome, breaksConnection };
+        const { run, ended, next } = await lanes.endRun(deps.db, scope, end);
+        if (ended) deps.log.info('run ended', { ...input, status: run?.status, code: run?.error?.code ?? null });
         for (const { id, resourceKey } of next) await wake(deps, { ...input, resourceKey, runId: id });
         return { status: run?.status ?? 'gone', ...run?.statsJson };
       } catch (error) {
@@ -47,15 +43,17 @@ export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'lo
   };
 }
 
-async function breaksConnection(
+/** Credentials that were refused, by the API or several times in a row by the destination, need the customer. */
+async function isBreaking(
   { db }: Pick<Deps, 'db'>,
   input: SyncRunInput,
   { error }: lanes.RunOutcome,
 ): Promise<boolean> {
   if (error?.code === 'auth_failed') return true;
   if (error?.code !== 'destination_login') return false;
-  const options = { connectionId: input.connectionId, last: loginFailuresMax };
-  return (await countLoginFailures(db, orgScope(input.orgId), options)) === loginFailuresMax;
+  const last = loginFailuresMax - 1;
+  const { connectionId } = input;
+  return (await countLoginFailures(db, orgScope(input.orgId), { connectionId, last })) === last;
 }
 
 async function wake({ orchestrator, log }: Pick<Deps, 'orchestrator' | 'log'>, next: SyncRunInput): Promise<void> {

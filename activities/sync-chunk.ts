@@ -7,7 +7,8 @@
  * between the two commits is repaired from the receipt at the destination; one after both costs nothing.
  */
 import { CancelledFailure, Context } from '@temporalio/activity';
-import { forgiveAttempts, takeLane } from '../db/queries/attempts.ts';
+import { ApplicationFailure } from '@temporalio/common';
+import { type Attempt, forgiveAttempts, noteFailure, takeLane } from '../db/queries/attempts.ts';
 import { orgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError } from '../src/core/http/client.ts';
@@ -44,7 +45,7 @@ export function createSyncChunk(deps: Deps) {
       } catch (error) {
         if (error instanceof CancelledFailure) throw error;
         log.warn('chunk failed', { error });
-        throw toFailure(error);
+        throw await keptFailure(deps, input, error);
       } finally {
         clearInterval(beat);
       }
@@ -52,12 +53,25 @@ export function createSyncChunk(deps: Deps) {
   };
 }
 
+/** The failure as Temporal and, should no attempt get further, the run row will show it. */
+async function keptFailure(deps: Deps, { orgId, runId }: SyncRunInput, error: unknown): Promise<ApplicationFailure> {
+  const failure = toFailure(error);
+  const { type, message } = failure;
+  if (failure.nonRetryable) return failure;
+  try {
+    await noteFailure(deps.db, orgScope(orgId), { runId, code: type ?? 'internal', message });
+  } catch (cause) {
+    deps.log.warn('cause of the failure not kept', { runId, error: cause });
+  }
+  return failure;
+}
+
 async function runChunk(deps: Deps, input: SyncRunInput, { cancellationSignal, info }: Context): Promise<ChunkResult> {
   const scope = orgScope(input.orgId);
   const cancelled = cancellationSignal;
   const attempt = await takeLane(deps.db, scope, input.runId, info.currentAttemptScheduledTimestampMs);
   if (!attempt || attempt.cancelRequestedAt) return ended;
-  if (attempt.attempts > attemptsMax) throw outOfPatience();
+  if (attempt.attempts > attemptsMax) throw outOfPatience(attempt);
   await using run = await openRun(deps, scope, { runId: input.runId, attempt });
   const { destination, target } = run;
   const start = await repairFromCheckpoint(deps.db, scope, { runId: input.runId, attempt, destination, target });
@@ -89,6 +103,7 @@ async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): 
   const enough = () =>
     cancelled.aborted || delivery.stopped || limited() || ++asked > chunkPagesMax || performance.now() > chunkEnd;
   const result = (waitMs: number): ChunkResult => {
+    if (!done && pageNo === 0 && Date.now() >= runEnd) throw nothingInTime(limits.maxDurationSeconds);
     const stop = done || delivery.stopped || limited();
     return { done: stop, limited: !done && limited(), waitMs, pages: pageNo, records };
   };
@@ -117,6 +132,12 @@ async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): 
   return result(0);
 }
 
+const nothingInTime = (seconds: number) =>
+  new AppError(
+    'source_rejected',
+    `The API gave no page within limits.maxDurationSeconds (${seconds} s); the calls of the run say what it answered instead.`,
+  );
+
 /** Aborts some time after `signal`, which says that no more pages should be asked for. */
 function abortedLater(signal: AbortSignal, ms: number): AbortSignal {
   const hard = new AbortController();
@@ -127,9 +148,9 @@ function abortedLater(signal: AbortSignal, ms: number): AbortSignal {
 /** There is nothing to read: the run is over, or was asked to stop. */
 const ended: ChunkResult = { done: true, limited: false, waitMs: 0, pages: 0, records: 0 };
 
-const outOfPatience = () =>
-  new AppError(
-    'no_progress',
-    `${attemptsMax} attempts in a row came no page further; the calls of the run and the log of the worker say why. ` +
-      'Mend the cause and start the sync again: it goes on from the watermark',
-  );
+/** Ends a run that gets no further with what stopped its last attempt; a worker that died left nothing to say. */
+function outOfPatience({ errorCode, errorMessage }: Attempt): ApplicationFailure {
+  const cause = errorMessage ?? 'The worker was lost each time; its log may say why.';
+  const message = `${cause} (${attemptsMax} attempts in a row came no page further.) Mend the cause and start the sync again: it goes on from the watermark.`;
+  return ApplicationFailure.create({ type: errorCode ?? 'no_progress', message, nonRetryable: true });
+}

@@ -8,6 +8,8 @@ export type Db = Kysely<Database> | Transaction<Database>;
 interface ClientOptions {
   /** Connections at most. */
   readonly poolSize: number;
+  /** Time for one statement, ms; 60,000 unless given, null for none. */
+  readonly statementMsMax?: number | null;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
   /** A pooled connection that breaks while idle: the pool replaces it; this is for the log. */
@@ -16,10 +18,15 @@ interface ClientOptions {
 
 /** Opens a pool. Timestamps arrive as ISO strings, bigint as number (ids and counters stay below 2^53). */
 export function openDatabase(url: string, options: ClientOptions): Kysely<Database> {
+  const { statementMsMax = 60_000 } = options;
   const pool = new pg.Pool({
     connectionString: url,
     max: options.poolSize,
     application_name: options.applicationName,
+    // A connection that died without a word is noticed, a frozen process does not hold its locks for ever.
+    keepAlive: true,
+    idle_in_transaction_session_timeout: 10_000,
+    ...(statementMsMax === null ? {} : { statement_timeout: statementMsMax, query_timeout: statementMsMax + 5000 }),
     types: { getTypeParser },
   });
   pool.on('error', options.onIdleError);

@@ -13,7 +13,12 @@ const folder = join(import.meta.dirname, 'migrations');
  * @returns the names applied by this call.
  */
 export async function migrateToLatest(databaseUrl: string): Promise<{ readonly applied: readonly string[] }> {
-  const db = openDatabase(databaseUrl, { poolSize: 1, applicationName: 'connector-sync migrate', onIdleError() {} });
+  const db = openDatabase(databaseUrl, {
+    poolSize: 1,
+    statementMsMax: null,
+    applicationName: 'connector-sync migrate',
+    onIdleError() {},
+  });
   try {
     const migrator = new Migrator({ db, provider: { getMigrations: readMigrations } });
     const { error, results } = await migrator.migrateToLatest();

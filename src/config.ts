@@ -80,7 +80,7 @@ const Environment = v.object({
     v.optional(form.url('postgres', 'postgresql')),
     'Control database, PostgreSQL 14 or later. Unset: an embedded PostgreSQL (not in production).',
   ),
-  DATABASE_POOL_SIZE: variable(v.optional(form.integer(1, 500), '10'), 'Connections one process opens at most.'),
+  DATABASE_POOL_SIZE: variable(v.optional(form.integer(3, 500), '10'), 'Connections one process opens at most.'),
   TEMPORAL_ADDRESS: variable(
     v.optional(form.text),
     'host:port of Temporal. Unset, with TEMPORAL_PROFILE and TEMPORAL_CONFIG_FILE: an embedded dev server. TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and TEMPORAL_TLS_* are read by the Temporal client as Temporal documents them.',

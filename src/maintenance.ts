@@ -10,6 +10,7 @@ import { endRun } from '../db/queries/lanes.ts';
 import { findRun, markAlive, markDispatched } from '../db/queries/runs.ts';
 import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../db/queries/sweep.ts';
 import { orgScope } from '../db/scope.ts';
+import { isTemporalAway } from './control/orchestrator.ts';
 import type { Deps } from './deps.ts';
 
 type MaintenanceDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
@@ -39,37 +40,44 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
   }
 }
 
-/** Starts queued runs whose request could not reach Temporal. Returns how many were started. */
-async function startMissedRuns(deps: MaintenanceDeps): Promise<number> {
+/** Starts queued runs whose request could not reach Temporal. */
+async function startMissedRuns(deps: MaintenanceDeps): Promise<void> {
   const missed = await findUndispatchedRuns(deps.db, { olderThanMs: undispatchedMs, limit });
-  for (const swept of missed) {
+  await forEachRun(deps, missed, async (swept) => {
     const scope = orgScope(swept.orgId);
     const run = await findRun(deps.db, scope, swept.id);
-    if (run?.status !== 'queued') continue;
+    if (run?.status !== 'queued') return;
     await deps.orchestrator.startRun(inputOf(swept), run.trigger);
     await markDispatched(deps.db, scope, swept.id);
     deps.log.info('missed run started', { runId: swept.id });
-  }
-  return missed.length;
+  });
 }
 
-/**
- * Ends runs whose workflow is closed or gone (terminated by hand, namespace lost), so that their lane goes on.
- * Returns how many were ended.
- */
-async function repairSilentRuns(deps: MaintenanceDeps): Promise<number> {
-  let ended = 0;
-  for (const run of await findSilentRuns(deps.db, { olderThanMs: silentMs, limit })) {
+/** Ends runs whose workflow is closed or gone (terminated by hand, namespace lost), so that their lane goes on. */
+async function repairSilentRuns(deps: MaintenanceDeps): Promise<void> {
+  const silent = await findSilentRuns(deps.db, { olderThanMs: silentMs, limit });
+  await forEachRun(deps, silent, async (run) => {
     const state = await deps.orchestrator.describeRun(inputOf(run));
-    if (state === 'open') {
-      if (run.cancelRequested) await deps.orchestrator.cancelRun(inputOf(run));
-      await markAlive(deps.db, orgScope(run.orgId), run.id);
-      continue;
+    if (state !== 'open') return endOrphan(deps, run);
+    if (run.cancelRequested) await deps.orchestrator.cancelRun(inputOf(run));
+    await markAlive(deps.db, orgScope(run.orgId), run.id);
+  });
+}
+
+/** One run that cannot be mended does not keep the others from it; with Temporal away, none can. */
+async function forEachRun(
+  { log }: MaintenanceDeps,
+  runs: readonly SweptRun[],
+  mend: (run: SweptRun) => Promise<void>,
+): Promise<void> {
+  for (const run of runs) {
+    try {
+      await mend(run);
+    } catch (error) {
+      if (isTemporalAway(error)) throw error;
+      log.warn('run not mended; the next round tries again', { runId: run.id, error });
     }
-    await endOrphan(deps, run);
-    ended += 1;
   }
-  return ended;
 }
 
 async function endOrphan(deps: MaintenanceDeps, run: SweptRun): Promise<void> {
@@ -78,7 +86,8 @@ async function endOrphan(deps: MaintenanceDeps, run: SweptRun): Promise<void> {
   const outcome = run.cancelRequested
     ? ({ status: 'canceled', error: null } as const)
     : ({ status: 'failed', error: { code: 'orchestration_lost', message } } as const);
-  const { next } = await endRun(deps.db, orgScope(run.orgId), { runId: run.id, outcome });
+  const end = { runId: run.id, outcome, breaksConnection: false };
+  const { next } = await endRun(deps.db, orgScope(run.orgId), end);
   deps.log.warn('run without a workflow ended', { runId: run.id, status: outcome.status });
   for (const { id, resourceKey } of next) await deps.orchestrator.wakeRun({ ...inputOf(run), resourceKey, runId: id });
 }
@@ -91,8 +100,11 @@ function asLeader({ db }: MaintenanceDeps, work: () => Promise<void>): Promise<v
     const lock = await sql<{ held: boolean }>`select pg_try_advisory_lock(${leaderKey}) as held`.execute(connection);
     if (!lock.rows[0]?.held) return;
     try {
+      // A leader that froze loses its session, and with it the lead.
+      await sql`set idle_session_timeout = '60s'`.execute(connection);
       await work();
     } finally {
+      await sql`reset idle_session_timeout`.execute(connection);
       await sql`select pg_advisory_unlock(${leaderKey})`.execute(connection);
     }
   });

@@ -62,17 +62,17 @@ const chunkOptions: ActivityOptions = {
   retry: { initialInterval: '500ms', backoffCoefficient: 1.5, maximumInterval: '30s' },
 };
 
+const nothingRead: ChunkResult = { done: false, limited: false, waitMs: 0, pages: 0, records: 0 };
 const laneFree = defineSignal(laneFreeSignal);
 const progress = defineQuery<ChunkResult>(progressQuery);
 const stageKey = defineSearchAttributeKey(searchAttributes.stage, SearchAttributeType.KEYWORD);
 
-/** Executes a run. Its result is in the run row; the workflow fails when the run failed, so that operators see it. */
-export async function syncRun(input: SyncRunInput): Promise<RunTotals | undefined> {
-  const state: RunState = {
-    woken: false,
-    stage: 'waiting',
-    last: { done: false, limited: false, waitMs: 0, pages: 0, records: 0 },
-  };
+/**
+ * Executes a run. Its result is in the run row; the workflow fails when the run failed, so that operators see it.
+ * `last` is what this run had read when its history was begun anew.
+ */
+export async function syncRun(input: SyncRunInput, last: ChunkResult = nothingRead): Promise<RunTotals | undefined> {
+  const state: RunState = { woken: false, stage: 'waiting', last };
   setHandler(laneFree, () => {
     state.woken = true;
   });
@@ -103,8 +103,9 @@ async function waitForLane(input: SyncRunInput, state: RunState): Promise<boolea
     enter(state, 'waiting');
     setCurrentDetails('Waiting for the run before it on this resource.');
     // The run that ends signals the next; the timer covers a signal that was lost.
-    await condition(() => state.woken, '10s');
+    await condition(() => state.woken, '30s');
     state.woken = false;
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof syncRun>(input, state.last);
   }
 }
 
@@ -122,13 +123,13 @@ async function readToEnd(input: SyncRunInput, state: RunState): Promise<void> {
       enter(state, 'throttled');
       await sleep(state.last.waitMs, { summary: 'waiting as the API asks (rate limit)' });
     }
-    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof syncRun>(input);
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof syncRun>(input, state.last);
   }
 }
 
 /** Only a run that was started with search attributes may change one: an unregistered name wedges the workflow. */
 function enter(state: RunState, stage: Stage): void {
-  if (state.stage === stage && stage !== 'waiting') return;
+  if (state.stage === stage) return;
   state.stage = stage;
   if (!workflowInfo().typedSearchAttributes.get(stageKey)) return;
   upsertSearchAttributes([{ key: stageKey, value: stage }]);

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { AppError } from '../../src/core/errors.ts';
+import { storableText } from '../../src/core/pipeline/storable-json.ts';
 import type { ReadPosition } from '../../src/core/source/read-position.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
@@ -21,6 +22,9 @@ export interface Attempt {
   readonly readCompleted: boolean;
   readonly watermarkBefore: string | null;
   readonly recordsIn: number;
+  /** Why the attempt before failed; null: it did not, or there was none. */
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
 }
 
 /**
@@ -53,7 +57,13 @@ export async function takeLane(
       .where('runs.orgId', '=', scope.orgId)
       .where('runs.id', '=', runId)
       .where('runs.status', '=', 'running')
-      .where('lanes.fence', '<=', scheduledAtMs + clockJumpMsMax)
+      .where((eb) =>
+        // A fence ahead of our own clock was made under a wrong one and holds nobody up.
+        eb.or([
+          eb('lanes.fence', '<=', scheduledAtMs + clockJumpMsMax),
+          eb('lanes.fence', '>', sql<number>`extract(epoch from now()) * 1000 + ${clockJumpMsMax}`),
+        ]),
+      )
       .returning(['lanes.id as laneId', 'lanes.fence'])
       .executeTakeFirst();
     if (!lane && (await isRunning(tx, scope, runId))) {
@@ -77,6 +87,8 @@ export async function takeLane(
         'readCompleted',
         'watermarkBefore',
         'recordsIn',
+        'errorCode',
+        'errorMessage',
       ])
       .executeTakeFirstOrThrow();
     return { ...lane, ...run };
@@ -95,5 +107,25 @@ async function isRunning(db: Db, scope: OrgScope, runId: string): Promise<boolea
 
 /** Ends the count of attempts without progress: the attempt ended in order, for instance because the API asked to wait. */
 export async function forgiveAttempts(db: Db, scope: OrgScope, runId: string): Promise<void> {
-  await db.updateTable('runs').set({ attempts: 0 }).where('orgId', '=', scope.orgId).where('id', '=', runId).execute();
+  await db
+    .updateTable('runs')
+    .set({ attempts: 0, errorCode: null, errorMessage: null })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .execute();
+}
+
+/** Keeps why an attempt failed: should the next ones get no further, the run ends with it. */
+export async function noteFailure(
+  db: Db,
+  scope: OrgScope,
+  { runId, code, message }: { readonly runId: string; readonly code: string; readonly message: string },
+): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ errorCode: code, errorMessage: storableText(message) })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .where('status', '=', 'running')
+    .execute();
 }

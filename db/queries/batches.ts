@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Receipt } from '../../src/core/pipeline/receipt.ts';
+import { storableJson } from '../../src/core/pipeline/storable-json.ts';
 import type { RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
@@ -28,7 +29,7 @@ export async function recordBatch(
     // Shared with other batches, excluded by takeLane: either this commits first or it sees the newer fence.
     const lane = await tx
       .selectFrom('lanes')
-      .select(['fence', limitPause.as('pause')])
+      .select('fence')
       .where('orgId', '=', scope.orgId)
       .where('id', '=', owner.laneId)
       .forShare()
@@ -43,12 +44,6 @@ export async function recordBatch(
     return { outcome: 'recorded', stop: run.cancelRequestedAt !== null || run.status !== 'running' };
   });
 }
-
-/**
- * A process that freezes within the transaction keeps its locks, and no other attempt could take the lane; the server
- * ends it after this time.
- */
-const limitPause = sql<string>`set_config('idle_in_transaction_session_timeout', '10s', true)`;
 
 interface AdvancedRun {
   readonly connectionId: string;
@@ -65,7 +60,7 @@ function advanceRun(tx: Db, scope: OrgScope, receipt: Receipt): Promise<Advanced
     .set((eb) => ({
       batchNo: receipt.batchNo,
       pageNo: receipt.pages.at(-1)?.pageNo ?? eb.ref('pageNo'),
-      position: receipt.position === null ? null : JSON.stringify(receipt.position),
+      position: receipt.position === null ? null : storableJson(receipt.position),
       readCompleted: receipt.position === null,
       recordsIn: eb('recordsIn', '+', total('recordsIn')),
       recordsOut: eb('recordsOut', '+', total('recordsOut')),
@@ -115,11 +110,12 @@ async function settleQuarantine(
 ): Promise<void> {
   const { connectionId, resourceKey } = run;
   for (const entry of receipt.quarantine) {
-    const errors = JSON.stringify(entry.errors);
+    const errors = storableJson(entry.errors);
+    const rawJson = jsonOrText(entry.rawJson);
     await sql`
       insert into quarantine (id, org_id, connection_id, resource_key, external_id, raw_json, validation_errors, run_id)
       values (${entry.id}, ${scope.orgId}, ${connectionId}, ${resourceKey}, ${entry.externalId},
-        ${entry.rawJson}, ${errors}, ${receipt.runId})
+        ${rawJson}, ${errors}, ${receipt.runId})
       on conflict (connection_id, resource_key, external_id) where resolved_at is null
       do update set raw_json = excluded.raw_json, validation_errors = excluded.validation_errors, run_id = excluded.run_id`.execute(
       tx,
@@ -138,6 +134,15 @@ async function settleQuarantine(
     .where('externalId', '=', sql<string>`any(${delivered}::text[])`)
     .where('resolvedAt', 'is', null)
     .execute();
+}
+
+/** A receipt comes from the customer's database: what is no JSON any more is kept as text, so that the lane goes on. */
+function jsonOrText(text: string): string {
+  try {
+    return storableJson(JSON.parse(text));
+  } catch {
+    return storableJson(text);
+  }
 }
 
 async function putWatermark(

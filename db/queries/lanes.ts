@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { storableText } from '../../src/core/pipeline/storable-json.ts';
 import type { RunRow, RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
@@ -18,16 +19,18 @@ export async function beginRun(
 ): Promise<Exclude<RunStatus, 'queued'> | 'waiting' | null> {
   return db.transaction().execute(async (tx) => {
     // The lock on the connection orders competing beginners; the partial unique index is the last line behind it.
-    await tx
+    const connection = await tx
       .selectFrom('connections')
       .innerJoin('runs', 'runs.connectionId', 'connections.id')
-      .select('connections.id')
+      .select('connections.status')
       .where('runs.orgId', '=', scope.orgId)
       .where('runs.id', '=', runId)
       .forNoKeyUpdate('connections')
-      .execute();
+      .executeTakeFirst();
+    if (connection && connection.status !== 'active') await cancelQueued(tx, scope, runId);
     await sql`
       update runs set status = 'running', started_at = now(), progressed_at = now(),
+        dispatched_at = coalesce(dispatched_at, now()),
         watermark_before = (select min(watermark) from watermarks w where w.lane_id = runs.lane_id),
         watermark_after = (select min(watermark) from watermarks w where w.lane_id = runs.lane_id)
       where org_id = ${scope.orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
@@ -48,6 +51,17 @@ export async function beginRun(
     if (!run) return null;
     return run.status === 'queued' ? 'waiting' : run.status;
   });
+}
+
+/** A run whose connection was paused or broke while it waited does not begin. */
+async function cancelQueued(tx: Db, scope: OrgScope, runId: string): Promise<void> {
+  await tx
+    .updateTable('runs')
+    .set({ status: 'canceled', finishedAt: sql`now()` })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .where('status', '=', 'queued')
+    .execute();
 }
 
 /** The outcome of a run; `succeeded` becomes `partial` when records were quarantined. */
@@ -72,37 +86,53 @@ export interface EndedRun {
   readonly next: readonly NextRun[];
 }
 
+/** How a run is to end, and what that means for its connection. */
+export interface RunEnd {
+  readonly runId: string;
+  readonly outcome: RunOutcome;
+  /** When the run fails, an active connection goes to `error`. */
+  readonly breaksConnection: boolean;
+}
+
 /**
  * Writes the final status and names the runs whose turn may have come: the first in each lane of the connection that
- * nothing runs in.
+ * nothing runs in. Whoever asked to cancel gets `canceled`, unless the read was complete before.
  */
-export async function endRun(
-  db: Db,
-  scope: OrgScope,
-  { runId, outcome }: { readonly runId: string; readonly outcome: RunOutcome },
-): Promise<EndedRun> {
+export async function endRun(db: Db, scope: OrgScope, { runId, outcome, breaksConnection }: RunEnd): Promise<EndedRun> {
   return db.transaction().execute(async (tx) => {
-    const succeeded = sql<RunStatus>`case
-      when cancel_requested_at is not null and not read_completed then 'canceled'
-      when quarantined > 0 or ${outcome.status === 'partial'} then 'partial'
-      else 'succeeded' end`;
-    const readOn = outcome.status === 'succeeded' || outcome.status === 'partial';
+    const failed = outcome.status === 'failed';
+    const canceled = sql<boolean>`(cancel_requested_at is not null or ${outcome.status === 'canceled'})`;
     const ended = await tx
       .updateTable('runs')
       .set({
-        status: readOn ? succeeded : outcome.status,
+        status: sql<RunStatus>`case
+          when ${canceled} and (${failed} or not read_completed) then 'canceled'
+          when ${failed} then 'failed'
+          when quarantined > 0 or ${outcome.status === 'partial'} then 'partial'
+          else 'succeeded' end`,
         finishedAt: sql`now()`,
         errorCode: outcome.error?.code ?? null,
-        errorMessage: outcome.error?.message ?? null,
+        errorMessage: outcome.error === null ? null : storableText(outcome.error.message),
       })
       .where('orgId', '=', scope.orgId)
       .where('id', '=', runId)
       .where('status', 'in', ['queued', 'running'])
-      .returning('laneId')
+      .returning('connectionId')
       .executeTakeFirst();
     const run = await findRun(tx, scope, runId);
+    if (ended && breaksConnection && run?.status === 'failed') await breakConnection(tx, scope, ended.connectionId);
     return { run, ended: ended !== undefined, next: await findNextRuns(tx, scope, runId) };
   });
+}
+
+async function breakConnection(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
+  await tx
+    .updateTable('connections')
+    .set({ status: 'error' })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', connectionId)
+    .where('status', '=', 'active')
+    .execute();
 }
 
 /** The first queued run of each idle lane of the connection that `runId` belongs to. */

@@ -24,7 +24,7 @@ export const runColumns = (eb: ExpressionBuilder<Database, 'runs'>) =>
     sql<RunRow['statsJson']>`jsonb_build_object(
       'recordsIn', ${eb.ref('recordsIn')}, 'recordsOut', ${eb.ref('recordsOut')}, 'skipped', ${eb.ref('skipped')},
       'deleted', ${eb.ref('deleted')}, 'quarantined', ${eb.ref('quarantined')})`.as('statsJson'),
-    sql<RunRow['error']>`case when ${eb.ref('errorCode')} is not null then
+    sql<RunRow['error']>`case when ${eb.ref('status')} = 'failed' then
       jsonb_build_object('code', ${eb.ref('errorCode')}, 'message', ${eb.ref('errorMessage')}) end`.as('error'),
   ] as const;
 
@@ -96,6 +96,15 @@ export async function markDispatched(db: Db, scope: OrgScope, id: string): Promi
  * Undefined when the run is absent, of another org, or already final.
  */
 export function requestCancel(db: Db, scope: OrgScope, id: string): Promise<RunRow | undefined> {
+  return cancelOpen(db, scope).where('id', '=', id).returning(runColumns).executeTakeFirst();
+}
+
+/** Asks every open run of a connection to stop, as {@link requestCancel} does. */
+export function requestCancelOfAll(db: Db, scope: OrgScope, connectionId: string): Promise<RunRow[]> {
+  return cancelOpen(db, scope).where('connectionId', '=', connectionId).returning(runColumns).execute();
+}
+
+function cancelOpen(db: Db, scope: OrgScope) {
   const untaken = sql<boolean>`status = 'queued' and dispatched_at is null`;
   return db
     .updateTable('runs')
@@ -105,10 +114,7 @@ export function requestCancel(db: Db, scope: OrgScope, id: string): Promise<RunR
       finishedAt: sql<string | null>`case when ${untaken} then now() end`,
     })
     .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .where('status', 'in', ['queued', 'running'])
-    .returning(runColumns)
-    .executeTakeFirst();
+    .where('status', 'in', ['queued', 'running']);
 }
 
 /** How many of the last ended runs of a connection failed at the destination's login. */

@@ -6,6 +6,7 @@ import {
   newConnectionId,
   setConnectionStatus,
 } from '../../db/queries/connections.ts';
+import { requestCancelOfAll } from '../../db/queries/runs.ts';
 import { putSecret } from '../../db/queries/secrets.ts';
 import { findSpecVersion } from '../../db/queries/specs.ts';
 import { findWorkspace } from '../../db/queries/workspaces.ts';
@@ -15,6 +16,7 @@ import type { ConnectionRow, JsonObject } from '../core/rows.ts';
 import { checkSpec } from '../core/spec/check.ts';
 import { type ConnectionCheck, checkConnectionValues } from '../core/spec/params.ts';
 import type { Deps } from '../deps.ts';
+import { cancelWorkflows, type RunDeps } from './runs.ts';
 
 /** A connection as its maker describes it. */
 export interface ConnectionRequest {
@@ -90,9 +92,17 @@ export function activateConnection({ db }: Pick<Deps, 'db'>, scope: OrgScope, id
   });
 }
 
-/** Sets a connection paused, from any status. Throws not_found. */
-export async function pauseConnection({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<ConnectionRow> {
-  return found(await setConnectionStatus(db, scope, { id, status: 'paused' }));
+/**
+ * Sets a connection paused, from any status, and asks its open runs to stop: each ends as canceled at its next page.
+ * Throws not_found.
+ */
+export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string): Promise<ConnectionRow> {
+  const { connection, runs } = await deps.db.transaction().execute(async (trx) => ({
+    connection: found(await setConnectionStatus(trx, scope, { id, status: 'paused' })),
+    runs: await requestCancelOfAll(trx, scope, id),
+  }));
+  await cancelWorkflows(deps, scope, runs);
+  return connection;
 }
 
 function found(connection: ConnectionRow | undefined): ConnectionRow {

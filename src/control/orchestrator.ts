@@ -39,14 +39,16 @@ export interface Orchestrator {
 }
 
 const deadlineMs = 1500;
+/** A worker that starts registers what is missing; until then runs start without search attributes, ms. */
+const attributesRetryMs = 60_000;
 /** Fairness between tenants and, within one, people before timetables before backfills (1 is served first). */
 const priorityKeys = { manual: 2, schedule: 3, webhook: 3, backfill: 5 } as const satisfies Record<RunTrigger, number>;
 
 /** The port on a client; a namespace that lacks our search attributes gets its runs all the same, without them. */
 export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orchestrator {
   const bounded = <T>(call: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + deadlineMs, call);
-  let attributesKnown = true;
-  const start = (input: SyncRunInput, trigger: RunTrigger) =>
+  let attributesKnownAfter = 0;
+  const start = (input: SyncRunInput, trigger: RunTrigger, withAttributes: boolean) =>
     bounded(() =>
       client.workflow.start(syncRunType, {
         workflowId: syncRunId(input),
@@ -57,19 +59,20 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
         priority: { priorityKey: priorityKeys[trigger], fairnessKey: input.orgId },
         staticSummary: `sync ${input.resourceKey} of ${input.connectionId} (${trigger})`,
         staticDetails: `Run \`${input.runId}\`: \`GET /api/v1/runs/${input.runId}\`, its calls under \`/calls\`.`,
-        ...(attributesKnown ? { typedSearchAttributes: attributesOf(input, trigger) } : {}),
+        ...(withAttributes ? { typedSearchAttributes: attributesOf(input, trigger) } : {}),
       }),
     );
   return {
     async startRun(input, trigger) {
+      const withAttributes = Date.now() >= attributesKnownAfter;
       try {
-        await start(input, trigger);
+        await start(input, trigger, withAttributes);
       } catch (error) {
         if (error instanceof WorkflowExecutionAlreadyStartedError) return;
-        if (!attributesKnown || !isInvalidArgument(error)) throw error;
-        attributesKnown = false;
+        if (!withAttributes || !hasStatus(error, invalidArgument)) throw error;
+        attributesKnownAfter = Date.now() + attributesRetryMs;
         log.warn('Temporal does not know the Css* search attributes; runs start without them', { error });
-        await start(input, trigger);
+        await start(input, trigger, false);
       }
     },
     async cancelRun(input) {
@@ -102,10 +105,16 @@ function attributesOf(input: SyncRunInput, trigger: RunTrigger): TypedSearchAttr
   return new TypedSearchAttributes(pairs);
 }
 
-/** gRPC status 3. The SDK wraps the answer of the server. */
-function isInvalidArgument(error: unknown): boolean {
+const [invalidArgument, deadlineExceeded, unavailable] = [3, 4, 14];
+
+/** Whether the failure of a call says that Temporal is not there, rather than that it refused. */
+export const isTemporalAway = (error: unknown): boolean =>
+  hasStatus(error, unavailable) || hasStatus(error, deadlineExceeded);
+
+/** The SDK wraps the answer of the server. */
+function hasStatus(error: unknown, status: number | undefined): boolean {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  return isGrpcServiceError(cause) && cause.code === 3;
+  return isGrpcServiceError(cause) && cause.code === status;
 }
 
 async function ignoringAbsence(call: Promise<unknown>): Promise<void> {

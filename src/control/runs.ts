@@ -7,7 +7,8 @@ import type { RunRow, RunTrigger } from '../core/rows.ts';
 import { effectiveSpec } from '../core/spec/effective.ts';
 import type { Deps } from '../deps.ts';
 
-type RunDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
+/** What the rules of runs work with. */
+export type RunDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
 interface RunRequest {
   readonly connectionId: string;
@@ -66,10 +67,14 @@ export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): 
     if (!existing) throw notFound('Run');
     throw conflict(`The run has already ended as ${existing.status}`);
   }
-  if (run.status !== 'canceled') {
-    await attempted(deps, run, () => deps.orchestrator.cancelRun(inputOf(scope, run)));
-  }
+  await cancelWorkflows(deps, scope, [run]);
   return run;
+}
+
+/** Tells the workflows of runs that were asked to stop. One that is not reached is told by the reconciler. */
+export async function cancelWorkflows(deps: RunDeps, scope: OrgScope, runs: readonly RunRow[]): Promise<void> {
+  const open = runs.filter((run) => run.status !== 'canceled');
+  await Promise.all(open.map((run) => attempted(deps, run, () => deps.orchestrator.cancelRun(inputOf(scope, run)))));
 }
 
 /** Starts the workflow of a queued run; a failure is logged and left to the sweeper. */

@@ -126,6 +126,14 @@ describe('activate and pause', () => {
     expect(statuses).toEqual(['active', 'active', 'paused', 'paused', 'active']);
   });
 
+  it('pausing cancels the runs that wait', async () => {
+    const id = await createConnection(org);
+    await org.call('POST', `/connections/${id}/activate`);
+    const { body: run } = await org.call('POST', `/connections/${id}/sync`, { body: { resource: 'items' } });
+    await org.call('POST', `/connections/${id}/pause`);
+    expect((await org.call('GET', `/runs/${run.id}`)).body).toMatchObject({ status: 'canceled', error: null });
+  });
+
   it('answers 402 beyond the plan cap, however many ask at once', async () => {
     const capped = await api.newOrg({ activeConnectionsMax: 2 });
     await publishSpec(capped);

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { takeLane } from '../../db/queries/attempts.ts';
+import { forgiveAttempts, noteFailure, takeLane } from '../../db/queries/attempts.ts';
 import { recordBatch } from '../../db/queries/batches.ts';
-import { beginRun, endRun } from '../../db/queries/lanes.ts';
+import { findConnection, setConnectionStatus } from '../../db/queries/connections.ts';
+import { beginRun, endRun, type RunOutcome } from '../../db/queries/lanes.ts';
 import { findRecordStates } from '../../db/queries/record-state.ts';
 import { findRun, insertRun, requestCancel } from '../../db/queries/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
@@ -54,6 +55,82 @@ describe('a lane', () => {
   });
 });
 
+describe('the end of a run', () => {
+  const failure = { code: 'source_rejected', message: 'with a NUL \0 and half a pair \ud800' };
+  const end = (scope: OrgScope, runId: string, outcome: RunOutcome, breaksConnection = false) =>
+    endRun(database.db, scope, { runId, outcome, breaksConnection });
+
+  it('keeps a message that no database column holds, made visible', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const { run } = await end(scope, first, { status: 'failed', error: failure });
+    expect(run).toMatchObject({ status: 'failed', error: { code: 'source_rejected' } });
+  });
+
+  it('is canceled for a run that was asked to stop and then failed', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    await requestCancel(database.db, scope, first);
+    const { run } = await end(scope, first, { status: 'failed', error: failure });
+    expect(run).toMatchObject({ status: 'canceled', error: null });
+  });
+
+  it('is succeeded for a read that was complete before it was asked to stop', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    await recordBatch(database.db, scope, { owner: await attempt(scope, first), receipt: receiptOf(first, 1) });
+    await requestCancel(database.db, scope, first);
+    expect((await end(scope, first, { status: 'canceled', error: null })).run?.status).toBe('succeeded');
+  });
+
+  it('breaks an active connection in the same transaction, a paused one never', async () => {
+    const { scope, first, second, begin, connectionId } = await twoRuns();
+    const connectionStatus = async () => (await findConnection(database.db, scope, connectionId))?.status;
+    await begin(first);
+    await end(scope, first, { status: 'failed', error: failure }, true);
+    expect(await connectionStatus()).toBe('error');
+    await setConnectionStatus(database.db, scope, { id: connectionId, status: 'active' });
+    await begin(second);
+    await setConnectionStatus(database.db, scope, { id: connectionId, status: 'paused' });
+    await end(scope, second, { status: 'failed', error: failure }, true);
+    expect(await connectionStatus()).toBe('paused');
+  });
+});
+
+describe('a connection that is not active', () => {
+  it('lets no waiting run begin', async () => {
+    const { scope, first, begin, connectionId } = await twoRuns();
+    await setConnectionStatus(database.db, scope, { id: connectionId, status: 'paused' });
+    expect(await begin(first)).toBe('canceled');
+  });
+});
+
+describe('taking the lane', () => {
+  it('is refused to an attempt that was scheduled before its successor', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    await takeLane(database.db, scope, first, Date.now());
+    await expect(takeLane(database.db, scope, first, Date.now() - 10_000)).rejects.toMatchObject({ code: 'fenced' });
+  });
+
+  it('is not held up by a fence that was made under a clock far ahead', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const ahead = await takeLane(database.db, scope, first, Date.now() + 3_600_000);
+    const now = await takeLane(database.db, scope, first, Date.now());
+    expect(now?.fence).toBeGreaterThan(ahead?.fence ?? 0);
+  });
+
+  it('tells the next attempt why the last one failed, until one ends in order', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    await noteFailure(database.db, scope, { runId: first, code: 'source_unavailable', message: 'down' });
+    expect(await attempt(scope, first)).toMatchObject({ attempts: 1, errorCode: 'source_unavailable' });
+    await forgiveAttempts(database.db, scope, first);
+    expect(await attempt(scope, first)).toMatchObject({ attempts: 1, errorCode: null });
+  });
+});
+
 describe('the runs of a connection', () => {
   it('are never more at once than its API takes requests', async () => {
     const { scope, connectionId } = await connection();
@@ -62,7 +139,11 @@ describe('the runs of a connection', () => {
     const [a, b, c] = [await insert('a'), await insert('b'), await insert('c')];
     const begin = (run: { readonly id: string }) => beginRun(database.db, scope, run.id);
     expect([await begin(a), await begin(b), await begin(c)]).toEqual(['running', 'running', 'waiting']);
-    const { next } = await endRun(database.db, scope, { runId: b.id, outcome: { status: 'failed', error: null } });
+    const { next } = await endRun(database.db, scope, {
+      runId: b.id,
+      outcome: { status: 'failed', error: null },
+      breaksConnection: false,
+    });
     expect(next).toEqual([{ id: c.id, resourceKey: 'c' }]);
     expect(await begin(c)).toBe('running');
   });
@@ -120,6 +201,19 @@ describe('recording a batch', () => {
     expect(await rows()).toEqual([{ id: 'quar_1', resolvedAt: expect.any(String) }]);
   });
 
+  it('never fails on text that no column holds: a lane must not be blocked by what an API sent', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const owner = await attempt(scope, first);
+    const errors = [{ path: '', message: 'NUL \0 and \ud800', keyword: 'transform' }];
+    const quarantine = [
+      { id: 'quar_10', externalId: 'a', rawJson: '{"v":"\\u0000"}', errors },
+      { id: 'quar_11', externalId: 'b', rawJson: '{"account":[redacted]}', errors },
+    ];
+    const recorded = await recordBatch(database.db, scope, { owner, receipt: { ...receiptOf(first, 1), quarantine } });
+    expect(recorded.outcome).toBe('recorded');
+  });
+
   it('takes a watermark back when the read no longer claims it', async () => {
     const { scope, first, begin } = await twoRuns();
     await begin(first);
@@ -145,10 +239,11 @@ async function twoRuns() {
   const outcome = { status: 'succeeded', error: null } as const;
   return {
     scope,
+    connectionId,
     first,
     second,
     begin: (runId: string) => beginRun(database.db, scope, runId),
-    end: (runId: string) => endRun(database.db, scope, { runId, outcome }),
+    end: (runId: string) => endRun(database.db, scope, { runId, outcome, breaksConnection: false }),
   };
 }
 

@@ -21,7 +21,7 @@ function storable(value: unknown, depth: number): unknown {
   );
 }
 
-function storableText(text: string): string {
+export function storableText(text: string): string {
   if (!text.includes('\0') && text.isWellFormed()) return text;
   return text.replace(/\0|\p{Surrogate}/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
