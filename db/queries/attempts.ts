@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { AppError } from '../../src/core/errors.ts';
-import { storableText } from '../../src/core/pipeline/storable-json.ts';
+import { storableText } from '../../src/core/pipeline/storable-text.ts';
 import type { ReadPosition } from '../../src/core/source/read-position.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { storableText } from '../../src/core/pipeline/storable-json.ts';
+import { storableText } from '../../src/core/pipeline/storable-text.ts';
 import type { RunRow, RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';

@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import type { RunRow } from '../../src/core/rows.ts';
+import { type AuditedDestination, openAuditedDestination } from '../support/audit.ts';
+import { eventually } from '../support/eventually.ts';
+import { generateRecords } from '../support/upstream.ts';
+import { useStack } from '../support/use-stack.ts';
+
+const records = 1000;
+const token = 'good-token';
+let refused = false;
+
+const shared = useStack({
+  collections: { mended: generateRecords(records), pausing: generateRecords(records), guarded: generateRecords(100) },
+  answer: ({ url }) => (refused && url.includes('/guarded') ? { status: 401, body: '{}' } : undefined),
+});
+
+describe('a record that fails its run', () => {
+  it('costs nothing once it is mended: every record of the pages after it arrives', async () => {
+    const { upstream } = shared();
+    const store = upstream.store('mended');
+    const sound = store.find('r000350');
+    if (!sound) throw new Error('There is such a record');
+    store.put({ ...sound, name: 7 });
+    const connection = await connect('mended', { transform: '{ "id": id, "name": $uppercase(name) }' });
+
+    const failed = await connection.sync();
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'record_invalid' } });
+    expect(await connection.count()).toBeLessThan(350);
+
+    store.put(sound);
+    expect(await connection.sync()).toMatchObject({ status: 'succeeded', error: null });
+    expect(await connection.count()).toBe(records);
+  });
+});
+
+describe('pausing a connection', () => {
+  it('cancels the run under way, which delivers nothing more', async () => {
+    const { upstream } = shared();
+    const connection = await connect('pausing');
+    const fifth = upstream.hold(upstream.journal.length + 5);
+    const run = connection.sync();
+    await fifth.reached;
+    expect(await connection.post('pause')).toMatchObject({ status: 'paused' });
+    fifth.release();
+    expect((await run).status).toBe('canceled');
+    const delivered = await connection.count();
+    expect(delivered).toBeLessThan(records);
+    expect(await connection.post('activate')).toMatchObject({ status: 'active' });
+    expect(await connection.count()).toBe(delivered);
+    expect((await connection.sync()).status).toBe('succeeded');
+    expect(await connection.count()).toBe(records);
+  });
+});
+
+describe('refused credentials', () => {
+  it('move the connection to error; activating it again takes it out', async () => {
+    const connection = await connect('guarded');
+    refused = true;
+    expect(await connection.sync()).toMatchObject({ status: 'failed', error: { code: 'auth_failed' } });
+    expect((await connection.get()).status).toBe('error');
+    expect((await connection.requestSync()).status).toBe(409);
+    refused = false;
+    await connection.post('activate');
+    expect((await connection.sync()).status).toBe('succeeded');
+  });
+});
+
+describe('a destination that refuses the login', () => {
+  it('moves the connection to error at the third run in a row, not before', async () => {
+    const connection = await connect('guarded', {}, { password: 'wrong' });
+    for (const status of ['active', 'active', 'error']) {
+      expect(await connection.sync()).toMatchObject({ status: 'failed', error: { code: 'destination_login' } });
+      expect((await connection.get()).status).toBe(status);
+    }
+  });
+});
+
+interface Connection {
+  get(): Promise<{ readonly status: string }>;
+  post(action: string): Promise<{ readonly status: string }>;
+  requestSync(): Promise<{ readonly status: number; readonly body: RunRow }>;
+  /** Resolves with the final row of a new run. */
+  sync(): Promise<RunRow>;
+  /** Rows at the destination. */
+  count(): Promise<number>;
+}
+
+let specs = 0;
+
+async function connect(
+  collection: string,
+  resource: Record<string, unknown> = {},
+  { password }: { readonly password?: string } = {},
+): Promise<Connection> {
+  const { stack, upstream } = shared();
+  const { call, workspaceId } = stack.org;
+  const destination = await openAuditedDestination();
+  const databaseUrl = new URL(destination.url);
+  if (password !== undefined) databaseUrl.password = password;
+  specs += 1;
+  const key = `engine-${specs}`;
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const answer = await call(method, path, { body });
+    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(400);
+    return answer.body;
+  };
+  await ask('POST', '/specs', specDocument({ key, url: upstream.url, collection, resource }));
+  await ask('POST', `/specs/${key}/versions/1.0.0/publish`);
+  const { id } = await ask('POST', '/connections', {
+    workspaceId,
+    specKey: key,
+    specVersion: '1.0.0',
+    displayName: key,
+    params: {},
+    secrets: { token, databaseUrl: databaseUrl.href },
+  });
+  await ask('POST', `/connections/${id}/activate`);
+  const requestSync = () => call('POST', `/connections/${id}/sync`, { body: { resource: collection } });
+  return {
+    get: () => ask('GET', `/connections/${id}`),
+    post: (action) => ask('POST', `/connections/${id}/${action}`),
+    requestSync,
+    async sync() {
+      const { body } = await requestSync();
+      return eventually('the run ends', async () => {
+        const run = await ask('GET', `/runs/${body.id}`);
+        return run.finishedAt !== null && run;
+      });
+    },
+    count: () => countRows(destination, collection),
+  };
+}
+
+async function countRows(destination: AuditedDestination, table: string): Promise<number> {
+  const [row] = await destination.query<{ count: string }>(`select count(*) from ${table}`);
+  return Number(row?.count);
+}
+
+interface SpecParts {
+  readonly key: string;
+  readonly url: string;
+  readonly collection: string;
+  readonly resource: Record<string, unknown>;
+}
+
+const specDocument = ({ key, url, collection, resource }: SpecParts) => ({
+  metadata: { key, name: key, version: '1.0.0' },
+  connectionParams: [
+    { key: 'token', type: 'string', secret: true },
+    { key: 'databaseUrl', type: 'string', secret: true },
+  ],
+  auth: { kind: 'bearer', token: '{{ secrets.token }}' },
+  http: { baseUrl: url, rateLimit: { requests: 1_000_000, perSeconds: 1 } },
+  resources: [
+    {
+      key: collection,
+      primaryKey: 'id',
+      request: {
+        path: `/cursor/${collection}`,
+        query: { per_page: '{{ page.size }}', updated_since: '{{ window.from }}' },
+      },
+      response: { records: 'data' },
+      pagination: { kind: 'cursor', next: 'body.next_cursor', size: 100, inject: { in: 'query', name: 'cursor' } },
+      incremental: { kind: 'cursor', cursor: { field: 'updated_at', type: 'datetime' }, order: 'asc' },
+      ...resource,
+    },
+  ],
+  destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
+});
