@@ -32,6 +32,8 @@ interface DeliveryOptions {
   readonly redact: (text: string) => string;
   /** The last batch recorded. */
   readonly batchNo: number;
+  /** Nothing of the lane is at the destination yet; the first batch applied ends that. */
+  readonly fresh: boolean;
 }
 
 /** Takes processed pages in order; at most one batch is under way while the next one fills. */
@@ -70,8 +72,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const { db, scope, owner, destination, known, callLog, resource, runId, redact } = options;
     const batch = assembleBatch(pages, { resource, runId, batchNo: number, redact });
     await callLog.stored();
-    // Without rows the destination has nothing to promise, and an unchanged source costs it nothing.
-    const rejected = batch.rows.length === 0 ? [] : await destination.apply(batch);
+    // Without rows the destination has nothing to promise, and an unchanged source costs it nothing. Only a new one
+    // must hear of the first batch before it is recorded, or the next attempt would forget what was recorded.
+    const isFirst = options.fresh && number === options.batchNo + 1;
+    const rejected = batch.rows.length > 0 || isFirst ? await destination.apply(batch) : [];
     const receipt = batch.receiptOf(rejected);
     const recorded = await recordBatch(db, scope, { owner, receipt });
     if (recorded.outcome !== 'recorded') throw new AppError('fenced', 'A newer attempt has taken over this run');

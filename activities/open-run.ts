@@ -22,6 +22,7 @@ import type { Deps } from '../src/deps.ts';
 import type { Log } from '../src/log.ts';
 import { type CallLog, openCallLog } from './call-log.ts';
 import { createDelivery, type Delivery } from './delivery.ts';
+import type { StartPoint } from './repair.ts';
 import { loadSetup, type RunSetup } from './run-setup.ts';
 
 /** A run with everything open that one attempt needs. Disposing closes connections, not the run. */
@@ -29,12 +30,12 @@ export interface OpenRun extends AsyncDisposable {
   readonly setup: RunSetup;
   readonly startedAt: Date;
   readonly log: Log;
-  readonly source: Source;
+  /** What is read; from which watermark, the start point says. */
+  readonly source: Omit<Source, 'watermark'>;
   readonly destination: Destination;
   readonly target: TargetTable;
   readonly pipeline: Pipeline;
-  /** @param batchNo the last batch recorded. */
-  createDelivery(batchNo: number): Delivery;
+  createDelivery(start: Pick<StartPoint, 'batchNo' | 'fresh'>): Delivery;
 }
 
 /** Opens a run for one attempt. Throws `spec_invalid` when spec and connection do not fit together any more. */
@@ -70,7 +71,7 @@ export async function openRun(
     destination,
     target,
     pipeline: createPipeline({ resource, params, runId, startedAt, known, evaluator, redact }),
-    createDelivery: (batchNo) =>
+    createDelivery: ({ batchNo, fresh }) =>
       createDelivery({
         db,
         scope,
@@ -82,6 +83,7 @@ export async function openRun(
         callLog,
         redact,
         batchNo,
+        fresh,
       }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
@@ -95,11 +97,11 @@ interface SourceParts {
   readonly callLog: CallLog;
 }
 
-async function openSource(deps: Deps, scope: OrgScope, parts: SourceParts): Promise<Source> {
+async function openSource(deps: Deps, scope: OrgScope, parts: SourceParts): Promise<OpenRun['source']> {
   const { runId, attempt, setup, startedAt, callLog } = parts;
   const { spec, resource, params, secrets } = setup;
   const { rateLimit } = spec.http;
-  const described: Omit<Source, 'client'> = {
+  const described: Omit<Source, 'client' | 'watermark'> = {
     resource,
     http: spec.http,
     auth: resource.auth ?? spec.auth,
@@ -109,7 +111,6 @@ async function openSource(deps: Deps, scope: OrgScope, parts: SourceParts): Prom
     lookups: {},
     each: {},
     run: { id: runId, startedAt: startedAt.toISOString(), mode: 'incremental' },
-    watermark: attempt.watermarkBefore,
     backfill: null,
     validators: null,
     evaluator: deps.evaluator,

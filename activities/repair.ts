@@ -1,15 +1,19 @@
 import type { Db } from '../db/client.ts';
 import type { Attempt } from '../db/queries/attempts.ts';
 import { recordBatch } from '../db/queries/batches.ts';
+import { forgetLane } from '../db/queries/forget-lane.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { Destination, TargetTable } from '../src/core/destinations/destination.ts';
 import { AppError } from '../src/core/errors.ts';
 import { decodeReceipt } from '../src/core/pipeline/receipt.ts';
+import type { Log } from '../src/log.ts';
 
 /** Where an attempt goes on: after the last batch that the destination has applied. */
-export type StartPoint = Pick<Attempt, 'batchNo' | 'pageNo' | 'position' | 'readCompleted'> & {
+export type StartPoint = Pick<Attempt, 'batchNo' | 'pageNo' | 'position' | 'readCompleted' | 'watermarkBefore'> & {
   /** Records read so far. */
   readonly records: number;
+  /** Nothing of the lane is at the destination yet; see OpenedLane. */
+  readonly fresh: boolean;
 };
 
 interface RepairOptions {
@@ -17,24 +21,32 @@ interface RepairOptions {
   readonly attempt: Attempt;
   readonly destination: Destination;
   readonly target: TargetTable;
+  readonly log: Log;
 }
 
 /**
  * Claims the lane at the destination and compares: a batch that was applied there but not recorded here (a crash
  * between the two commits) is recorded now, from its receipt. The same holds for the last batch of an earlier run
- * that ended in that moment.
+ * that ended in that moment. At a destination that is new to the lane the read begins again from nothing.
  */
 export async function repairFromCheckpoint(db: Db, scope: OrgScope, options: RepairOptions): Promise<StartPoint> {
   const { runId, attempt, destination, target } = options;
   const { connectionId, resourceKey, fence, laneId } = attempt;
-  const checkpoint = await destination.open({ lane: `${connectionId}/${resourceKey}`, fence, connectionId, target });
-  const start = { ...attempt, records: attempt.recordsIn };
-  if (!checkpoint || (checkpoint.runId === runId && checkpoint.batchNo <= attempt.batchNo)) return start;
+  const { checkpoint, fresh } = await destination.open({
+    lane: `${connectionId}/${resourceKey}`,
+    fence,
+    connectionId,
+    target,
+  });
+  if (fresh) return startOver(db, scope, options);
+  const start = { ...attempt, records: attempt.recordsIn, fresh };
+  if (checkpoint.runId === runId && checkpoint.batchNo <= attempt.batchNo) return start;
   const receipt = decodeReceipt(checkpoint.receipt);
   const recorded = await recordBatch(db, scope, { owner: { laneId, fence }, receipt });
-  if (recorded.outcome === 'fenced') throw new AppError('fenced', 'A newer attempt has taken over this run');
+  if (recorded.outcome === 'fenced') throw fenced();
   if (receipt.runId !== runId) return start;
   return {
+    ...start,
     batchNo: receipt.batchNo,
     pageNo: receipt.pages.at(-1)?.pageNo ?? attempt.pageNo,
     position: receipt.position,
@@ -42,3 +54,22 @@ export async function repairFromCheckpoint(db: Db, scope: OrgScope, options: Rep
     records: receipt.pages.reduce((sum, page) => sum + page.recordsIn, attempt.recordsIn),
   };
 }
+
+/**
+ * The change filter and the watermark speak of rows that are not there: both are forgotten before anything is read.
+ * A crash before the first batch is applied only repeats it, since nothing was recorded in between. Batches and pages
+ * go on counting.
+ */
+async function startOver(db: Db, scope: OrgScope, { runId, attempt, log }: RepairOptions): Promise<StartPoint> {
+  const { laneId, fence, connectionId, resourceKey, watermarkBefore } = attempt;
+  const forgotten = await forgetLane(db, scope, { laneId, runId, fence });
+  if (forgotten === null) throw fenced();
+  if (forgotten > 0 || watermarkBefore !== null) {
+    const where = { connectionId, resourceKey, recordsForgotten: forgotten };
+    log.warn('the destination is new; everything is read and delivered again', where);
+  }
+  const nothingRead = { position: null, readCompleted: false, watermarkBefore: null };
+  return { ...attempt, ...nothingRead, records: attempt.recordsIn, fresh: true };
+}
+
+const fenced = () => new AppError('fenced', 'A newer attempt has taken over this run');

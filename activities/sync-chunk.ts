@@ -73,8 +73,8 @@ async function runChunk(deps: Deps, input: SyncRunInput, { cancellationSignal, i
   if (!attempt || attempt.cancelRequestedAt) return ended;
   if (attempt.attempts > attemptsMax) throw outOfPatience(attempt);
   await using run = await openRun(deps, scope, { runId: input.runId, attempt });
-  const { destination, target } = run;
-  const start = await repairFromCheckpoint(deps.db, scope, { runId: input.runId, attempt, destination, target });
+  const { destination, target, log } = run;
+  const start = await repairFromCheckpoint(deps.db, scope, { runId: input.runId, attempt, destination, target, log });
   if (start.readCompleted) return { ...ended, pages: start.pageNo };
   const result = await readOn(run, start, cancelled);
   await forgiveAttempts(deps.db, scope, input.runId);
@@ -89,7 +89,7 @@ async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): 
   const { limits } = run.setup.resource;
   const chunkEnd = performance.now() + chunkMsMax;
   const runEnd = run.startedAt.getTime() + limits.maxDurationSeconds * 1000;
-  const delivery = run.createDelivery(start.batchNo);
+  const delivery = run.createDelivery(start);
   const shaping = createShaping(async ({ requestKey, positionAfter, watermarkAfter, notes }, outcome) => {
     pageNo += 1;
     done = positionAfter === null;
@@ -115,9 +115,10 @@ async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): 
     }
   };
   const signal = abortedLater(cancelled, stopMsMax);
-  const { position } = start;
+  const { position, watermarkBefore: watermark } = start;
+  const source = { ...run.source, watermark };
   try {
-    for await (const page of readPages(run.source, { position, lookAhead: lookAheadPages, signal, enough })) {
+    for await (const page of readPages(source, { position, lookAhead: lookAheadPages, signal, enough })) {
       const selection = await run.pipeline.select(page.records);
       records += selection.recordsIn;
       await shaping.add(page, run.pipeline.shape(selection));

@@ -1,4 +1,4 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { Kysely } from 'kysely';
 import { openDatabase } from '../db/client.ts';
@@ -39,7 +39,9 @@ export function createDeps(config: Config, log: Log): Deps {
   });
   stack.defer(() => db.destroy());
   const { connectionOptions, namespace } = loadClientConnectConfig();
-  const connection = Connection.lazy(connectionOptions);
+  // The SDK's own ten retries oversleep the deadline of a call; the sweeper is the patient one.
+  const retry = makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 3 }));
+  const connection = Connection.lazy({ ...connectionOptions, interceptors: [retry] });
   stack.defer(() => connection.close());
   const temporal = new Client({ connection, namespace: namespace ?? 'default' });
   return {

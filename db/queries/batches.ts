@@ -5,7 +5,8 @@ import type { RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
 
-interface BatchOwner {
+/** An attempt, by the lane that it holds. */
+export interface BatchOwner {
   readonly laneId: number;
   /** Of the attempt that records; a newer one makes this one fail. */
   readonly fence: number;
@@ -26,15 +27,7 @@ export async function recordBatch(
   { owner, receipt }: { readonly owner: BatchOwner; readonly receipt: Receipt },
 ): Promise<Recorded> {
   return db.transaction().execute(async (tx) => {
-    // Shared with other batches, excluded by takeLane: either this commits first or it sees the newer fence.
-    const lane = await tx
-      .selectFrom('lanes')
-      .select('fence')
-      .where('orgId', '=', scope.orgId)
-      .where('id', '=', owner.laneId)
-      .forShare()
-      .executeTakeFirst();
-    if (lane?.fence !== owner.fence) return { outcome: 'fenced' };
+    if (!(await holdsLane(tx, scope, owner))) return { outcome: 'fenced' };
     const run = await advanceRun(tx, scope, receipt);
     if (!run) return { outcome: 'stale' };
     await insertPages(tx, scope, receipt);
@@ -43,6 +36,21 @@ export async function recordBatch(
     await putWatermark(tx, scope, { laneId: owner.laneId, watermark: receipt.watermark });
     return { outcome: 'recorded', stop: run.cancelRequestedAt !== null || run.status !== 'running' };
   });
+}
+
+/**
+ * Whether the attempt holds its lane, until the end of the transaction. The lock is shared with other batches and
+ * excluded by takeLane: either this commits first or it sees the newer fence.
+ */
+export async function holdsLane(tx: Db, scope: OrgScope, { laneId, fence }: BatchOwner): Promise<boolean> {
+  const lane = await tx
+    .selectFrom('lanes')
+    .select('fence')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', laneId)
+    .forShare()
+    .executeTakeFirst();
+  return lane?.fence === fence;
 }
 
 interface AdvancedRun {

@@ -1,13 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/batches.ts';
+import type { Place } from '../support/destination-kind.ts';
 import { destinationKinds } from '../support/destination-kinds.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
+
+type Opening = Parameters<typeof claimOf>[1] & { readonly rows?: Parameters<typeof batchOf>[0] };
+
+/** An attempt of its own: opens, applies the rows if there are any to apply, ends. True: the lane was new. */
+async function openAnew(place: Place, { rows, ...claim }: Opening): Promise<boolean> {
+  await using destination = place.connect();
+  const { fresh, checkpoint } = await destination.open(claimOf(place.schema, claim));
+  if (rows) await destination.apply(batchOf(rows, { batchNo: (checkpoint?.batchNo ?? 0) + 1 }));
+  return fresh;
+}
 
 describe.each(destinationKinds)('$name', (kind) => {
   it('creates schema, table and checkpoint, and says that the lane is new', async () => {
     await using place = await kind.createPlace();
     await using destination = place.connect();
-    expect(await destination.open(claimOf(place.schema))).toBeNull();
+    expect(await destination.open(claimOf(place.schema))).toEqual({ fresh: true, checkpoint: null });
     expect(await place.rows('items')).toEqual([]);
   });
 
@@ -137,7 +148,9 @@ describe.each(destinationKinds)('$name', (kind) => {
     expect(rejected[1]?.message).toContain('small');
     expect(rejected[1]?.message).not.toContain('4711');
     expect(await place.rows('items')).toHaveLength(47);
-    expect(await destination.open(claimOf(place.schema, { fence: 2 }))).toMatchObject({ receipt: receiptOf(rejected) });
+    expect(await destination.open(claimOf(place.schema, { fence: 2 }))).toMatchObject({
+      checkpoint: { receipt: receiptOf(rejected) },
+    });
   });
 
   it('hands the last receipt to whoever opens the lane next', async () => {
@@ -147,8 +160,58 @@ describe.each(destinationKinds)('$name', (kind) => {
     await destination.apply(batchOf([rowOf('1')]));
     await destination.apply(batchOf([], { batchNo: 2 }));
     await using next = place.connect();
-    const checkpoint = await next.open(claimOf(place.schema, { fence: 2 }));
-    expect(checkpoint).toEqual({ runId: 'run_1', batchNo: 2, receipt: receiptOf([]) });
+    const checkpoint = { runId: 'run_1', batchNo: 2, receipt: receiptOf([]) };
+    expect(await next.open(claimOf(place.schema, { fence: 2 }))).toEqual({ fresh: false, checkpoint });
+  });
+
+  it.each([
+    ['rows', [rowOf('1')]],
+    ['no rows', []],
+  ])('calls a lane new until a batch is applied, be it of %s, whoever dies before', async (_, rows) => {
+    await using place = await kind.createPlace();
+    expect(await openAnew(place, { fence: 1 })).toBe(true);
+    expect(await openAnew(place, { fence: 2 })).toBe(true);
+    expect(await openAnew(place, { fence: 3, rows })).toBe(true);
+    expect(await openAnew(place, { fence: 4 })).toBe(false);
+  });
+
+  it('calls a lane new again after its table was dropped, until a batch is applied to the new one', async () => {
+    await using place = await kind.createPlace();
+    await openAnew(place, { fence: 1, rows: [rowOf('1')] });
+    await place.execute(`drop table "${place.schema}".items`);
+    expect(await openAnew(place, { fence: 2 })).toBe(true);
+    expect(await openAnew(place, { fence: 3, rows: [rowOf('1')] })).toBe(true);
+    expect(await openAnew(place, { fence: 4 })).toBe(false);
+    expect(await place.rows('items')).toHaveLength(1);
+  });
+
+  it('calls every lane of a table new that was dropped, whichever of them makes it again', async () => {
+    await using place = await kind.createPlace();
+    const lanes = ['con_1', 'con_2'].map((connectionId) => ({ connectionId, lane: `${connectionId}/items` }));
+    for (const lane of lanes) await openAnew(place, { ...lane, fence: 1, rows: [rowOf('1')] });
+    await place.execute(`drop table "${place.schema}".items`);
+    const fresh = await Promise.all(lanes.map((lane) => openAnew(place, { ...lane, fence: 2, rows: [rowOf('1')] })));
+    expect(fresh).toEqual([true, true]);
+    expect(await place.rows('items')).toHaveLength(2);
+    expect(await openAnew(place, { fence: 3 })).toBe(false);
+  });
+
+  it('calls a lane new whose target became another table, though others write there already', async () => {
+    await using place = await kind.createPlace();
+    await openAnew(place, { fence: 1, rows: [rowOf('1')] });
+    await openAnew(place, { lane: 'con_2/items', connectionId: 'con_2', table: 'others', rows: [rowOf('1')] });
+    expect(await openAnew(place, { fence: 2, table: 'others' })).toBe(true);
+  });
+
+  it('says of a table that is dropped while a lane is held that it is new, at the next open', async () => {
+    await using place = await kind.createPlace();
+    await using destination = place.connect();
+    await destination.open(claimOf(place.schema));
+    await destination.apply(batchOf([rowOf('1')]));
+    await place.execute(`drop table "${place.schema}".items`);
+    await openAnew(place, { lane: 'con_2/items', connectionId: 'con_2' });
+    await destination.apply(batchOf([rowOf('2')], { batchNo: 2 }));
+    expect(await openAnew(place, { fence: 2 })).toBe(true);
   });
 
   it('applies no batch of a run twice', async () => {
@@ -202,7 +265,7 @@ describe.each(destinationKinds)('$name', (kind) => {
       ]);
     });
     await expect(destination.apply(batchOf([rowOf('1')]))).rejects.toMatchObject({ code: 'destination_unavailable' });
-    expect(await destination.open(claimOf(place.schema, { fence: 2 }))).toBeNull();
+    expect(await destination.open(claimOf(place.schema, { fence: 2 }))).toEqual({ fresh: true, checkpoint: null });
     expect(await destination.apply(batchOf([rowOf('1')]))).toEqual([]);
     expect(await place.rows('items')).toHaveLength(1);
   });
@@ -215,7 +278,9 @@ describe.each(destinationKinds)('$name', (kind) => {
     proxy.cutNextAnswer();
     await expect(destination.apply(batchOf([rowOf('1')]))).rejects.toMatchObject({ code: 'destination_unavailable' });
     await using next = place.connect();
-    expect(await next.open(claimOf(place.schema, { fence: 2 }))).toMatchObject({ runId: 'run_1', batchNo: 1 });
+    expect(await next.open(claimOf(place.schema, { fence: 2 }))).toMatchObject({
+      checkpoint: { runId: 'run_1', batchNo: 1 },
+    });
     expect(await place.rows('items')).toHaveLength(1);
   });
 });

@@ -78,7 +78,7 @@ describe('a server that does not let us in', () => {
       [`%${place.schema}%`],
     );
     await expect(destination.apply(batchOf([rowOf('1')]))).rejects.toMatchObject({ code: 'destination_unavailable' });
-    expect(await destination.open(claimOf(place.schema, { fence: 2 }))).toBeNull();
+    expect(await destination.open(claimOf(place.schema, { fence: 2 }))).toEqual({ fresh: true, checkpoint: null });
   });
 });
 
@@ -87,7 +87,7 @@ describe('encryption', () => {
     await using place = await createPostgresPlace();
     await using proxy = await startTcpProxy(port, { tls });
     await using destination = connect({ host: 'db.test', ssl: 'verify-full', ca: tls.cert }, { openPort: proxy.port });
-    expect(await destination.open(claimOf(place.schema))).toBeNull();
+    expect(await destination.open(claimOf(place.schema))).toEqual({ fresh: true, checkpoint: null });
   });
 
   it.each([
@@ -107,7 +107,7 @@ describe('encryption', () => {
     await using place = await createPostgresPlace();
     await using proxy = await startTcpProxy(port, { tls });
     await using destination = connect({ host: 'other.test', ssl: 'require' }, { openPort: proxy.port });
-    expect(await destination.open(claimOf(place.schema))).toBeNull();
+    expect(await destination.open(claimOf(place.schema))).toEqual({ fresh: true, checkpoint: null });
   });
 
   it('never falls back to plain text', async () => {

@@ -52,7 +52,7 @@ describe('someone else who creates the same', () => {
     const opened = destination.open(claimOf(place.schema, { columns: [columnOf('a', 'text')] }));
     await vi.waitFor(async () => expect(await place.waiting()).toHaveLength(1));
     await place.execute('commit');
-    expect(await opened).toBeNull();
+    expect(await opened).toEqual({ fresh: true, checkpoint: null });
     expect(await destination.apply(batchOf([rowOf('1', { a: 'x' })]))).toEqual([]);
   });
 });
@@ -142,7 +142,9 @@ describe('what is there already', () => {
     await place.execute(failingTrigger(place.schema, { table: 'items', sqlstate: 'P0001', times: 1000 }));
     const rejected = await destination.apply(batchOf([rowOf('1')]));
     expect(rejected).toEqual([{ externalId: '1', message: 'refused by a trigger (SQLSTATE P0001)' }]);
-    expect(await destination.open(claimOf(place.schema, { fence: 2 }))).toMatchObject({ receipt: receiptOf(rejected) });
+    expect(await destination.open(claimOf(place.schema, { fence: 2 }))).toMatchObject({
+      checkpoint: { receipt: receiptOf(rejected) },
+    });
   });
 
   it('rejects record ids that no key can hold, and takes long ones', async () => {

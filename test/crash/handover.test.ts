@@ -12,15 +12,11 @@ const perPage = 100;
 const records = pages * perPage;
 
 const watch = watchPages(perPage);
-const shared = useStack(
-  {
-    collections: Object.fromEntries(['told', 'frozen', 'locking'].map((name) => [name, generateRecords(records)])),
-    answer: watch.answer,
-    latencyMs: 5,
-  },
-  // Temporal goes on handing attempts to a frozen worker while its long polls are open: as many as it has slots.
-  { env: { WORKER_CONCURRENCY: '2' } },
-);
+const shared = useStack({
+  collections: Object.fromEntries(['told', 'frozen', 'locking'].map((name) => [name, generateRecords(records)])),
+  answer: watch.answer,
+  latencyMs: 5,
+});
 
 test('a worker told to stop hands its run to another at a page boundary: no page is fetched twice', async () => {
   const { stack, upstream } = shared();

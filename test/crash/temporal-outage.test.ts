@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { expectExactlyOnce, inFlightMax } from '../support/exactly-once.ts';
 import { createSync } from '../support/sync.ts';
 import { generateRecords } from '../support/upstream.ts';
@@ -18,6 +18,9 @@ const shared = useStack({
   answer: watch.answer,
   latencyMs,
 });
+
+// A test that failed in the outage must not fail the next one.
+afterEach(() => shared().stack.temporal.start());
 
 test('with Temporal down a sync is accepted within 2 s and happens when Temporal is back', async () => {
   const { stack, upstream } = shared();

@@ -11,7 +11,7 @@ export interface TemporalDevServer extends AsyncDisposable {
   readonly client: Client;
   /** SIGKILL: nothing is put in order. */
   stop(): Promise<void>;
-  /** Starts it again on the same port and data. Resolves when it answers. */
+  /** Starts it again on the same port and data unless it runs. Resolves when it answers. */
   start(): Promise<void>;
   tail(): string;
 }
@@ -30,7 +30,7 @@ export async function startTemporalDevServer(folder: string): Promise<TemporalDe
     server = null;
   };
   const start = async () => {
-    server = startServiceProcess({ name: 'temporal', command, args, env: process.env, watchesParent: false });
+    server ??= startServiceProcess({ name: 'temporal', command, args, env: process.env, watchesParent: false });
     const describe = () => connection.workflowService.describeNamespace({ namespace: 'default' });
     await eventually('Temporal answers', () => connection.withDeadline(Date.now() + 1000, describe));
   };

@@ -1,17 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
-import { bundleWorkflowCode, Worker } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger, makeTelemetryFilterString, Runtime, Worker } from '@temporalio/worker';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 const folder = join(import.meta.dirname, '../fixtures/histories');
 const workflowsPath = join(import.meta.dirname, '../../workflows/index.ts');
 const files = readdirSync(folder);
 
-const silent = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 let code: string;
 beforeAll(async () => {
-  ({ code } = await bundleWorkflowCode({ workflowsPath, logger: silent }));
+  const logger = new DefaultLogger('ERROR');
+  const filter = makeTelemetryFilterString({ core: 'ERROR' });
+  Runtime.install({ logger, telemetryOptions: { logging: { filter, forward: {} } } });
+  ({ code } = await bundleWorkflowCode({ workflowsPath, logger }));
 });
 
 /** The failure of replaying a history with today's workflows; undefined: it replays. */

@@ -61,14 +61,27 @@ export interface Checkpoint {
 }
 
 /**
+ * What {@link Destination.open} found.
+ *
+ * `fresh`: nothing that this lane has delivered can be in its table. Either the lane was never claimed here, or its
+ * table is not the one that the last claim found: dropped and made again (by whomever), or another target. It stays
+ * true for whoever opens the lane next until a batch is applied, even one without rows; so an attempt that dies
+ * before it could act on it hands it on. A table that is replaced after `open` is noticed by the next `open`. Rows
+ * that the customer removes from a table that stays (delete, truncate, an older backup) are not noticed.
+ */
+export type OpenedLane =
+  | { readonly fresh: true; readonly checkpoint: null }
+  | { readonly fresh: false; readonly checkpoint: Checkpoint };
+
+/**
  * A promise: a batch is applied once, or not at all, and the service knows which.
  *
  * Every method throws {@link AppError}: `destination_unavailable` (away; retried), `destination_rejected`
  * (it refuses what we ask; not retried), `fenced` (a later attempt holds the lane), `egress_blocked`.
  */
 export interface Destination extends AsyncDisposable {
-  /** Creates or evolves what is missing, claims the lane, returns its last checkpoint or null. */
-  open(claim: LaneClaim): Promise<Checkpoint | null>;
+  /** Creates or evolves what is missing, claims the lane, says what is known of it. */
+  open(claim: LaneClaim): Promise<OpenedLane>;
   /** Rows and receipt in one transaction. Returns the rows refused when the rest was applied. */
   apply(batch: Batch): Promise<readonly RejectedRow[]>;
 }

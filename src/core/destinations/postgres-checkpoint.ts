@@ -1,19 +1,23 @@
 import { AppError } from '../errors.ts';
-import type { Checkpoint, LaneClaim } from './destination.ts';
+import type { LaneClaim, OpenedLane } from './destination.ts';
 import { checkpointTable, quoted } from './identifiers.ts';
 import type { Session } from './postgres-session.ts';
 import type { StoredTable } from './postgres-table.ts';
 
-const columns = ['lane', 'fence', 'run_id', 'batch_no', 'receipt', 'updated_at'];
+const columns = ['lane', 'fence', 'table_oid', 'run_id', 'batch_no', 'receipt', 'updated_at'];
 
 /** The checkpoint table of a schema, as SQL. */
 export const checkpointName = (schema: string): string => `${quoted(schema)}.${quoted(checkpointTable)}`;
 
-/** Creates the checkpoint table. run_id, batch_no and receipt stay null until a batch is applied. */
+/**
+ * Creates the checkpoint table. run_id, batch_no and receipt stay null until a batch is applied to the table with
+ * table_oid; a table that is made again has another oid.
+ */
 export const createCheckpointSql = (schema: string): string => `
   create table if not exists ${checkpointName(schema)} (
     lane text primary key,
     fence bigint not null,
+    table_oid oid not null,
     run_id text,
     batch_no integer,
     receipt text,
@@ -29,19 +33,31 @@ export function checkCheckpointTable(table: StoredTable, schema: string): void {
   );
 }
 
-/** Takes the lane from every earlier attempt. Null: no batch was applied yet. Throws `fenced` when a later one holds it. */
-export async function claimLane(session: Session, schema: string, claim: LaneClaim): Promise<Checkpoint | null> {
-  const table = checkpointName(schema);
+/**
+ * Takes the lane from every earlier attempt; what was applied to another table is forgotten in the same statement.
+ * Throws `fenced` when a later attempt holds it.
+ *
+ * @param place the checkpoint table's schema, and the lane's table as SQL.
+ */
+export async function claimLane(
+  session: Session,
+  place: { readonly schema: string; readonly table: string },
+  claim: LaneClaim,
+): Promise<OpenedLane> {
+  const kept = (column: string) => `${column} = case when held.table_oid = excluded.table_oid then held.${column} end`;
   const [row] = await session.query<StoredCheckpoint>(
-    `insert into ${table} as held (lane, fence, updated_at) values ($1, $2, now())
-     on conflict (lane) do update set fence = excluded.fence, updated_at = excluded.updated_at
+    `insert into ${checkpointName(place.schema)} as held (lane, fence, table_oid, updated_at)
+     values ($1, $2, $3::regclass, now())
+     on conflict (lane) do update set fence = excluded.fence, updated_at = excluded.updated_at,
+       table_oid = excluded.table_oid, ${['run_id', 'batch_no', 'receipt'].map(kept).join(', ')}
      where held.fence < excluded.fence
      returning run_id as "runId", batch_no as "batchNo", receipt`,
-    [claim.lane, claim.fence],
+    [claim.lane, claim.fence, place.table],
   );
   if (!row) throw fenced();
   const { runId, batchNo, receipt } = row;
-  return runId === null || batchNo === null || receipt === null ? null : { runId, batchNo, receipt };
+  if (runId === null || batchNo === null || receipt === null) return { fresh: true, checkpoint: null };
+  return { fresh: false, checkpoint: { runId, batchNo, receipt } };
 }
 
 /** The failure of an attempt that lost its lane. */

@@ -1,12 +1,12 @@
 import type { EgressGuard } from '../http/egress.ts';
-import type { Batch, Checkpoint, Destination, LaneClaim, RejectedRow } from './destination.ts';
+import type { Batch, Destination, LaneClaim, OpenedLane, RejectedRow } from './destination.ts';
 import { parsePostgresAddress } from './postgres-address.ts';
 import { claimLane } from './postgres-checkpoint.ts';
 import type { SessionLimits } from './postgres-connect.ts';
 import { toAppError } from './postgres-errors.ts';
 import { admitFields, type FieldMap, initialFields } from './postgres-fields.ts';
 import { encodeRows } from './postgres-rows.ts';
-import { prepareTable } from './postgres-schema.ts';
+import { prepareTable, tableSql } from './postgres-schema.ts';
 import { openSession, type Session } from './postgres-session.ts';
 import { withConflictRetries } from './postgres-transaction.ts';
 import { writeBatch } from './postgres-upsert.ts';
@@ -45,9 +45,9 @@ export function openPostgres(options: Readonly<Record<string, unknown>>, deps: P
       return translated(async () => {
         if (!session?.isUsable()) await close();
         session ??= await openSession(address, { guard: deps.guard, limits });
-        const opened = await openLane(session, claim);
-        held = { claim, map: opened.map };
-        return opened.checkpoint;
+        const { map, opened } = await openLane(session, claim);
+        held = { claim, map };
+        return opened;
       });
     },
     async apply(batch) {
@@ -69,10 +69,12 @@ interface HeldLane {
 async function openLane(
   session: Session,
   claim: LaneClaim,
-): Promise<{ readonly map: FieldMap; readonly checkpoint: Checkpoint | null }> {
+): Promise<{ readonly map: FieldMap; readonly opened: OpenedLane }> {
   const prepared = await withConflictRetries(() => prepareTable(session, claim.target));
-  const checkpoint = await withConflictRetries(() => claimLane(session, prepared.schema, claim));
-  return { map: initialFields(prepared, claim.target), checkpoint };
+  const { schema, stored } = prepared;
+  const place = { schema, table: tableSql(schema, stored.name) };
+  const opened = await withConflictRetries(() => claimLane(session, place, claim));
+  return { map: initialFields(prepared, claim.target), opened };
 }
 
 async function applyBatch(
