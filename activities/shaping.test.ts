@@ -24,6 +24,13 @@ it('lets nothing pass a page whose transform failed, however often it is drained
   expect(delivered).toEqual([1]);
 });
 
+it('keeps few records under way however large the pages are', async () => {
+  const { shaping, delivered } = track();
+  const large = { ...page(1), records: Array.from({ length: 100_000 }, () => null) };
+  await shaping.add(large, Promise.resolve(outcome));
+  expect(delivered).toEqual([1]);
+});
+
 function track() {
   const delivered: number[] = [];
   const shaping = createShaping(async ({ pageNo }) => void delivered.push(pageNo));

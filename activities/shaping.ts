@@ -3,10 +3,12 @@ import type { PageRead } from '../src/core/source/read-pages.ts';
 
 /** Pages whose records are being transformed: more than evaluators on most machines, few enough to be small. */
 const pagesMax = 4;
+/** Records under way; a page that has more goes alone, so that memory does not grow with the size of pages. */
+const recordsMax = 5000;
 
 /** Pages under way between the read and the delivery, in their order. */
 export interface Shaping {
-  /** Takes a page whose transform has begun; hands the oldest on when there are enough. */
+  /** Takes a page whose transform has begun; hands the oldest on while there are enough. */
   add(page: PageRead, outcome: Promise<PageOutcome>): Promise<void>;
   /** Hands on all that is left, up to the first page whose transform failed, and throws what it threw. */
   drained(): Promise<void>;
@@ -15,6 +17,8 @@ export interface Shaping {
 /** A short queue in front of `deliver`. */
 export function createShaping(deliver: (page: PageRead, outcome: PageOutcome) => Promise<void>): Shaping {
   const underWay: { readonly page: PageRead; readonly outcome: Promise<PageOutcome> }[] = [];
+  const isFull = () =>
+    underWay.length >= pagesMax || underWay.reduce((sum, { page }) => sum + page.records.length, 0) >= recordsMax;
   // A page whose transform failed stays at the head: nothing behind it may ever leave.
   const handOn = async () => {
     const [next] = underWay;
@@ -28,7 +32,7 @@ export function createShaping(deliver: (page: PageRead, outcome: PageOutcome) =>
       // Whoever takes the page from the queue sees the failure; until then it must not count as unhandled.
       outcome.catch(() => undefined);
       underWay.push({ page, outcome });
-      if (underWay.length >= pagesMax) await handOn();
+      while (isFull()) await handOn();
     },
     async drained() {
       while (underWay.length > 0) await handOn();
