@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { afterAll, expect, test } from 'vitest';
-import { type Bindings, createEvaluatorPool } from './evaluator-pool.ts';
+import { type Bindings, createEvaluatorPool, type Evaluator } from './evaluator-pool.ts';
 
 const pool = createEvaluatorPool({ size: 2 });
 afterAll(() => pool[Symbol.asyncDispose]());
@@ -17,6 +18,17 @@ const transform = (expression: string, { records = [{}], bindings = {}, nulls = 
   pool.transform({ expression, records, bindings, now: startedAt, nulls, ...rest });
 
 const evaluate = (expression: string, input: unknown) => pool.evaluate({ expression, input, now: startedAt });
+
+const oneRecord = { expression: '{ "x": 1 }', records: [{}], now: startedAt };
+const oneInput = { expression: '{ "x": 1 }', input: {}, now: startedAt };
+
+/** Processes that this one has started. */
+const children = (): readonly number[] =>
+  execFileSync('ps', ['-A', '-o', 'pid=,ppid=,comm='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, parent, name]) => Number(parent) === process.pid && name !== 'ps')
+    .map(([pid]) => Number(pid));
 
 const trap = { s: `${'a'.repeat(40)}!` };
 const backtracking = '{ "s": $contains(s, /^(a+)+$/) }';
@@ -55,6 +67,29 @@ test('a record that exhausts the memory of its child costs only itself', async (
   const expression = '($s := $pad("x", 1000000); { "n": $count([1..n].$uppercase($s)) })';
   const results = await transform(expression, { records: [{ n: 1 }, { n: 100_000 }, { n: 1 }] });
   expect(results.map((result) => (result.ok ? 'ok' : result.failure.code))).toEqual(['ok', 'memory', 'ok']);
+});
+
+test.each([
+  ['a record alone on its page', (own: Evaluator) => own.transform({ ...oneRecord, bindings: {}, nulls: 'keep' })],
+  ['an evaluation', async (own: Evaluator) => [{ ok: true, value: await own.evaluate(oneInput) }]],
+] as const)('%s is not blamed for the first child that dies', async (_what, work) => {
+  await using own = createEvaluatorPool({ size: 1 });
+  const others = children();
+  await own.evaluate(oneInput);
+  const [pid = 0] = children().filter((child) => !others.includes(child));
+  // Held, it cannot answer before it is killed.
+  process.kill(pid, 'SIGSTOP');
+  const result = work(own);
+  await new Promise((later) => setImmediate(later));
+  process.kill(pid, 'SIGKILL');
+  expect(await result).toEqual([{ ok: true, value: { x: 1 } }]);
+});
+
+test('a caller that names its time gets its answer at the first death', async () => {
+  const started = performance.now();
+  const [result] = await transform(backtracking, { records: [trap], timeoutMs: 1_500 });
+  expect(result?.ok === false && result.failure.code).toBe('timeout');
+  expect(performance.now() - started).toBeLessThan(2_900);
 });
 
 test('work of others goes on while every child of the pool could be hanging', async () => {
@@ -174,6 +209,19 @@ test('evaluates one input to any JSON value', async () => {
   expect(await evaluate('a.b', { a: 1 })).toBeUndefined();
   expect(await evaluate('$sum($)', [1, 2])).toBe(3);
   expect(await evaluate('$lookups.x & $params.y', { lookups: { x: 'l' }, params: { y: 'p' } })).toBe('lp');
+});
+
+test.each([
+  ['NUL', '$error("bad \\u0000")', 'bad \\u0000'],
+  ['half a surrogate pair', '$error("bad \\ud800")', 'bad \\ud800'],
+  ['a pair that the cut would split', '$error($pad("", 439, "x") & "😀😀")', 'xx'],
+])('the message of an author can be stored whatever it holds: %s', async (_what, expression, shown) => {
+  const [result] = await transform(`{ "a": ${expression} }`);
+  const message = result?.ok === false ? result.failure.message : '';
+  expect(message).toContain(shown);
+  expect(message).not.toContain('\0');
+  expect(message.isWellFormed() && message.length <= 500).toBe(true);
+  await expect(evaluate(expression, {})).rejects.toMatchObject({ message: expect.stringContaining(shown) });
 });
 
 test('an evaluation that fails is a fault of the spec and shows no value', async () => {

@@ -5,10 +5,12 @@
  * a dying child's heap report into our log stream, wraps each batch of JSON text into JSON once more, cannot say how
  * a child died, and has no notion of tables that a child already holds.
  *
- * A batch that ends its child is run again record by record: only the record that does it again has failed.
+ * A batch that ends its child is run again record by record: only the record that does it again has failed. One death
+ * alone proves nothing: on a starved machine a child may get no CPU for two seconds, whatever it was given.
  */
 import { availableParallelism } from 'node:os';
 import { AppError } from '../errors.ts';
+import { mapWithPauses } from '../pipeline/pauses.ts';
 import { cutBatches } from './batches.ts';
 import { createBindingsText } from './bindings-text.ts';
 import { type ChildPool, createChildPool } from './child-pool.ts';
@@ -20,7 +22,7 @@ export type Bindings = Readonly<Record<string, unknown>>;
 /** Why one record's evaluation failed; never thrown, because a bad record must not cost its neighbours. */
 export interface EvaluationFailure {
   readonly code: 'threw' | 'timeout' | 'memory' | 'not_object' | 'too_large' | 'unsupported_value';
-  /** Safe to show: JSONata's own message without values, or ours; at most 500 characters. */
+  /** Safe to show and to store: JSONata's own message without values, or ours; at most 500 characters. */
   readonly message: string;
 }
 
@@ -44,12 +46,16 @@ export interface Evaluator extends AsyncDisposable {
     readonly now: Date;
     /** `missing`: JSON null is removed from the input first, in objects and arrays. */
     readonly nulls: 'keep' | 'missing';
-    /** Milliseconds until the outer clock ends one slice of work; 2000 unless told. */
+    /**
+     * Milliseconds until the outer clock ends one slice of work; 2000 unless told. Whoever tells wants an answer in that
+     * time, a preview for instance: a record on its own is then not given its second chance.
+     */
     readonly timeoutMs?: number;
   }): Promise<readonly Evaluated[]>;
   /**
    * One expression over one input, any JSON result; undefined when it selects nothing. `lookups`, `params`, `each`
-   * and `run` of an input object are bound as `$name` too. Throws `AppError` `spec_invalid`.
+   * and `run` of an input object are bound as `$name` too. Throws `AppError` `spec_invalid`; for a child that died only
+   * when a second one dies of it too.
    */
   evaluate(options: { readonly expression: string; readonly input: unknown; readonly now: Date }): Promise<unknown>;
 }
@@ -64,17 +70,26 @@ export function createEvaluatorPool(options: { readonly size?: number } = {}): E
   return {
     transform: async (task) => {
       if (task.expression.length > expressionLengthMax) return task.records.map(() => expressionTooLong);
-      const { expression, nulls, timeoutMs = clockMs } = task;
+      const { expression, nulls, timeoutMs } = task;
       const head = JSON.stringify({ kind: 'transform', expression, nulls, nowMs: task.now.getTime() });
-      const page = { pool, head, bindings: bindingsText(task.bindings), timeoutMs, deaths: { count: 0 } };
-      const batches = cutBatches(task.records.map((record) => JSON.stringify(record) ?? 'null'));
+      const page: Page = {
+        pool,
+        head,
+        bindings: bindingsText(task.bindings),
+        timeoutMs: timeoutMs ?? clockMs,
+        secondChance: timeoutMs === undefined,
+        deaths: { count: 0 },
+      };
+      const batches = cutBatches(await mapWithPauses(task.records, (record) => JSON.stringify(record) ?? 'null'));
       return (await Promise.all(batches.map((texts) => transformBatch(page, texts)))).flat();
     },
     evaluate: async ({ expression, input, now }) => {
       if (expression.length > expressionLengthMax) throw refusal(expressionTooLong.failure);
       const head = JSON.stringify({ kind: 'evaluate', expression, nulls: 'keep', nowMs: now.getTime() });
       const payload = JSON.stringify(input) ?? 'null';
-      const answer = await pool.run({ head, bindings: null, payload, timeoutMs: clockMs, suspect: false });
+      const job = { head, bindings: null, payload, timeoutMs: clockMs };
+      const first = await pool.run({ ...job, suspect: false });
+      const answer = first.ok ? first : await pool.run({ ...job, suspect: true });
       if (!answer.ok) throw refusal(deathFailure(answer.reason));
       const result = readResult(JSON.parse(answer.line));
       if (!result.ok) throw refusal(result.failure);
@@ -95,6 +110,8 @@ interface Page {
   readonly head: string;
   readonly bindings: string;
   readonly timeoutMs: number;
+  /** A record that was alone when its child died is tried once more. */
+  readonly secondChance: boolean;
   readonly deaths: { count: number };
 }
 
@@ -108,7 +125,8 @@ async function transformBatch(page: Page, texts: readonly string[]): Promise<Eva
     if (answer.ok) results.push(...readResults(answer.line));
     else {
       countDeath(page);
-      if (slice.length === 1) results.push({ ok: false, failure: deathFailure(answer.reason) });
+      const blamed = slice.length === 1 && (suspect || !page.secondChance);
+      if (blamed) results.push({ ok: false, failure: deathFailure(answer.reason) });
       suspect = true;
     }
   }

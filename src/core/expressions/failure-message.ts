@@ -1,18 +1,26 @@
+import { cutText } from '../pipeline/cut-text.ts';
+import { storableText } from '../pipeline/storable-text.ts';
 import type { EvaluationFailure } from './evaluator-pool.ts';
 
 /** Longest message that reaches a caller; JSONata's own doubles with every nested failure. */
 const messageLengthMax = 500;
 
+/** Leaves room for code and position. */
+const textLengthMax = messageLengthMax - 60;
+
 /**
  * The failure that stands for what JSONata threw. Values of the record are taken out of the message; the text that an
  * author gave to `$error` or `$assert` stays, and so do the tokens of a syntax error, which come from the expression.
+ * The message is one that a database can hold: it ends up in a quarantine row or as the error of the run.
  */
 export function describeFailure(error: unknown): EvaluationFailure {
   const { code, message, position, ...rest } = readError(error);
   const safe = showsValues(code) ? withoutValues(message, rest) : message;
   const place = typeof position === 'number' ? ` (at character ${position})` : '';
-  const text = `${code === undefined ? '' : `${code}: `}${safe.slice(0, messageLengthMax - 60)}${place}`;
-  return { code: code === 'D1012' ? 'timeout' : 'threw', message: text.slice(0, messageLengthMax) };
+  // Cut before it is searched: a message may be as long as the texts of a record.
+  const shown = cutText(storableText(cutText(safe, textLengthMax)), textLengthMax);
+  const text = `${code === undefined ? '' : `${storableText(code)}: `}${shown}${place}`;
+  return { code: code === 'D1012' ? 'timeout' : 'threw', message: cutText(text, messageLengthMax) };
 }
 
 interface JsonataError {

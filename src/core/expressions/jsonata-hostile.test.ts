@@ -35,6 +35,7 @@ const evaluate = (expression: string, record: unknown) =>
     bindings: { lookups: {}, params: {}, each: {} },
     now: new Date(),
     nulls: 'keep',
+    timeoutMs: 2_000,
   });
 
 test.each(vectors)(

@@ -1,8 +1,8 @@
 import type { Batch, RejectedRow } from '../destinations/destination.ts';
 import type { ReadPosition } from '../source/read-position.ts';
 import type { Resource } from '../spec/schema.ts';
+import { invalidRecord, quarantineEntry } from './invalid-record.ts';
 import type { Outcome, PageOutcome } from './page-outcome.ts';
-import { invalidRecord, quarantineEntry } from './process-page.ts';
 import { encodeReceipt, type PageEntry, type QuarantineEntry, type Receipt, type RecordEntry } from './receipt.ts';
 
 /** A processed page with its place in the read. */

@@ -102,6 +102,35 @@ describe('the pipeline', () => {
     expect(JSON.stringify(outcomes.map(({ row }) => row))).not.toContain('s3cret');
   });
 
+  it.each([
+    ['a number', { id: 9, name: 'too long', account: 123456 }],
+    ['a text with quotes', { id: 9, name: 'too long', a: 'x p"w\\d"1 y' }],
+    ['a name', { id: 9, name: 'too long', 'p"w\\d"1': { s3cret: 's3cret' } }],
+  ])('keeps a quarantined record readable when its secret is %s', async (_what, record) => {
+    const { outcomes } = await pipeline({ ...shape, onInvalid: 'quarantine' })([record]);
+    const [row] = outcomes.flatMap((outcome) => (outcome.kind === 'quarantine' ? [outcome.row] : []));
+    expect(JSON.parse(row?.rawJson ?? '')).toMatchObject({ id: 9, name: 'too long' });
+    expect(row?.rawJson).not.toMatch(/123456|w.*d"1|s3cret/);
+    expect(row?.rawJson).toContain('[redacted]');
+  });
+
+  it('keeps no secret in the path of an issue', async () => {
+    const validate = { schema: { additionalProperties: false, properties: { id: {} } } };
+    const { outcomes } = await pipeline({ validate, onInvalid: 'quarantine' })([{ id: 9, s3cret: 1 }]);
+    expect(outcomes).toMatchObject([{ row: { errors: [{ path: '[redacted]' }] } }]);
+    await expect(pipeline({ validate })([{ id: 9, s3cret: 1 }])).rejects.toThrow('at "[redacted]"');
+  });
+
+  it('lets other work have its turn while it goes through a large page', async () => {
+    const records = Array.from({ length: 30_000 }, (_, id) => ({ id, name: 'ada', tags: ['a', 'b'], at: { n: id } }));
+    const stages = stagesOf({ validate: shape.validate });
+    const { selection, turns } = await countingTurns(async () => ({ selection: await stages.select(records) }));
+    expect(turns).toBeGreaterThan(3);
+    const shaped = await countingTurns(async () => ({ page: await stages.shape(selection) }));
+    expect(shaped.turns).toBeGreaterThan(1);
+    expect(shaped.page.outcomes).toHaveLength(30_000);
+  });
+
   it('counts an invalid record as skipped where the resource says so', async () => {
     const { skipped, outcomes } = await pipeline({ ...shape, onInvalid: 'skip' })([{ id: 9, name: 'too long' }]);
     expect({ skipped, outcomes }).toEqual({ skipped: 1, outcomes: [] });
@@ -128,10 +157,29 @@ describe('the pipeline', () => {
   });
 });
 
+/** What `work` gives, and how often the event loop came round meanwhile. */
+async function countingTurns<Result extends object>(work: () => Promise<Result>) {
+  let turns = 0;
+  let done = false;
+  const turn = (): void => {
+    turns += 1;
+    if (!done) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const result = await work();
+  done = true;
+  return { ...result, turns };
+}
+
 function pipeline(parts: Record<string, unknown>, stored: readonly StoredRecord[] = []) {
+  const stages = stagesOf(parts, stored);
+  return async (records: readonly unknown[]) => stages.shape(await stages.select(records));
+}
+
+function stagesOf(parts: Record<string, unknown>, stored: readonly StoredRecord[] = []) {
   const known = createKnownRecords(async (ids) => stored.filter((record) => ids.includes(record.externalId)));
   const startedAt = new Date('2026-01-01T00:00:00Z');
-  const stages = createPipeline({
+  return createPipeline({
     resource: resourceOf(parts),
     params: {},
     runId: 'run_1',
@@ -140,10 +188,10 @@ function pipeline(parts: Record<string, unknown>, stored: readonly StoredRecord[
     evaluator,
     redact,
   });
-  return async (records: readonly unknown[]) => stages.shape(await stages.select(records));
 }
 
-const redact = (text: string) => text.replaceAll('s3cret', '[redacted]');
+const redact = (text: string) =>
+  ['s3cret', '123456', 'p"w\\d"1'].reduce((masked, secret) => masked.replaceAll(secret, '[redacted]'), text);
 
 type StoredRecord = KnownRecord & { readonly externalId: string };
 

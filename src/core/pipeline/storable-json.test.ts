@@ -24,3 +24,14 @@ test('cuts off levels that the database could not take', () => {
   expect(text).toContain('(deeper levels left out)');
   expect(findDefect(JSON.parse(text))).toBeNull();
 });
+
+test('masks strings, names and numbers without breaking the JSON', () => {
+  const redact = (text: string): string => text.replaceAll('123456', '[redacted]').replaceAll('a"b', '[redacted]');
+  const record = { account: 123456, 'a"b': ['x a"b', true, null], n: 7, id: -1234567 };
+  expect(JSON.parse(storableJson(record, redact))).toEqual({
+    account: '[redacted]',
+    '[redacted]': ['x [redacted]', true, null],
+    n: 7,
+    id: '-[redacted]7',
+  });
+});

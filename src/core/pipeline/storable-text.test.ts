@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cutText, storableText } from './storable-text.ts';
+import { storableText } from './storable-text.ts';
 
 test('a sound text is unchanged', () => {
   expect(storableText('back\\slash \\u0000 😀 \n')).toBe('back\\slash \\u0000 😀 \n');
@@ -7,8 +7,4 @@ test('a sound text is unchanged', () => {
 
 test('what no database column holds stays visible', () => {
   expect(storableText('a\0b\ud800c\udc00😀')).toBe('a\\u0000b\\ud800c\\udc00😀');
-});
-
-test('a cut never splits a character', () => {
-  expect(['ab😀c', 'a😀bc', 'abc', 'ab'].map((text) => cutText(text, 3))).toEqual(['ab', 'a😀', 'abc', 'ab']);
 });

@@ -6,9 +6,3 @@ export function storableText(text: string): string {
   if (!text.includes('\0') && text.isWellFormed()) return text;
   return text.replace(/\0|\p{Surrogate}/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
-
-/** The first `lengthMax` UTF-16 units of `text`, one less where the cut would split a character. */
-export function cutText(text: string, lengthMax: number): string {
-  const cut = text.slice(0, lengthMax);
-  return cut.length < text.length && /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut;
-}

@@ -144,3 +144,8 @@ test('reads draft 7 where the schema says so', () => {
   expect(compileValidator(draft7)(['a', 1])).not.toBeNull();
   expect(compileValidator(draft7)(['a'])).toBeNull();
 });
+
+test('an issue can be stored whatever the names of the record hold', () => {
+  const strict = compileValidator({ additionalProperties: false });
+  expect(strict({ 'a\0': 1, 'b\ud800': 1 })?.map(({ path }) => path)).toEqual(['a\\u0000', 'b\\ud800']);
+});

@@ -8,11 +8,13 @@
 import { hash } from 'node:crypto';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { AppError } from '../errors.ts';
+import { cutText } from './cut-text.ts';
 import { PatternBudgetError, patternVisitsMax } from './linear-pattern.ts';
 import { createSchemaCompiler } from './schema-compiler.ts';
 import { type PreparedSchema, prepareSchema } from './schema-document.ts';
+import { storableText } from './storable-text.ts';
 
-/** One thing wrong with a record, as the quarantine row keeps it; the message never holds a value of the record. */
+/** One thing wrong with a record, as a quarantine row can keep it; the message never holds a value of the record. */
 export interface RecordIssue {
   /** Dotted, with array indexes; empty for the record itself. */
   readonly path: string;
@@ -20,6 +22,9 @@ export interface RecordIssue {
   /** The JSON Schema keyword, or the stage that refused the record. */
   readonly keyword: string;
 }
+
+/** An issue of the record as a whole. `keyword` names the stage. */
+export const issueOf = (keyword: string, message: string): RecordIssue => ({ path: '', message, keyword });
 
 /** Null when the record is valid, else at most 100 issues. */
 export type Validator = (record: unknown) => readonly RecordIssue[] | null;
@@ -83,7 +88,7 @@ function compileWith(compiler: Ajv, schema: PreparedSchema['schema']): ValidateF
     return compiler.compile(schema);
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    const reason = cause instanceof Error ? cause.message.slice(0, 300) : 'it does not compile';
+    const reason = cause instanceof Error ? storableText(cutText(cause.message, 300)) : 'it does not compile';
     throw new AppError('spec_invalid', `The schema of validate cannot be used: ${reason}`, { cause });
   } finally {
     // The compiler would keep every schema for ever; ours is the cache.
@@ -116,7 +121,12 @@ function toIssue({ instancePath, keyword, message, params }: ErrorObject): Recor
   const property: unknown = params['missingProperty'] ?? params['additionalProperty'] ?? params['unevaluatedProperty'];
   if (typeof property === 'string') steps.push(property);
   const path = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
-  return { path, message: message ?? 'is invalid', keyword: keyword === 'bigInteger' ? 'type' : keyword };
+  // A property name of the record may hold what no database column does.
+  return {
+    path: storableText(path),
+    message: storableText(message ?? 'is invalid'),
+    keyword: keyword === 'bigInteger' ? 'type' : keyword,
+  };
 }
 
 function countValues(value: unknown, max: number): number {

@@ -44,6 +44,8 @@ describe('a cursor value becomes one canonical text', () => {
     ['12a', { type: 'integer' }],
     [1e300, { type: 'epoch_s' }],
     [{}, { type: 'string' }],
+    ['a\0', { type: 'string' }],
+    ['a\ud800', { type: 'string' }],
     [1_700_000_000, { type: 'datetime' }],
   ])('%j is no value of %j', (raw, form) => {
     expect(parseCursor(raw, form)).toBeNull();

@@ -1,3 +1,4 @@
+import { textDefect } from '../pipeline/record-gate.ts';
 import { isTimeCursor } from '../spec/incremental-schema.ts';
 import { offsetMinutes, timeFormat } from './time-format.ts';
 import { instantMs, utcMs, wallTime } from './zoned-time.ts';
@@ -16,12 +17,15 @@ export interface CursorShape {
 /** A cursor value that can be compared: milliseconds since 1970, an integer, or (type string only) text. */
 export type CursorValue = bigint | string;
 
-/** The value of a raw field; null when it is missing or not of the declared form. Parts of a millisecond are cut. */
+/**
+ * The value of a raw field; null when it is missing, not of the declared form, or a text that no checkpoint can hold
+ * (the record gate refuses its record). Parts of a millisecond are cut.
+ */
 export function parseCursor(raw: unknown, form: CursorShape): CursorValue | null {
   if (raw === null || raw === undefined) return null;
   switch (form.type) {
     case 'string':
-      return typeof raw === 'string' ? raw : typeof raw === 'number' ? String(raw) : null;
+      return parseText(raw);
     case 'integer':
       return parseInteger(raw);
     case 'epoch_s':
@@ -103,6 +107,11 @@ function zonedIso(instant: number, zone: string): string {
 function localIso(instant: number, zone: string): string {
   const wall = wallTime(instant, zone);
   return new Date(utcMs(wall) ?? instant).toISOString().slice(0, -1);
+}
+
+function parseText(raw: unknown): string | null {
+  if (typeof raw === 'number') return String(raw);
+  return typeof raw === 'string' && textDefect(raw) === null ? raw : null;
 }
 
 function parseInteger(raw: unknown): bigint | null {

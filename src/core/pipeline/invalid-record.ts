@@ -1,0 +1,31 @@
+import { AppError } from '../errors.ts';
+import { newId } from '../ids.ts';
+import type { QuarantineEntry } from './receipt.ts';
+import { storableJson } from './storable-json.ts';
+import type { RecordIssue } from './validate.ts';
+
+/** Masks secrets: an API may echo a credential into a record, and what is kept of a record is shown. */
+export type Redact = (text: string) => string;
+
+/** The row that keeps a record which was not delivered, without secrets. */
+export const quarantineEntry = (
+  { externalId, raw }: { readonly externalId: string; readonly raw: unknown },
+  errors: readonly RecordIssue[],
+  redact: Redact,
+): QuarantineEntry => ({
+  id: newId('quar'),
+  externalId,
+  rawJson: storableJson(raw, redact),
+  errors: errors.map((error) => ({ ...error, path: redact(error.path), message: redact(error.message) })),
+});
+
+/** The failure of a run whose resource does not put up with an invalid record. It never carries a value. */
+export function invalidRecord(resourceKey: string, issues: readonly RecordIssue[], redact: Redact): AppError {
+  const [first] = issues;
+  const where = first?.path ? ` at "${redact(first.path)}"` : '';
+  return new AppError(
+    'record_invalid',
+    `A record of ${resourceKey} is invalid${where}: ${redact(first?.message ?? 'no detail')}. ` +
+      'Correct the spec, or set onInvalid to "quarantine" to keep such records aside and go on.',
+  );
+}
