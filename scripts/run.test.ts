@@ -38,10 +38,11 @@ describe('scripts/run.mjs', () => {
   it('hands on Ctrl-C once, although npm repeats it', async () => {
     await using launcher = run(
       'once',
-      `${waiting} let count = 0; process.on('SIGINT', () => { count += 1; }); process.on('SIGTERM', () => process.exit(count));`,
+      `${waiting} let count = 0; process.on('SIGINT', () => console.log(JSON.stringify({ count: count += 1 }))); process.on('SIGTERM', () => process.exit(count));`,
     );
     await launcher.line('pid');
     launcher.killGroup('SIGINT');
+    await launcher.line('count');
     launcher.kill('SIGINT');
     launcher.kill('SIGTERM');
     expect(await launcher.ended()).toBe(1);
