@@ -9,14 +9,16 @@ import type { Destination, TargetTable } from '../src/core/destinations/destinat
 import { openDestination } from '../src/core/destinations/registry.ts';
 import { AppError } from '../src/core/errors.ts';
 import { renderTemplate } from '../src/core/expressions/template.ts';
-import { createHttpClient, type HttpClient } from '../src/core/http/client.ts';
-import { createRedactor } from '../src/core/http/redact.ts';
+import { createHttpClient, type LoggedCall } from '../src/core/http/client.ts';
+import { createRedactor, type Redactor } from '../src/core/http/redact.ts';
 import { createKnownRecords } from '../src/core/pipeline/known-records.ts';
 import { createPipeline, type Pipeline } from '../src/core/pipeline/process-page.ts';
 import { createClassify } from '../src/core/source/classify.ts';
 import { credentialValues } from '../src/core/source/credentials.ts';
 import { createEvaluate } from '../src/core/source/evaluate.ts';
+import { openTokens } from '../src/core/source/open-tokens.ts';
 import type { Source } from '../src/core/source/source.ts';
+import { createTokenClient } from '../src/core/source/token-client.ts';
 import { DestinationSpec } from '../src/core/spec/destination-schema.ts';
 import type { Deps } from '../src/deps.ts';
 import type { Log } from '../src/log.ts';
@@ -24,6 +26,7 @@ import { type CallLog, openCallLog } from './call-log.ts';
 import { createDelivery, type Delivery } from './delivery.ts';
 import type { StartPoint } from './repair.ts';
 import { loadSetup, type RunSetup } from './run-setup.ts';
+import { createTokenStore } from './token-store.ts';
 
 /** A run with everything open that one attempt needs. Disposing closes connections, not the run. */
 export interface OpenRun extends AsyncDisposable {
@@ -53,14 +56,12 @@ export async function openRun(
   stack.defer(() => callLog.stored().catch((error: unknown) => deps.log.warn('calls not stored', { error })));
   const { destination, target } = await prepareDestination(deps, setup, { id: runId, startedAt });
   stack.use(destination);
-  const source = await openSource(deps, scope, { runId, attempt, setup, startedAt, callLog });
-  stack.use(source.client);
+  const { source, redactor } = await openSource(deps, scope, { runId, attempt, setup, startedAt, callLog, stack });
   const { laneId, fence } = attempt;
   const known = createKnownRecords(async (externalIds) => {
     const states = await findRecordStates(db, scope, { laneId, externalIds });
     return states.map((state) => ({ ...state, hash: state.hash.toString('base64url') }));
   });
-  const redactor = createRedactor(await credentialValues(source));
   const redact = (text: string) => redactor.values(text);
   const opened = stack.move();
   return {
@@ -95,13 +96,26 @@ interface SourceParts {
   readonly setup: RunSetup;
   readonly startedAt: Date;
   readonly callLog: CallLog;
+  /** Closes the clients with the run. */
+  readonly stack: AsyncDisposableStack;
 }
 
-async function openSource(deps: Deps, scope: OrgScope, parts: SourceParts): Promise<OpenRun['source']> {
-  const { runId, attempt, setup, startedAt, callLog } = parts;
+/** What is read from, and what masks its secrets: those of today and every token to come. */
+interface OpenSource {
+  readonly source: OpenRun['source'];
+  readonly redactor: Redactor;
+}
+
+async function openSource(deps: Deps, scope: OrgScope, parts: SourceParts): Promise<OpenSource> {
+  const { runId, attempt, setup, startedAt, callLog, stack } = parts;
   const { spec, resource, params, secrets } = setup;
   const { rateLimit } = spec.http;
-  const described: Omit<Source, 'client' | 'watermark'> = {
+  const mask = (secret: string): void => {
+    redactor.add(secret);
+    client.addSecret(secret);
+    tokenClient.addSecret(secret);
+  };
+  const described: Omit<Source, 'client' | 'tokens' | 'watermark'> = {
     resource,
     http: spec.http,
     auth: resource.auth ?? spec.auth,
@@ -114,8 +128,12 @@ async function openSource(deps: Deps, scope: OrgScope, parts: SourceParts): Prom
     backfill: null,
     validators: null,
     evaluator: deps.evaluator,
+    mask,
     now: () => new Date(),
   };
+  const secretValues = await credentialValues(described);
+  const redactor = createRedactor(secretValues);
+  const shared = { egress: deps.egress, secrets: secretValues, logCall: (call: LoggedCall) => callLog.write(call) };
   const rate = {
     connectionId: attempt.connectionId,
     name: 'http',
@@ -123,16 +141,20 @@ async function openSource(deps: Deps, scope: OrgScope, parts: SourceParts): Prom
     perSeconds: rateLimit.perSeconds,
     burst: rateLimit.burst,
   };
-  const client: HttpClient = createHttpClient({
-    egress: deps.egress,
+  const client = createHttpClient({
+    ...shared,
     takeToken: (_cost, { reserveWithinMs }) => takeToken(deps.db, scope, { rate, waitMsMax: reserveWithinMs }),
-    logCall: (call) => callLog.write(call),
-    secrets: await credentialValues(described),
     retry: spec.http.retry,
     redirects: spec.http.redirects,
     classify: createClassify(described, createEvaluate(deps.evaluator, startedAt)),
   });
-  return { ...described, client };
+  const tokenClient = createTokenClient(shared);
+  stack.use(client);
+  stack.use(tokenClient);
+  const slot = resource.auth ? resource.key : '';
+  const store = createTokenStore(deps, scope, { connectionId: attempt.connectionId, slot });
+  const tokens = openTokens(described, { client: tokenClient, store });
+  return { source: { ...described, client, tokens }, redactor };
 }
 
 /** The destination with its templates filled in; nothing is connected yet. */

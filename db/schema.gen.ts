@@ -80,6 +80,10 @@ export interface CallLog {
 
 export interface Connections {
   createdAt: Generated<string>;
+  /**
+   * Deleted: it reads as absent from here on; the sweeper removes what belongs to it, then this row.
+   */
+  deletedAt: string | null;
   displayName: string;
   externalCustomerId: string | null;
   id: string;
@@ -129,6 +133,10 @@ export interface Lanes {
   fence: Generated<number>;
   id: Generated<number>;
   orgId: string;
+  /**
+   * What the next run forgets before it reads, because the spec now reads otherwise: the watermark, or every known record as well (state). Null: nothing.
+   */
+  reset: string | null;
   resourceKey: string;
 }
 
@@ -282,6 +290,31 @@ export interface SpecVersions {
   version: string;
 }
 
+export interface Tokens {
+  ciphertext: Buffer | null;
+  connectionId: string;
+  kekId: string | null;
+  /**
+   * Counts the leases. Whoever holds a smaller number than the newest has lost it.
+   */
+  leaseNo: Generated<number>;
+  /**
+   * Until when the newest lease holds; null: it was given back.
+   */
+  leaseUntil: string | null;
+  /**
+   * New with each token, so it also tells one from the next.
+   */
+  nonce: Buffer | null;
+  orgId: string;
+  /**
+   * Empty for the auth of the spec, the key of the resource for one of its own.
+   */
+  slot: string;
+  updatedAt: Generated<string>;
+  wrappedKey: Buffer | null;
+}
+
 export interface Watermarks {
   laneId: number;
   orgId: string;
@@ -314,6 +347,7 @@ export interface DB {
   secretCanary: SecretCanary;
   specs: Specs;
   specVersions: SpecVersions;
+  tokens: Tokens;
   watermarks: Watermarks;
   workspaces: Workspaces;
 }

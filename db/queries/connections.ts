@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { newId } from '../../src/core/ids.ts';
 import type { ConnectionRow, ConnectionStatus, JsonObject } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
@@ -17,19 +18,25 @@ const columns = [
   'specOverridesJson',
 ] as const;
 
-/** The connection, or undefined when it is absent or of another org. */
-export function findConnection(db: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> {
-  return db
+/** The connection, or undefined when it is absent, deleted or of another org. */
+export const findConnection = (db: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> =>
+  connectionById(db, scope, id).executeTakeFirst();
+
+/** As {@link findConnection}; until the transaction ends nobody else changes or deletes it. */
+export const lockConnection = (tx: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> =>
+  connectionById(tx, scope, id).forNoKeyUpdate().executeTakeFirst();
+
+const connectionById = (db: Db, scope: OrgScope, id: string) =>
+  db
     .selectFrom('connections')
     .select(columns)
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
-    .executeTakeFirst();
-}
+    .where('deletedAt', 'is', null);
 
 /** Every connection of the org, newest first. */
 export function listConnections(db: Db, scope: OrgScope): Promise<Listing<ConnectionRow>> {
-  const ofOrg = db.selectFrom('connections').where('orgId', '=', scope.orgId);
+  const ofOrg = db.selectFrom('connections').where('orgId', '=', scope.orgId).where('deletedAt', 'is', null);
   return openListing({
     batch(last, limit) {
       const query = ofOrg.select(columns).orderBy('id', 'desc').limit(limit);
@@ -59,7 +66,7 @@ export function insertConnection(db: Db, scope: OrgScope, connection: NewConnect
     .executeTakeFirstOrThrow();
 }
 
-/** The connection in its new status, or undefined when it is absent or of another org. */
+/** The connection in its new status, or undefined when it is absent, deleted or of another org. */
 export function setConnectionStatus(
   db: Db,
   scope: OrgScope,
@@ -70,8 +77,58 @@ export function setConnectionStatus(
     .set({ status })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
+    .where('deletedAt', 'is', null)
     .returning(columns)
     .executeTakeFirst();
+}
+
+/** What may change of a connection; absent: stays. */
+export interface ConnectionChange {
+  readonly displayName?: string | undefined;
+  readonly externalCustomerId?: string | null | undefined;
+  readonly pinnedSpecVersion?: string | undefined;
+  readonly params?: JsonObject | undefined;
+  readonly specOverrides?: JsonObject | null | undefined;
+}
+
+/** Changes a connection that {@link lockConnection} found in this transaction. */
+export function changeConnection(
+  tx: Db,
+  scope: OrgScope,
+  { id, ...change }: ConnectionChange & { readonly id: string },
+): Promise<ConnectionRow> {
+  const { displayName, externalCustomerId, pinnedSpecVersion, params, specOverrides } = change;
+  return tx
+    .updateTable('connections')
+    .set((eb) => ({
+      displayName: displayName ?? eb.ref('displayName'),
+      externalCustomerId: externalCustomerId === undefined ? eb.ref('externalCustomerId') : externalCustomerId,
+      pinnedSpecVersion: pinnedSpecVersion ?? eb.ref('pinnedSpecVersion'),
+      ...(params === undefined ? {} : { paramsJson: JSON.stringify(params) }),
+      ...(specOverrides === undefined
+        ? {}
+        : { specOverridesJson: specOverrides === null ? null : JSON.stringify(specOverrides) }),
+    }))
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .returning(columns)
+    .executeTakeFirstOrThrow();
+}
+
+/**
+ * Marks a connection as deleted, so that it reads as absent and none of its runs begins any more. False: it was absent,
+ * deleted or of another org.
+ */
+export async function markConnectionDeleted(tx: Db, scope: OrgScope, id: string): Promise<boolean> {
+  const marked = await tx
+    .updateTable('connections')
+    .set({ deletedAt: sql`now()`, status: 'paused' })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('deletedAt', 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+  return marked !== undefined;
 }
 
 /** How many connections of the org are active. */

@@ -3,6 +3,7 @@ import { storableText } from '../../src/core/pipeline/storable-text.ts';
 import type { RunRow, RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
+import { resetLane } from './lane-reset.ts';
 import { findRun } from './runs.ts';
 
 /**
@@ -28,7 +29,7 @@ export async function beginRun(
       .forNoKeyUpdate('connections')
       .executeTakeFirst();
     if (connection && connection.status !== 'active') await cancelQueued(tx, scope, runId);
-    await sql`
+    const begun = await sql`
       update runs set status = 'running', started_at = now(), progressed_at = now(),
         dispatched_at = coalesce(dispatched_at, now()),
         watermark_before = (select min(watermark) from watermarks w where w.lane_id = runs.lane_id),
@@ -42,6 +43,7 @@ export async function beginRun(
           select count(*) from runs other where other.connection_id = runs.connection_id and other.status = 'running')`.execute(
       tx,
     );
+    if (begun.numAffectedRows === 1n) await resetLane(tx, scope, runId);
     const run = await tx
       .selectFrom('runs')
       .select('status')

@@ -104,6 +104,21 @@ export function requestCancelOfAll(db: Db, scope: OrgScope, connectionId: string
   return cancelOpen(db, scope).where('connectionId', '=', connectionId).returning(runColumns).execute();
 }
 
+/** Asks the runs under way of some resources to stop, as {@link requestCancel} does; those that wait stay. */
+export async function requestCancelOfRunning(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, resourceKeys }: { readonly connectionId: string; readonly resourceKeys: readonly string[] },
+): Promise<RunRow[]> {
+  if (resourceKeys.length === 0) return [];
+  return cancelOpen(db, scope)
+    .where('connectionId', '=', connectionId)
+    .where('resourceKey', 'in', resourceKeys)
+    .where('status', '=', 'running')
+    .returning(runColumns)
+    .execute();
+}
+
 function cancelOpen(db: Db, scope: OrgScope) {
   const untaken = sql<boolean>`status = 'queued' and dispatched_at is null`;
   return db

@@ -35,3 +35,10 @@ export function findSecret(db: Db, scope: OrgScope, key: SecretKey): Promise<Sea
     .where('kind', '=', key.kind)
     .executeTakeFirst();
 }
+
+/** Removes every secret of a connection, of all kinds, and the tokens that were obtained with them. */
+export async function deleteSecrets(db: Db, scope: OrgScope, connectionId: string): Promise<void> {
+  for (const table of ['connectionSecrets', 'tokens'] as const) {
+    await db.deleteFrom(table).where('orgId', '=', scope.orgId).where('connectionId', '=', connectionId).execute();
+  }
+}

@@ -46,6 +46,21 @@ export function findPinnedSpec(db: Db, scope: OrgScope, connectionId: string): P
     .executeTakeFirst();
 }
 
+/** A version of a connection's own spec, or undefined when the spec has no such version. */
+export function findVersionOfSpec(
+  db: Db,
+  scope: OrgScope,
+  { specId, version }: { readonly specId: string; readonly version: string },
+): Promise<SpecVersionRow | undefined> {
+  return db
+    .selectFrom('specVersions')
+    .select(columns)
+    .where('orgId', '=', scope.orgId)
+    .where('specId', '=', specId)
+    .where('version', '=', version)
+    .executeTakeFirst();
+}
+
 /** Every spec of the org that has a version, newest first. */
 export function listSpecs(db: Db, scope: OrgScope): Promise<SpecRow[]> {
   return db
@@ -128,6 +143,18 @@ export function markPublished(db: Db, scope: OrgScope, id: string): Promise<Spec
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .where('status', '=', 'draft')
+    .returning(columns)
+    .executeTakeFirst();
+}
+
+/** The version closed to new pins, or undefined when it is not published (any more). */
+export function markDeprecated(db: Db, scope: OrgScope, id: string): Promise<SpecVersionRow | undefined> {
+  return db
+    .updateTable('specVersions')
+    .set({ status: 'deprecated' })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('status', '=', 'published')
     .returning(columns)
     .executeTakeFirst();
 }

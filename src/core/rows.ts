@@ -77,6 +77,47 @@ export const ValidationResult = v.variant('valid', [
 ]);
 export type ValidationResult = v.InferOutput<typeof ValidationResult>;
 
+const UpgradeClass = v.pipe(
+  v.picklist(['compatible', 'resets', 'breaking']),
+  v.description('`resets`: the next run starts over. `breaking`: something stops working.'),
+);
+
+/** What an upgrade means for one resource. */
+const ResourcePlan = v.object({
+  resourceKey: v.string(),
+  class: UpgradeClass,
+  changed: v.pipe(v.array(v.string()), v.description('Fields of the resource that differ.')),
+  resets: v.pipe(
+    v.picklist(['nothing', 'watermark', 'state']),
+    v.description('What the next run forgets first; `state`: every known record and the watermark.'),
+  ),
+  redelivers: v.pipe(
+    v.picklist(['nothing', 'fetched', 'everything']),
+    v.description(
+      'Records delivered again although they did not change; `fetched`: those that a run happens to fetch.',
+    ),
+  ),
+  backfillRecommended: v.pipe(v.boolean(), v.description('Delivered records keep their old form until then.')),
+  rekeyedTable: v.pipe(v.nullable(v.string()), v.description('The table whose upsert keys change; null: none.')),
+  effect: v.pipe(v.string(), v.description('The same in words.')),
+});
+
+/** What an upgrade of a connection's spec did, or would do. */
+export const SpecUpgrade = v.object({
+  connectionId: v.string(),
+  from: v.pipe(v.string(), v.examples(['1.0.0'])),
+  to: v.pipe(v.string(), v.examples(['1.1.0'])),
+  applied: v.pipe(v.boolean(), v.description('False for a dry run.')),
+  plan: v.object({
+    class: UpgradeClass,
+    changed: v.pipe(v.array(v.string()), v.description('Parts of the spec beside its resources that differ.')),
+    resources: v.array(ResourcePlan),
+    backfillRecommended: v.boolean(),
+    issues: v.pipe(v.array(Issue), v.description('Why it cannot be applied; empty when it can.')),
+  }),
+});
+export type SpecUpgrade = v.InferOutput<typeof SpecUpgrade>;
+
 /** Why a run exists. */
 export const RunTrigger = v.picklist(['manual', 'schedule', 'webhook', 'backfill']);
 export type RunTrigger = v.InferOutput<typeof RunTrigger>;

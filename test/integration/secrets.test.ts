@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { openAuditedDestination } from '../support/audit.ts';
@@ -13,14 +14,25 @@ const planted = {
   password: 'pw-Ünïcode ~ tilde',
   queryKey: 'qk?1=2#frag-mark',
   databasePassword: 'unused-db-pass/42',
+  clientSecret: 'cs:Grüße+&%/secret client',
+  signingKey: 'sk-0123456789.abcdefghijklmnopqrstuvwxyz',
+  privateKey: String(
+    generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  ),
 };
+
+/** What the fake API gives for them; no connection ever holds these. */
+const issued = { token: 'tk-Qm9nb3RhIQ/1+2', session: 'se;ssion "77" of-olivia', metadata: 'no-secret-at-all' };
 
 /** What an upstream may answer with whatever it was sent: in a record, an invalid record, an error, a header. */
 const echoes = ['record', 'invalid', 'refusal'] as const;
 
 const shared = useStack({
-  answer: ({ url, headers, nth }) => {
+  answer: ({ url, headers, body, nth }) => {
     const [, kind] = url.split(/[/?]/);
+    const sent = { url, headers, body };
+    if (kind === 'token') return { body: JSON.stringify({ access_token: issued.token, plan: issued.metadata, sent }) };
+    if (kind === 'login') return { headers: { 'x-sid': issued.session }, body: JSON.stringify({ sent }) };
     if (!echoes.some((known) => known === kind)) return undefined;
     const echo = { id: kind === 'invalid' ? null : nth, url, headers, again: JSON.stringify(headers) };
     const withHeader = { 'x-echo': `${headers['authorization'] ?? ''} ${headers['x-api-key'] ?? ''}` };
@@ -32,7 +44,7 @@ const shared = useStack({
 describe('planted secrets', () => {
   it.each(authKinds())('of auth $kind reach no answer, log, table or history', async ({ kind, auth }) => {
     const { stack } = shared();
-    const connectionId = await connect(kind, auth);
+    const connectionId = await connect(kind, auth(shared().upstream.url));
     for (const resource of echoes) await syncToEnd(connectionId, resource);
     const places = {
       ...(await answersAbout(stack, connectionId)),
@@ -44,29 +56,91 @@ describe('planted secrets', () => {
     expect(places.tables).toContain(connectionId);
     expect(places.histories).toContain(connectionId);
     for (const [place, text] of Object.entries(places)) {
-      const found = Object.entries(planted).filter(([, secret]) => spellings(secret).some((s) => text.includes(s)));
+      const secrets = Object.entries({ ...planted, token: issued.token, session: issued.session });
+      const found = secrets.filter(([, secret]) => spellings(secret).some((s) => text.includes(s)));
       expect({ place, found: found.map(([name]) => name) }).toEqual({ place, found: [] });
     }
   });
 });
 
-function authKinds() {
+/** With the address of the fake API. */
+type AuthAt = (url: string) => Readonly<Record<string, unknown>>;
+
+function authKinds(): readonly { readonly kind: string; readonly auth: AuthAt }[] {
+  const clientCredentials =
+    (clientAuth: string, clientSecret: string): AuthAt =>
+    (url) => ({
+      kind: 'oauth2_client_credentials',
+      tokenUrl: `${url}/token?again={{ secrets.queryKey }}`,
+      clientId: '{{ secrets.user }}',
+      clientSecret,
+      clientAuth,
+      params: { pair: "{{ secrets.user & ':' & secrets.password }}" },
+      tokenResponse: { metadata: { plan: 'plan' } },
+    });
+  const jwt = { kind: 'jwt', claims: { sub: '{{ secrets.user }}' } };
   return [
     {
       kind: 'api-key-header',
-      auth: { kind: 'api_key', in: 'header', name: 'x-api-key', value: '{{ secrets.headerKey }}' },
+      auth: () => ({ kind: 'api_key', in: 'header', name: 'x-api-key', value: '{{ secrets.headerKey }}' }),
     },
-    { kind: 'api-key-query', auth: { kind: 'api_key', in: 'query', name: 'k', value: '{{ secrets.queryKey }}' } },
-    { kind: 'bearer', auth: { kind: 'bearer', token: '{{ secrets.bearer }}' } },
-    { kind: 'basic', auth: { kind: 'basic', username: '{{ secrets.user }}', password: '{{ secrets.password }}' } },
+    {
+      kind: 'api-key-query',
+      auth: () => ({ kind: 'api_key', in: 'query', name: 'k', value: '{{ secrets.queryKey }}' }),
+    },
+    { kind: 'bearer', auth: () => ({ kind: 'bearer', token: '{{ secrets.bearer }}' }) },
+    {
+      kind: 'basic',
+      auth: () => ({ kind: 'basic', username: '{{ secrets.user }}', password: '{{ secrets.password }}' }),
+    },
     {
       kind: 'headers',
-      auth: { kind: 'headers', headers: { 'x-one': 'a {{ secrets.headerKey }}', 'x-two': '{{ secrets.bearer }}' } },
+      auth: () => ({
+        kind: 'headers',
+        headers: { 'x-one': 'a {{ secrets.headerKey }}', 'x-two': '{{ secrets.bearer }}' },
+      }),
+    },
+    { kind: 'client-basic', auth: clientCredentials('basic', '{{ secrets.clientSecret }}') },
+    { kind: 'client-post', auth: clientCredentials('post', '{{ secrets.clientSecret }}') },
+    { kind: 'client-key', auth: clientCredentials('private_key_jwt', '{{ secrets.privateKey }}') },
+    {
+      kind: 'session',
+      auth: () => ({
+        kind: 'session',
+        login: {
+          method: 'POST',
+          path: '/login',
+          query: { k: '{{ secrets.queryKey }}' },
+          body: { json: { user: '{{ secrets.user }}', pair: "{{ secrets.user & '/' & secrets.password }}" } },
+        },
+        tokenFrom: "headers.'x-sid'",
+        put: { in: 'query', name: 'q', prefix: '' },
+      }),
+    },
+    { kind: 'jwt', auth: () => ({ ...jwt, algorithm: 'HS256', key: '{{ secrets.signingKey }}' }) },
+    {
+      kind: 'jwt-exchange',
+      auth: (url) => ({
+        ...jwt,
+        algorithm: 'ES256',
+        key: '{{ secrets.privateKey }}',
+        exchange: { tokenUrl: `${url}/token` },
+      }),
+    },
+    {
+      kind: 'hmac',
+      auth: () => ({
+        kind: 'hmac',
+        algorithm: 'sha512',
+        secret: '{{ secrets.signingKey }}',
+        stringToSign: '{{ path }}{{ timestamp }}',
+        headers: { 'x-api-key': '{{ secrets.headerKey }}', 'x-sig': '{{ signature }}' },
+      }),
     },
   ];
 }
 
-async function connect(kind: string, auth: unknown): Promise<string> {
+async function connect(kind: string, auth: Readonly<Record<string, unknown>>): Promise<string> {
   const { stack, upstream } = shared();
   const { call, workspaceId } = stack.org;
   const destination = await openAuditedDestination();

@@ -1,7 +1,12 @@
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createRawServer, type Server, type Socket } from 'node:net';
 import { parseAllowList } from '../../src/core/http/addresses.ts';
-import { createHttpClient, type HttpClientOptions, type HttpRequest } from '../../src/core/http/client.ts';
+import {
+  createHttpClient,
+  type HttpClientOptions,
+  type HttpRequest,
+  type RequestSigner,
+} from '../../src/core/http/client.ts';
 import { createEgressGuard } from '../../src/core/http/egress.ts';
 import type { LoggedCall } from '../../src/core/http/logged-call.ts';
 
@@ -44,8 +49,12 @@ export function openClient({ allow = '', ...overrides }: ClientOverrides) {
     calls,
     sleeps,
     addSecret: client.addSecret,
-    send: (request: Partial<Omit<HttpRequest, 'url'>> & { url: URL | string }, signal = new AbortController().signal) =>
-      client.send({ ...requestDefaults, ...request, url: new URL(request.url) }, { signal }),
+    send: (
+      request: Partial<Omit<HttpRequest, 'url'>> & { url: URL | string },
+      signal = new AbortController().signal,
+      signer?: RequestSigner,
+    ) =>
+      client.send({ ...requestDefaults, ...request, url: new URL(request.url) }, { signal, ...(signer && { signer }) }),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 }

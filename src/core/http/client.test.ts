@@ -102,6 +102,33 @@ describe('an attempt that fails', () => {
   });
 });
 
+describe('a request that goes on failing', () => {
+  const retry = { maxAttempts: 20, baseMs: 600_000, maxMs: 3_600_000, maxWaitSeconds: 3_600 };
+
+  it('holds its worker for at most 10 s between attempts, and each of them counts', async () => {
+    await using server = await serveStatuses([503]);
+    await using client = openClient({ allow: `127.0.0.1:${server.port}`, retry, random: () => 0.999 });
+
+    await expect(client.send({ url: server.origin })).rejects.toThrow('in 20 attempts');
+    expect(client.sleeps).toEqual(Array.from({ length: 19 }, () => 9_990));
+  });
+
+  it('is given up after 150 s, whatever attempts are left', async () => {
+    await using server = await serveStatuses([503]);
+    let clock = 0;
+    const now = () => clock;
+    const sleep = async () => {
+      clock += 40_000;
+    };
+    await using client = openClient({ allow: `127.0.0.1:${server.port}`, retry, now, sleep });
+
+    await expect(client.send({ url: server.origin })).rejects.toMatchObject({
+      code: 'source_unavailable',
+      message: expect.stringContaining('answered 503 in 5 attempts'),
+    });
+  });
+});
+
 describe('a wait that the server asks for', () => {
   const now = () => Date.UTC(2026, 0, 1, 12, 0, 0);
 
@@ -127,12 +154,12 @@ describe('a wait that the server asks for', () => {
     expect(client.sleeps).toEqual([]);
   });
 
-  it('of more than maxWaitSeconds fails the request', async () => {
+  it('of more than maxWaitSeconds fails the run at once', async () => {
     await using server = await serveStatuses([429], { 'retry-after': '3601' });
     await using client = openClient({ allow: `127.0.0.1:${server.port}` });
 
     await expect(client.send({ url: server.origin })).rejects.toMatchObject({
-      code: 'source_unavailable',
+      code: 'source_rejected',
       message: expect.stringContaining('asks to wait 3601 s, more than http.retry.maxWaitSeconds (3600)'),
     });
   });

@@ -9,7 +9,8 @@
  *     no socket and is not tried again. The URL is judged here, the DNS answers when the socket is opened; the socket is
  *     pinned to the addresses that were judged, so nothing changes between check and use.
  *  2. Token bucket (`takeToken`). Before the deadline starts: waiting for one's turn is not the server's slowness. One
- *     token per attempt, because a retry is a request like any other to the API that counts them.
+ *     token per attempt, because a retry is a request like any other to the API that counts them. Credentials are added
+ *     after the wait (request-signer.ts): a token may have expired, or been replaced by another process, meanwhile.
  *  3. Deadline (attempt.ts), over request and body together. undici's own limits are per chunk; a server that drips a byte every
  *     second satisfies them for ever.
  *  4. Exchange (exchange.ts). Plain `request` of undici, not `fetch`, which follows redirects by itself and answers
@@ -20,7 +21,8 @@
  *     happened, not what was made of it. Secrets are masked before bodies are cut: a cut secret would pass the mask.
  *  7. Verdict and retry (retry.ts), outermost, so that each attempt goes through all of the above. The wait is slept
  *     here when it is short. A longer one, asked for by the bucket or the server, becomes a {@link ThrottledError}: the
- *     run then sleeps on a durable timer instead of holding a worker slot.
+ *     run then sleeps on a durable timer instead of holding a worker slot. A backoff is never longer than that, and a
+ *     wait above `maxWaitSeconds` fails the run.
  *
  * One dispatcher per client, one client per run: no connection is ever shared by two customers. Proxy variables of the
  * environment are not read, as a proxy would open the socket past the guard.
@@ -32,9 +34,11 @@ import { createAttempts, type Outcome } from './attempt.ts';
 import type { EgressGuard } from './egress.ts';
 import type { LoggedCall } from './logged-call.ts';
 import { createRedactor } from './redact.ts';
+import type { RequestSigner } from './request-signer.ts';
 import { backoffMs, classifyByStatus, type RetryPolicy, retryAfterMs, type Verdict } from './retry.ts';
 
 export type { LoggedCall } from './logged-call.ts';
+export type { RequestSigner } from './request-signer.ts';
 export type { RetryPolicy, Verdict } from './retry.ts';
 
 /** One logical request to a customer's system; retries and redirects happen inside the client. */
@@ -65,7 +69,14 @@ export interface HttpAnswer {
 
 /** Sends requests to one connection's API. Throws `AppError` or {@link ThrottledError}. */
 export interface HttpClient extends AsyncDisposable {
-  send(request: HttpRequest, options: { readonly signal: AbortSignal }): Promise<HttpAnswer>;
+  send(request: HttpRequest, options: SendOptions): Promise<HttpAnswer>;
+}
+
+/** How one request is sent. */
+export interface SendOptions {
+  readonly signal: AbortSignal;
+  /** Adds the credentials; absent: the request is complete. */
+  readonly signer?: RequestSigner;
 }
 
 /** An {@link HttpClient} that can be told of secrets that came up after it was made. */
@@ -85,8 +96,17 @@ export class ThrottledError extends Error {
   }
 }
 
-/** The longest wait in milliseconds that a worker slot is held for. */
+/**
+ * The longest wait in milliseconds that a worker slot is held for. A wait that the server or the bucket asks for may be
+ * longer and is handed back; a backoff, which nobody asked for, is cut to it instead, so that its attempts are counted.
+ */
 const durableWaitMs = 10_000;
+
+/**
+ * Milliseconds after which a request is not tried again, whatever `maxAttempts` says: with a last wait and the longest
+ * attempt (120 s) it ends within 5 minutes, and what comes after is up to the retries of the run.
+ */
+const requestMsMax = 150_000;
 
 /** What one client is made of. */
 export interface HttpClientOptions {
@@ -137,26 +157,34 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
   };
 
   /** Throws when the wait is not for us to sleep, or when the attempts are used up. */
-  const nextWaitMs = (outcome: Outcome, verdict: Verdict, { attempt, where }: AttemptPlace): number => {
+  const nextWaitMs = (outcome: Outcome, verdict: Verdict, { attempt, where, startedAt }: AttemptPlace): number => {
     const askedMs = askedWaitMs(outcome, verdict, now());
     if (askedMs !== null && askedMs > retry.maxWaitSeconds * 1000) throw waitTooLong(where, askedMs, retry);
     if (askedMs !== null && askedMs > durableWaitMs) throw new ThrottledError(askedMs);
-    if (attempt >= retry.maxAttempts) throw exhausted(where, outcome, attempt);
-    return askedMs ?? backoffMs(retry, attempt, random);
+    if (attempt >= retry.maxAttempts || now() - startedAt > requestMsMax) throw exhausted(where, outcome, attempt);
+    return askedMs ?? backoffMs({ ...retry, maxMs: Math.min(retry.maxMs, durableWaitMs) }, attempt, random);
   };
 
   return {
-    send: async (request, { signal }) => {
+    send: async (request, { signal, signer }) => {
       const where = `${request.method} ${redactor.text(request.url.pathname)}`;
+      const startedAt = now();
+      let refreshed = false;
       for (let attempt = 1; ; attempt += 1) {
         signal.throwIfAborted();
         await attempts.check(request, attempt);
         await takeTurn(signal);
-        const outcome = await attempts.run(request, attempt, signal);
+        const outcome = await attempts.run((await signer?.sign(request)) ?? request, attempt, signal);
         const verdict = await judge(outcome, request, where);
         if (verdict.action === 'fail') throw verdict.error;
+        if (verdict.action === 'refresh') {
+          if (refreshed || !signer) throw verdict.error;
+          await signer.refresh();
+          refreshed = true;
+          continue;
+        }
         if (verdict.action === 'accept' && 'answer' in outcome) return outcome.answer;
-        await sleep(nextWaitMs(outcome, verdict, { attempt, where }), signal);
+        await sleep(nextWaitMs(outcome, verdict, { attempt, where, startedAt }), signal);
       }
     },
     addSecret: (secret) => redactor.add(secret),
@@ -166,6 +194,8 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
 
 interface AttemptPlace {
   readonly attempt: number;
+  /** Of the request. */
+  readonly startedAt: number;
   /** Method and masked path, for messages. */
   readonly where: string;
 }
@@ -198,7 +228,8 @@ function askedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): number 
 
 function waitTooLong(where: string, askedMs: number, retry: RetryPolicy): AppError {
   const asked = `${where} asks to wait ${Math.ceil(askedMs / 1000)} s, more than http.retry.maxWaitSeconds`;
-  return new AppError('source_unavailable', `${asked} (${retry.maxWaitSeconds}): run again later or raise it.`);
+  // Not source_unavailable: another attempt of the run would ask, and be told, the same.
+  return new AppError('source_rejected', `${asked} (${retry.maxWaitSeconds}): run again later or raise it.`);
 }
 
 function exhausted(where: string, outcome: Outcome, attempts: number): AppError {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openClient, serveHttp } from '../../../test/support/guarded-client.ts';
+import { describeCall } from './logged-call.ts';
+import { createRedactor } from './redact.ts';
 
 const secret = 's+cret/"value"&more=1';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -76,6 +78,27 @@ describe('the call log', () => {
     expect(client.calls.map((call) => call.respBodyTruncated)).toEqual(['[binary, 3 bytes]', '[binary, 3 bytes]']);
   });
 
+  it('can be stored whatever a header holds', async () => {
+    await using server = await serveHttp((_request, response) => response.end());
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+
+    await client.send({ url: server.origin, headers: { accept: 'a\0\ud800' } }).catch(() => undefined);
+    expect(client.calls).toMatchObject([{ reqHeadersRedacted: { accept: 'a␀\ufffd' }, errorCode: 'spec_invalid' }]);
+  });
+
+  it('can be stored when an answer has NUL in a header', async () => {
+    const answer = {
+      status: 200,
+      headers: { etag: 'a\0b' },
+      body: new Uint8Array(),
+      url: new URL('https://a.example/'),
+    };
+    const hop = { method: 'GET', url: answer.url, headers: {}, body: undefined } as const;
+    const result = { attempt: 1, durationMs: 1, answer, errorCode: null };
+    const limits = { redactor: createRedactor([]), bodyCharsMax: 10 };
+    expect(describeCall(hop, result, limits)).toMatchObject({ respHeaders: { etag: 'a␀b' } });
+  });
+
   it('holds null for bodies that do not exist, and the headers both ways', async () => {
     await using server = await serveHttp((_request, response) => response.writeHead(204, { etag: '"1"' }).end());
     await using client = openClient({ allow: `127.0.0.1:${server.port}` });
@@ -87,7 +110,11 @@ describe('the call log', () => {
         url: `${server.origin}/items?page=1`,
         statusCode: 204,
         attempt: 1,
-        reqHeadersRedacted: { accept: 'application/json', 'user-agent': 'connector-sync' },
+        reqHeadersRedacted: {
+          accept: 'application/json',
+          'accept-encoding': 'gzip, br, zstd, deflate',
+          'user-agent': 'connector-sync',
+        },
         reqBodyRedacted: null,
         respHeaders: { etag: '"1"' },
         respBodyTruncated: null,

@@ -6,7 +6,10 @@ import type { Redactor } from './redact.ts';
 /** Why a call brought no usable answer. */
 export type CallErrorCode = 'egress_blocked' | 'source_rejected' | 'spec_invalid' | 'network' | 'timeout' | 'canceled';
 
-/** One request on the wire, or one that was blocked, with every secret masked: the matter of a call-log row. */
+/**
+ * One request on the wire, or one that was blocked, with every secret masked: the matter of a call-log row. All its texts
+ * are such as a database can hold.
+ */
 export interface LoggedCall {
   readonly method: string;
   readonly url: string;
@@ -52,9 +55,9 @@ export function describeCall(
     statusCode: answer?.status ?? null,
     durationMs,
     attempt,
-    reqHeadersRedacted: redactor.requestHeaders(hop.headers),
+    reqHeadersRedacted: storableHeaders(redactor.requestHeaders(hop.headers)),
     reqBodyRedacted: hop.body === undefined ? null : cut(hop.body, hop.body.length, limits),
-    respHeaders: answer === null ? {} : redactor.responseHeaders(answer.headers),
+    respHeaders: answer === null ? {} : storableHeaders(redactor.responseHeaders(answer.headers)),
     respBodyTruncated: answer === null ? null : describeBytes(answer.body, limits),
     errorCode,
   };
@@ -71,9 +74,14 @@ function describeBytes(body: Uint8Array, limits: LogLimits): string | null {
 
 /** The masked beginning of a text of `length` characters, and the length when something is left off. */
 function cut(text: string, length: number, { redactor, bodyCharsMax }: LogLimits): string {
-  const shown = redactor.text(text, bodyCharsMax).toWellFormed().replaceAll('\0', '␀');
+  const shown = storable(redactor.text(text, bodyCharsMax));
   return length > bodyCharsMax ? `${shown}… [${length} in all]` : shown;
 }
+
+const storableHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [storable(name), storable(value)]));
+
+const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '␀');
 
 /** At most the first `bytesMax` bytes, without a UTF-8 character that the cut would split. */
 function wholeCharacters(body: Uint8Array, bytesMax: number): Uint8Array {

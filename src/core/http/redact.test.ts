@@ -54,6 +54,15 @@ describe('secrets by value', () => {
     expect(later.text('the refreshed-1 value')).toBe('the [redacted] value');
   });
 
+  it('that come up later are dropped for later ones, those of the start never', () => {
+    const limited = createRedactor(['from-the-start']);
+    for (let nth = 1; nth <= 16; nth += 1) limited.add(`signature-${nth}-of-many`);
+    limited.add('signature-1-of-many');
+    limited.add('signature-17-of-many');
+    const text = 'from-the-start signature-1-of-many signature-2-of-many signature-17-of-many';
+    expect(limited.values(text)).toBe('[redacted] [redacted] signature-2-of-many [redacted]');
+  });
+
   it('may hold characters that mean something in a pattern', () => {
     expect(createRedactor(['a.*(b)[c']).text('a.*(b)[c axxb')).toBe('[redacted] axxb');
   });

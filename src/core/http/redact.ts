@@ -2,7 +2,10 @@ import { secretCharsMin, spellingsOf } from './secret-spellings.ts';
 
 /** Removes secrets from everything that is logged or shown: by name (`token=…`, `"apiKey": …`) and by value. */
 export interface Redactor {
-  /** Masks from now on `secret` too, a refreshed token for instance. */
+  /**
+   * Masks from now on `secret` too, a refreshed token for instance; of such secrets the last 16 that were named. A run
+   * that signs each request would otherwise search every page for all its signatures.
+   */
   add(secret: string): void;
   /**
    * `text` with secrets masked, cut to its first `charsMax` characters if given. Masking comes before the cut, so a
@@ -21,24 +24,37 @@ export interface Redactor {
   readonly spellingCharsMax: number;
 }
 
+/** Secrets that came up later and are still searched for. */
+const addedMax = 16;
+
 /** What stands in place of a secret. */
 const mask = '[redacted]';
 
 /** Creates a redactor for the secrets of one connection: parameters, tokens, client secret, `user:password` pair. */
 export function createRedactor(secrets: readonly string[]): Redactor {
-  const spellings = new Set<string>();
+  const fixed = new Set(secrets);
+  const added = new Map<string, ReadonlySet<string>>();
+  const fixedSpellings = new Set(secrets.flatMap((secret) => [...spellingsOf(secret)]));
+  let spellings: ReadonlySet<string> = new Set();
   let anySpelling: RegExp | null = null;
   let spellingCharsMax = 0;
 
-  const add = (secret: string): void => {
-    if (secret.length < secretCharsMin) return;
-    for (const spelling of spellingsOf(secret)) {
-      spellings.add(spelling);
-      spellingCharsMax = Math.max(spellingCharsMax, spelling.length);
-    }
+  const prepare = (): void => {
+    spellings = new Set([...fixedSpellings, ...[...added.values()].flatMap((one) => [...one])]);
+    spellingCharsMax = Math.max(0, ...[...spellings].map(({ length }) => length));
     anySpelling = spellings.size === 0 ? null : new RegExp([...spellings].map(escapePattern).join('|'));
   };
-  for (const secret of secrets) add(secret);
+  const add = (secret: string): void => {
+    if (secret.length < secretCharsMin || fixed.has(secret)) return;
+    const known = added.get(secret);
+    added.delete(secret);
+    added.set(secret, known ?? spellingsOf(secret));
+    if (known) return;
+    const [oldest] = added.keys();
+    if (added.size > addedMax && oldest !== undefined) added.delete(oldest);
+    prepare();
+  };
+  prepare();
 
   const redact = (text: string, charsMax = text.length): string => {
     const read = text.slice(0, charsMax + spellingCharsMax);
@@ -68,6 +84,7 @@ const parameterEnd = /[&#\s"'<>]/g;
 
 const plainHeaders: ReadonlySet<string> = new Set([
   'accept',
+  'accept-encoding',
   'content-length',
   'content-type',
   'if-none-match',

@@ -3,11 +3,12 @@ import type { HttpAnswer, HttpRequest } from './client.ts';
 
 /** `http.retry` of a spec. */
 export interface RetryPolicy {
-  /** Attempts in all, the first included. */
+  /** Attempts in all, the first included; fewer when they take long (client.ts). */
   readonly maxAttempts: number;
   readonly baseMs: number;
+  /** The client waits at most 10 s of it before an attempt. */
   readonly maxMs: number;
-  /** The longest wait a server may ask for; above it the request fails. */
+  /** The longest wait a server may ask for; above it the run fails. */
   readonly maxWaitSeconds: number;
 }
 
@@ -17,6 +18,8 @@ export type Verdict =
   | { readonly action: 'retry' }
   /** `waitMs` wins over a `Retry-After` header; without both the wait is a backoff. */
   | { readonly action: 'rate_limited'; readonly waitMs?: number }
+  /** The credentials may be outdated: they are refreshed once and the request sent again; then `error` is final. */
+  | { readonly action: 'refresh'; readonly error: AppError }
   | { readonly action: 'fail'; readonly error: AppError };
 
 /** Milliseconds before the next attempt after `attempt` (from 1) failed: full jitter over a doubling window. */

@@ -1,5 +1,5 @@
-import { AppError } from '../errors.ts';
-import type { Auth } from '../spec/auth-schema.ts';
+import type { Auth, HmacAuth, TokenAuth } from '../spec/auth-schema.ts';
+import type { AuthValues } from './auth-values.ts';
 import { textOf } from './text-of.ts';
 
 /** What proves who sends a request. Names of headers are lower case. */
@@ -7,74 +7,56 @@ export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly cookies: Readonly<Record<string, string>>;
-  /** Every value that must not appear in a log, in plain form; the redactor knows their spellings. */
-  readonly secretValues: readonly string[];
 }
 
-/** Fills in a template with `params`, `secrets`, `auth` and `run`; null for a value that is null or missing. */
-export type RenderSecret = (template: string) => Promise<string | null>;
+/** Kinds whose credentials are the same for every request. */
+export type StaticAuth = Exclude<Auth, TokenAuth | HmacAuth>;
 
-/**
- * The credentials of a connection for one request. Call it per request: a token may have been renewed since.
- * Throws `auth_failed` for an empty credential, `spec_invalid` for a kind that this build cannot sign.
- */
-export async function signRequest(auth: Auth, render: RenderSecret): Promise<Credentials> {
+/** The credentials of a kind that needs nothing but the connection's values. Throws `auth_failed` for an empty one. */
+export async function staticCredentials(auth: StaticAuth, values: AuthValues): Promise<Credentials> {
   switch (auth.kind) {
     case 'none':
-      return credentials({});
-    case 'api_key': {
-      const secret = await required(auth.value, 'auth.value', render);
-      return { ...credentials({ [auth.in]: [auth.name, auth.prefix + secret] }), secretValues: [secret] };
-    }
+      return inHeaders({});
+    case 'api_key':
+      return placed(auth, auth.prefix + (await values.secret(auth.value, 'auth.value')));
     case 'basic': {
-      const username = await required(auth.username, 'auth.username', render);
-      const password = (await render(auth.password)) ?? '';
+      const username = await values.secret(auth.username, 'auth.username');
+      const password = (await values.text(auth.password)) ?? '';
       const pair = `${username}:${password}`;
-      const value = `Basic ${Buffer.from(pair).toString('base64')}`;
-      const secretValues = [username, password, pair].filter((text) => text !== '');
-      return { ...credentials({ header: ['Authorization', value] }), secretValues };
+      for (const secret of [password, pair]) if (secret !== '') values.mask(secret);
+      return inHeaders({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` });
     }
-    case 'bearer': {
-      const token = await required(auth.token, 'auth.token', render);
-      return { ...credentials({ header: ['Authorization', `Bearer ${token}`] }), secretValues: [token] };
+    case 'bearer':
+      return inHeaders({ authorization: `Bearer ${await values.secret(auth.token, 'auth.token')}` });
+    case 'headers': {
+      const headers = await values.texts(auth.headers);
+      for (const value of Object.values(headers)) values.mask(value);
+      return inHeaders(headers);
     }
-    case 'headers':
-      return signHeaders(auth.headers, render);
-    case 'oauth2_client_credentials':
-    case 'oauth2_authorization_code':
-    case 'session':
-    case 'jwt':
-    case 'hmac':
-      throw new AppError('spec_invalid', `auth.kind "${auth.kind}" cannot sign requests yet. Use another auth kind.`);
   }
 }
 
-interface Placed {
-  readonly header?: readonly [string, string];
-  readonly query?: readonly [string, string];
-  readonly cookie?: readonly [string, string];
-}
+/** The credentials of a kind that signs with a token. */
+export const tokenCredentials = ({ put }: TokenAuth, accessToken: string): Credentials =>
+  placed(put, put.prefix + accessToken);
 
-const credentials = ({ header, query, cookie }: Placed): Credentials => ({
-  headers: header ? { [header[0].toLowerCase()]: header[1] } : {},
-  query: query ? { [query[0]]: query[1] } : {},
-  cookies: cookie ? { [cookie[0]]: cookie[1] } : {},
-  secretValues: [],
+/** Credentials that are headers alone. */
+export const inHeaders = (headers: Readonly<Record<string, string>>): Credentials => ({
+  headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+  query: {},
+  cookies: {},
 });
 
-async function required(template: string, place: string, render: RenderSecret): Promise<string> {
-  const value = await render(template);
-  if (value !== null && value !== '') return value;
-  throw new AppError('auth_failed', `${place} is empty. Give the connection its secrets and activate it again.`);
-}
-
-async function signHeaders(templates: Readonly<Record<string, string>>, render: RenderSecret): Promise<Credentials> {
-  const headers: [string, string][] = [];
-  for (const [name, template] of Object.entries(templates)) {
-    const value = await render(template);
-    if (value !== null) headers.push([name.toLowerCase(), value]);
+function placed(place: { readonly in: 'header' | 'query' | 'cookie'; readonly name: string }, value: string) {
+  const none = inHeaders({});
+  switch (place.in) {
+    case 'header':
+      return inHeaders({ [place.name]: value });
+    case 'query':
+      return { ...none, query: { [place.name]: value } };
+    case 'cookie':
+      return { ...none, cookies: { [place.name]: value } };
   }
-  return { ...credentials({}), headers: Object.fromEntries(headers), secretValues: headers.map(([, value]) => value) };
 }
 
 /** The texts and numbers of a JSON structure, as text; empty ones are left out. */

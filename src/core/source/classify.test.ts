@@ -30,8 +30,13 @@ const request: HttpRequest = {
   allowedHosts: [],
 };
 
-function verdictOf(rules: readonly unknown[], answered: Answered, resource: Readonly<Record<string, unknown>> = {}) {
-  const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource, http: { errors: rules } });
+function verdictOf(
+  rules: readonly unknown[],
+  answered: Answered,
+  resource: Readonly<Record<string, unknown>> = {},
+  auth: Readonly<Record<string, unknown>> = { kind: 'none' },
+) {
+  const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource, http: { errors: rules }, auth });
   const { status, headers = {}, body = null } = answered;
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const answer: HttpAnswer = { status, headers, body: bytes, url: request.url };
@@ -51,6 +56,27 @@ describe('without a rule the defaults of the format hold', () => {
 
   test('401 is a refused credential', async () => {
     expect(await verdictOf([], { status: 401 })).toMatchObject({ action: 'fail', error: { code: 'auth_failed' } });
+  });
+});
+
+describe('refused credentials', () => {
+  const session = { kind: 'session', login: { path: '/login' }, tokenFrom: 'body.t' };
+  const refreshRule = { when: { status: [200], expr: "body.error = 'expired'" }, action: 'refresh_auth' };
+  const expired = { status: 200, body: { error: 'expired' } };
+
+  test.each([
+    ['401', [], { status: 401 }],
+    ['a rule that says so', [refreshRule], expired],
+  ])('by %s are refreshed where the auth kind can', async (_name, rules, answered) => {
+    const refresh = { action: 'refresh', error: { code: 'auth_failed' } };
+    expect(await verdictOf(rules, answered, {}, session)).toMatchObject(refresh);
+    const bearer = { kind: 'bearer', token: 'x' };
+    expect(await verdictOf(rules, answered, {}, bearer)).toMatchObject({ ...refresh, action: 'fail' });
+  });
+
+  test('by a rule that fails are not', async () => {
+    const rule = { when: { status: [401] }, action: 'fail' };
+    expect(await verdictOf([rule], { status: 401 }, {}, session)).toMatchObject({ action: 'fail' });
   });
 });
 

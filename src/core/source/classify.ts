@@ -3,23 +3,30 @@ import { classifyByStatus, type Verdict } from '../http/retry.ts';
 import { matchRule, ruleFailure, waitOf } from './error-rules.ts';
 import type { Evaluate } from './evaluate.ts';
 import { isExpiryStatus, outcomeOf } from './judge-answer.ts';
+import { isRefreshable } from './request-signer.ts';
 import type { Source } from './source.ts';
 
 /**
  * The `classify` hook of the HTTP client for one resource: its own error rules, those of `http`, then the defaults of
- * the format. Answers that mean something to the reader (empty, skip_partition, expired tokens) are let through.
+ * the format. Answers that mean something to the reader (empty, skip_partition, expired tokens) are let through. Refused
+ * credentials are refreshed once where the auth kind can; with others they fail the read.
  */
 export function createClassify(
-  source: Pick<Source, 'resource' | 'http' | 'params' | 'now'>,
+  source: Pick<Source, 'resource' | 'http' | 'params' | 'auth' | 'now'>,
   evaluate: Evaluate,
 ): (answer: HttpAnswer, request: HttpRequest) => Promise<Verdict> {
   const { resource, http, params } = source;
   const rules = [...resource.errors, ...http.errors];
+  const refreshFirst = (verdict: Verdict): Verdict =>
+    verdict.action === 'fail' && isRefreshable(source) ? { ...verdict, action: 'refresh' } : verdict;
   return async (answer, request) => {
     if (isExpiryStatus(resource, answer.status)) return { action: 'accept' };
     const outcome = outcomeOf(answer, source);
     const rule = await matchRule(rules, outcome, { evaluate, params });
-    if (rule === null) return classifyByStatus(answer, request, `${request.method} ${request.url.pathname}`);
+    if (rule === null) {
+      const verdict = classifyByStatus(answer, request, `${request.method} ${request.url.pathname}`);
+      return answer.status === 401 ? refreshFirst(verdict) : verdict;
+    }
     switch (rule.action) {
       case 'retry':
         return { action: 'retry' };
@@ -31,6 +38,7 @@ export function createClassify(
       case 'skip_partition':
         return { action: 'accept' };
       case 'refresh_auth':
+        return refreshFirst({ action: 'fail', error: ruleFailure(rule, outcome) });
       case 'fail':
         return { action: 'fail', error: ruleFailure(rule, outcome) };
     }

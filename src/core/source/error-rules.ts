@@ -9,8 +9,8 @@ export type Outcome =
       readonly status: number;
       /** Lower-case names. */
       readonly headers: Readonly<Record<string, string>>;
-      /** Decoded JSON; undefined when the body is none. */
-      readonly body: unknown;
+      /** As the resource's decoder reads it; undefined when it cannot. */
+      readonly body: () => Promise<unknown>;
     }
   | { readonly kind: 'network' | 'timeout' };
 
@@ -69,7 +69,8 @@ async function exprHolds(
   outcome: Outcome & { kind: 'answer' },
   options: { readonly evaluate: Evaluate; readonly params: Readonly<Record<string, unknown>> },
 ): Promise<boolean> {
-  const { status, headers, body } = outcome;
+  const { status, headers } = outcome;
+  const body = await outcome.body();
   try {
     return (await options.evaluate(expression, { body, headers, status, params: options.params })) === true;
   } catch (error) {

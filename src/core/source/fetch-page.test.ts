@@ -64,6 +64,66 @@ describe('a read that is not sound fails instead of ending early', () => {
   });
 });
 
+describe('an answer that no checkpoint could hold fails the read at once', () => {
+  const next = (value: string) => ({ body: { data: [{ id: 1 }, { id: value }], next: value } });
+  const response = { records: 'data' };
+
+  test.each([
+    ['page token', 'a\0', { response, pagination: { kind: 'cursor', next: 'body.next', inject: inQuery('after') } }],
+    [
+      'page token',
+      'a\ud800',
+      { response, pagination: { kind: 'cursor', next: 'body.next', inject: inQuery('after') } },
+    ],
+    ['link', '/items?after=\0', { response, pagination: { kind: 'next_url', next: 'body.next' } }],
+    [
+      'value of "id"',
+      'a\0',
+      { response, pagination: { kind: 'keyset', field: 'id', size: 2, inject: inQuery('after') } },
+    ],
+    ['token for the next read', 'a\0', { response, incremental: { kind: 'token', next: 'body.next', expired: {} } }],
+  ])('%s %j', async (what, value, resource) => {
+    await using api = await startApi(() => next(value));
+    const { pages, error } = await readUntilFailure(sourceOf({ api, evaluator, resource }));
+    expect(pages).toEqual([]);
+    expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining(what) });
+    expect(error).toMatchObject({ message: expect.stringMatching(/no database column|no character/) });
+  });
+
+  test('but a record with such a cursor costs only itself: its watermark is that of the others', async () => {
+    await using api = await startApi(() => ({
+      body: [
+        { id: 1, v: 'a' },
+        { id: 2, v: 'b\0' },
+      ],
+    }));
+    const incremental = { kind: 'cursor', cursor: { field: 'v', type: 'string' }, order: 'asc' };
+    const source = sourceOf({ api, evaluator, resource: { incremental } });
+    const [page] = await pagesOf(readPages(source, { position: null, signal }));
+    expect(page).toMatchObject({ watermarkAfter: 'a', notes: ['cursor_missing'] });
+    expect(page?.records).toHaveLength(2);
+  });
+});
+
+describe('a page of more than 100,000 records', () => {
+  const records = (count: number) => `[${Array.from({ length: count }, () => '1').join(',')}]`;
+
+  test.each([
+    ['in a list', 'json', records(100_001)],
+    ['one per line', 'jsonl', '1\n'.repeat(100_001)],
+  ])('fails the read, %s', async (_form, decoder, body) => {
+    await using api = await startApi(() => ({ body }));
+    const { error } = await readUntilFailure(sourceOf({ api, evaluator, resource: { response: { decoder } } }));
+    expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining('smaller pages') });
+  });
+
+  test('one less is read', async () => {
+    await using api = await startApi(() => ({ body: records(100_000) }));
+    const { pages } = await readUntilFailure(sourceOf({ api, evaluator, resource: {} }));
+    expect(pages[0]?.records).toHaveLength(100_000);
+  });
+});
+
 describe('records', () => {
   test('missing records are an empty page where the spec says so, and the page says it too', async () => {
     await using api = await startApi(() => ({ body: { data: null } }));

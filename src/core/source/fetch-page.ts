@@ -1,12 +1,15 @@
 import { AppError } from '../errors.ts';
 import type { HttpAnswer, HttpRequest } from '../http/client.ts';
 import { resolveLink } from '../http/origin.ts';
+import { textDefect } from '../pipeline/record-gate.ts';
+import { checkpointText } from './checkpoint-text.ts';
 import { decodeBody } from './decode-body.ts';
 import type { Evaluate } from './evaluate.ts';
 import { judgeAnswer } from './judge-answer.ts';
 import { type AnswerRoots, nextPage, pageIdentity, pageRoots } from './paginate.ts';
 import type { PagePosition } from './read-position.ts';
 import { buildRequest, type RequestRoots, requestKeyOf } from './request.ts';
+import { authRoot, createSigner } from './request-signer.ts';
 import { selectItems, shapeRecords } from './select-records.ts';
 import type { Source, Validators } from './source.ts';
 
@@ -41,6 +44,8 @@ interface ReadFacts {
   readonly url: string;
   /** The API's clock; null when it sent none. */
   readonly serverDate: Date | null;
+  /** Decoded. */
+  readonly bodyBytes: number;
   /** To store for the next conditional request; null when the answer has none. */
   readonly validators: Validators | null;
 }
@@ -64,8 +69,8 @@ export async function fetchPage(
   options: { readonly evaluate: Evaluate; readonly signal: AbortSignal },
 ): Promise<Page> {
   const { evaluate, signal } = options;
-  const request = await buildRequest(source, page);
-  const answer = await source.client.send(request.http, { signal });
+  const request = await buildRequest(source, { ...page, auth: await authRoot(source, signal) });
+  const answer = await source.client.send(request.http, { signal, signer: createSigner(source, signal) });
   const facts = factsOf(request, answer);
   const judgement = await judgeAnswer(source, answer, { page, evaluate });
   if (judgement.kind !== 'accepted') return { ...facts, ...judgement };
@@ -82,7 +87,7 @@ async function readRecords(
   const { answer, evaluate } = read;
   const { resource, http, params, each, lookups, run, evaluator } = source;
   const { response, pagination, incremental } = resource;
-  const body = decodeBody(answer, response);
+  const body = await decodeBody(answer, source);
   const roots: AnswerRoots = {
     body,
     headers: answer.headers,
@@ -115,9 +120,14 @@ async function readRecords(
     next,
     identity: pageIdentity(pagination, { items }, next),
     total: await totalOf(response.total, roots, evaluate),
-    token: typeof token === 'string' || typeof token === 'number' ? String(token) : null,
+    token: tokenText(token),
     recordsMissing: missing,
   };
+}
+
+function tokenText(token: unknown): string | null {
+  if (typeof token === 'number') return String(token);
+  return typeof token === 'string' ? checkpointText(token, 'The token for the next read', 'incremental.next') : null;
 }
 
 /** The body's own fields are visible beside the roots: specs write `$exists(data)` as well as `$exists(body.data)`. */
@@ -140,13 +150,20 @@ async function totalOf(expression: string | undefined, roots: AnswerRoots, evalu
 
 function factsOf(request: { readonly http: HttpRequest; readonly url: string }, answer: HttpAnswer): ReadFacts {
   const date = Date.parse(answer.headers['date'] ?? '');
-  const etag = answer.headers['etag'] ?? null;
-  const lastModified = answer.headers['last-modified'] ?? null;
+  const etag = storedHeader(answer, 'etag');
+  const lastModified = storedHeader(answer, 'last-modified');
   const requestKey = requestKeyOf(request);
   return {
     requestKey,
     url: request.url,
     serverDate: Number.isNaN(date) ? null : new Date(date),
+    bodyBytes: answer.body.length,
     validators: etag === null && lastModified === null ? null : { requestKey, etag, lastModified },
   };
+}
+
+/** Null when the answer has none or none that a database can hold: the next request is then not a conditional one. */
+function storedHeader({ headers }: HttpAnswer, name: string): string | null {
+  const value = headers[name];
+  return value === undefined || textDefect(value) !== null ? null : value;
 }

@@ -43,14 +43,12 @@ export async function judgeAnswer(
 }
 
 /** An answer as error rules see it; the body is decoded only when a rule looks at it. */
-export function outcomeOf(answer: HttpAnswer, source: Pick<Source, 'resource'>): Outcome & { kind: 'answer' } {
+export function outcomeOf(answer: HttpAnswer, source: Pick<Source, 'resource' | 'http'>): Outcome & { kind: 'answer' } {
   return {
     kind: 'answer',
     status: answer.status,
     headers: answer.headers,
-    get body() {
-      return tryDecodeBody(answer, source.resource.response);
-    },
+    body: () => tryDecodeBody(answer, source),
   };
 }
 

@@ -1,32 +1,49 @@
+/** How far ahead. */
+interface LookAheadOptions<Value> {
+  /** Values that may wait for the consumer. */
+  readonly count: number;
+  /** Nothing is asked for while such a value waits or is with the consumer: a few of them would fill the memory. */
+  readonly isHeavy: (value: Value) => boolean;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Yields what `start` yields, in order, while it already works on up to `count` further values. Values before a
  * failure are yielded first. Leaving early aborts the signal that `start` was given and waits until it has ended.
  */
 export async function* lookAhead<Value>(
   start: (signal: AbortSignal) => AsyncGenerator<Value, void, undefined>,
-  options: { readonly count: number; readonly signal: AbortSignal },
+  { count, isHeavy, signal }: LookAheadOptions<Value>,
 ): AsyncGenerator<Value, void, undefined> {
   const stop = new AbortController();
-  const source = start(AbortSignal.any([options.signal, stop.signal]));
-  // An async generator queues calls of next() and runs them one after the other. A failure waits here as a value,
-  // because nobody listens to the promise while the consumer is at work on an earlier page.
-  const ask = (): Promise<Settled<Value>> =>
-    source.next().then(
-      (result) => ({ ok: true as const, result }),
-      (error: unknown) => ({ ok: false as const, error }),
-    );
-  const asked = Array.from({ length: options.count }, ask);
+  const source = start(AbortSignal.any([signal, stop.signal]));
+  const ahead: Settled<Value>[] = [];
+  const current: { ask: Promise<void> | null } = { ask: null };
+  // A failure waits here as a value, because nobody listens while the consumer is at work on an earlier page.
+  const ask = async (): Promise<void> => {
+    ahead.push(await settle(source.next()));
+    current.ask = null;
+    fill(count);
+  };
+  const fill = (wanted: number): void => {
+    const last = ahead.at(-1);
+    const halted = last !== undefined && (!last.ok || last.result.done === true || isHeavy(last.result.value));
+    if (current.ask === null && ahead.length < wanted && !halted && !stop.signal.aborted) current.ask = ask();
+  };
   try {
     for (;;) {
-      const settled = await (asked.shift() ?? ask());
+      fill(Math.max(count, 1));
+      if (ahead.length === 0) await current.ask;
+      const settled = ahead.shift();
+      if (settled === undefined) continue;
       if (!settled.ok) throw settled.error;
       if (settled.result.done) return;
-      if (options.count > 0) asked.push(ask());
+      if (!isHeavy(settled.result.value)) fill(count);
       yield settled.result.value;
     }
   } finally {
     stop.abort();
-    await Promise.all(asked);
+    await current.ask;
     await source.return();
   }
 }
@@ -34,3 +51,9 @@ export async function* lookAhead<Value>(
 type Settled<Value> =
   | { readonly ok: true; readonly result: IteratorResult<Value, void> }
   | { readonly ok: false; readonly error: unknown };
+
+const settle = <Value>(next: Promise<IteratorResult<Value, void>>): Promise<Settled<Value>> =>
+  next.then(
+    (result) => ({ ok: true, result }),
+    (error: unknown) => ({ ok: false, error }),
+  );

@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import { mapWithPauses } from '../pipeline/pauses.ts';
 import { type CursorValue, compareCursors, cursorOfText, parseCursor } from './cursor-value.ts';
 import { valueAt } from './dotted-path.ts';
 import type { CursorPlan, ReadPosition } from './read-position.ts';
@@ -18,21 +19,27 @@ export interface CursorPage {
  * Reads the cursor of each record. Records without one are kept, left out, or refused (`cursor.missing`); with
  * `clientFilter` those below the window are left out. Throws `source_rejected` for `missing: fail`.
  */
-export function readCursors(records: readonly unknown[], cursor: CursorPlan, position: ReadPosition): CursorPage {
-  if (cursor.field === null) return { records, cursors: [], withoutCursor: 0, belowWindow: false };
+export async function readCursors(
+  records: readonly unknown[],
+  cursor: CursorPlan,
+  position: ReadPosition,
+): Promise<CursorPage> {
+  const { field } = cursor;
+  if (field === null) return { records, cursors: [], withoutCursor: 0, belowWindow: false };
   const from = cursor.clientFilter ? cursorOfText(position.from, cursor.form) : null;
   const kept: unknown[] = [];
   const cursors: CursorValue[] = [];
   let withoutCursor = 0;
   let below = 0;
-  for (const record of records) {
-    const value = parseCursor(valueAt(record, cursor.field), cursor.form);
+  // A date in a named time zone costs 20 µs.
+  await mapWithPauses(records, (record) => {
+    const value = parseCursor(valueAt(record, field), cursor.form);
     if (value === null) withoutCursor += 1;
     else if (from !== null && compareCursors(value, from) < 0) below += 1;
     else cursors.push(value);
     if (value === null ? cursor.missing === 'include' : cursors.at(-1) === value) kept.push(record);
-  }
-  if (withoutCursor > 0 && cursor.missing === 'fail') throw missingCursor(cursor.field, withoutCursor);
+  });
+  if (withoutCursor > 0 && cursor.missing === 'fail') throw missingCursor(field, withoutCursor);
   return { records: kept, cursors, withoutCursor, belowWindow: below > 0 && cursor.order === 'desc' };
 }
 

@@ -23,6 +23,12 @@ test('a checkpoint stays small: 15 keys at page 10,000', () => {
   expect(guard.state().marks).toHaveLength(15);
 });
 
+test('knows a page again whose record is nested without end', () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
+  expect(pageKey([{ id: 1 }, deep])).toBe(pageKey([{ id: 1 }, deep]));
+  expect(pageKey([{ id: 1 }, deep])).not.toBe(pageKey([{ id: 2 }, deep]));
+});
+
 /** Pages read when each page is read by another process, over tokens that run into a loop. */
 function stepsUntilNoticed(loopStart: number, loopLength: number): number {
   let state: GuardState = noPages;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { storableJson } from '../pipeline/storable-json.ts';
 
 /**
  * What a later process needs to notice a loop: the keys 1, 2, 4, 8, … of the window and the latest.
@@ -23,7 +24,17 @@ export const noPages: GuardState = { count: 0, marks: [] };
 
 /** 64 bits of SHA-256 of a token, URL or page: a false match among 10,000 has odds of 1 in 10^11. */
 export const pageKey = (content: unknown): string =>
-  createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
+  createHash('sha256').update(jsonOf(content)).digest('hex').slice(0, 16);
+
+/** Of a record nested too deep for `JSON.stringify` only the upper levels count: it must not cost the page. */
+function jsonOf(content: unknown): string {
+  try {
+    return JSON.stringify(content);
+  } catch (error) {
+    if (error instanceof RangeError) return storableJson(content);
+    throw error;
+  }
+}
 
 /** A guard that continues from a stored state. */
 export function createPageGuard(from: GuardState): PageGuard {

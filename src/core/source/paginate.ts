@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts';
 import type { Pagination } from '../spec/pagination-schema.ts';
+import { checkpointText } from './checkpoint-text.ts';
 import { valueAt } from './dotted-path.ts';
 import type { Evaluate } from './evaluate.ts';
 import { linkOf } from './link-header.ts';
@@ -130,7 +131,10 @@ function nextOffset(pagination: Extract<Pagination, { kind: 'offset' }>, page: P
 
 function withToken(step: PagePosition, token: unknown): PagePosition | null {
   if (token === null || token === undefined || token === '') return null;
-  if (typeof token === 'string' || typeof token === 'number') return { ...step, cursor: token };
+  if (typeof token === 'string') {
+    return { ...step, cursor: checkpointText(token, 'The page token of an answer', 'pagination.next') };
+  }
+  if (typeof token === 'number') return { ...step, cursor: token };
   throw new AppError(
     'source_rejected',
     `pagination.next gives ${kindOf(token)}; it must give text, a number or nothing.`,
@@ -139,13 +143,18 @@ function withToken(step: PagePosition, token: unknown): PagePosition | null {
 
 function withLink(step: PagePosition, page: PageItems, link: unknown): PagePosition | null {
   if (link === null || link === undefined || link === '') return null;
-  if (typeof link === 'string') return { ...step, url: page.resolveLink(link) };
+  if (typeof link === 'string') {
+    const sound = checkpointText(link, 'The link to the next page', 'the pagination');
+    return { ...step, url: page.resolveLink(sound) };
+  }
   throw new AppError('source_rejected', `pagination.next gives ${kindOf(link)}; it must give an address or nothing.`);
 }
 
 function lastKey(field: string, items: readonly unknown[]): string | number {
   const key = valueAt(items.at(-1), field);
-  if (typeof key === 'string' || typeof key === 'number') return key;
+  if (typeof key === 'string')
+    return checkpointText(key, `The value of "${field}" in the last item of a page`, 'pagination.field');
+  if (typeof key === 'number') return key;
   const advice = 'Correct the field in the spec, or use another pagination kind.';
   throw new AppError('source_rejected', `pagination.field "${field}" is missing in the last item of a page. ${advice}`);
 }

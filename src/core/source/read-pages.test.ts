@@ -110,6 +110,22 @@ describe('reading ahead', () => {
     await pages.return();
   });
 
+  test('fetches nothing behind a page of more than 4 MB until it is worked off', async () => {
+    const large = 'x'.repeat(4_100_000);
+    await using api = await startApi((request) => {
+      const page = numberOf(request, 'page', 0);
+      return { body: [{ id: page, text: page === 2 ? large : '' }] };
+    });
+    const pages = readPages(sourceOf({ api, evaluator, resource }), { position: null, signal, lookAhead: 3 });
+    await pages.next();
+    await pages.next();
+    // A request that should not be made would arrive before these.
+    for (let turn = 0; turn < 10; turn += 1) await fetch(`${api.origin}/other`);
+    expect(api.requests.filter(({ url }) => url.pathname === '/items')).toHaveLength(2);
+    expect((await pages.next()).value).toMatchObject({ pageNo: 3 });
+    await pages.return();
+  });
+
   test('ends without a further request once it is enough, and can be continued', async () => {
     await using api = await startApi(endless);
     let left = 2;

@@ -76,7 +76,19 @@ export async function* readPages(source: Source, options: ReadOptions): AsyncGen
   const notes: ReadNote[] = options.position !== null && first !== options.position ? ['checkpoint_discarded'] : [];
   const { enough = () => false } = options;
   const start = (signal: AbortSignal) => readInOrder({ source, plan, evaluate, signal, enough }, first, notes);
-  yield* lookAhead(start, { count: options.lookAhead ?? 3, signal: options.signal });
+  const isHeavy = ({ bodyBytes }: Fetched) => bodyBytes > heavyBytes;
+  const fetched = lookAhead(start, { count: options.lookAhead ?? 3, isHeavy, signal: options.signal });
+  for await (const { page } of fetched) yield page;
+}
+
+/** A decoded body above this is many times its size in memory as records: the pages behind it have to wait. */
+const heavyBytes = 4_000_000;
+
+/** A page on its way to the consumer. */
+interface Fetched {
+  readonly page: PageRead;
+  /** Of the decoded answer. */
+  readonly bodyBytes: number;
 }
 
 interface Reading {
@@ -88,13 +100,15 @@ interface Reading {
 }
 
 /** A page for the consumer, or only another place to go on from. */
-type Turn = { readonly read: PageRead } | { readonly retryFrom: ReadPosition; readonly note: ReadNote };
+type Turn =
+  | { readonly read: PageRead; readonly bodyBytes: number }
+  | { readonly retryFrom: ReadPosition; readonly note: ReadNote };
 
 async function* readInOrder(
   reading: Reading,
   first: ReadPosition,
   firstNotes: readonly ReadNote[],
-): AsyncGenerator<PageRead, void, undefined> {
+): AsyncGenerator<Fetched, void, undefined> {
   let position: ReadPosition | null = first;
   let guard = createPageGuard(first.guard);
   let notes = firstNotes;
@@ -108,7 +122,7 @@ async function* readInOrder(
       notes = [...notes, turn.note];
       continue;
     }
-    yield { ...turn.read, notes: [...notes, ...turn.read.notes] };
+    yield { page: { ...turn.read, notes: [...notes, ...turn.read.notes] }, bodyBytes: turn.bodyBytes };
     notes = [];
     position = turn.read.positionAfter;
   }
@@ -124,25 +138,25 @@ async function readOne(reading: Reading, position: ReadPosition, guard: PageGuar
         ? { retryFrom: restartWindow(plan, position), note: 'window_restarted' }
         : { retryFrom: restartFromStart(plan, position), note: 'token_expired' };
     case 'empty':
-      return { read: lastRead(position, page, { notModified: page.notModified, skipped: null }) };
+      return { read: lastRead(position, page, { notModified: page.notModified, skipped: null }), bodyBytes: 0 };
     case 'skipped':
-      return { read: lastRead(position, page, { notModified: false, skipped: page.reason }) };
+      return { read: lastRead(position, page, { notModified: false, skipped: page.reason }), bodyBytes: 0 };
     case 'records':
-      return settle(reading, page, { position, guard });
+      return await settle(reading, page, { position, guard });
   }
 }
 
-function settle(
+async function settle(
   { plan, source }: Reading,
   page: Extract<Page, { kind: 'records' }>,
   at: { readonly position: ReadPosition; readonly guard: PageGuard },
-): Turn {
+): Promise<Turn> {
   const { position, guard } = at;
   const { cursor } = plan;
   if (cursor?.resultCap && page.total !== null && page.total > cursor.resultCap.records && position.page.index === 1) {
     return { retryFrom: splitWindow(position, cursor, page.total), note: 'window_split' };
   }
-  const seen = cursor ? readCursors(page.records, cursor, position) : withoutCursors(page.records);
+  const seen = cursor ? await readCursors(page.records, cursor, position) : withoutCursors(page.records);
   const repeated = isRepeated(page, at, source);
   const next = repeated || seen.belowWindow ? null : page.next;
   const { serverDate, token } = page;
@@ -153,6 +167,7 @@ function settle(
     seen.withoutCursor > 0 && 'cursor_missing',
   ];
   return {
+    bodyBytes: page.bodyBytes,
     read: {
       pageNo: position.pagesRead + 1,
       records: seen.records,

@@ -1,9 +1,11 @@
 import { AppError } from '../errors.ts';
 import type { Evaluator } from '../expressions/evaluator-pool.ts';
 import { arrayOnPath, compilePlainPath } from '../expressions/plain-path.ts';
+import { mapWithPauses } from '../pipeline/pauses.ts';
 import type { ResponseSettings } from '../spec/resource-schema.ts';
 import { isObject, valueAt } from './dotted-path.ts';
 import type { Evaluate } from './evaluate.ts';
+import { pageRecordsMax, tooManyRecords } from './page-size.ts';
 
 /** The items of a body as the API sent them. */
 export interface SelectedItems {
@@ -12,10 +14,17 @@ export interface SelectedItems {
   readonly missing: boolean;
 }
 
-/** The items at `response.records`; an object is one item. Throws `source_rejected` when there are none to find. */
+/**
+ * The items at `response.records`; an object is one item, and so is an XML element that holds only text. An XML element
+ * that holds nothing counts as missing. Throws `source_rejected` when there are none or too many.
+ */
 export function selectItems(body: unknown, response: ResponseSettings): SelectedItems {
-  const found = response.records === '$' ? body : valueAt(body, response.records);
-  if (Array.isArray(found)) return { items: found, missing: false };
+  const value = response.records === '$' ? body : valueAt(body, response.records);
+  const found = response.decoder === 'xml' && typeof value === 'string' ? itemsOfText(value) : value;
+  if (Array.isArray(found)) {
+    if (found.length > pageRecordsMax) throw tooManyRecords();
+    return { items: found, missing: false };
+  }
   if (isObject(found)) return { items: [found], missing: false };
   const absent = found === undefined || found === null;
   if (absent && response.recordsMissing === 'empty') return { items: [], missing: true };
@@ -23,6 +32,9 @@ export function selectItems(body: unknown, response: ResponseSettings): Selected
   const advice = 'Correct response.records, or set recordsMissing to "empty" if the API leaves out empty lists.';
   throw new AppError('source_rejected', `The answer has no records: "${response.records}" is ${what}. ${advice}`);
 }
+
+/** XML has no lists: of one `<id>1</id>` only its text is left, where two would have been a list. */
+const itemsOfText = (text: string): readonly string[] | null => (text === '' ? null : [text]);
 
 /** What `map` and `addFields` see besides the item. */
 export type RecordRoots = {
@@ -52,7 +64,7 @@ export async function shapeRecords(
   const added: [string, unknown][] = [];
   for (const [name, expression] of names) added.push([name, await options.evaluate(expression, options.roots)]);
   const fields = Object.fromEntries(added.filter(([, value]) => value !== undefined));
-  return mapped.map((record) => (isObject(record) ? { ...record, ...fields } : record));
+  return await mapWithPauses(mapped, (record) => (isObject(record) ? { ...record, ...fields } : record));
 }
 
 async function mapItems(
@@ -61,7 +73,7 @@ async function mapItems(
   options: { readonly roots: RecordRoots; readonly evaluator: Evaluator; readonly now: Date },
 ): Promise<readonly unknown[]> {
   const plainPath = compilePlainPath(expression);
-  const plain = plainPath === null ? [arrayOnPath] : items.map(plainPath);
+  const plain = plainPath === null ? [arrayOnPath] : await mapWithPauses(items, plainPath);
   if (!plain.includes(arrayOnPath)) return plain;
   const { evaluator, roots, now } = options;
   const bindings = { ...roots };

@@ -16,7 +16,7 @@ export interface ApiRequest {
   readonly body: string;
 }
 
-/** What the API answers; `body` is sent as JSON. */
+/** What the API answers; `body` is sent as JSON, text and bytes as they are. */
 export interface ApiReply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -41,7 +41,8 @@ export async function startApi(answer: (request: ApiRequest) => ApiReply): Promi
     requests.push(request);
     const reply = answer(request);
     outgoing.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
-    outgoing.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? null));
+    const isRaw = typeof reply.body === 'string' || reply.body instanceof Uint8Array;
+    outgoing.end(isRaw ? reply.body : JSON.stringify(reply.body ?? null));
   };
   const server = createServer((incoming, outgoing) => void serve(incoming, outgoing));
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -60,9 +61,9 @@ export async function startApi(answer: (request: ApiRequest) => ApiReply): Promi
 
 /** A client without guard, retries and redirects: the answer as it comes. */
 const plainClient: HttpClient = {
-  send: async (request, { signal }): Promise<HttpAnswer> => {
-    const { method, headers, body = null } = request;
-    const response = await fetch(request.url, { method, headers: { ...headers }, body, signal, redirect: 'manual' });
+  send: async (request, { signal, signer }): Promise<HttpAnswer> => {
+    const { method, url, headers, body = null } = (await signer?.sign(request)) ?? request;
+    const response = await fetch(url, { method, headers: { ...headers }, body, signal, redirect: 'manual' });
     const bytes = new Uint8Array(await response.arrayBuffer());
     return { status: response.status, headers: Object.fromEntries(response.headers), body: bytes, url: request.url };
   },
@@ -102,6 +103,8 @@ export function sourceOf(
     backfill: null,
     validators: null,
     client: plainClient,
+    tokens: null,
+    mask: () => {},
     evaluator: parts.evaluator,
     now: () => new Date('2026-01-01T00:00:00.000Z'),
     ...overrides,

@@ -3,6 +3,7 @@ import type { HttpClient } from '../http/client.ts';
 import type { Auth } from '../spec/auth-schema.ts';
 import type { HttpSettings } from '../spec/http-schema.ts';
 import type { Resource } from '../spec/resource-schema.ts';
+import type { TokenSource } from './token.ts';
 
 /** The parts of a resource that say how it is read. */
 export type ReadableResource = Pick<Resource, 'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental'>;
@@ -37,6 +38,10 @@ export interface Source {
   /** For requests with `cache.mode: conditional`; null: none stored. */
   readonly validators: Validators | null;
   readonly client: HttpClient;
+  /** Null: the auth kind needs no token. */
+  readonly tokens: TokenSource | null;
+  /** Masks a value, a new token for instance, in every log entry and message from now on. */
+  readonly mask: (secret: string) => void;
   readonly evaluator: Evaluator;
   /** Our clock. */
   now(): Date;

@@ -44,7 +44,7 @@ const oauthCommon = {
   put: Put,
 };
 
-const OauthClientCredentials = strictObject({
+const ClientCredentials = strictObject({
   kind: v.literal('oauth2_client_credentials'),
   ...oauthCommon,
   clientSecret: Template,
@@ -109,10 +109,19 @@ export const Auth = v.variant('kind', [
   strictObject({ kind: v.literal('basic'), username: Template, password: v.optional(Template, '') }),
   strictObject({ kind: v.literal('bearer'), token: Template }),
   strictObject({ kind: v.literal('headers'), headers: HeaderTemplates }),
-  OauthClientCredentials,
+  ClientCredentials,
   OauthAuthorizationCode,
   Session,
   Jwt,
   Hmac,
 ]);
 export type Auth = v.InferOutput<typeof Auth>;
+
+/** Kinds that sign with a token, and say in `put` where it goes. */
+export type TokenAuth = Extract<Auth, { readonly put: unknown }>;
+
+/** The blocks of single kinds. */
+export type OauthClientCredentials = Extract<Auth, { readonly kind: 'oauth2_client_credentials' }>;
+export type SessionAuth = Extract<Auth, { readonly kind: 'session' }>;
+export type JwtAuth = Extract<Auth, { readonly kind: 'jwt' }>;
+export type HmacAuth = Extract<Auth, { readonly kind: 'hmac' }>;

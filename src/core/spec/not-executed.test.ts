@@ -16,17 +16,36 @@ const incremental = {
   window: { size: 'P1D' },
 };
 
+const grant = {
+  kind: 'oauth2_authorization_code',
+  authorizeUrl: 'https://a.test/a',
+  tokenUrl: 'https://a.test/t',
+  clientId: 'x',
+};
+const login = (request: Readonly<Record<string, unknown>>) => ({
+  kind: 'session',
+  login: { method: 'POST', path: '/login', ...request },
+  tokenFrom: 'body.token',
+});
+
 describe('partsNotExecuted', () => {
   it('is empty for the parts that run', () => {
     const executed = {
       destination: { kind: 'postgres', url: '{{ secrets.token }}' },
       'http.errors': [
         { when: { status: [403] }, action: 'rate_limited', waitFrom: { header: 'x', format: 'epoch_s' } },
+        { when: { status: [419] }, action: 'refresh_auth' },
       ],
+      auth: { kind: 'oauth2_client_credentials', tokenUrl: 'https://a.test/t', clientId: 'x', clientSecret: 'y' },
+      'resources.0.auth': login({ body: { form: { user: 'x' } } }),
       'http.rateLimit': { requests: 5 },
       'resources.0.incremental': { ...incremental, settle: 'PT1S', lookback: 'PT1H', initial: 'now-P1D' },
       'resources.0.pagination': { kind: 'keyset', field: 'id', inject: { in: 'query', name: 'after' } },
-      'resources.0.response': { map: 'a', addFields: { region: 'params.apiUrl', run: '$string(run.id)' } },
+      'resources.0.response': {
+        decoder: 'csv',
+        map: 'a',
+        addFields: { region: 'params.apiUrl', run: '$string(run.id)' },
+      },
       'resources.0.changeDetection': { mode: 'none', ignore: ['a'] },
       'resources.0.validate': { schema: {} },
       'resources.0.transform': '{ "id": id }',
@@ -36,12 +55,13 @@ describe('partsNotExecuted', () => {
   });
 
   it.each([
-    ['auth', { kind: 'hmac', algorithm: 'sha256', secret: 'x', stringToSign: 'x', headers: {} }, 'auth.kind'],
+    ['auth', grant, 'auth.kind'],
+    ['resources.0.auth', grant, 'resources.0.auth.kind'],
+    ['auth', login({ rateLimit: {} }), 'auth.login.rateLimit'],
+    ['resources.0.auth', login({ cache: { mode: 'ttl' } }), 'resources.0.auth.login.cache.mode'],
     ['http.rateLimit', { headers: { remaining: 'x' } }, 'http.rateLimit.headers'],
     ['http.rateLimit', { scope: 'org' }, 'http.rateLimit.scope'],
-    ['http.errors', [{ when: { status: [401] }, action: 'refresh_auth' }], 'http.errors.0.action'],
     ['lookups', [{ kind: 'static', assignTo: 'a', table: {} }], 'lookups.0'],
-    ['resources.0.auth', { kind: 'none' }, 'resources.0.auth'],
     ['resources.0.dependsOn', ['notes'], 'resources.0.dependsOn.0'],
     ['resources.0.forEach', [{ as: 'a', values: 'x' }], 'resources.0.forEach.0'],
     [
@@ -51,7 +71,6 @@ describe('partsNotExecuted', () => {
     ],
     ['resources.0.request.rateLimit', {}, 'resources.0.request.rateLimit'],
     ['resources.0.request.cache.mode', 'ttl', 'resources.0.request.cache.mode'],
-    ['resources.0.response.decoder', 'csv', 'resources.0.response.decoder'],
     ['resources.0.response.addFields.w', 'window.from', 'resources.0.response.addFields.w'],
     ['resources.0.errors', [{ when: { status: [404] }, action: 'skip_partition' }], 'resources.0.errors.0.action'],
     ['resources.0.incremental', { kind: 'token', next: 'body.t' }, 'resources.0.incremental.kind'],

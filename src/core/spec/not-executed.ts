@@ -20,7 +20,7 @@ export function partsNotExecuted(spec: ConnectorSpec): readonly Issue[] {
 }
 
 interface Part {
-  /** Pattern of `valuesAt` in the parsed spec; `{request}`, `{errors}` and `{rateLimit}` stand for every such place. */
+  /** Pattern of `valuesAt` in the parsed spec; a name in braces stands for every such block. */
   readonly at: string;
   /** Whether the value makes use of the part; absent: it is there at all. */
   readonly isUsed?: (value: unknown) => boolean;
@@ -41,22 +41,16 @@ const otherThan =
 
 /** What is not executed, in the order of the format. Delete a line when the engine learns its part. */
 const parts: readonly Part[] = [
-  {
-    at: 'auth.kind',
-    isUsed: otherThan('none', 'api_key', 'basic', 'bearer', 'headers'),
-    what: 'auth kind {}',
-  },
+  { at: '{auth}.kind', isUsed: oneOf('oauth2_authorization_code'), what: 'auth kind {}' },
   { at: '{rateLimit}.headers', what: 'reading the rate limit from response headers' },
   { at: '{rateLimit}.scope', isUsed: otherThan('connection'), what: 'rate limit scope {}' },
-  { at: '{errors}.action', isUsed: oneOf('refresh_auth', 'skip_partition'), what: 'error action {}' },
+  { at: '{errors}.action', isUsed: oneOf('skip_partition'), what: 'error action {}' },
   { at: 'lookups.*', what: 'a lookup' },
-  { at: 'resources.*.auth', what: "a resource's own auth" },
   { at: 'resources.*.dependsOn.*', what: 'dependsOn' },
   { at: 'resources.*.forEach.*', what: 'forEach' },
   { at: '{request}.body.graphql', what: 'a graphql body' },
   { at: '{request}.rateLimit', what: "a request's own rate limit" },
   { at: '{request}.cache.mode', isUsed: otherThan('none'), what: 'request cache {}' },
-  { at: 'resources.*.response.decoder', isUsed: otherThan('json'), what: 'decoder {}' },
   {
     at: 'resources.*.response.addFields.*',
     isUsed: (value) => typeof value === 'string' && !isConstantField(value),
@@ -86,7 +80,8 @@ const parts: readonly Part[] = [
 
 /** Where the shared blocks stand; those inside parts that are refused as a whole are not repeated. */
 const blocks: ReadonlyMap<string, readonly string[]> = new Map([
-  ['{request}', ['resources.*.request']],
+  ['{auth}', ['auth', 'resources.*.auth']],
+  ['{request}', ['resources.*.request', 'auth.login', 'resources.*.auth.login']],
   ['{errors}', ['http.errors.*', 'resources.*.errors.*']],
   ['{rateLimit}', ['http.rateLimit']],
 ]);

@@ -25,6 +25,11 @@ const ForEach = strictObject({
 
 /** How the records are found in a response. */
 export const ResponseSettings = strictObject({
+  /**
+   * `jsonl`: one JSON value per line. `csv`: objects under the names of the header row, all values strings. `xml`: an
+   * object with the root element as its field; attributes `@name`, text `#text`, repeated elements a list, all values
+   * strings. `text`: the object `{ "text": … }`. Each also from a gzip file or a zip archive of one file.
+   */
   decoder: v.optional(v.picklist(['json', 'jsonl', 'csv', 'xml', 'text']), 'json'),
   /** Gives a list, or an object that is one record. */
   records: v.optional(Selector, '$'),

@@ -1,0 +1,45 @@
+import * as v from 'valibot';
+import { findToken, leaseToken, putToken, releaseToken, type TokenKey } from '../db/queries/tokens.ts';
+import type { OrgScope } from '../db/scope.ts';
+import type { SealedSecret } from '../src/core/crypto/secret-box.ts';
+import type { StoredToken, TokenStore } from '../src/core/source/token-store.ts';
+import type { Deps } from '../src/deps.ts';
+
+/** How long a process may take to obtain a token before another one tries, s; a request takes at most 25. */
+const leaseSeconds = 30;
+
+/** Sealed tokens in the control database, where all workers find them. */
+export function createTokenStore(
+  { db, secretBox }: Pick<Deps, 'db' | 'secretBox'>,
+  scope: OrgScope,
+  key: TokenKey,
+): TokenStore {
+  const context = { orgId: scope.orgId, connectionId: key.connectionId, kind: 'oauth-token' } as const;
+  const open = (sealed: SealedSecret | null): StoredToken | null =>
+    sealed ? v.parse(Stored, JSON.parse(secretBox.open(sealed, context))) : null;
+  return {
+    read: async () => open(await findToken(db, scope, key)),
+    lease: async () => {
+      const leased = await leaseToken(db, scope, { ...key, leaseSeconds });
+      if (!leased) return null;
+      const { leaseNo, sealed: replaced } = leased;
+      return {
+        stored: open(replaced),
+        save: async (token) => {
+          const sealed = secretBox.seal(JSON.stringify(token), context);
+          await putToken(db, scope, { ...key, sealed, replaces: replaced?.nonce ?? null });
+        },
+        release: () => releaseToken(db, scope, { ...key, leaseNo }),
+      };
+    },
+  };
+}
+
+const Stored = v.object({
+  accessToken: v.string(),
+  expiresAtMs: v.nullable(v.number()),
+  obtainedAtMs: v.number(),
+  refreshToken: v.nullable(v.string()),
+  metadata: v.record(v.string(), v.unknown()),
+  madeFor: v.string(),
+});

@@ -1,0 +1,21 @@
+-- Tokens that were obtained with the secrets of a connection, shared by all workers. The row is there before its first
+-- token: whoever asks for one holds the lease, and no transaction is open meanwhile.
+create table tokens (
+  org_id text not null,
+  connection_id text not null,
+  slot text not null,
+  lease_no bigint not null default 0,
+  lease_until timestamptz,
+  kek_id text,
+  wrapped_key bytea,
+  nonce bytea,
+  ciphertext bytea,
+  updated_at timestamptz not null default now(),
+  primary key (connection_id, slot),
+  foreign key (org_id, connection_id) references connections (org_id, id) on delete cascade,
+  check (num_nulls(kek_id, wrapped_key, nonce, ciphertext) in (0, 4))
+);
+comment on column tokens.slot is 'Empty for the auth of the spec, the key of the resource for one of its own.';
+comment on column tokens.lease_no is 'Counts the leases. Whoever holds a smaller number than the newest has lost it.';
+comment on column tokens.lease_until is 'Until when the newest lease holds; null: it was given back.';
+comment on column tokens.nonce is 'New with each token, so it also tells one from the next.';

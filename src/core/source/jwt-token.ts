@@ -1,0 +1,44 @@
+import type { JwtAuth } from '../spec/auth-schema.ts';
+import type { AuthValues } from './auth-values.ts';
+import { isObject } from './dotted-path.ts';
+import { postForm, type TokenRequestContext } from './oauth-token.ts';
+import { parsePrivateKey } from './private-key.ts';
+import { type SignedJwt, signJwt } from './signed-jwt.ts';
+import type { Token } from './token.ts';
+import { readTokenAnswer, standardAnswer } from './token-answer.ts';
+import { renderUrl } from './url-template.ts';
+
+/** Signs a token that goes to the API itself. Throws `auth_failed` when the key is empty or does not fit. */
+export async function makeJwt(auth: JwtAuth, context: Pick<TokenRequestContext, 'values' | 'now'>): Promise<Token> {
+  const { token, expiresAtMs } = await signClaims(auth, context.values, context.now());
+  const obtainedAtMs = context.now().getTime();
+  return { accessToken: token, expiresAtMs, obtainedAtMs, refreshToken: null, metadata: {} };
+}
+
+/** Trades a signed token for an access token (RFC 7523 2.1). Throws as `makeJwt` and `sendTokenRequest` do. */
+export async function exchangeJwt(
+  auth: JwtAuth,
+  exchange: NonNullable<JwtAuth['exchange']>,
+  { client, values, now }: TokenRequestContext,
+): Promise<Token> {
+  const url = await renderUrl(exchange.tokenUrl, values.hole);
+  const { token: assertion } = await signClaims(auth, values, now());
+  values.mask(assertion);
+  const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion };
+  const fields = { ...grant, ...(await values.texts(exchange.params)) };
+  const answer = await postForm(client, url, { headers: {}, fields });
+  return readTokenAnswer(answer, standardAnswer, { now: now(), previous: null });
+}
+
+async function signClaims(auth: JwtAuth, values: AuthValues, now: Date): Promise<SignedJwt> {
+  const { algorithm, ttlSeconds } = auth;
+  const place = 'auth.key';
+  const text = await values.secret(auth.key, place);
+  const { key, keyId } = algorithm.startsWith('HS')
+    ? { key: new TextEncoder().encode(text), keyId: null }
+    : parsePrivateKey(text, place);
+  const claims = await values.value(auth.claims);
+  const named = auth.keyId === undefined ? keyId : await values.text(auth.keyId);
+  const parts = { algorithm, key, keyId: named, claims: isObject(claims) ? claims : {}, now, ttlSeconds };
+  return await signJwt(parts, place);
+}

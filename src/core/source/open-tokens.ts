@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../errors.ts';
+import type { HttpClient } from '../http/client.ts';
+import type { TokenAuth } from '../spec/auth-schema.ts';
+import { authValues } from './auth-values.ts';
+import { exchangeJwt, makeJwt } from './jwt-token.ts';
+import { createLocalTokens } from './local-tokens.ts';
+import { requestClientToken } from './oauth-token.ts';
+import { requestSession } from './session-token.ts';
+import { createSharedTokens } from './shared-tokens.ts';
+import type { Source } from './source.ts';
+import type { Token, TokenSource } from './token.ts';
+import type { TokenStore } from './token-store.ts';
+
+/** Of kinds that cannot choose one, ms. */
+const bufferMs = 120_000;
+
+type Described = Pick<Source, 'auth' | 'http' | 'params' | 'secrets' | 'run' | 'evaluator' | 'mask' | 'now'>;
+
+/** Where tokens come from and where they are kept. */
+interface TokenPlaces {
+  /** See `createTokenClient`. */
+  readonly client: HttpClient;
+  readonly store: TokenStore;
+}
+
+/** The tokens of a source; null for an auth kind that needs none. Nothing is requested yet. */
+export function openTokens(source: Described, places: TokenPlaces): TokenSource | null {
+  const { auth } = source;
+  return 'put' in auth ? tokensOf(auth, source, places) : null;
+}
+
+function tokensOf(auth: TokenAuth, source: Described, { client, store }: TokenPlaces): TokenSource {
+  const { mask, now } = source;
+  const context = { client, values: authValues(source), now };
+  const shared = (request: (previous: Token | null) => Promise<Token>, ms = bufferMs): TokenSource =>
+    createSharedTokens({ store, request, madeFor: madeFor(source), bufferMs: ms, mask, now });
+  switch (auth.kind) {
+    case 'oauth2_client_credentials':
+      return shared(() => requestClientToken(auth, context), auth.refresh.expiryBufferSeconds * 1000);
+    case 'session':
+      return shared(() => requestSession(auth, source, context));
+    case 'jwt': {
+      const { exchange } = auth;
+      if (exchange) return shared(() => exchangeJwt(auth, exchange, context));
+      return createLocalTokens({ make: () => makeJwt(auth, context), mask, now });
+    }
+    case 'oauth2_authorization_code':
+      throw new AppError('spec_invalid', `auth.kind "${auth.kind}" cannot sign requests yet. Use another auth kind.`);
+  }
+}
+
+/** Changes with everything that a token is obtained with; its input is secret, it itself is sealed with the token. */
+function madeFor({ auth, http, params, secrets }: Described): string {
+  const content = JSON.stringify([auth, http.baseUrl ?? null, params, secrets]);
+  return createHash('sha256').update(content).digest('base64url');
+}

@@ -1,0 +1,12 @@
+import { AppError } from '../errors.ts';
+
+/** Records of one page: at some 20 µs each in the stages that every record passes, a page stays within seconds. */
+export const pageRecordsMax = 100_000;
+
+/** The failure of a page with more records. */
+export const tooManyRecords = (): AppError =>
+  new AppError(
+    'source_rejected',
+    `A page has more than ${pageRecordsMax} records. ` +
+      'Ask for smaller pages (pagination.size, or a limit in request.query) or for a narrower window.',
+  );

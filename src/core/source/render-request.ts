@@ -1,0 +1,123 @@
+import { AppError } from '../errors.ts';
+import { type Roots, renderTemplate } from '../expressions/template.ts';
+import type { HttpRequest } from '../http/client.ts';
+import { isReachable } from '../http/origin.ts';
+import type { HttpSettings, RequestTemplate } from '../spec/http-schema.ts';
+import type { Inject } from '../spec/pagination-schema.ts';
+import { isObject } from './dotted-path.ts';
+import { queryPairs } from './query-string.ts';
+import { renderBody } from './request-body.ts';
+import type { Source } from './source.ts';
+import { textOf } from './text-of.ts';
+import { type FillHole, renderPath, renderUrl } from './url-template.ts';
+
+/** Fills in templates of a request. */
+export interface Renderer {
+  /** Of a template or a structure of templates; what has no value is left out. */
+  value(template: unknown): Promise<unknown>;
+  readonly hole: FillHole;
+}
+
+/** Fills in templates that see `roots`. */
+export function rendererFor(source: Pick<Source, 'evaluator' | 'run'>, roots: Roots): Renderer {
+  const options = { evaluator: source.evaluator, now: new Date(source.run.startedAt) };
+  return {
+    value: (template) => renderTemplate(template, roots, { ...options, missing: 'omit' }),
+    hole: (expression) => renderTemplate(`{{ ${expression} }}`, roots, { ...options, missing: 'fail' }),
+  };
+}
+
+/** A value that is no part of the template, the page's position for instance, and where it goes. */
+export interface Injection {
+  readonly into: Inject;
+  readonly value: string | number;
+}
+
+/** A request without credentials. */
+export interface RenderedRequest {
+  readonly http: HttpRequest;
+  /** Links in the answer must stay on the origin of this address or lead to an allowed host. */
+  readonly base: URL;
+}
+
+/**
+ * A request of the spec with its templates filled in and the headers and query that all requests share. `link` is the
+ * address to ask for instead of the template's; null: the template's. Throws `spec_invalid`, `egress_blocked`.
+ */
+export async function renderRequest(
+  http: HttpSettings,
+  template: RequestTemplate,
+  parts: { readonly render: Renderer; readonly link: string | null; readonly inject: Injection | null },
+): Promise<RenderedRequest> {
+  const { render, link, inject } = parts;
+  const { url, base } = await addressOf(http, template, { render, link });
+  if (link === null) await addQuery(url, { http, template, inject, render });
+  const body = template.method === 'POST' ? await renderBody(template, inject, (value) => render.value(value)) : null;
+  const headers = await headersOf(http, template, { inject, render });
+  if (body) headers['content-type'] ??= body.contentType;
+  refuseControlCharacters(headers);
+  return { http: { ...transport(http, template), url, headers, ...(body ? { body: body.text } : {}) }, base };
+}
+
+/** A line break in a value would add headers of the customer's choice. Throws `spec_invalid`. */
+export function refuseControlCharacters(headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    if (/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) continue;
+    throw new AppError('spec_invalid', `The value of the header "${name}" has characters that a header cannot carry.`);
+  }
+}
+
+async function addressOf(
+  http: HttpSettings,
+  template: RequestTemplate,
+  options: { readonly render: Renderer; readonly link: string | null },
+): Promise<{ readonly url: URL; readonly base: URL }> {
+  const { hole } = options.render;
+  const root = http.baseUrl === undefined ? null : await renderUrl(http.baseUrl, hole);
+  const own = template.url === undefined ? null : await renderUrl(template.url, hole);
+  const base = root ?? own;
+  if (base === null) throw new AppError('spec_invalid', 'The request has neither http.baseUrl nor a url of its own.');
+  const url =
+    options.link === null ? (own ?? (await renderPath(template.path ?? '/', base, hole))) : new URL(options.link);
+  if (isReachable(url, base, http.allowedHosts)) return { url: new URL(url), base };
+  const message = 'The request leads away from http.baseUrl. List its host in http.allowedHosts if it is meant.';
+  throw new AppError('egress_blocked', message);
+}
+
+async function addQuery(
+  url: URL,
+  parts: {
+    readonly http: HttpSettings;
+    readonly template: RequestTemplate;
+    readonly inject: Injection | null;
+    readonly render: Renderer;
+  },
+): Promise<void> {
+  const { http, template, inject, render } = parts;
+  const query = await render.value({ ...http.query, ...template.query });
+  const pairs = queryPairs(isObject(query) ? query : {}, template.arrayFormat);
+  for (const [name, value] of pairs) url.searchParams.append(name, value);
+  if (inject?.into.in === 'query') url.searchParams.set(inject.into.name, String(inject.value));
+}
+
+async function headersOf(
+  http: HttpSettings,
+  template: RequestTemplate,
+  options: { readonly inject: Injection | null; readonly render: Renderer },
+): Promise<Record<string, string>> {
+  const headers: Record<string, string> = { accept: 'application/json' };
+  for (const [name, value] of [...Object.entries(http.headers), ...Object.entries(template.headers)]) {
+    const rendered = await options.render.value(value);
+    if (rendered !== undefined && rendered !== null) headers[name.toLowerCase()] = textOf(rendered);
+  }
+  const { inject } = options;
+  if (inject?.into.in === 'header') headers[inject.into.name.toLowerCase()] = String(inject.value);
+  return headers;
+}
+
+const transport = (http: HttpSettings, template: RequestTemplate) => ({
+  method: template.method,
+  timeoutMs: template.timeoutMs ?? http.timeoutMs,
+  responseBytesMax: http.maxResponseBytes,
+  allowedHosts: http.allowedHosts,
+});

@@ -1,0 +1,53 @@
+import { AppError } from '../errors.ts';
+import type { OauthClientCredentials } from '../spec/auth-schema.ts';
+import { valueAt } from './dotted-path.ts';
+import type { Token } from './token.ts';
+import type { TokenAnswer } from './token-client.ts';
+
+/** Where an answer has its values, and what holds when it is silent. */
+export interface TokenAnswerSettings extends Pick<OauthClientCredentials, 'tokenResponse'> {
+  /** Of a token whose answer names no lifetime. */
+  readonly defaultTtlSeconds: number;
+}
+
+/** Where RFC 6749 5.1 puts the values, for kinds that cannot be told otherwise. */
+export const standardAnswer: TokenAnswerSettings = {
+  tokenResponse: {
+    accessToken: 'access_token',
+    refreshToken: 'refresh_token',
+    expiresIn: 'expires_in',
+    expiresInUnit: 'seconds',
+    metadata: {},
+  },
+  defaultTtlSeconds: 3600,
+};
+
+/**
+ * The token in the answer of a token endpoint. A refresh token that the answer does not repeat stays that of `previous`.
+ * Throws `source_rejected` when there is no access token in it.
+ */
+export function readTokenAnswer(
+  { body }: Pick<TokenAnswer, 'body'>,
+  { tokenResponse, defaultTtlSeconds }: TokenAnswerSettings,
+  { now, previous }: { readonly now: Date; readonly previous: Token | null },
+): Token {
+  const accessToken = valueAt(body, tokenResponse.accessToken);
+  if (typeof accessToken !== 'string' || accessToken === '') {
+    const place = `"${tokenResponse.accessToken}"`;
+    throw new AppError('source_rejected', `The token endpoint's answer has no text at ${place}: see tokenResponse.`);
+  }
+  const refreshToken = valueAt(body, tokenResponse.refreshToken);
+  const said = Number(valueAt(body, tokenResponse.expiresIn) ?? Number.NaN) * unitMs[tokenResponse.expiresInUnit];
+  // 0 stands for "does not expire" or "not known": neither is a token that is over already.
+  const lifeMs = said > 0 && Number.isSafeInteger(Math.ceil(said)) ? said : defaultTtlSeconds * 1000;
+  const metadata = Object.entries(tokenResponse.metadata).map(([name, path]) => [name, valueAt(body, path)]);
+  return {
+    accessToken,
+    expiresAtMs: now.getTime() + lifeMs,
+    obtainedAtMs: now.getTime(),
+    refreshToken: typeof refreshToken === 'string' ? refreshToken : (previous?.refreshToken ?? null),
+    metadata: Object.fromEntries(metadata),
+  };
+}
+
+const unitMs = { seconds: 1000, milliseconds: 1, minutes: 60_000, hours: 3_600_000 } as const;

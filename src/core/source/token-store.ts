@@ -1,0 +1,28 @@
+import type { Token } from './token.ts';
+
+/** A token and what it was obtained with. */
+export interface StoredToken extends Token {
+  /** Hash of auth block, parameters and secrets: with others the token counts as absent. */
+  readonly madeFor: string;
+}
+
+/** Where processes share one token of a connection. */
+export interface TokenStore {
+  /** Null: there is none. */
+  read(): Promise<StoredToken | null>;
+  /** The right to obtain a token, for 30 s; null: another process has it. */
+  lease(): Promise<TokenLease | null>;
+}
+
+/** Held by one process at a time while it asks for a token. */
+export interface TokenLease {
+  /** What is stored, read when the lease was taken. */
+  readonly stored: StoredToken | null;
+  /**
+   * Stores what was obtained, also when the lease has run out, unless another process has stored one meanwhile: with
+   * rotating refresh tokens what was obtained first is all there is.
+   */
+  save(token: StoredToken): Promise<void>;
+  /** Lets the next process in; without effect when the lease has gone to another. */
+  release(): Promise<void>;
+}

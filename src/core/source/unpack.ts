@@ -1,0 +1,18 @@
+import { promisify } from 'node:util';
+import { gunzip, type InputType, type ZlibOptions } from 'node:zlib';
+import { inflateBounded } from './inflate.ts';
+import { isZip, unzip } from './unzip.ts';
+
+/**
+ * A body that is itself a gzip file or a zip archive of one file, unpacked; any other body as it is. Told by the first
+ * bytes: content types of such files are rarely right. One layer only. Throws `source_rejected` for a damaged file and
+ * for one that unpacks to more than `bytesMax` bytes.
+ */
+export async function unpack(bytes: Uint8Array, bytesMax: number): Promise<Uint8Array> {
+  if (isGzip(bytes)) return inflateBounded(gunzipAsync, bytes, { bytesMax, form: 'gzip file' });
+  return isZip(bytes) ? unzip(bytes, bytesMax) : bytes;
+}
+
+const gunzipAsync = promisify<InputType, ZlibOptions, Uint8Array>(gunzip);
+
+const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 8;

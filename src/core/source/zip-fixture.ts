@@ -1,0 +1,48 @@
+/** For tests: zip archives, written by the letter of the format (APPNOTE 4.3). */
+import { crc32, deflateRawSync } from 'node:zlib';
+
+/** A file of an archive; what is left out is filled in truly. */
+export interface ZipFile {
+  readonly name: string;
+  readonly content: Uint8Array | string;
+  /** 0: stored, 8: deflate (default). */
+  readonly method?: number;
+  readonly flags?: number;
+  readonly crc?: number;
+}
+
+/** An archive of these files, with a comment at its end. */
+export function zipOf(files: readonly ZipFile[]): Buffer {
+  const parts: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let start = 0;
+  for (const { name, content, method = 8, flags = 0, crc = crc32(content) } of files) {
+    const bytes = Buffer.from(content);
+    const packed = method === 8 ? deflateRawSync(bytes) : bytes;
+    const fields = fieldsOf({ method, flags, crc, packed: packed.length, size: bytes.length, name: name.length });
+    const header = Buffer.concat([numbers([0x04034b50, 4]), fields, Buffer.from(name), packed]);
+    const rest = numbers([0, 2], [0, 2], [0, 2], [0, 4], [start, 4]);
+    directory.push(Buffer.concat([numbers([0x02014b50, 4], [20, 2]), fields, rest, Buffer.from(name)]));
+    parts.push(header);
+    start += header.length;
+  }
+  const entries = Buffer.concat(directory);
+  const { length } = files;
+  const end = numbers([0x06054b50, 4], [0, 4], [length, 2], [length, 2], [entries.length, 4], [start, 4], [3, 2]);
+  return Buffer.concat([...parts, entries, end, Buffer.from('end')]);
+}
+
+function fieldsOf(entry: Readonly<Record<'method' | 'flags' | 'crc' | 'packed' | 'size' | 'name', number>>): Buffer {
+  const { method, flags, crc, packed, size, name } = entry;
+  return numbers([20, 2], [flags, 2], [method, 2], [0, 4], [crc, 4], [packed, 4], [size, 4], [name, 2], [0, 2]);
+}
+
+function numbers(...values: readonly (readonly [value: number, size: number])[]): Buffer {
+  return Buffer.concat(
+    values.map(([value, size]) => {
+      const bytes = Buffer.alloc(size);
+      bytes.writeUIntLE(value, 0, size);
+      return bytes;
+    }),
+  );
+}
