@@ -1,5 +1,6 @@
 /**
- * What must happen although nobody asks: starting runs whose start was lost, ending runs whose workflow is gone.
+ * What must happen although nobody asks: starting runs whose start was lost, ending runs whose workflow is gone, removing
+ * what belonged to deleted connections.
  * It runs inside the worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and
  * a namespace that was lost is mended by the same loop.
  */
@@ -7,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { purgeIdempotencyKeys } from '../db/queries/idempotency.ts';
 import { endRun } from '../db/queries/lanes.ts';
+import { findPurgeableConnections, purgeSome } from '../db/queries/purge.ts';
 import { findRun, markAlive, markDispatched } from '../db/queries/runs.ts';
 import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../db/queries/sweep.ts';
 import { orgScope } from '../db/scope.ts';
@@ -24,6 +26,13 @@ const silentMs = 30_000;
 /** Runs looked at in one round. */
 const limit = 100;
 
+/** No request that found a connection before it was deleted still makes a run of it (they take milliseconds), ms. */
+const deletedMs = 2000;
+/** Rows deleted in one statement: a few tens of milliseconds. */
+const purgedRowsMax = 10_000;
+/** Deleting stops for this round after it, so that what runs wait for comes around again, ms. */
+const purgeMsMax = 500;
+
 /** Rounds until `signal` aborts. One worker at a time does the work; a failed round is logged and repeated. */
 export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -32,6 +41,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
         await startMissedRuns(deps);
         await repairSilentRuns(deps);
         await purgeIdempotencyKeys(deps.db);
+        await purgeDeletedConnections(deps);
       });
     } catch (error) {
       deps.log.warn('maintenance round failed; the next one tries again', { error });
@@ -90,6 +100,22 @@ async function endOrphan(deps: MaintenanceDeps, run: SweptRun): Promise<void> {
   const { next } = await endRun(deps.db, orgScope(run.orgId), end);
   deps.log.warn('run without a workflow ended', { runId: run.id, status: outcome.status });
   for (const { id, resourceKey } of next) await deps.orchestrator.wakeRun({ ...inputOf(run), resourceKey, runId: id });
+}
+
+/** Removes, bit by bit, everything of deleted connections whose runs have all ended. */
+async function purgeDeletedConnections({ db, log }: MaintenanceDeps): Promise<void> {
+  const endMs = performance.now() + purgeMsMax;
+  for (const { id: connectionId, orgId } of await findPurgeableConnections(db, { olderThanMs: deletedMs, limit })) {
+    try {
+      let done = false;
+      while (!done && performance.now() < endMs) {
+        done = await purgeSome(db, orgScope(orgId), { connectionId, rowsMax: purgedRowsMax });
+      }
+      if (done) log.info('deleted connection removed', { connectionId });
+    } catch (error) {
+      log.warn('deleted connection not removed; the next round tries again', { connectionId, error });
+    }
+  }
 }
 
 /** Key of the advisory lock that makes one worker the leader of a round. */

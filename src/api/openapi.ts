@@ -37,6 +37,7 @@ export function renderOpenApi(): Json {
 /** Schemas with a name of their own in the document. */
 const definitions = {
   ConnectionRow: rows.ConnectionRow,
+  SpecUpgrade: rows.SpecUpgrade,
   SpecVersionRow: rows.SpecVersionRow,
   SpecRow: rows.SpecRow,
   Issue: rows.Issue,

@@ -3,20 +3,23 @@ import {
   findConnection,
   insertConnection,
   lockActiveConnectionsMax,
+  markConnectionDeleted,
   newConnectionId,
   setConnectionStatus,
 } from '../../db/queries/connections.ts';
 import { requestCancelOfAll } from '../../db/queries/runs.ts';
-import { putSecret } from '../../db/queries/secrets.ts';
+import { deleteSecrets } from '../../db/queries/secrets.ts';
 import { findSpecVersion } from '../../db/queries/specs.ts';
 import { findWorkspace } from '../../db/queries/workspaces.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import { AppError, conflict, invalid, notFound } from '../core/errors.ts';
 import type { ConnectionRow, JsonObject } from '../core/rows.ts';
 import { checkSpec } from '../core/spec/check.ts';
-import { type ConnectionCheck, checkConnectionValues } from '../core/spec/params.ts';
+import type { ConnectionCheck } from '../core/spec/params.ts';
 import type { Deps } from '../deps.ts';
+import { checkValues, sealSecrets } from './connection-values.ts';
 import { cancelWorkflows, type RunDeps } from './runs.ts';
+import { refuseUnlessPublished } from './spec-upgrade.ts';
 
 /** A connection as its maker describes it. */
 export interface ConnectionRequest {
@@ -39,40 +42,31 @@ export async function createConnection(
   scope: OrgScope,
   request: ConnectionRequest,
 ): Promise<ConnectionRow> {
-  const { db, secretBox } = deps;
+  const { db } = deps;
   const { workspaceId, specKey: key, specVersion: version, displayName, externalCustomerId } = request;
   if (!(await findWorkspace(db, scope, workspaceId))) throw notFound('Workspace');
   const spec = await findSpecVersion(db, scope, { key, version });
   if (!spec) throw notFound('Spec version');
-  if (spec.status !== 'published') {
-    const advice = spec.status === 'draft' ? 'is a draft: publish it first' : 'is deprecated: choose a published one';
-    throw conflict(`Version ${version} ${advice}.`);
-  }
+  refuseUnlessPublished(spec);
   const values = checkedValues(deps, spec.specJson, request);
 
   const id = newConnectionId();
-  const sealing = { orgId: scope.orgId, connectionId: id, kind: 'params-secret' } as const;
-  const sealed = secretBox.seal(JSON.stringify(values.secrets), sealing);
   const facts = { id, workspaceId, specId: spec.specId, pinnedSpecVersion: version, displayName, externalCustomerId };
   return db.transaction().execute(async (trx) => {
     const row = await insertConnection(trx, scope, { ...facts, params: values.params });
-    await putSecret(trx, scope, { ...sealed, connectionId: id, kind: sealing.kind });
+    await sealSecrets(deps, trx, scope, { connectionId: id, secrets: values.secrets });
     return row;
   });
 }
 
 function checkedValues(
-  { egress }: Pick<Deps, 'egress'>,
+  deps: Pick<Deps, 'egress'>,
   specJson: JsonObject,
   { params, secrets }: Pick<ConnectionRequest, 'params' | 'secrets'>,
 ): Extract<ConnectionCheck, { ok: true }> {
   const judged = checkSpec(specJson);
   if (!judged.valid) throw conflict('The published version breaks the rules of today: publish a new version.');
-  const values = checkConnectionValues(
-    judged.spec,
-    { params, secrets },
-    { vetUrl: (url) => egress.judgeUrlSync(url.href) },
-  );
+  const values = checkValues(deps, judged.spec, { params, secrets });
   if (!values.ok) throw invalid('The values break the rules of the spec.', values.issues);
   return values;
 }
@@ -103,6 +97,19 @@ export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string
   }));
   await cancelWorkflows(deps, scope, runs);
   return connection;
+}
+
+/**
+ * Deletes a connection: at once it reads as absent, its secrets are gone and its open runs are asked to stop; the
+ * sweeper removes the rest once they have. What was delivered stays with the customer. Throws not_found.
+ */
+export async function deleteConnection(deps: RunDeps, scope: OrgScope, id: string): Promise<void> {
+  const runs = await deps.db.transaction().execute(async (trx) => {
+    if (!(await markConnectionDeleted(trx, scope, id))) throw notFound('Connection');
+    await deleteSecrets(trx, scope, id);
+    return requestCancelOfAll(trx, scope, id);
+  });
+  await cancelWorkflows(deps, scope, runs);
 }
 
 function found(connection: ConnectionRow | undefined): ConnectionRow {

@@ -2,6 +2,7 @@ import {
   ensureSpec,
   findSpecVersion,
   insertDraft,
+  markDeprecated,
   markPublished,
   removeDraft,
   updateDraft,
@@ -72,6 +73,18 @@ export async function publishVersion({ db }: SpecDeps, scope: OrgScope, name: Ve
   const published = await markPublished(db, scope, id);
   if (!published) throw alreadyPublished();
   return published;
+}
+
+/**
+ * Closes a published version to new connections and upgrades; those pinned to it go on. A deprecated one is returned
+ * unchanged. Throws not_found, conflict (still a draft).
+ */
+export async function deprecateVersion({ db }: SpecDeps, scope: OrgScope, name: VersionName): Promise<SpecVersionRow> {
+  const { id } = await versionNamed(db, scope, name);
+  const deprecated = (await markDeprecated(db, scope, id)) ?? (await versionNamed(db, scope, name));
+  if (deprecated.status !== 'deprecated')
+    throw conflict('A draft cannot be deprecated: delete it, or publish it first.');
+  return deprecated;
 }
 
 interface Preview {

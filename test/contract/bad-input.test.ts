@@ -10,7 +10,6 @@ import { type BadInput, type Placeholders, readBadInput, send, type WireAnswer }
 /** Endpoints that do not exist yet, and how many entries wait for them. */
 const waiting: readonly (readonly [endpoints: RegExp, entries: number])[] = [
   [/\/schedules/, 28],
-  [/\/upgrade-spec$/, 5],
   [/\/requeue$/, 3],
   [/\/oauth\//, 10],
   [/\/embed/, 14],

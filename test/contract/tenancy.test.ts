@@ -35,6 +35,7 @@ const byVersion = (version: 'publishedVersion' | 'draftVersion', rest = '', body
 const cases: Readonly<Record<string, Addresses>> = {
   'post /specs/:key/validate': { real: () => '', unknown: '', exempt: 'judges the body; nothing is read' },
   'post /specs/:key/versions/:version/publish': byVersion('draftVersion', '/publish'),
+  'post /specs/:key/versions/:version/deprecate': byVersion('publishedVersion', '/deprecate'),
   'get /specs/:key/versions': {
     real: ({ specKey }) => `/specs/${specKey}/versions`,
     unknown: '/specs/nobodys/versions',
@@ -46,6 +47,9 @@ const cases: Readonly<Record<string, Addresses>> = {
   'post /connections/:id/sync': byConnection('/sync', { resource: 'items' }),
   'post /connections/:id/activate': byConnection('/activate'),
   'post /connections/:id/pause': byConnection('/pause'),
+  'post /connections/:id/upgrade-spec': byConnection('/upgrade-spec', { toVersion: '1.0.0' }),
+  'patch /connections/:id': byConnection('', { displayName: 'Ours' }),
+  'delete /connections/:id': byConnection(''),
   'get /runs/:id': byRun(''),
   'get /runs/:id/calls': byRun('/calls'),
   'post /runs/:id/replay': byRun('/replay'),

@@ -1,9 +1,11 @@
 import * as v from 'valibot';
 import { findConnection, listConnections } from '../../../db/queries/connections.ts';
-import { activateConnection, createConnection, pauseConnection } from '../../control/connections.ts';
+import { updateConnection } from '../../control/connection-update.ts';
+import { activateConnection, createConnection, deleteConnection, pauseConnection } from '../../control/connections.ts';
 import { requestRun } from '../../control/runs.ts';
+import { upgradeSpec } from '../../control/spec-upgrade.ts';
 import { notFound } from '../../core/errors.ts';
-import { ConnectionRow, JsonObject, RunRow } from '../../core/rows.ts';
+import { ConnectionRow, JsonObject, RunRow, SpecUpgrade } from '../../core/rows.ts';
 import { bodyId, DisplayText, idParams, NaturalKey } from '../inputs.ts';
 import { route } from '../route.ts';
 
@@ -111,5 +113,65 @@ export const connectionRoutes = [
     response: ConnectionRow,
     errors: ['not_found'],
     handle: ({ scope, params }, deps) => pauseConnection(deps, scope, params.id),
+  }),
+  route({
+    method: 'post',
+    path: '/connections/:id/upgrade-spec',
+    summary: 'Pin a connection to another version of its spec',
+    description:
+      'The plan compares both versions resource by resource, with the overrides of the connection. A dry run only returns it. What it resets, the next run does; a run under way of such a resource is asked to stop. Values that the new version does not declare are dropped. A plan with issues is refused with 409, and nothing changes.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    body: v.object({
+      toVersion: v.pipe(NaturalKey, v.description('A published version of the same spec.')),
+      dryRun: v.optional(v.boolean(), false),
+    }),
+    bodyExample: { toVersion: '1.1.0', dryRun: true },
+    status: 200,
+    response: SpecUpgrade,
+    errors: ['validation', 'not_found', 'conflict'],
+    handle: ({ scope, params, body }, deps) => upgradeSpec(deps, scope, { connectionId: params.id, ...body }),
+  }),
+  route({
+    method: 'patch',
+    path: '/connections/:id',
+    summary: 'Change a connection',
+    description:
+      'Fields that are absent stay. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is judged together under the effective spec. Runs that begin later use it; one under way takes it up between two chunks of pages, and is asked to stop when the overrides give its resource another cursor or primary key: the next run then starts over, as after an upgrade.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    body: v.object({
+      displayName: v.optional(DisplayText),
+      externalCustomerId: v.optional(v.nullable(NaturalKey)),
+      params: v.optional(v.pipe(JsonObject, v.description('In place of all params.'))),
+      secrets: v.optional(v.pipe(JsonObject, v.description('Merged by key into those stored; null deletes one.'))),
+      specOverridesJson: v.optional(
+        v.nullable(v.pipe(JsonObject, v.description('Keyed merge patch on the pinned spec; null: none.'))),
+      ),
+    }),
+    bodyExample: { displayName: 'Acme of Example Ltd', secrets: { token: 'a-new-token' } },
+    status: 200,
+    response: ConnectionRow,
+    errors: ['validation', 'not_found', 'conflict'],
+    handle: ({ scope, params, body }, deps) => updateConnection(deps, scope, { id: params.id, ...body }),
+  }),
+  route({
+    method: 'delete',
+    path: '/connections/:id',
+    summary: 'Delete a connection',
+    description:
+      'At once it is gone for every request, its secrets are removed and its open runs are asked to stop. Runs, call logs, quarantined records and sync state are removed soon after. Rows at the destination stay.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    status: 200,
+    response: v.object({ deleted: v.literal(true) }),
+    errors: ['not_found'],
+    handle: async ({ scope, params }, deps) => {
+      await deleteConnection(deps, scope, params.id);
+      return { deleted: true } as const;
+    },
   }),
 ];

@@ -1,6 +1,13 @@
 import * as v from 'valibot';
 import { findSpecVersion, listSpecs, listSpecVersions } from '../../../db/queries/specs.ts';
-import { createDraft, deleteDraft, previewTransform, publishVersion, replaceDraft } from '../../control/specs.ts';
+import {
+  createDraft,
+  deleteDraft,
+  deprecateVersion,
+  previewTransform,
+  publishVersion,
+  replaceDraft,
+} from '../../control/specs.ts';
 import { notFound } from '../../core/errors.ts';
 import { JsonObject, SpecRow, SpecVersionRow, ValidationResult } from '../../core/rows.ts';
 import { checkSpec } from '../../core/spec/check.ts';
@@ -180,5 +187,19 @@ export const specRoutes = [
       await deleteDraft(deps, scope, params);
       return { deleted: true } as const;
     },
+  }),
+  route({
+    method: 'post',
+    path: '/specs/:key/versions/:version/deprecate',
+    summary: 'Close a published version to new connections',
+    description:
+      'Connections pinned to it go on; new ones and upgrades to it are refused. Repeating it changes nothing.',
+    tag,
+    auth: 'api_key',
+    params: VersionParams,
+    status: 200,
+    response: SpecVersionRow,
+    errors: ['not_found', 'conflict'],
+    handle: ({ scope, params }, deps) => deprecateVersion(deps, scope, params),
   }),
 ];

@@ -1,0 +1,165 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { takeLane } from '../../db/queries/attempts.ts';
+import { recordBatch } from '../../db/queries/batches.ts';
+import { takeToken } from '../../db/queries/buckets.ts';
+import { insertCalls } from '../../db/queries/calls.ts';
+import { findConnection, markConnectionDeleted } from '../../db/queries/connections.ts';
+import { beginRun, endRun } from '../../db/queries/lanes.ts';
+import { findPurgeableConnections, purgeSome } from '../../db/queries/purge.ts';
+import { insertRun, requestCancelOfAll } from '../../db/queries/runs.ts';
+import { orgScope } from '../../db/scope.ts';
+import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { insertTestConnection } from '../support/rows.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+const outcome = { status: 'canceled', error: null } as const;
+const purgeable = async () =>
+  (await findPurgeableConnections(database.db, { olderThanMs: 0, limit: 10 })).map(({ id }) => id);
+
+describe('removing a deleted connection', () => {
+  it('takes everything of it, however little goes at once, and nothing of another', async () => {
+    const [gone, other] = [await filledConnection(), await filledConnection()];
+    const before = await rowsOf(other.orgId);
+    expect(Object.values(before).every((count) => count > 0)).toBe(true);
+    await markConnectionDeleted(database.db, gone.scope, gone.connectionId);
+    await endRun(database.db, gone.scope, { runId: gone.runId, outcome, breaksConnection: false });
+
+    const purge = () => purgeSome(database.db, gone.scope, { connectionId: gone.connectionId, rowsMax: 1 });
+    let calls = 1;
+    while (!(await purge())) calls += 1;
+
+    expect(calls).toBeGreaterThan(5);
+    expect(Object.values(await rowsOf(gone.orgId)).every((count) => count === 0)).toBe(true);
+    expect(await rowsOf(other.orgId)).toEqual(before);
+  });
+
+  it('waits for its runs to end, of which none begins any more', async () => {
+    const { scope, connectionId, runId } = await filledConnection();
+    const insert = () =>
+      insertRun(database.db, scope, { connectionId, resourceKey: 'a', trigger: 'manual', concurrentMax: 1 });
+    const waiting = await insert();
+    expect(await markConnectionDeleted(database.db, scope, connectionId)).toBe(true);
+    expect(await markConnectionDeleted(database.db, scope, connectionId)).toBe(false);
+    expect(await findConnection(database.db, scope, connectionId)).toBeUndefined();
+    expect(await purgeable()).not.toContain(connectionId);
+    await endRun(database.db, scope, { runId, outcome, breaksConnection: false });
+    expect(await purgeable()).not.toContain(connectionId);
+    expect(await beginRun(database.db, scope, waiting.id)).toBe('canceled');
+    expect(await purgeable()).toContain(connectionId);
+  });
+
+  it('leaves a request that is under way the time to be seen', async () => {
+    const { scope, connectionId } = await filledConnection();
+    await markConnectionDeleted(database.db, scope, connectionId);
+    await requestCancelOfAll(database.db, scope, connectionId);
+    const soon = await findPurgeableConnections(database.db, { olderThanMs: 60_000, limit: 10 });
+    expect(soon.map(({ id }) => id)).not.toContain(connectionId);
+  });
+
+  it('never takes a connection that is not deleted', async () => {
+    const { scope, connectionId, runId, orgId } = await filledConnection();
+    await endRun(database.db, scope, { runId, outcome, breaksConnection: false });
+    expect(await purgeable()).not.toContain(connectionId);
+    expect(await rowsOf(orgId)).toMatchObject({ connections: 1, runs: 1 });
+  });
+});
+
+describe('an attempt whose run is gone', () => {
+  it('is told so at every step, and leaves nothing behind', async () => {
+    const { scope, connectionId, runId, orgId, owner } = await filledConnection();
+    await markConnectionDeleted(database.db, scope, connectionId);
+    await endRun(database.db, scope, { runId, outcome, breaksConnection: false });
+    while (!(await purgeSome(database.db, scope, { connectionId, rowsMax: 100 })));
+
+    expect(await beginRun(database.db, scope, runId)).toBeNull();
+    expect(await takeLane(database.db, scope, runId)).toBeUndefined();
+    expect(await recordBatch(database.db, scope, { owner, receipt: receiptOf(runId, 2) })).toEqual({
+      outcome: 'fenced',
+    });
+    expect(await endRun(database.db, scope, { runId, outcome, breaksConnection: true })).toEqual({
+      run: undefined,
+      ended: false,
+      next: [],
+    });
+    expect(Object.values(await rowsOf(orgId)).every((count) => count === 0)).toBe(true);
+  });
+});
+
+/** A connection with a run under way, and something of it in every table. */
+async function filledConnection() {
+  const { db } = database;
+  const { orgId, connectionId } = await insertTestConnection(db);
+  const scope = orgScope(orgId);
+  const { id: runId } = await insertRun(db, scope, {
+    connectionId,
+    resourceKey: 'a',
+    trigger: 'manual',
+    concurrentMax: 1,
+  });
+  await beginRun(db, scope, runId);
+  const owner = await takeLane(db, scope, runId);
+  if (!owner) throw new Error('No such run');
+  await recordBatch(db, scope, { owner, receipt: receiptOf(runId, 1) });
+  await insertCalls(db, scope, [{ ...call, runId }]);
+  await takeToken(db, scope, {
+    rate: { connectionId, name: 'http', requests: 1, perSeconds: 1, burst: 1 },
+    waitMsMax: 0,
+  });
+  return { scope, orgId, connectionId, runId, owner };
+}
+
+const call = {
+  sequence: 1,
+  method: 'GET',
+  url: 'https://api.acme.example/items',
+  statusCode: 200,
+  durationMs: 1,
+  attempt: 1,
+  cacheHit: false,
+  reqHeadersRedacted: {},
+  reqBodyRedacted: null,
+  respHeaders: {},
+  respBodyTruncated: null,
+  errorCode: null,
+};
+
+const receiptOf = (runId: string, batchNo: number) => ({
+  runId,
+  batchNo,
+  pages: [{ pageNo: batchNo, requestKey: 'k', recordsIn: 3, recordsOut: 2, skipped: 0, quarantined: 1 }],
+  records: ['r1', 'r2'].map((externalId) => ({
+    externalId,
+    hash: 'aGFzaA',
+    cursor: null,
+    status: 'delivered' as const,
+  })),
+  quarantine: [{ id: `quar_${runId}`, externalId: 'r3', rawJson: '{}', errors: [] }],
+  position: null,
+  watermark: '2026-01-01T00:00:00.000Z',
+});
+
+async function rowsOf(orgId: string): Promise<Readonly<Record<string, number>>> {
+  const tables = [
+    'connections',
+    'lanes',
+    'runs',
+    'run_pages',
+    'watermarks',
+    'record_state',
+    'quarantine',
+    'call_log',
+    'buckets',
+  ];
+  const counts = tables.map(async (table): Promise<[string, number]> => {
+    const { rows } = await sql<{ n: number }>`
+      select count(*) as n from ${sql.table(table)} where org_id = ${orgId}`.execute(database.db);
+    return [table, rows[0]?.n ?? -1];
+  });
+  return Object.fromEntries(await Promise.all(counts));
+}

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findSecret } from '../../db/queries/secrets.ts';
+import { orgScope } from '../../db/scope.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { connectionBody, publishSpec } from '../support/api-fixtures.ts';
+
+let api: TestApi;
+let org: TestOrg;
+beforeAll(async () => {
+  api = await startApi();
+  org = await api.newOrg();
+  await publishSpec(org);
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+async function connection(values: object = {}) {
+  const { body } = await org.call('POST', '/connections', { body: { ...connectionBody(org), ...values } });
+  return {
+    row: body,
+    patch: (changes: unknown) => org.call('PATCH', `/connections/${body.id}`, { body: changes }),
+    read: async () => (await org.call('GET', `/connections/${body.id}`)).body,
+    secrets: () => secretsOf(body.id),
+  };
+}
+
+async function secretsOf(connectionId: string): Promise<unknown> {
+  const place = { connectionId, kind: 'params-secret' } as const;
+  const sealed = await findSecret(api.deps.db, orgScope(org.orgId), place);
+  return sealed && JSON.parse(api.deps.secretBox.open(sealed, { orgId: org.orgId, ...place }));
+}
+
+const issuePaths = (answer: { readonly body: { error: { issues: { path: string }[] } } }) =>
+  answer.body.error.issues.map(({ path }) => path);
+
+describe('PATCH /connections/:id', () => {
+  it('changes what is given and nothing else', async () => {
+    const { row, patch, read } = await connection({ params: { subdomain: 'acme' }, externalCustomerId: 'c-1' });
+    expect(await patch({})).toMatchObject({ status: 200, body: row });
+    expect((await patch({ displayName: 'New', orgId: 'org_x', status: 'active' })).body).toEqual({
+      ...row,
+      displayName: 'New',
+    });
+    expect((await patch({ externalCustomerId: null })).body).toEqual({
+      ...row,
+      displayName: 'New',
+      externalCustomerId: null,
+    });
+    expect(await read()).toEqual({ ...row, displayName: 'New', externalCustomerId: null });
+  });
+
+  it('replaces params as a whole, with the defaults of the spec', async () => {
+    const { patch } = await connection({ params: { subdomain: 'acme', startDate: '2024-01-01' } });
+    expect((await patch({ params: { subdomain: 'other' } })).body.paramsJson).toEqual({
+      subdomain: 'other',
+      startDate: '2020-01-01',
+    });
+  });
+
+  it('merges secrets by key and deletes those that are null, sealed anew and never returned', async () => {
+    const { patch, secrets } = await connection();
+    const { status, body } = await patch({ secrets: { apiKey: 'hunter2-hunter2' } });
+    expect(status).toBe(200);
+    expect(JSON.stringify(body)).not.toContain('hunter2');
+    expect(await secrets()).toEqual({ apiKey: 'hunter2-hunter2' });
+    await patch({ secrets: {} });
+    expect(await secrets()).toEqual({ apiKey: 'hunter2-hunter2' });
+    await patch({ secrets: { apiKey: null } });
+    expect(await secrets()).toEqual({});
+    expect(api.logLines.join('')).not.toContain('hunter2');
+  });
+
+  it.each<[string, object, string]>([
+    ['an unknown param', { params: { nope: 1 } }, 'params.nope'],
+    ['a param of the wrong form', { params: { subdomain: 'evil.example/' } }, 'params.subdomain'],
+    ['a secret of the wrong type', { secrets: { apiKey: 1 } }, 'secrets.apiKey'],
+    ['an unknown secret', { secrets: { nope: 'x' } }, 'secrets.nope'],
+    ['protected overrides', { specOverridesJson: { metadata: { name: 'x' } } }, 'specOverridesJson.metadata'],
+    ['overrides that make no spec', { specOverridesJson: { http: { baseUrl: 7 } } }, 'specOverridesJson.http.baseUrl'],
+    [
+      'overrides with parts that publishing refuses',
+      { specOverridesJson: { resources: [{ key: 'items', deletes: { mode: 'full_scan' } }] } },
+      'specOverridesJson.resources.0.deletes.mode',
+    ],
+    [
+      'overrides that demand a value',
+      { specOverridesJson: { connectionParams: [{ key: 'apiKey', required: true }] } },
+      'secrets.apiKey',
+    ],
+    ['params that are a list', { params: [] }, 'params'],
+    ['a name without a character', { displayName: ' ' }, 'displayName'],
+    ['no name', { displayName: null }, 'displayName'],
+  ])('answers 400 naming the place for %s, and changes nothing', async (_what, changes, path) => {
+    const { row, patch, read, secrets } = await connection();
+    const answer = await patch({ externalCustomerId: 'changed', ...changes });
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'validation' } } });
+    expect(issuePaths(answer)).toContain(path);
+    expect(await read()).toEqual(row);
+    expect(await secrets()).toEqual({});
+  });
+
+  it('judges values under the overrides of the same request', async () => {
+    const { patch } = await connection();
+    const specOverridesJson = { connectionParams: [{ key: 'region', type: 'string', required: true }] };
+    expect(issuePaths(await patch({ specOverridesJson }))).toEqual(['params.region']);
+    expect((await patch({ specOverridesJson, params: { region: 'eu' } })).body).toMatchObject({
+      specOverridesJson,
+      paramsJson: { region: 'eu' },
+    });
+    expect((await patch({ specOverridesJson: null })).body).toMatchObject({
+      specOverridesJson: null,
+      paramsJson: { startDate: '2020-01-01' },
+    });
+  });
+
+  it('makes a resource start over when overrides give it another key', async () => {
+    const { row, patch } = await connection();
+    await org.call('POST', `/connections/${row.id}/activate`);
+    await org.call('POST', `/connections/${row.id}/sync`, { body: { resource: 'items' } });
+    await patch({ specOverridesJson: { resources: [{ key: 'items', primaryKey: ['code'] }] } });
+    const lanes = api.deps.db.selectFrom('lanes').select('reset').where('connectionId', '=', row.id);
+    expect(await lanes.execute()).toEqual([{ reset: 'state' }]);
+  });
+
+  it('answers 409 while stored overrides are invalid, until they are corrected', async () => {
+    const { row, patch } = await connection();
+    await api.deps.db
+      .updateTable('connections')
+      .set({ specOverridesJson: '{"resources":7}' })
+      .where('id', '=', row.id)
+      .execute();
+    expect(await patch({ params: {} })).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+    expect((await patch({ displayName: 'Still possible' })).status).toBe(200);
+    expect((await patch({ params: {}, specOverridesJson: null })).status).toBe(200);
+  });
+
+  it('loses none of many simultaneous changes', async () => {
+    const { row, patch, read, secrets } = await connection();
+    const changes = [{ displayName: 'A' }, { params: { subdomain: 'b' } }, { secrets: { apiKey: 'c' } }];
+    const answers = await Promise.all([...changes, { externalCustomerId: 'd' }].map(patch));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const paramsJson = { subdomain: 'b', startDate: '2020-01-01' };
+    expect(await read()).toEqual({ ...row, displayName: 'A', paramsJson, externalCustomerId: 'd' });
+    expect(await secrets()).toEqual({ apiKey: 'c' });
+  });
+});

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Attempt, takeLane } from '../../db/queries/attempts.ts';
+import { recordBatch } from '../../db/queries/batches.ts';
+import { requestReset } from '../../db/queries/lane-reset.ts';
+import { beginRun, endRun } from '../../db/queries/lanes.ts';
+import { findRecordStates } from '../../db/queries/record-state.ts';
+import { findRun, insertRun } from '../../db/queries/runs.ts';
+import { orgScope } from '../../db/scope.ts';
+import type { Reset } from '../../src/core/spec/upgrade-plan.ts';
+import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { insertTestConnection } from '../support/rows.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+const watermark = '2026-01-01T00:00:00.000Z';
+
+describe('a lane that is to start over', () => {
+  it('lets the next run begin without a watermark, and keeps what is known of records', async () => {
+    const lane = await syncedLane();
+    await lane.reset('watermark');
+    const { watermarkBefore } = await lane.begin();
+    expect(watermarkBefore).toBeNull();
+    expect(await lane.known()).toBe(1);
+  });
+
+  it('forgets the records, too, when their keys change; the larger of two resets holds', async () => {
+    const lane = await syncedLane();
+    await lane.reset('state');
+    await lane.reset('watermark');
+    await lane.begin();
+    expect(await lane.known()).toBe(0);
+  });
+
+  it('does so once', async () => {
+    const lane = await syncedLane();
+    await lane.reset('watermark');
+    await lane.sync(await lane.begin());
+    expect((await lane.begin()).watermarkBefore).toBe(watermark);
+  });
+
+  it('leaves a run that is under way alone: the one after it starts over', async () => {
+    const lane = await syncedLane();
+    const underWay = await lane.begin();
+    await lane.reset('state');
+    await lane.sync(underWay);
+    expect(await lane.known()).toBe(1);
+    expect((await lane.begin()).watermarkBefore).toBeNull();
+    expect(await lane.known()).toBe(0);
+  });
+
+  it('is not brought back by the last batch of an earlier run that only the destination knows of', async () => {
+    const lane = await syncedLane();
+    const cut = await lane.begin();
+    await lane.end(cut.runId);
+    await lane.reset('watermark');
+    const next = await lane.begin();
+    const late = await recordBatch(database.db, lane.scope, { owner: next.attempt, receipt: receiptOf(cut.runId, 1) });
+    expect(late).toEqual({ outcome: 'stale' });
+    await lane.end(next.runId);
+    expect((await lane.begin()).watermarkBefore).toBeNull();
+  });
+
+  it('touches no other lane', async () => {
+    const [lane, other] = [await syncedLane(), await syncedLane()];
+    await lane.reset('state');
+    await lane.begin();
+    expect((await other.begin()).watermarkBefore).toBe(watermark);
+    expect(await other.known()).toBe(1);
+  });
+});
+
+interface Begun {
+  readonly runId: string;
+  readonly attempt: Attempt;
+  readonly watermarkBefore: string | null | undefined;
+}
+
+/** A lane with one successful run behind it. */
+async function syncedLane() {
+  const { db } = database;
+  const { orgId, connectionId } = await insertTestConnection(db);
+  const scope = orgScope(orgId);
+  const place = { connectionId, resourceKey: 'a' };
+  const begin = async (): Promise<Begun> => {
+    const { id: runId } = await insertRun(db, scope, { ...place, trigger: 'manual', concurrentMax: 1 });
+    await beginRun(db, scope, runId);
+    const attempt = await takeLane(db, scope, runId);
+    if (!attempt) throw new Error('No such run');
+    return { runId, attempt, watermarkBefore: (await findRun(db, scope, runId))?.watermarkBefore };
+  };
+  const end = (runId: string) =>
+    endRun(db, scope, { runId, outcome: { status: 'succeeded', error: null }, breaksConnection: false });
+  const sync = async ({ runId, attempt }: Begun) => {
+    const recorded = await recordBatch(db, scope, { owner: attempt, receipt: receiptOf(runId, 1) });
+    if (recorded.outcome !== 'recorded') throw new Error(recorded.outcome);
+    await end(runId);
+  };
+  const first = await begin();
+  await sync(first);
+  return {
+    scope,
+    begin,
+    end,
+    sync,
+    reset: (reset: Reset) => requestReset(db, scope, { ...place, reset }),
+    known: async () =>
+      (await findRecordStates(db, scope, { laneId: first.attempt.laneId, externalIds: ['r1'] })).length,
+  };
+}
+
+const receiptOf = (runId: string, batchNo: number) => ({
+  runId,
+  batchNo,
+  pages: [{ pageNo: batchNo, requestKey: 'k', recordsIn: 1, recordsOut: 1, skipped: 0, quarantined: 0 }],
+  records: [{ externalId: 'r1', hash: 'aGFzaA', cursor: null, status: 'delivered' as const }],
+  quarantine: [],
+  position: null,
+  watermark,
+});
