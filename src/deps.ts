@@ -6,6 +6,7 @@ import type { Database } from '../db/schema.ts';
 import type { Config } from './config.ts';
 import { createOrchestrator, type Orchestrator } from './control/orchestrator.ts';
 import { createSecretBox, type SecretBox } from './core/crypto/secret-box.ts';
+import { withCompiledMappings } from './core/expressions/compiled-evaluator.ts';
 import { createEvaluatorPool, type Evaluator } from './core/expressions/evaluator-pool.ts';
 import { parseAllowList, parseDenyList } from './core/http/addresses.ts';
 import { createEgressGuard, type EgressGuard } from './core/http/egress.ts';
@@ -56,7 +57,7 @@ export function createDeps(config: Config, log: Log): Deps {
       deny: parseDenyList(config.egressDeny),
       allowHttp: config.egressAllowHttp,
     }),
-    evaluator: stack.use(createEvaluatorPool()),
+    evaluator: stack.use(withCompiledMappings(createEvaluatorPool())),
     defaultDestination: config.defaultDestination,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
