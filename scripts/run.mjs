@@ -8,7 +8,7 @@ import { constants } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { installDependencies } from './launcher/dependencies.mjs';
-import { findNode } from './launcher/node.mjs';
+import { cacheFolder, findNode } from './launcher/node.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** How often the npm process that started us is looked at; it cannot tell us when it is killed. */
@@ -29,7 +29,12 @@ try {
   const [file, ...args] = process.argv.slice(2);
   if (!file) throw new Error('usage: node scripts/run.mjs <file> [...args]');
   const node = await findNode({ root, run });
-  const env = { ...process.env, PATH: `${dirname(node.path)}${delimiter}${process.env.PATH ?? ''}` };
+  const env = {
+    // Compiled modules are kept: every process of a second start is ready that much sooner.
+    NODE_COMPILE_CACHE: join(cacheFolder(), 'compiled'),
+    ...process.env,
+    PATH: `${dirname(node.path)}${delimiter}${process.env.PATH ?? ''}`,
+  };
   await installDependencies({ root, node: node.path, env, run });
   await runTarget([...node.flags, ...watchParent(), resolve(root, file), ...args], node.path, env);
 } catch (error) {

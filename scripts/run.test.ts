@@ -42,8 +42,8 @@ describe('scripts/run.mjs', () => {
     );
     await launcher.line('pid');
     launcher.killGroup('SIGINT');
-    await launcher.line('count');
     launcher.kill('SIGINT');
+    await launcher.line('count');
     launcher.kill('SIGTERM');
     expect(await launcher.ended()).toBe(1);
   });

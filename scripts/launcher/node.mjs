@@ -36,6 +36,9 @@ const packages = {
   },
 };
 
+/** What is kept between checkouts and starts. */
+export const cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'connector-sync');
+
 /**
  * The Node to use and the flags it needs.
  * @param {{ root: string, run: (program: string, args: readonly string[], options: object) => Promise<{ code: number | null }> }} options
@@ -45,7 +48,7 @@ export async function findNode({ root, run }) {
   if (versionOf(process.versions.node)[0] >= majorNeeded) return withFlags(process.execPath, process.versions.node);
   const wanted = packages[/** @type {keyof typeof packages} */ (`${process.platform}-${process.arch}`)];
   if (!wanted) throw new Error(howToInstall(`there is no packaged one for ${process.platform}-${process.arch}`));
-  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'connector-sync', 'node');
+  const cache = join(cacheFolder(), 'node');
   const cached = readCached(cache, wanted.name);
   if (cached) return cached;
   if (process.env.CSS_NO_DOWNLOAD === '1') throw new Error(howToInstall('CSS_NO_DOWNLOAD=1 forbids to fetch one'));
