@@ -33,7 +33,7 @@ export interface Stack {
   restart(name: ProcessName): Promise<void>;
   /** Kills the process; it is started again. */
   kill(name: ProcessName, signal: NodeJS.Signals): void;
-  /** Stops api, worker, Temporal, PostgreSQL, in this order. */
+  /** Stops the api, then the worker, then Temporal and PostgreSQL. */
   stop(): Promise<void>;
 }
 

@@ -21,7 +21,7 @@ export interface EmbeddedServices {
   readonly guard: Guard;
   /** Processes of now; they change when one is restarted. Null where external, and while a restart is pending. */
   pids(): { readonly postgres: number | null; readonly temporal: number | null };
-  /** Stops Temporal, then PostgreSQL, then gives the data folder free. */
+  /** Stops Temporal and PostgreSQL, then gives the data folder free. */
   stop(): Promise<void>;
 }
 
@@ -51,8 +51,11 @@ export async function startEmbedded(
     config.databaseUrl === null ? startPostgres(config.dataDir, surroundings) : null,
     config.temporalConfigured ? null : startTemporal({ ...config, ...surroundings }),
   ]);
-  if (postgres.status === 'fulfilled') stack.defer(() => postgres.value?.process.stop());
-  if (temporal.status === 'fulfilled') stack.defer(() => temporal.value?.process.stop());
+  // At once: neither uses the other, and each takes its time to write what it holds.
+  stack.defer(async () => {
+    const started = [temporal, postgres].flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    await Promise.all(started.map((server) => server?.process.stop()));
+  });
   if (postgres.status === 'rejected') throw postgres.reason;
   if (temporal.status === 'rejected') throw temporal.reason;
   const started = stack.move();
