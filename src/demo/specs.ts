@@ -15,8 +15,12 @@ export const citiesSpec = {
     { key: 'databaseUrl', type: 'string', secret: true },
   ],
   auth: { kind: 'bearer', token: '{{ secrets.token }}' },
-  // The API is ours and on this machine; a real one would be asked for less.
-  http: { baseUrl: '{{ params.apiUrl }}', rateLimit: { requests: 5000, perSeconds: 1 } },
+  // The API is ours and on this machine; a real one would be asked for less, and given longer after an error.
+  http: {
+    baseUrl: '{{ params.apiUrl }}',
+    rateLimit: { requests: 5000, perSeconds: 1 },
+    retry: { baseMs: 100 },
+  },
   resources: [
     {
       key: 'cities',

@@ -31,7 +31,7 @@ export interface TemporalOptions extends Surroundings {
 /** How long a start may take; 0.3 s is usual, the first on a slow disk takes longer, ms. */
 const startMs = 60_000;
 /** It takes 1.3 s to wind up polls that nobody waits for any more; its data survive a SIGKILL (SQLite's journal). */
-const stop = { signal: 'SIGTERM', timeoutMs: 400 } as const;
+const stop = { signal: 'SIGTERM', timeoutMs: 100 } as const;
 
 /**
  * Starts the dev server as `temporal-dev.yaml` says, with its data in `dataDir`. A port of the file that is taken
