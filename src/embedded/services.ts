@@ -52,10 +52,10 @@ export async function startEmbedded(
     config.temporalConfigured ? null : startTemporal({ ...config, ...surroundings }),
   ]);
   // At once: neither uses the other, and each takes its time to write what it holds.
-  stack.defer(async () => {
-    const started = [temporal, postgres].flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-    await Promise.all(started.map((server) => server?.process.stop()));
-  });
+  const processes = [temporal, postgres].flatMap((result) =>
+    result.status === 'fulfilled' && result.value !== null ? [result.value.process] : [],
+  );
+  stack.defer(async () => void (await Promise.all(processes.map((process) => process.stop()))));
   if (postgres.status === 'rejected') throw postgres.reason;
   if (temporal.status === 'rejected') throw temporal.reason;
   const started = stack.move();
