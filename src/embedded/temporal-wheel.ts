@@ -63,7 +63,9 @@ async function runPip(program: string, args: readonly string[]): Promise<boolean
 }
 
 async function downloadFromIndex(platform: string, version: string): Promise<Uint8Array> {
-  const index = new URL(`${project}/`, `${indexUrl().replace(/\/+$/, '')}/`).href;
+  const configured = indexUrl();
+  if (configured === null) throw new Error('no pip, and its configuration names no index (index-url)');
+  const index = new URL(`${project}/`, `${configured.replace(/\/+$/, '')}/`).href;
   const page = new TextDecoder().decode(await download(index));
   const tags = { linux: 'manylinux', darwin: 'macosx' }[platform.split('-')[0] ?? ''];
   const arch = { 'linux-x64': 'x86_64', 'linux-arm64': 'aarch64', 'darwin-x64': 'x86_64', 'darwin-arm64': 'arm64' }[
@@ -77,10 +79,11 @@ async function downloadFromIndex(platform: string, version: string): Promise<Uin
   return download(new URL(link, index).href);
 }
 
-function indexUrl(): string {
+/** Null: none is configured, and which one pip would use is pip's own matter. */
+function indexUrl(): string | null {
   for (const path of pipFiles) {
     const [, url] = (existsSync(path) && /^\s*index-url\s*=\s*(\S+)/m.exec(readFileSync(path, 'utf8'))) || [];
     if (url !== undefined) return url;
   }
-  return 'https://pypi.org/simple';
+  return null;
 }

@@ -21,6 +21,7 @@ const eventsMax = 500;
 const reached = { [early]: Promise.withResolvers<void>(), [half]: Promise.withResolvers<void>() };
 const shared = useStack({ collections: { records: [] }, answer: ({ url }) => answerPage(pageOf(url, perPage)) });
 
+// Peak memory of another process is read from /proc, which only Linux has.
 test.skipIf(process.platform !== 'linux')(
   '500,000 records need no more memory than 50,000, and under 500 events',
   async () => {

@@ -63,6 +63,7 @@ async function stopCleanly(supervisor: SupervisorProcess): Promise<void> {
 }
 
 describe('embedded services', () => {
+  // Only root can drop to another user; everybody else is covered by the other tests.
   it.runIf(asRoot)('run for root, with PostgreSQL as another user', async () => {
     await using supervisor = serve();
     const { databaseUrl, pids } = await placesOf(supervisor);
