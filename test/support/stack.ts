@@ -43,15 +43,17 @@ export interface StackOptions {
   readonly workers?: number;
   /** Settings of the service that differ from its defaults. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Dynamic configuration of the Temporal server, beside that of `temporal-dev.yaml`. */
+  readonly temporal?: Readonly<Record<string, string>>;
 }
 
 /** Starts everything; resolves when the API answers and the workers poll. */
-export async function startStack({ allow, workers = 1, env: settings = {} }: StackOptions): Promise<Stack> {
+export async function startStack({ allow, workers = 1, env: settings = {}, ...options }: StackOptions): Promise<Stack> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'connector-sync-stack-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const database = stack.use(await openTestDatabase(testDatabaseUrl().href));
-  const temporal = stack.use(await startTemporalDevServer(folder));
+  const temporal = stack.use(await startTemporalDevServer(folder, options.temporal));
   const port = await unusedPort();
   const addresses = { databaseUrl: database.url, temporalAddress: temporal.address };
   const env = { ...environment({ allow, port, folder, ...addresses }), ...settings };

@@ -16,13 +16,16 @@ export interface TemporalDevServer extends AsyncDisposable {
   tail(): string;
 }
 
-/** Starts it with its data in `folder`. */
-export async function startTemporalDevServer(folder: string): Promise<TemporalDevServer> {
+/** Starts it with its data in `folder`; `settings` are added to the dynamic configuration of the file. */
+export async function startTemporalDevServer(
+  folder: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<TemporalDevServer> {
   const command = process.env['TEMPORAL_CLI'];
   if (!command) throw new Error('TEMPORAL_CLI is not set: path of the Temporal CLI');
   const port = await unusedPort();
   const address = `127.0.0.1:${port}`;
-  const args = serverArgs(port, join(folder, 'temporal.db'));
+  const args = serverArgs(port, { file: join(folder, 'temporal.db'), settings });
   const connection = Connection.lazy({ address });
   let server: ServiceProcess | null = null;
   const stop = async () => {
@@ -48,7 +51,12 @@ export async function startTemporalDevServer(folder: string): Promise<TemporalDe
   };
 }
 
-function serverArgs(port: number, file: string): string[] {
+interface ServerOptions {
+  readonly file: string;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+function serverArgs(port: number, { file, settings }: ServerOptions): string[] {
   const { searchAttributes, dynamicConfig } = readTemporalDevFile(temporalDevFile);
   const repeated = (flag: string, values: Readonly<Record<string, string>>) =>
     Object.entries(values).flatMap(([name, value]) => [flag, `${name}=${value}`]);
@@ -56,7 +64,7 @@ function serverArgs(port: number, file: string): string[] {
     ...['server', 'start-dev', '--headless', '--ip', '127.0.0.1', '--port', String(port)],
     ...['--db-filename', file, '--log-level', 'error'],
     ...repeated('--search-attribute', searchAttributes),
-    ...repeated('--dynamic-config-value', dynamicConfig),
+    ...repeated('--dynamic-config-value', { ...dynamicConfig, ...settings }),
   ];
 }
 

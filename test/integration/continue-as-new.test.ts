@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { syncRunId } from '../../workflows/contract.ts';
+import { expectExactlyOnce } from '../support/exactly-once.ts';
+import { createSync } from '../support/sync.ts';
+import { generateRecords } from '../support/upstream.ts';
+import { useStack } from '../support/use-stack.ts';
+
+const perPage = 1;
+/** A chunk ends after 500 pages: three of them. */
+const records = 1_100;
+/** Events after which the server suggests a new history; its default of 4,096 is a run of days. */
+const eventsMax = 15;
+
+const shared = useStack(
+  { collections: { endless: generateRecords(records) } },
+  { temporal: { 'limit.historyCount.suggestContinueAsNew': String(eventsMax) } },
+);
+
+test('a run whose history has grown long goes on in a new one: nothing is read or delivered again', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await createSync(stack, { upstream, collection: 'endless', perPage });
+  const runId = await sync.requestPaused();
+  upstream.resume();
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [] });
+  const workflowId = syncRunId({ connectionId: sync.connectionId, resourceKey: 'endless', runId });
+  const last = await stack.temporal.client.workflow.getHandle(workflowId).describe();
+  expect(last.status.name).toBe('COMPLETED');
+  expect(last.raw.workflowExecutionInfo?.firstRunId).not.toBe(last.runId);
+  expect(last.historyLength).toBeLessThan(2 * eventsMax);
+}, 60_000);
