@@ -6,6 +6,14 @@ export const pageSize = 500;
 /** Where the rows go: schema and table in the destination database. */
 export const targetTable = { schema: 'demo', table: 'cities' } as const;
 
+/** On this machine, hence without TLS. */
+const destination = {
+  kind: 'postgres',
+  url: '{{ secrets.databaseUrl }}',
+  schema: targetTable.schema,
+  ssl: 'disable',
+} as const;
+
 /** Cities from the demo's own API into PostgreSQL. */
 export const citiesSpec = {
   metadata: { key: 'demo-cities', name: 'Cities of the world', version: '1.0.0' },
@@ -49,12 +57,7 @@ export const citiesSpec = {
       target: { table: targetTable.table },
     },
   ],
-  destination: {
-    kind: 'postgres',
-    url: '{{ secrets.databaseUrl }}',
-    schema: targetTable.schema,
-    ssl: 'disable',
-  },
+  destination,
 } as const;
 
 /** A tenant who tries to read the credentials that clouds hand to their machines under this address. */
@@ -70,10 +73,5 @@ export const evilSpec = {
       target: { table: 'credentials' },
     },
   ],
-  destination: {
-    kind: 'postgres',
-    url: '{{ secrets.databaseUrl }}',
-    schema: targetTable.schema,
-    ssl: 'disable',
-  },
+  destination,
 } as const;

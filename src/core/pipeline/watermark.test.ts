@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { plainCursorPlan } from '../source/cursor-plan-fixture.ts';
 import { noPages } from '../source/page-guard.ts';
-import type { CursorPlan, ReadPlan, ReadPosition } from '../source/read-position.ts';
+import type { ReadPlan, ReadPosition } from '../source/read-position.ts';
 import { advance, firstPosition } from '../source/read-window.ts';
 import { advanceWatermark, continuesAscending, greatestCursor } from './watermark.ts';
 
@@ -123,24 +124,10 @@ function simulate(seed: number, model: Model): number {
 
 const start = Date.UTC(2026, 0, 1);
 
-const settings: CursorPlan = {
-  form: { type: 'datetime' },
-  field: 'updated_at',
-  missing: 'include',
-  order: 'asc',
-  settleMs: 0,
-  lookbackMs: 0,
-  window: null,
-  resultCap: null,
-  retention: null,
-  clientFilter: false,
-  overlap: false,
-};
-
 const planOf = (watermarkBefore: string | null, settleMs: number): ReadPlan => ({
   fingerprint: 'model',
   kind: 'cursor',
-  cursor: { ...settings, settleMs },
+  cursor: { ...plainCursorPlan, settleMs },
   watermarkBefore,
   start: null,
   backfill: false,

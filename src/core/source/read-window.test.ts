@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { plainCursorPlan } from './cursor-plan-fixture.ts';
 import { parseCursor } from './cursor-value.ts';
 import { noPages } from './page-guard.ts';
 import type { CursorPlan, PagePosition, ReadPlan, ReadPosition } from './read-position.ts';
@@ -8,19 +9,7 @@ const dayMs = 86_400_000;
 const now = new Date('2026-01-31T00:00:00.000Z');
 const firstPage: PagePosition = { index: 1, number: 1, offset: 0, cursor: null, url: null };
 
-const settings: CursorPlan = {
-  form: { type: 'datetime' },
-  field: 'updated_at',
-  missing: 'include',
-  order: 'asc',
-  settleMs: 30_000,
-  lookbackMs: 0,
-  window: null,
-  resultCap: null,
-  retention: null,
-  clientFilter: false,
-  overlap: false,
-};
+const settings: CursorPlan = { ...plainCursorPlan, settleMs: 30_000 };
 
 function planOf(cursor: Partial<CursorPlan>, overrides: Partial<ReadPlan> = {}): ReadPlan {
   const base = { fingerprint: 'f1', kind: 'cursor' as const, watermarkBefore: null, start: null, backfill: false };
