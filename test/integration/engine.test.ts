@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { RunRow } from '../../src/core/rows.ts';
 import { type AuditedDestination, openAuditedDestination } from '../support/audit.ts';
@@ -10,10 +11,19 @@ const records = 1000;
 const many = 20_000;
 const token = 'good-token';
 let refused = false;
+let down = false;
 
 const shared = useStack({
-  collections: { mended: generateRecords(records), pausing: generateRecords(many), guarded: generateRecords(100) },
-  answer: ({ url }) => (refused && url.includes('/guarded') ? { status: 401, body: '{}' } : undefined),
+  collections: {
+    mended: generateRecords(records),
+    pausing: generateRecords(many),
+    guarded: generateRecords(100),
+    down: generateRecords(records),
+  },
+  answer({ url }) {
+    if (refused && url.includes('/guarded')) return { status: 401, body: '{}' };
+    return down && url.includes('/down') ? { status: 503, body: '{}' } : undefined;
+  },
 });
 
 describe('a record that fails its run', () => {
@@ -31,6 +41,29 @@ describe('a record that fails its run', () => {
 
     store.put(sound);
     expect(await connection.sync()).toMatchObject({ status: 'succeeded', error: null });
+    expect(await connection.count()).toBe(records);
+  });
+});
+
+describe('an API that stays down', () => {
+  it('fails the run with its last answer after 12 attempts in a row that came no page further', async () => {
+    const { stack } = shared();
+    const connection = await connect('down');
+    down = true;
+    const run = connection.sync();
+    // Twelve would take two minutes: the first and the last ones are real, those between are entered as if made.
+    await eventually('an attempt has failed', async () => {
+      const { numAffectedRows } = await sql`
+        update runs set attempts = 11 where resource_key = 'down' and error_code is not null`.execute(stack.db);
+      return numAffectedRows === 1n;
+    });
+    const { status, error } = await run;
+    expect(status).toBe('failed');
+    expect(error).toMatchObject({ code: 'source_unavailable' });
+    expect(error?.message).toContain('503');
+    expect(error?.message).toContain('12 attempts in a row');
+    down = false;
+    expect((await connection.sync()).status).toBe('succeeded');
     expect(await connection.count()).toBe(records);
   });
 });
@@ -152,7 +185,7 @@ const specDocument = ({ key, url, collection, resource }: SpecParts) => ({
     { key: 'databaseUrl', type: 'string', secret: true },
   ],
   auth: { kind: 'bearer', token: '{{ secrets.token }}' },
-  http: { baseUrl: url, rateLimit: { requests: 1_000_000, perSeconds: 1 } },
+  http: { baseUrl: url, rateLimit: { requests: 1_000_000, perSeconds: 1 }, retry: { baseMs: 10 } },
   resources: [
     {
       key: collection,
