@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { RunRow } from '../../src/core/rows.ts';
+import { syncRunId } from '../../workflows/contract.ts';
 import { type AuditedDestination, openAuditedDestination } from '../support/audit.ts';
 import { eventually } from '../support/eventually.ts';
 import { generateRecords } from '../support/upstream.ts';
@@ -12,6 +13,7 @@ const many = 20_000;
 const token = 'good-token';
 let refused = false;
 let down = false;
+let limited = false;
 
 const shared = useStack({
   collections: {
@@ -19,9 +21,14 @@ const shared = useStack({
     pausing: generateRecords(many),
     guarded: generateRecords(100),
     down: generateRecords(records),
+    limited: generateRecords(records),
   },
   answer({ url }) {
     if (refused && url.includes('/guarded')) return { status: 401, body: '{}' };
+    if (limited && url.includes('/limited')) {
+      limited = false;
+      return { status: 429, headers: { 'retry-after': '12' }, body: '{}' };
+    }
     return down && url.includes('/down') ? { status: 503, body: '{}' } : undefined;
   },
 });
@@ -65,6 +72,29 @@ describe('an API that stays down', () => {
     down = false;
     expect((await connection.sync()).status).toBe('succeeded');
     expect(await connection.count()).toBe(records);
+  });
+});
+
+describe('an API that asks for a long wait', () => {
+  it('is left alone by a durable timer, and the run goes on after it; operators find it by its attributes', async () => {
+    const { stack } = shared();
+    const connection = await connect('limited');
+    limited = true;
+    const run = await connection.sync();
+    expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: records, recordsOut: records } });
+    const { id: runId, connectionId } = run;
+    const workflowId = syncRunId({ connectionId, resourceKey: 'limited', runId });
+    const workflow = stack.temporal.client.workflow.getHandle(workflowId);
+    const { events } = await workflow.fetchHistory();
+    expect(events?.filter(({ timerStartedEventAttributes }) => timerStartedEventAttributes)).toHaveLength(1);
+    const attributes = (await workflow.describe()).typedSearchAttributes.getAll();
+    expect(Object.fromEntries(attributes.map(({ key, value }) => [key.name, value]))).toMatchObject({
+      CssOrgId: stack.org.orgId,
+      CssConnectionId: connectionId,
+      CssResourceKey: 'limited',
+      CssRunId: runId,
+      CssTrigger: 'manual',
+    });
   });
 });
 
