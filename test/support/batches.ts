@@ -18,15 +18,19 @@ export const claimOf = (schema: string, overrides: Partial<LaneClaim & TargetTab
     table: overrides.table ?? 'items',
     columns: overrides.columns ?? [],
     evolve: overrides.evolve ?? 'add_columns',
+    mode: overrides.mode ?? 'upsert',
   },
 });
 
 /** A batch whose receipt lists the ids refused. */
-export const batchOf = (rows: readonly Deliverable[], { batchNo = 1, runId = 'run_1' } = {}): Batch => ({
-  runId,
-  batchNo,
+export const batchOf = (rows: readonly Deliverable[], overrides: Partial<Batch> = {}): Batch => ({
+  runId: 'run_1',
+  batchNo: 1,
   rows,
+  tombstones: [],
+  completesGeneration: false,
   receipt: receiptOf,
+  ...overrides,
 });
 
 /** What {@link batchOf} leaves in the checkpoint row. */

@@ -17,7 +17,13 @@ const columnsOf = (properties: Record<string, unknown>, more: Record<string, unk
 
 describe('targetTable', () => {
   it('takes table and schema from the target, then from resource key and destination', () => {
-    expect(tableOf({})).toEqual({ schema: 'crm', table: 'line_items', columns: [], evolve: 'add_columns' });
+    expect(tableOf({})).toEqual({
+      schema: 'crm',
+      table: 'line_items',
+      columns: [],
+      evolve: 'add_columns',
+      mode: 'upsert',
+    });
     const target = { table: 'items', schema: 'own', evolve: 'none' };
     expect(tableOf({ target })).toMatchObject({ schema: 'own', table: 'items', evolve: 'none' });
   });

@@ -29,6 +29,7 @@ export function targetTable(
     table: target.table,
     columns: [...columns.values()],
     evolve: target.evolve,
+    mode: target.mode,
   };
 }
 

@@ -15,6 +15,12 @@ export type ColumnType =
       readonly kind: 'integer' | 'bigint' | 'float' | 'boolean' | 'timestamptz' | 'date' | 'uuid' | 'json';
     };
 
+/**
+ * How rows are written. `upsert`: one row per record. `append`: one row per version. `update`: only the given columns
+ * of rows that exist. `replace`: as upsert, and a complete read takes the place of the rows before it.
+ */
+export type WriteMode = 'upsert' | 'append' | 'update' | 'replace';
+
 /** Where the rows of one resource go. */
 export interface TargetTable {
   /** Null: the destination's own default schema. */
@@ -24,6 +30,7 @@ export interface TargetTable {
   readonly columns: readonly Column[];
   /** `add_columns`: a field without a column gets one; `none`: it is dropped. */
   readonly evolve: 'add_columns' | 'none';
+  readonly mode: WriteMode;
 }
 
 /** What {@link Destination.open} claims: the lane of one connection and resource. */
@@ -38,17 +45,34 @@ export interface LaneClaim {
 
 /** A record that the destination refused, by its own rules (type conflict, constraint). */
 export interface RejectedRow {
+  /** Its position in the rows of the batch, from 0. */
+  readonly index: number;
   readonly externalId: string;
   /** Safe to show: says which column and why, never the value. */
   readonly message: string;
 }
 
-/** Rows that are applied once, or not at all. External ids are unique within a batch. */
+/** A record that is gone from the API: its rows are marked (`soft`) or removed (`hard`). */
+export interface Tombstone {
+  readonly externalId: string;
+  readonly effect: 'soft' | 'hard';
+}
+
+/**
+ * Rows that are applied once, or not at all. External ids are unique over rows and tombstones; in mode append a record
+ * may have several rows, and a tombstone that comes after them.
+ */
 export interface Batch {
   readonly runId: string;
   /** Position in the run, from 1; the checkpoint row keeps the highest one applied. */
   readonly batchNo: number;
   readonly rows: readonly Deliverable[];
+  readonly tombstones: readonly Tombstone[];
+  /**
+   * Mode replace: the last batch of a complete read. What it and the batches of the run before it brought takes the
+   * place of the rows of earlier runs, in the same transaction. False in other modes.
+   */
+  readonly completesGeneration: boolean;
   /** The text committed with the rows: all that the control database still has to record for them. No U+0000. */
   receipt(rejected: readonly RejectedRow[]): string;
 }
@@ -67,7 +91,8 @@ export interface Checkpoint {
  * table is not the one that the last claim found: dropped and made again (by whomever), or another target. It stays
  * true for whoever opens the lane next until a batch is applied, even one without rows; so an attempt that dies
  * before it could act on it hands it on. A table that is replaced after `open` is noticed by the next `open`. Rows
- * that the customer removes from a table that stays (delete, truncate, an older backup) are not noticed.
+ * that the customer removes from a table that stays (delete, truncate, an older backup) are not noticed. In mode
+ * replace it also means that nothing of the run's generation has been gathered.
  */
 export type OpenedLane =
   | { readonly fresh: true; readonly checkpoint: null }

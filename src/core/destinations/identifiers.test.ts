@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canNameColumn, checkColumnNames, checkName, quoted, shownName } from './identifiers.ts';
+import { canNameColumn, checkColumnNames, checkName, nextTable, quoted, shownName } from './identifiers.ts';
 
 describe('checkName', () => {
   it.each(['items', '_items', 'Items2', 'x'.repeat(63)])('accepts %s', (name) => {
@@ -19,8 +19,21 @@ describe('checkName', () => {
     'PG_x',
     'information_schema',
     '_css_checkpoint',
+    '_CSS_next_items',
   ])('refuses %j', (name) => {
     expect(() => checkName('table', name)).toThrow(expect.objectContaining({ code: 'destination_rejected' }));
+  });
+});
+
+describe('nextTable', () => {
+  it('is named after its table', () => {
+    expect(nextTable('Items')).toBe('_css_next_Items');
+  });
+
+  it('tells tables apart whose names are too long for that', () => {
+    const [first, second] = ['a', 'b'].map((end) => nextTable('x'.repeat(62) + end));
+    expect(first).toMatch(/^_css_next_x{36}_[0-9a-f]{16}$/);
+    expect(second).not.toBe(first);
   });
 });
 

@@ -1,8 +1,20 @@
+import { createHash } from 'node:crypto';
 import { AppError } from '../errors.ts';
 import { isColumnName, isTableName } from '../spec/names.ts';
 
 /** One row per lane: who holds it and what was applied last. In the schema of the tables it speaks of. */
 export const checkpointTable = '_css_checkpoint';
+
+/** The table where the next generation of a table gathers; in the same schema. The hash tells long names apart. */
+export function nextTable(table: string): string {
+  const name = `_css_next_${table}`;
+  if (name.length <= nameLengthMax) return name;
+  const hash = createHash('sha256').update(table).digest('hex').slice(0, 16);
+  return `${name.slice(0, nameLengthMax - hash.length - 1)}_${hash}`;
+}
+
+/** PostgreSQL cuts longer names. */
+const nameLengthMax = 63;
 
 /** PostgreSQL's hidden columns, which no table can define. */
 const hiddenColumns = new Set(['ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid']);
@@ -12,7 +24,7 @@ export const canNameColumn = (name: string): boolean => isColumnName(name) && !h
 
 /** Throws `destination_rejected` unless `name` can name a schema or table. Whatever was checked before: the last gate. */
 export function checkName(what: 'schema' | 'table', name: string): void {
-  if (isTableName(name) && name.toLowerCase() !== checkpointTable) return;
+  if (isTableName(name)) return;
   throw new AppError('destination_rejected', `The destination's ${what} cannot be called ${shownName(name)}.`);
 }
 

@@ -11,7 +11,7 @@ export const checkpointName = (schema: string): string => `${quoted(schema)}.${q
 
 /**
  * Creates the checkpoint table. run_id, batch_no and receipt stay null until a batch is applied to the table with
- * table_oid; a table that is made again has another oid.
+ * table_oid, in mode replace that of the table where the generation gathers; a table that is made again has another oid.
  */
 export const createCheckpointSql = (schema: string): string => `
   create table if not exists ${checkpointName(schema)} (
@@ -37,7 +37,7 @@ export function checkCheckpointTable(table: StoredTable, schema: string): void {
  * Takes the lane from every earlier attempt; what was applied to another table is forgotten in the same statement.
  * Throws `fenced` when a later attempt holds it.
  *
- * @param place the checkpoint table's schema, and the lane's table as SQL.
+ * @param place the checkpoint table's schema, and the table that the lane writes, as SQL.
  */
 export async function claimLane(
   session: Session,

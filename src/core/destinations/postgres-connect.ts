@@ -26,7 +26,7 @@ export interface ConnectOptions {
 /** Addresses tried of one host: two families and a spare. */
 const addressesMax = 3;
 /** Milliseconds beyond the server's own limit before the client gives up on an answer. */
-const answerGraceMs = 5000;
+export const answerGraceMs = 5000;
 
 /** Connects to the first vetted address that can be reached; the name itself never reaches the driver's resolver. */
 export async function connectPostgres(address: PostgresAddress, options: ConnectOptions): Promise<Connected> {

@@ -45,6 +45,16 @@ export function rowFault(error: unknown): string {
   return `${rowReasons.find(([state]) => code?.startsWith(state))?.[1] ?? 'refused'}${place} (SQLSTATE ${code})`;
 }
 
+/** The failure of a statement over rows that are in the table already; an error that blames no row as it is. */
+export function wholeRefused(error: unknown, what: string): unknown {
+  if (!blamesRow(error)) return error;
+  const message = `${what}: ${rowFault(error)}. Nothing was changed; see to that constraint or trigger.`;
+  const sqlstate = sqlstateOf(error);
+  return new AppError('destination_rejected', message, {
+    cause: new PostgresFailure(`SQLSTATE ${sqlstate}`, sqlstate),
+  });
+}
+
 /** Longest match first. */
 const rowReasons = [
   ['22001', 'a text is too long'],

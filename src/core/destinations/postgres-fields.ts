@@ -11,7 +11,7 @@ import { toTextFor } from './postgres-values.ts';
 /** The columns that batches write, and the table they are of. */
 export interface FieldMap {
   readonly prepared: PreparedTable;
-  /** Written for every row, so that a field that is gone becomes null. */
+  /** Written for every row, so that a field that is gone becomes null; in mode update only where it is given. */
   readonly writers: readonly ColumnWriter[];
 }
 
@@ -24,11 +24,15 @@ export interface AdmittedFields {
 /** Far below PostgreSQL's 1,600: a source that invents field names must not use the table up. */
 const columnsMax = 1000;
 
-/** The columns of the spec and those that earlier batches added; a customer's own columns are left alone. */
+/**
+ * The columns of the spec and those that earlier batches added; a customer's own columns are left alone. Mode update
+ * may write any column, since it touches only those that a record gives.
+ */
 export function initialFields(prepared: PreparedTable, target: TargetTable): FieldMap {
   const wanted = new Map(target.columns.map((column) => [column.name, column]));
   const columns = prepared.stored.columns.filter(
-    ({ name, evolved, generated }) => !generated && (evolved || wanted.has(name)),
+    ({ name, evolved, generated }) =>
+      !generated && (evolved || wanted.has(name) || (target.mode === 'update' && canNameColumn(name))),
   );
   return { prepared, writers: columns.map((column) => writerOf(column, wanted.get(column.name))) };
 }

@@ -14,9 +14,23 @@ export interface ColumnWriter {
 
 /** Rows by column, ready for unnest. */
 export interface EncodedRows {
-  readonly externalIds: readonly string[];
-  /** One list per writer, as long as externalIds. */
-  readonly columns: readonly (readonly (string | null)[])[];
+  /** The position of each row in its batch. */
+  readonly indexes: readonly number[];
+  readonly writers: readonly ColumnWriter[];
+  /**
+   * Lists as long as indexes: the external ids, then, if rows may be partial, which columns each gives (one `0` or `1`
+   * per writer), then one list per writer.
+   */
+  readonly lists: readonly (readonly (string | null)[])[];
+}
+
+/** How rows become lists. */
+export interface EncodeOptions {
+  readonly writers: readonly ColumnWriter[];
+  /** Fields that cannot be stored, with the reason. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** A record writes only the columns that it gives; false: absent is null. */
+  readonly isPartial: boolean;
 }
 
 /** An index entry holds at most a third of a page: 2,704 bytes for both key columns, incompressible. */
@@ -25,29 +39,48 @@ const externalIdBytesMax = 2000;
 /** Checks every value against its column before the server sees any; rows that do not fit are left out and reported. */
 export function encodeRows(
   rows: readonly Deliverable[],
-  { writers, refused }: { readonly writers: readonly ColumnWriter[]; readonly refused: ReadonlyMap<string, string> },
+  options: EncodeOptions,
 ): { readonly encoded: EncodedRows; readonly rejected: readonly RejectedRow[] } {
+  const { refused, isPartial } = options;
+  const writers = isPartial ? options.writers.filter((writer) => rows.some(gives(writer))) : options.writers;
+  const indexes: number[] = [];
   const externalIds: string[] = [];
+  const given: string[] = [];
   const columns: (string | null)[][] = writers.map(() => []);
   const rejected: RejectedRow[] = [];
-  for (const row of rows) {
-    const message = rowFault(row, refused) ?? appendRow(row, { writers, columns });
-    if (message === null) externalIds.push(row.externalId);
-    else rejected.push({ externalId: row.externalId, message });
+  for (const [index, row] of rows.entries()) {
+    const { externalId } = row;
+    const message = rowFault(row, refused) ?? appendRow(row, { writers, columns, isPartial });
+    if (message !== null) {
+      rejected.push({ index, externalId, message });
+      continue;
+    }
+    indexes.push(index);
+    externalIds.push(externalId);
+    if (isPartial) given.push(writers.map((writer) => (gives(writer)(row) ? '1' : '0')).join(''));
   }
-  return { encoded: { externalIds, columns }, rejected };
+  const lists = [externalIds, ...(isPartial ? [given] : []), ...columns];
+  return { encoded: { indexes, writers, lists }, rejected };
 }
 
 /** A part of the rows; `to` is exclusive. */
-export const sliceRows = ({ externalIds, columns }: EncodedRows, from: number, to: number): EncodedRows => ({
-  externalIds: externalIds.slice(from, to),
-  columns: columns.map((values) => values.slice(from, to)),
+export const sliceRows = ({ indexes, writers, lists }: EncodedRows, from: number, to: number): EncodedRows => ({
+  indexes: indexes.slice(from, to),
+  writers,
+  lists: lists.map((values) => values.slice(from, to)),
 });
 
+/** Whether a row can have this external id: changing it, as texts are changed, could make two records one. */
+export const isStorableId = (externalId: string): boolean => !externalId.includes('\0') && externalId.isWellFormed();
+
+/** Whether a record has the column, be it null. */
+const gives =
+  ({ name }: ColumnWriter) =>
+  ({ data }: Deliverable): boolean =>
+    Object.hasOwn(data, name) && data[name] !== undefined;
+
 function rowFault({ externalId, data }: Deliverable, refused: ReadonlyMap<string, string>): string | null {
-  // Changing such an id, as texts are changed, could make two records one.
-  if (externalId.includes('\0') || !externalId.isWellFormed())
-    return 'The record id has characters that no text can hold.';
+  if (!isStorableId(externalId)) return 'The record id has characters that no text can hold.';
   if (externalId.length * 3 > externalIdBytesMax && Buffer.byteLength(externalId) > externalIdBytesMax) {
     return `The record id is longer than ${externalIdBytesMax} bytes.`;
   }
@@ -57,14 +90,18 @@ function rowFault({ externalId, data }: Deliverable, refused: ReadonlyMap<string
   return null;
 }
 
+interface Appending {
+  readonly writers: readonly ColumnWriter[];
+  readonly columns: readonly (string | null)[][];
+  readonly isPartial: boolean;
+}
+
 /** Null when the row was appended to every column; otherwise why not, and no column has grown. */
-function appendRow(
-  { data }: Deliverable,
-  { writers, columns }: { readonly writers: readonly ColumnWriter[]; readonly columns: readonly (string | null)[][] },
-): string | null {
+function appendRow(row: Deliverable, { writers, columns, isPartial }: Appending): string | null {
   for (const [index, writer] of writers.entries()) {
-    const text = writer.toText(fieldOf(data, writer.name));
-    const checked = text === null && !writer.nullable ? { misfit: 'must not be null' } : text;
+    const text = writer.toText(fieldOf(row.data, writer.name));
+    const mayBeNull = writer.nullable || (isPartial && !gives(writer)(row));
+    const checked = text === null && !mayBeNull ? { misfit: 'must not be null' } : text;
     if (checked !== null && typeof checked === 'object') {
       for (const values of columns.slice(0, index)) values.pop();
       return `The column ${shownName(writer.name)} ${checked.misfit}.`;

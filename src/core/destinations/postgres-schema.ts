@@ -1,17 +1,21 @@
 import { AppError } from '../errors.ts';
-import type { Column, TargetTable } from './destination.ts';
-import { checkColumnNames, checkName, checkpointTable, quoted, shownName } from './identifiers.ts';
+import type { Column, TargetTable, WriteMode } from './destination.ts';
+import { checkColumnNames, checkName, checkpointTable, nextTable, quoted, shownName } from './identifiers.ts';
 import { checkCheckpointTable, createCheckpointSql } from './postgres-checkpoint.ts';
+import { addColumnsSql, createTableSql, recreateNextSql, tableSql } from './postgres-definitions.ts';
 import { isDuplicateObject } from './postgres-errors.ts';
 import type { Session } from './postgres-session.ts';
-import { checkOurs, evolvedComment, readTables, type StoredTable } from './postgres-table.ts';
+import { evolvedComment, readTables, type StoredTable } from './postgres-table.ts';
+import { checkOurs, checkTypes } from './postgres-table-check.ts';
 import { inTransaction } from './postgres-transaction.ts';
-import { postgresType } from './postgres-types.ts';
 
 /** A target table that exists, with the schema it is in. */
 export interface PreparedTable {
   readonly schema: string;
+  readonly mode: WriteMode;
   readonly stored: StoredTable;
+  /** Where batches write: the table itself, or in mode replace the one where its next generation gathers. */
+  readonly written: string;
 }
 
 /** Several creators at once: the loser finds the winner's work at its next attempt. */
@@ -27,7 +31,9 @@ export async function prepareTable(session: Session, target: TargetTable): Promi
   checkColumnNames(target.columns.map(({ name }) => name));
   for (let attempt = 1; ; attempt += 1) {
     const { stored, statements } = await findMissing(session, { schema, target });
-    if (stored && statements.length === 0) return { schema, stored };
+    if (stored && statements.length === 0) {
+      return { schema, mode: target.mode, stored, written: writtenTable(target) };
+    }
     if (attempt > attemptsMax) throw new AppError('destination_unavailable', 'The tables keep changing; try again.');
     await runLocked(session, {
       schema,
@@ -36,23 +42,29 @@ export async function prepareTable(session: Session, target: TargetTable): Promi
   }
 }
 
-/** Adds a column for each new field, marked as {@link StoredColumn.evolved}; returns the table as it then is. */
+/**
+ * Adds a column for each new field; returns the table as it then is. It is marked as {@link StoredColumn.evolved},
+ * unless in mode update: whoever else writes whole rows of the table would set it to null.
+ */
 export async function addColumns(
   session: Session,
-  { schema, stored }: PreparedTable,
+  prepared: PreparedTable,
   columns: readonly Column[],
 ): Promise<PreparedTable> {
+  const { schema, mode, stored, written } = prepared;
   const table = tableSql(schema, stored.name);
   const comments = columns.map(({ name }) => `comment on column ${table}.${quoted(name)} is '${evolvedComment}'`);
-  await runLocked(session, { schema, statements: async () => [addColumnsSql(table, columns), ...comments] });
+  const tables = new Set([table, tableSql(schema, written)]);
+  const statements = [
+    ...[...tables].map((name) => addColumnsSql(name, columns)),
+    ...(mode === 'update' ? [] : comments),
+  ];
+  await runLocked(session, { schema, statements: async () => statements });
   const found = (await readTables(session, { schema, names: [stored.name] }))?.get(stored.name);
   const names = new Set(found?.columns.map(({ name }) => name));
-  if (found && columns.every(({ name }) => names.has(name))) return { schema, stored: found };
+  if (found && columns.every(({ name }) => names.has(name))) return { ...prepared, stored: found };
   throw new AppError('destination_unavailable', 'The new columns were removed again at once; try again.');
 }
-
-/** Schema and table as SQL. */
-export const tableSql = (schema: string, table: string): string => `${quoted(schema)}.${quoted(table)}`;
 
 function checkedSchema(schema: string | null): string {
   if (schema === null) {
@@ -67,25 +79,54 @@ interface Place {
   readonly target: TargetTable;
 }
 
+const writtenTable = ({ mode, table }: TargetTable): string => (mode === 'replace' ? nextTable(table) : table);
+
 async function findMissing(session: Session, { schema, target }: Place) {
-  const tables = await readTables(session, { schema, names: [target.table, checkpointTable] });
+  const names = [...new Set([target.table, writtenTable(target), checkpointTable])];
+  const tables = await readTables(session, { schema, names });
   const stored = tables?.get(target.table);
   const checkpoint = tables?.get(checkpointTable);
   if (checkpoint) checkCheckpointTable(checkpoint, schema);
+  const missing = stored ? missingColumns(stored, { schema, target }) : [];
   const statements: string[] = [];
   if (tables === null) statements.push(`create schema if not exists ${quoted(schema)}`);
   if (!checkpoint) statements.push(createCheckpointSql(schema));
-  if (!stored) statements.push(createTableSql({ schema, target }));
-  else {
-    checkOurs(stored, schema);
-    const missing = missingColumns(target, stored);
-    if (missing.length > 0) statements.push(addColumnsSql(tableSql(schema, stored.name), missing));
+  const table = tableSql(schema, target.table);
+  if (!stored) statements.push(...createTableSql(table, target));
+  if (missing.length > 0) statements.push(addColumnsSql(table, missing));
+  if (target.mode === 'replace') {
+    const next = tables?.get(writtenTable(target));
+    statements.push(...prepareNext({ schema, target }, { stored, next, missing }));
   }
   return { stored, statements };
 }
 
+interface FoundTables {
+  readonly stored: StoredTable | undefined;
+  readonly next: StoredTable | undefined;
+  readonly missing: readonly Column[];
+}
+
+/** A next generation that began for another table, or for other columns, is thrown away with its own. */
+function prepareNext({ schema, target }: Place, { stored, next, missing }: FoundTables): string[] {
+  const name = tableSql(schema, writtenTable(target));
+  if (next) checkOurs(next, { schema, mode: target.mode });
+  if (!stored || !next || !hasColumnsOf(next, stored)) return recreateNextSql(name, tableSql(schema, target.table));
+  return missing.length > 0 ? [addColumnsSql(name, missing)] : [];
+}
+
+function hasColumnsOf(next: StoredTable, { columns }: StoredTable): boolean {
+  const found = new Map(next.columns.map((column) => [column.name, column]));
+  return columns.every(({ name, castType, modifier, generated }) => {
+    const column = found.get(name);
+    return generated || (column?.castType === castType && column.modifier === modifier);
+  });
+}
+
 /** With `evolve: none` an existing table stays as it is. Names that differ only in case are never both created. */
-function missingColumns(target: TargetTable, stored: StoredTable): Column[] {
+function missingColumns(stored: StoredTable, { schema, target }: Place): Column[] {
+  checkOurs(stored, { schema, mode: target.mode });
+  checkTypes(stored, { schema, columns: target.columns });
   const names = new Set(stored.columns.map(({ name }) => name));
   const lowerNames = new Set(stored.columns.map(({ name }) => name.toLowerCase()));
   const missing = target.columns.filter(({ name }) => !names.has(name));
@@ -96,24 +137,6 @@ function missingColumns(target: TargetTable, stored: StoredTable): Column[] {
   }
   return target.evolve === 'none' ? [] : missing;
 }
-
-/** Every column allows null in the database: a later version of the spec may stop to fill it. */
-function createTableSql({ schema, target }: Place): string {
-  return `create table if not exists ${tableSql(schema, target.table)} (${[
-    '_connection_id text not null',
-    '_external_id text not null',
-    '_run_id text not null',
-    '_synced_at timestamptz not null',
-    '_deleted_at timestamptz',
-    ...target.columns.map(columnSql),
-    'primary key (_connection_id, _external_id)',
-  ].join(', ')})`;
-}
-
-const addColumnsSql = (table: string, columns: readonly Column[]): string =>
-  `alter table ${table} ${columns.map((column) => `add column if not exists ${columnSql(column)}`).join(', ')}`;
-
-const columnSql = ({ name, type }: Column): string => `${quoted(name)} ${postgresType(type)}`;
 
 interface LockedWork {
   readonly schema: string;

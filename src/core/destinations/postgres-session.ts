@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type pg from 'pg';
 import type { PostgresAddress } from './postgres-address.ts';
-import { type ConnectOptions, connectPostgres, type SessionLimits } from './postgres-connect.ts';
+import { answerGraceMs, type ConnectOptions, connectPostgres, type SessionLimits } from './postgres-connect.ts';
 import { endsConnection } from './postgres-errors.ts';
 
 /** One connection to a customer's server. */
@@ -12,7 +12,12 @@ export interface Session extends AsyncDisposable {
   isUsable(): boolean;
   /** One statement, planned anew each time: poolers between us and the server may not keep prepared ones. */
   query<Row extends pg.QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** A statement of a transaction whose time grows with the table: it, and those after it, may take half an hour. */
+  queryAll(sql: string, values?: readonly unknown[]): Promise<void>;
 }
+
+/** Milliseconds for a statement over all rows of a connection: ten million rows take a few minutes. */
+const queryAllMs = 30 * 60_000;
 
 /** How long a session waits for the server's goodbye before it cuts the connection. */
 const goodbyeMs = 2000;
@@ -23,19 +28,24 @@ const goodbyeMs = 2000;
  */
 export async function openSession(address: PostgresAddress, options: ConnectOptions): Promise<Session> {
   const { client, socket } = await connectPostgres(address, options);
-  const query: Session['query'] = async <Row extends pg.QueryResultRow>(sql: string, values?: readonly unknown[]) => {
+  const run = async <Row extends pg.QueryResultRow>(config: pg.QueryConfig & { readonly query_timeout?: number }) => {
     try {
-      const result = values ? await client.query<Row>(sql, [...values]) : await client.query<Row>(sql);
-      return result.rows;
+      return (await client.query<Row>(config)).rows;
     } catch (error) {
       if (endsConnection(error)) socket.destroy();
       throw error;
     }
   };
+  const query: Session['query'] = <Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) =>
+    run<Row>({ text, ...(values && { values: [...values] }) });
+  const queryAll: Session['queryAll'] = async (text, values = []) => {
+    await query(`set local statement_timeout = ${queryAllMs}`);
+    await run({ text, values: [...values], query_timeout: queryAllMs + answerGraceMs });
+  };
   const close = () => endClient(client, socket);
   try {
     const defaultSchema = await applySettings(query, options.limits);
-    return { defaultSchema, isUsable: () => !socket.destroyed, query, [Symbol.asyncDispose]: close };
+    return { defaultSchema, isUsable: () => !socket.destroyed, query, queryAll, [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();
     throw error;

@@ -1,5 +1,3 @@
-import { AppError } from '../errors.ts';
-import { quoted } from './identifiers.ts';
 import type { Session } from './postgres-session.ts';
 
 /** A column as it is in the database. */
@@ -41,25 +39,6 @@ export async function readTables(
   const tables = new Map<string, StoredTable>();
   for (const row of rows) if (row.name !== null) tables.set(row.name, row);
   return tables;
-}
-
-/** Throws `destination_rejected` unless rows can be kept in the table by the service's key. */
-export function checkOurs(table: StoredTable, schema: string): void {
-  const texts = table.columns.filter(({ typeName }) => typeName === 'text' || typeName === 'varchar');
-  const names = new Set(table.columns.map(({ name }) => name));
-  const isOurs =
-    (table.kind === 'r' || table.kind === 'p') &&
-    table.keys.some((key) => key.join() === '_connection_id,_external_id') &&
-    ['_connection_id', '_external_id', '_run_id'].every((wanted) => texts.some(({ name }) => name === wanted)) &&
-    names.has('_synced_at') &&
-    names.has('_deleted_at');
-  if (isOurs) return;
-  const name = `${quoted(schema)}.${quoted(table.name)}`;
-  throw new AppError(
-    'destination_rejected',
-    `${name} exists and was not made by this service: it lacks _run_id, _synced_at, _deleted_at or the unique key ` +
-      '(_connection_id, _external_id). It was not changed; choose another target.table or rename it.',
-  );
 }
 
 type MaybeTable = StoredTable | { readonly name: null };

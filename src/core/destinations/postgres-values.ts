@@ -24,6 +24,12 @@ export function toTextFor({ typeName, modifier }: StoredType): ToText {
   return (value) => (value === null || value === undefined ? null : inner(value));
 }
 
+/** Whether the service itself may create columns of this type; the server judges the values of others. */
+export const isConvertible = (typeName: string): boolean => typeName in converters;
+
+/** Decimals after the point of numeric(p,s), by the type's modifier; its 11 bits hold negative scales too. */
+export const scaleOf = (modifier: number): number => (((modifier - 4) & 0x7ff) ^ 1024) - 1024;
+
 const converters: Readonly<Record<string, (modifier: number) => (value: unknown) => string | Misfit>> = {
   text: () => scalarText,
   // Modifier of a length: n + 4.
@@ -80,8 +86,7 @@ const integerText = (min: bigint, max: bigint) => (value: unknown) => {
 function numericText(modifier: number): (value: unknown) => string | Misfit {
   if (modifier < 0) return decimalText;
   const precision = (modifier - 4) >> 16;
-  // The scale's 11 bits hold negative scales too.
-  const scale = (((modifier - 4) & 0x7ff) ^ 1024) - 1024;
+  const scale = scaleOf(modifier);
   const bound = 10 ** (precision - scale);
   const fault = { misfit: `has more than ${precision - scale} digits before the point` };
   return (value) => {

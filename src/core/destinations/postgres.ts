@@ -1,15 +1,16 @@
 import type { EgressGuard } from '../http/egress.ts';
 import type { Batch, Destination, LaneClaim, OpenedLane, RejectedRow } from './destination.ts';
 import { parsePostgresAddress } from './postgres-address.ts';
+import { writeBatch } from './postgres-batch.ts';
 import { claimLane } from './postgres-checkpoint.ts';
 import type { SessionLimits } from './postgres-connect.ts';
+import { tableSql } from './postgres-definitions.ts';
 import { toAppError } from './postgres-errors.ts';
 import { admitFields, type FieldMap, initialFields } from './postgres-fields.ts';
 import { encodeRows } from './postgres-rows.ts';
-import { prepareTable, tableSql } from './postgres-schema.ts';
+import { prepareTable } from './postgres-schema.ts';
 import { openSession, type Session } from './postgres-session.ts';
 import { withConflictRetries } from './postgres-transaction.ts';
-import { writeBatch } from './postgres-upsert.ts';
 
 /** What a postgres destination is given from outside. */
 export interface PostgresDeps {
@@ -46,7 +47,7 @@ export function openPostgres(options: Readonly<Record<string, unknown>>, deps: P
         if (!session?.isUsable()) await close();
         session ??= await openSession(address, { guard: deps.guard, limits });
         const { map, opened } = await openLane(session, claim);
-        held = { claim, map };
+        held = { claim, map, gathers: opened.checkpoint?.runId ?? null };
         return opened;
       });
     },
@@ -64,6 +65,8 @@ export function openPostgres(options: Readonly<Record<string, unknown>>, deps: P
 interface HeldLane {
   readonly claim: LaneClaim;
   map: FieldMap;
+  /** The run whose batch was applied last: in mode replace the one that gathers. Null: none. */
+  gathers: string | null;
 }
 
 async function openLane(
@@ -71,8 +74,8 @@ async function openLane(
   claim: LaneClaim,
 ): Promise<{ readonly map: FieldMap; readonly opened: OpenedLane }> {
   const prepared = await withConflictRetries(() => prepareTable(session, claim.target));
-  const { schema, stored } = prepared;
-  const place = { schema, table: tableSql(schema, stored.name) };
+  const { schema, written } = prepared;
+  const place = { schema, table: tableSql(schema, written) };
   const opened = await withConflictRetries(() => claimLane(session, place, claim));
   return { map: initialFields(prepared, claim.target), opened };
 }
@@ -82,13 +85,18 @@ async function applyBatch(
   { lane, batch }: { readonly lane: HeldLane; readonly batch: Batch },
 ): Promise<readonly RejectedRow[]> {
   const { claim } = lane;
-  const { rows } = batch;
+  const { rows, runId } = batch;
+  const { mode } = claim.target;
   const { map, refused } = await withConflictRetries(() =>
     admitFields(session, { map: lane.map, rows, evolve: claim.target.evolve }),
   );
   lane.map = map;
-  const { encoded, rejected } = encodeRows(rows, { writers: map.writers, refused });
-  return withConflictRetries(() => writeBatch(session, { ...claim, map, batch, encoded, rejected }));
+  const { encoded, rejected } = encodeRows(rows, { writers: map.writers, refused, isPartial: mode === 'update' });
+  const opensGeneration = mode === 'replace' && lane.gathers !== runId;
+  const write = { ...claim, map, batch, encoded, rejected, opensGeneration };
+  const allRejected = await withConflictRetries(() => writeBatch(session, write));
+  lane.gathers = runId;
+  return allRejected;
 }
 
 async function translated<Result>(work: () => Promise<Result>): Promise<Result> {

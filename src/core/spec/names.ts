@@ -6,10 +6,11 @@ export const prototypeNames: ReadonlySet<string> = new Set(['__proto__', 'constr
 const tableName = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 const columnsOfTheService = new Set(['_connection_id', '_external_id', '_run_id', '_synced_at', '_deleted_at', '_seq']);
 
-/** Whether a table or schema may be called this: portable, not cut by PostgreSQL, not the server's own. */
+/** Whether a table or schema may be called this: portable, not cut by PostgreSQL, neither the server's nor the service's own. */
 export function isTableName(name: string): boolean {
   const lower = name.toLowerCase();
-  return tableName.test(name) && !lower.startsWith('pg_') && lower !== 'information_schema' && lower !== 'sys';
+  const isTaken = lower.startsWith('pg_') || lower.startsWith('_css_') || ['information_schema', 'sys'].includes(lower);
+  return tableName.test(name) && !isTaken;
 }
 
 /** Whether a column may be called this; the columns that the service adds itself are taken. */
@@ -39,7 +40,7 @@ export const TableName = v.pipe(
   v.string(),
   v.check(
     isTableName,
-    'expected 1 to 63 letters, digits or `_`, the first not a digit, and not pg_…, information_schema or sys',
+    'expected 1 to 63 letters, digits or `_`, the first not a digit, and not pg_…, _css_…, information_schema or sys',
   ),
 );
 
