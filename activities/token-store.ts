@@ -1,7 +1,7 @@
-import * as v from 'valibot';
 import { findToken, leaseToken, putToken, releaseToken, type TokenKey } from '../db/queries/tokens.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { SealedSecret } from '../src/core/crypto/secret-box.ts';
+import { openToken, sealToken } from '../src/core/source/sealed-token.ts';
 import type { StoredToken, TokenStore } from '../src/core/source/token-store.ts';
 import type { Deps } from '../src/deps.ts';
 
@@ -14,9 +14,9 @@ export function createTokenStore(
   scope: OrgScope,
   key: TokenKey,
 ): TokenStore {
-  const context = { orgId: scope.orgId, connectionId: key.connectionId, kind: 'oauth-token' } as const;
+  const owner = { orgId: scope.orgId, connectionId: key.connectionId };
   const open = (sealed: SealedSecret | null): StoredToken | null =>
-    sealed ? v.parse(Stored, JSON.parse(secretBox.open(sealed, context))) : null;
+    sealed ? openToken(secretBox, sealed, owner) : null;
   return {
     read: async () => open(await findToken(db, scope, key)),
     lease: async () => {
@@ -26,7 +26,7 @@ export function createTokenStore(
       return {
         stored: open(replaced),
         save: async (token) => {
-          const sealed = secretBox.seal(JSON.stringify(token), context);
+          const sealed = sealToken(secretBox, token, owner);
           await putToken(db, scope, { ...key, sealed, replaces: replaced?.nonce ?? null });
         },
         release: () => releaseToken(db, scope, { ...key, leaseNo }),
@@ -34,12 +34,3 @@ export function createTokenStore(
     },
   };
 }
-
-const Stored = v.object({
-  accessToken: v.string(),
-  expiresAtMs: v.nullable(v.number()),
-  obtainedAtMs: v.number(),
-  refreshToken: v.nullable(v.string()),
-  metadata: v.record(v.string(), v.unknown()),
-  madeFor: v.string(),
-});

@@ -37,6 +37,8 @@ export interface Config {
   readonly cacheDir: string;
   /** Null only outside production: `developmentKeyRing` of `dev-secrets.ts` then makes one. */
   readonly secretsKeys: KeyRing | null;
+  /** Null: in development `dev-secrets.ts` derives one, in production there is no OAuth. */
+  readonly oauthStateKeys: KeyRing | null;
   /** `host-or-CIDR:port,…`, not parsed; empty allows nothing more. */
   readonly egressAllow: string;
   /** In the same form as `egressAllow`. */
@@ -99,6 +101,10 @@ const Environment = v.object({
     v.optional(form.keyRing),
     "Keys that encrypt stored secrets: the first encrypts, all decrypt. Unset: generated into DATA_DIR (not in production). Make one with: node -p \"'k1:'+crypto.randomBytes(32).toString('base64')\"",
   ),
+  OAUTH_STATE_KEYS: variable(
+    v.optional(form.keyRing),
+    'Keys that sign the state of an OAuth authorization: the first signs, all verify. Unset: generated, and in production the OAuth endpoints answer 500.',
+  ),
   EGRESS_ALLOW: variable(
     v.optional(form.text, ''),
     'Addresses let through although they are not public: host-or-CIDR:port, separated by commas. Plain http is allowed to these.',
@@ -136,6 +142,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     temporalCli: output.TEMPORAL_CLI ?? null,
     cacheDir: join(output.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'connector-sync'),
     secretsKeys: output.SECRETS_KEYS ?? null,
+    oauthStateKeys: output.OAUTH_STATE_KEYS ?? null,
     egressAllow: output.EGRESS_ALLOW,
     egressDeny: output.EGRESS_DENY,
     egressAllowHttp: output.EGRESS_ALLOW_HTTP,

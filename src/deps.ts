@@ -10,8 +10,17 @@ import { withCompiledMappings } from './core/expressions/compiled-evaluator.ts';
 import { createEvaluatorPool, type Evaluator } from './core/expressions/evaluator-pool.ts';
 import { parseAllowList, parseDenyList } from './core/http/addresses.ts';
 import { createEgressGuard, type EgressGuard } from './core/http/egress.ts';
-import { secretsKeyRing } from './dev-secrets.ts';
+import { oauthStateKeyRing, secretsKeyRing } from './dev-secrets.ts';
+import type { KeyRing } from './key-ring.ts';
 import type { Log } from './log.ts';
+
+/** What authorizing connections at their providers takes. */
+export interface OauthSettings {
+  /** Signs the state that goes to the provider and comes back. */
+  readonly stateKeys: KeyRing;
+  /** Where the provider sends the customer back to. */
+  readonly redirectUri: string;
+}
 
 /** What a process opens once and hands down. */
 export interface Deps extends AsyncDisposable {
@@ -24,6 +33,8 @@ export interface Deps extends AsyncDisposable {
   readonly secretBox: SecretBox;
   readonly egress: EgressGuard;
   readonly evaluator: Evaluator;
+  /** Null: not configured. */
+  readonly oauth: OauthSettings | null;
   /** Destination of specs that declare none; null: there is none. */
   readonly defaultDestination: unknown;
 }
@@ -58,7 +69,13 @@ export function createDeps(config: Config, log: Log): Deps {
       allowHttp: config.egressAllowHttp,
     }),
     evaluator: stack.use(withCompiledMappings(createEvaluatorPool())),
+    oauth: oauthSettings(config),
     defaultDestination: config.defaultDestination,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+function oauthSettings(config: Config): OauthSettings | null {
+  const stateKeys = oauthStateKeyRing(config);
+  return stateKeys && { stateKeys, redirectUri: `${config.publicUrl}/api/v1/oauth/callback` };
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { secretsKeyRing } from './dev-secrets.ts';
+import { oauthStateKeyRing, secretsKeyRing } from './dev-secrets.ts';
 
 describe('secretsKeyRing', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'connector-sync-test-'));
@@ -29,5 +29,23 @@ describe('secretsKeyRing', () => {
   it('replaces no file it cannot read', () => {
     writeFileSync(file, '{"SECRETS_KEYS":"dev:short"}');
     expect(() => secretsKeyRing(config)).toThrow('damaged');
+  });
+});
+
+describe('oauthStateKeyRing', () => {
+  const secretsKeys = [{ id: 'k1', key: new Uint8Array(32) }];
+  const config = { dataDir: '', production: false, secretsKeys, oauthStateKeys: null };
+
+  it('follows in development from the ring of secrets, and is another one', () => {
+    const ring = oauthStateKeyRing(config);
+    expect(ring).toMatchObject([{ id: 'k1', key: expect.any(Uint8Array) }]);
+    expect(ring).toEqual(oauthStateKeyRing(config));
+    expect(ring).not.toEqual(secretsKeys);
+  });
+
+  it('is the configured one, and none in production without', () => {
+    const oauthStateKeys = [{ id: 's1', key: new Uint8Array(32).fill(1) }];
+    expect(oauthStateKeyRing({ ...config, oauthStateKeys })).toBe(oauthStateKeys);
+    expect(oauthStateKeyRing({ ...config, production: true })).toBeNull();
   });
 });

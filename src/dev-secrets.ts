@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hkdfSync, randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
@@ -18,6 +18,17 @@ export function secretsKeyRing(config: Pick<Config, 'secretsKeys' | 'production'
   if (config.production) throw new Error('SECRETS_KEYS must be set in production');
   const path = join(config.dataDir, 'secrets.json');
   return readRing(path) ?? createRing(path);
+}
+
+/** The ring that signs OAuth states: the configured one, in development one that follows from the ring of secrets. */
+export function oauthStateKeyRing(
+  config: Pick<Config, 'oauthStateKeys' | 'secretsKeys' | 'production' | 'dataDir'>,
+): KeyRing | null {
+  if (config.oauthStateKeys || config.production) return config.oauthStateKeys;
+  return secretsKeyRing(config).map(({ id, key }) => ({
+    id,
+    key: new Uint8Array(hkdfSync('sha256', key, '', 'OAUTH_STATE_KEYS', 32)),
+  }));
 }
 
 function readRing(path: string): KeyRing | null {

@@ -8,6 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { purgeIdempotencyKeys } from '../db/queries/idempotency.ts';
 import { endRun } from '../db/queries/lanes.ts';
+import { purgeLookupValues } from '../db/queries/lookup-cache.ts';
+import { purgeOauthStates } from '../db/queries/oauth-states.ts';
 import { findPurgeableConnections, purgeSome } from '../db/queries/purge.ts';
 import { findRun, markAlive, markDispatched } from '../db/queries/runs.ts';
 import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../db/queries/sweep.ts';
@@ -41,6 +43,8 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
         await startMissedRuns(deps);
         await repairSilentRuns(deps);
         await purgeIdempotencyKeys(deps.db);
+        await purgeOauthStates(deps.db);
+        await purgeLookupValues(deps.db, purgedRowsMax);
         await purgeDeletedConnections(deps);
       });
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { SealedSecret } from '../../src/core/crypto/secret-box.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
+import { sealedColumns } from './sealed-columns.ts';
 
 interface SecretKey {
   readonly connectionId: string;
@@ -10,12 +11,7 @@ interface SecretKey {
 
 /** Stores a sealed secret of a connection, in place of the one of the same kind. */
 export async function putSecret(db: Db, scope: OrgScope, secret: SecretKey & SealedSecret): Promise<void> {
-  const sealed = {
-    kekId: secret.kekId,
-    wrappedKey: Buffer.from(secret.wrappedKey),
-    nonce: Buffer.from(secret.nonce),
-    ciphertext: Buffer.from(secret.ciphertext),
-  };
+  const sealed = sealedColumns(secret);
   await db
     .insertInto('connectionSecrets')
     .values({ orgId: scope.orgId, connectionId: secret.connectionId, kind: secret.kind, ...sealed })
@@ -36,9 +32,9 @@ export function findSecret(db: Db, scope: OrgScope, key: SecretKey): Promise<Sea
     .executeTakeFirst();
 }
 
-/** Removes every secret of a connection, of all kinds, and the tokens that were obtained with them. */
+/** Removes every secret of a connection, of all kinds, the tokens obtained with them, and authorizations under way. */
 export async function deleteSecrets(db: Db, scope: OrgScope, connectionId: string): Promise<void> {
-  for (const table of ['connectionSecrets', 'tokens'] as const) {
+  for (const table of ['connectionSecrets', 'tokens', 'oauthStates'] as const) {
     await db.deleteFrom(table).where('orgId', '=', scope.orgId).where('connectionId', '=', connectionId).execute();
   }
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { SealedSecret } from '../../src/core/crypto/secret-box.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
+import { sealedColumns, sealedOf } from './sealed-columns.ts';
 
 /** Which token of a connection. */
 export interface TokenKey {
@@ -66,20 +67,32 @@ export async function putToken(
   scope: OrgScope,
   token: TokenKey & { readonly sealed: SealedSecret; readonly replaces: Uint8Array | null },
 ): Promise<void> {
-  const { kekId, wrappedKey, nonce, ciphertext } = token.sealed;
   await db
     .updateTable('tokens')
-    .set({
-      kekId,
-      wrappedKey: Buffer.from(wrappedKey),
-      nonce: Buffer.from(nonce),
-      ciphertext: Buffer.from(ciphertext),
-      updatedAt: sql<string>`now()`,
-    })
+    .set({ ...sealedColumns(token.sealed), updatedAt: sql<string>`now()` })
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', token.connectionId)
     .where('slot', '=', token.slot)
     .where('nonce', 'is not distinct from', token.replaces === null ? null : Buffer.from(token.replaces))
+    .execute();
+}
+
+/** Stores a token in place of whatever is there: what a process obtains meanwhile with the one before is not kept. */
+export async function replaceToken(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, slot, sealed }: TokenKey & { readonly sealed: SealedSecret },
+): Promise<void> {
+  const columns = sealedColumns(sealed);
+  await db
+    .insertInto('tokens')
+    .values({ orgId: scope.orgId, connectionId, slot, ...columns })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['connectionId', 'slot'])
+        .doUpdateSet({ ...columns, updatedAt: sql<string>`now()` })
+        .where('tokens.orgId', '=', scope.orgId),
+    )
     .execute();
 }
 
@@ -97,11 +110,4 @@ export async function releaseToken(
     .where('slot', '=', slot)
     .where('leaseNo', '=', leaseNo)
     .execute();
-}
-
-type Columns = { readonly [Name in keyof SealedSecret]: SealedSecret[Name] | null };
-
-function sealedOf({ kekId, wrappedKey, nonce, ciphertext }: Columns): SealedSecret | null {
-  if (kekId === null || wrappedKey === null || nonce === null || ciphertext === null) return null;
-  return { kekId, wrappedKey, nonce, ciphertext };
 }

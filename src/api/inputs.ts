@@ -7,9 +7,12 @@ import { HttpRefusal } from './errors.ts';
 /** An id that was made up: for examples only. */
 export const exampleId = (prefix: IdPrefix): string => `${prefix}_01kaemm0dce7xb1k4c1m1f2p3q`;
 
-/** The path parameter `id` of a kind; anything that has not the form of its ids is a 404 before any query. */
-export const idParams = (prefix: IdPrefix, noun: string) =>
-  v.object({ id: v.pipe(v.string(), v.regex(idPattern(prefix), noun), v.examples([exampleId(prefix)])) });
+/** An id in the path; anything that has not the form of its kind is a 404 of the noun before any query. */
+export const pathId = (prefix: IdPrefix, noun: string) =>
+  v.pipe(v.string(), v.regex(idPattern(prefix), noun), v.examples([exampleId(prefix)]));
+
+/** The path parameter `id` of a kind. */
+export const idParams = (prefix: IdPrefix, noun: string) => v.object({ id: pathId(prefix, noun) });
 
 /** A path parameter that names something of another form than an id; one that does not fit is a 404 of the noun. */
 export const nameParam = (form: v.GenericSchema<string>, { noun, example }: { noun: string; example: string }) =>

@@ -9,7 +9,7 @@ import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
 /** What the handlers work with. */
 export type ApiDeps = Pick<
   Deps,
-  'db' | 'log' | 'secretBox' | 'egress' | 'evaluator' | 'orchestrator' | 'defaultDestination'
+  'db' | 'log' | 'secretBox' | 'egress' | 'evaluator' | 'orchestrator' | 'oauth' | 'defaultDestination'
 >;
 
 type Schema = v.GenericSchema;

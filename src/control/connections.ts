@@ -1,3 +1,4 @@
+import type { Db } from '../../db/client.ts';
 import {
   countActiveConnections,
   findConnection,
@@ -18,6 +19,8 @@ import { checkSpec } from '../core/spec/check.ts';
 import type { ConnectionCheck } from '../core/spec/params.ts';
 import type { Deps } from '../deps.ts';
 import { checkValues, sealSecrets } from './connection-values.ts';
+import type { GrantDeps } from './oauth-grant.ts';
+import { prepareRevocation } from './oauth-revocation.ts';
 import { cancelWorkflows, type RunDeps } from './runs.ts';
 import { refuseUnlessPublished } from './spec-upgrade.ts';
 
@@ -73,17 +76,20 @@ function checkedValues(
 
 /** Sets a connection active, from any status; an active one is returned unchanged. Throws not_found, plan_limit. */
 export function activateConnection({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<ConnectionRow> {
-  return db.transaction().execute(async (trx) => {
-    const max = await lockActiveConnectionsMax(trx, scope);
-    const connection = await findConnection(trx, scope, id);
-    if (!connection) throw notFound('Connection');
-    if (connection.status === 'active') return connection;
-    if (max !== null && (await countActiveConnections(trx, scope)) >= max) {
-      const allowed = `The plan allows ${max} active connections.`;
-      throw new AppError('plan_limit', `${allowed} Pause one, or raise the plan.`);
-    }
-    return found(await setConnectionStatus(trx, scope, { id, status: 'active' }));
-  });
+  return db.transaction().execute((trx) => activateWithin(trx, scope, id));
+}
+
+/** As {@link activateConnection}, as part of a transaction. */
+export async function activateWithin(trx: Db, scope: OrgScope, id: string): Promise<ConnectionRow> {
+  const max = await lockActiveConnectionsMax(trx, scope);
+  const connection = await findConnection(trx, scope, id);
+  if (!connection) throw notFound('Connection');
+  if (connection.status === 'active') return connection;
+  if (max !== null && (await countActiveConnections(trx, scope)) >= max) {
+    const allowed = `The plan allows ${max} active connections.`;
+    throw new AppError('plan_limit', `${allowed} Pause one, or raise the plan.`);
+  }
+  return found(await setConnectionStatus(trx, scope, { id, status: 'active' }));
 }
 
 /**
@@ -101,14 +107,17 @@ export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string
 
 /**
  * Deletes a connection: at once it reads as absent, its secrets are gone and its open runs are asked to stop; the
- * sweeper removes the rest once they have. What was delivered stays with the customer. Throws not_found.
+ * sweeper removes the rest once they have. What was delivered stays with the customer; a grant of an OAuth provider is
+ * given back in the background, where the spec says how. Throws not_found.
  */
-export async function deleteConnection(deps: RunDeps, scope: OrgScope, id: string): Promise<void> {
+export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScope, id: string): Promise<void> {
+  const revoke = await prepareRevocation(deps, scope, id);
   const runs = await deps.db.transaction().execute(async (trx) => {
     if (!(await markConnectionDeleted(trx, scope, id))) throw notFound('Connection');
     await deleteSecrets(trx, scope, id);
     return requestCancelOfAll(trx, scope, id);
   });
+  revoke?.();
   await cancelWorkflows(deps, scope, runs);
 }
 

@@ -1,6 +1,7 @@
 import type { Route } from '../route.ts';
 import { apiKeyRoutes } from './api-keys.ts';
 import { connectionRoutes } from './connections.ts';
+import { oauthRoutes } from './oauth.ts';
 import { quarantineRoutes } from './quarantine.ts';
 import { runRoutes } from './runs.ts';
 import { specRoutes } from './specs.ts';
@@ -13,5 +14,6 @@ export const routes: readonly Route[] = [
   ...runRoutes,
   ...quarantineRoutes,
   ...apiKeyRoutes,
+  ...oauthRoutes,
   ...workspaceRoutes,
 ];

@@ -3,7 +3,7 @@ import { algorithmOf, parsePrivateKey } from './private-key.ts';
 import { signJwt } from './signed-jwt.ts';
 
 /** How a client proves itself to its token endpoint (RFC 6749 2.3, RFC 7523 2.2, OpenID Connect Core 9). */
-export type ClientAuthMethod = 'basic' | 'post' | 'private_key_jwt';
+export type ClientAuthMethod = 'basic' | 'post' | 'private_key_jwt' | 'none';
 
 /** What a token request carries for it. */
 export interface ClientAuth {
@@ -16,7 +16,7 @@ export interface ClientAuth {
 /** Seconds that an assertion is good for; it is used at once. */
 const assertionSeconds = 60;
 
-/** `secret` is the client secret, for `private_key_jwt` the private key. Throws `auth_failed` when that is no key. */
+/** `secret` is the client secret, for `private_key_jwt` the private key; `none` has no use for one. Throws `auth_failed` when that is no key. */
 export async function clientAuth(
   method: ClientAuthMethod,
   client: { readonly id: string; readonly secret: string },
@@ -31,6 +31,8 @@ export async function clientAuth(
     }
     case 'post':
       return { headers: {}, fields: { client_id: id, client_secret: secret }, secretValues: [] };
+    case 'none':
+      return { headers: {}, fields: { client_id: id }, secretValues: [] };
     case 'private_key_jwt': {
       const assertion = await signAssertion(client, endpoint);
       const fields = { client_id: id, client_assertion_type: assertionType, client_assertion: assertion };

@@ -33,6 +33,6 @@ export async function credentialValues(source: Signed): Promise<readonly string[
   if (auth.kind === 'hmac') await values.secret(auth.secret, 'auth.secret');
   else if (!('put' in auth)) await staticCredentials(auth, values);
   else if (auth.kind === 'jwt') await values.secret(auth.key, 'auth.key');
-  else if (auth.kind === 'oauth2_client_credentials') await values.secret(auth.clientSecret, 'auth.clientSecret');
+  else if ('clientSecret' in auth) await values.secret(auth.clientSecret ?? '', 'auth.clientSecret');
   return [...found];
 }

@@ -27,7 +27,7 @@ export async function exchangeJwt(
   const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion };
   const fields = { ...grant, ...(await values.texts(exchange.params)) };
   const answer = await postForm(client, url, { headers: {}, fields });
-  return readTokenAnswer(answer, standardAnswer, { now: now(), previous: null });
+  return readTokenAnswer(answer, standardAnswer, now());
 }
 
 async function signClaims(auth: JwtAuth, values: AuthValues, now: Date): Promise<SignedJwt> {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { AppError } from '../errors.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { TokenAuth } from '../spec/auth-schema.ts';
 import { authValues } from './auth-values.ts';
+import { grantKey, refreshGrant } from './authorization-code.ts';
 import { exchangeJwt, makeJwt } from './jwt-token.ts';
 import { createLocalTokens } from './local-tokens.ts';
 import { requestClientToken } from './oauth-token.ts';
@@ -24,13 +24,16 @@ interface TokenPlaces {
   readonly store: TokenStore;
 }
 
-/** The tokens of a source; null for an auth kind that needs none. Nothing is requested yet. */
-export function openTokens(source: Described, places: TokenPlaces): TokenSource | null {
+/**
+ * The tokens of a source; null for an auth kind that needs none. Nothing is requested yet. Throws `auth_failed`,
+ * `spec_invalid` when the auth block has no use for the connection's values.
+ */
+export async function openTokens(source: Described, places: TokenPlaces): Promise<TokenSource | null> {
   const { auth } = source;
-  return 'put' in auth ? tokensOf(auth, source, places) : null;
+  return 'put' in auth ? await tokensOf(auth, source, places) : null;
 }
 
-function tokensOf(auth: TokenAuth, source: Described, { client, store }: TokenPlaces): TokenSource {
+async function tokensOf(auth: TokenAuth, source: Described, { client, store }: TokenPlaces): Promise<TokenSource> {
   const { mask, now } = source;
   const context = { client, values: authValues(source), now };
   const shared = (request: (previous: Token | null) => Promise<Token>, ms = bufferMs): TokenSource =>
@@ -46,7 +49,14 @@ function tokensOf(auth: TokenAuth, source: Described, { client, store }: TokenPl
       return createLocalTokens({ make: () => makeJwt(auth, context), mask, now });
     }
     case 'oauth2_authorization_code':
-      throw new AppError('spec_invalid', `auth.kind "${auth.kind}" cannot sign requests yet. Use another auth kind.`);
+      return createSharedTokens({
+        store,
+        request: (previous) => refreshGrant(auth, previous, context),
+        madeFor: await grantKey(auth, context.values),
+        bufferMs: auth.refresh.expiryBufferSeconds * 1000,
+        mask,
+        now,
+      });
   }
 }
 

@@ -71,6 +71,24 @@ describe('shared tokens', () => {
     expect((await world.open().refresh(signal, tokenOf('t1'))).accessToken).toBe('t2');
   });
 
+  it('are looked at again when a refusal was for one that has been replaced', async () => {
+    const world = createWorld();
+    const rejected = await world.open().current(signal);
+    const refused = new AppError('auth_failed', 'invalid_grant');
+    const overtaken = world.open({
+      request: async () => {
+        world.replace({ ...tokenOf('t9'), madeFor: 'these' });
+        throw refused;
+      },
+    });
+    expect((await overtaken.refresh(signal, rejected)).accessToken).toBe('t9');
+    const latest = world.stored();
+    await expect(world.open({ request: () => Promise.reject(refused) }).refresh(signal, tokenOf('t9'))).rejects.toBe(
+      refused,
+    );
+    expect(world.stored()).toBe(latest);
+  });
+
   it('are masked before anybody has them', async () => {
     const world = createWorld();
     await world.open().current(signal);
@@ -151,6 +169,9 @@ function createWorld() {
     requests: () => previous.length,
     previous: () => previous,
     stored: () => held,
+    replace: (token: StoredToken) => {
+      held = token;
+    },
     pass: (ms: number) => {
       nowMs += ms;
     },

@@ -25,7 +25,8 @@ export interface SharedTokensOptions {
 
 /**
  * Tokens that all processes share: read from the store for every request, obtained by one process at a time while the
- * others wait for its result. No transaction is open meanwhile. A failed request leaves the stored token as it is.
+ * others wait for its result. No transaction is open meanwhile. A failed request leaves the stored token as it is; one
+ * that is refused counts for nothing when the stored token was replaced meanwhile, by a customer who authorised anew.
  * Throws `source_unavailable` when no process gets one in time, and what `request` throws.
  */
 export function createSharedTokens(options: SharedTokensOptions): TokenSource {
@@ -34,13 +35,18 @@ export function createSharedTokens(options: SharedTokensOptions): TokenSource {
   const isUsable = (token: StoredToken | null): token is StoredToken =>
     token?.madeFor === madeFor && isFresh(token, { nowMs: nowMs(), bufferMs: options.bufferMs });
 
-  const renew = async (lease: TokenLease, isWanted: IsWanted): Promise<Token> => {
+  /** Null: look again. */
+  const renew = async (lease: TokenLease, isWanted: IsWanted): Promise<Token | null> => {
+    const { stored } = lease;
     try {
-      const { stored } = lease;
       if (isUsable(stored) && isWanted(stored)) return stored;
       const token = await options.request(stored?.madeFor === madeFor ? stored : null);
       await lease.save({ ...token, madeFor });
       return token;
+    } catch (error) {
+      const isRefused = error instanceof AppError && error.code === 'auth_failed';
+      if (isRefused && (await store.read())?.accessToken !== stored?.accessToken) return null;
+      throw error;
     } finally {
       await lease.release();
     }
@@ -51,7 +57,11 @@ export function createSharedTokens(options: SharedTokensOptions): TokenSource {
     while (nowMs() < giveUpAtMs) {
       signal.throwIfAborted();
       const lease = await store.lease();
-      if (lease) return await renew(lease, isWanted);
+      if (lease) {
+        const renewed = await renew(lease, isWanted);
+        if (renewed) return renewed;
+        continue;
+      }
       await sleep(pollMs, signal);
       const stored = await store.read();
       if (isUsable(stored) && isWanted(stored)) return stored;

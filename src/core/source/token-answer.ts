@@ -23,13 +23,13 @@ export const standardAnswer: TokenAnswerSettings = {
 };
 
 /**
- * The token in the answer of a token endpoint. A refresh token that the answer does not repeat stays that of `previous`.
+ * The token in the answer of a token endpoint, with what the answer itself says and nothing else.
  * Throws `source_rejected` when there is no access token in it.
  */
 export function readTokenAnswer(
   { body }: Pick<TokenAnswer, 'body'>,
   { tokenResponse, defaultTtlSeconds }: TokenAnswerSettings,
-  { now, previous }: { readonly now: Date; readonly previous: Token | null },
+  now: Date,
 ): Token {
   const accessToken = valueAt(body, tokenResponse.accessToken);
   if (typeof accessToken !== 'string' || accessToken === '') {
@@ -45,7 +45,7 @@ export function readTokenAnswer(
     accessToken,
     expiresAtMs: now.getTime() + lifeMs,
     obtainedAtMs: now.getTime(),
-    refreshToken: typeof refreshToken === 'string' ? refreshToken : (previous?.refreshToken ?? null),
+    refreshToken: typeof refreshToken === 'string' && refreshToken !== '' ? refreshToken : null,
     metadata: Object.fromEntries(metadata),
   };
 }

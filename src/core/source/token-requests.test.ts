@@ -89,8 +89,9 @@ async function obtain(
       release: async () => {},
     }),
   };
-  const token = await openTokens(source, { client: tokenClient, store })?.current(signal);
-  if (!token) throw new Error('The kind needs no token');
+  const tokens = await openTokens(source, { client: tokenClient, store });
+  if (!tokens) throw new Error('The kind needs no token');
+  const token = await tokens.current(signal);
   return { token, requests: api.requests, calls, masked, origin: api.origin };
 }
 

@@ -2,7 +2,7 @@ import type { Token } from './token.ts';
 
 /** A token and what it was obtained with. */
 export interface StoredToken extends Token {
-  /** Hash of auth block, parameters and secrets: with others the token counts as absent. */
+  /** Hash of what the token was obtained with or, of a grant, of client and provider: with others it counts as absent. */
   readonly madeFor: string;
 }
 

@@ -122,6 +122,7 @@ export type TokenAuth = Extract<Auth, { readonly put: unknown }>;
 
 /** The blocks of single kinds. */
 export type OauthClientCredentials = Extract<Auth, { readonly kind: 'oauth2_client_credentials' }>;
+export type OauthAuthorizationCode = Extract<Auth, { readonly kind: 'oauth2_authorization_code' }>;
 export type SessionAuth = Extract<Auth, { readonly kind: 'session' }>;
 export type JwtAuth = Extract<Auth, { readonly kind: 'jwt' }>;
 export type HmacAuth = Extract<Auth, { readonly kind: 'hmac' }>;

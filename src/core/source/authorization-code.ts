@@ -1,0 +1,151 @@
+/**
+ * The authorization code grant (RFC 6749 4.1, with PKCE as in RFC 7636): where a customer is sent, what their code is
+ * exchanged for, how that is refreshed and given back.
+ *
+ * A grant is a thing of value: only its owner can make another one. Nothing but a new one replaces it; whatever the
+ * token endpoint answers to a refresh, what is stored stays.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { AppError } from '../errors.ts';
+import type { OauthAuthorizationCode } from '../spec/auth-schema.ts';
+import type { AuthValues } from './auth-values.ts';
+import { postAsClient, readGrant, scopeField, type TokenRequestContext } from './oauth-token.ts';
+import type { Token } from './token.ts';
+import { renderUrl } from './url-template.ts';
+
+/** What helps when nothing that a run could do would. */
+const howToAuthorize = 'Authorise it: GET /api/v1/oauth/:connectionId/authorize says where';
+
+/** Where the customer comes back to, and how we will know them and the code they bring. */
+export interface AuthorizationRequest {
+  readonly redirectUri: string;
+  readonly state: string;
+  /** Null: without PKCE. */
+  readonly codeVerifier: string | null;
+}
+
+/** The page of the provider where the customer agrees. Throws `auth_failed` without a client id, `spec_invalid`. */
+export async function authorizeUrl(
+  auth: OauthAuthorizationCode,
+  values: AuthValues,
+  { redirectUri, state, codeVerifier }: AuthorizationRequest,
+): Promise<URL> {
+  const url = await renderUrl(auth.authorizeUrl, values.hole);
+  const parameters = {
+    ...(await values.texts(auth.authorizeParams)),
+    response_type: 'code',
+    client_id: await values.required(auth.clientId, 'auth.clientId'),
+    redirect_uri: redirectUri,
+    state,
+    ...(await scopeField(auth, values)),
+    ...(codeVerifier === null ? {} : { code_challenge: challengeOf(codeVerifier), code_challenge_method: 'S256' }),
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url;
+}
+
+/** A new `code_verifier` (RFC 7636 4.1). */
+export const newCodeVerifier = (): string => randomBytes(32).toString('base64url');
+
+const challengeOf = (codeVerifier: string): string => createHash('sha256').update(codeVerifier).digest('base64url');
+
+/** Exchanges a code for the first token. Throws as `sendTokenRequest` does, `source_rejected` without a token. */
+export async function exchangeCode(
+  auth: OauthAuthorizationCode,
+  { code, redirectUri, codeVerifier }: Omit<AuthorizationRequest, 'state'> & { readonly code: string },
+  context: TokenRequestContext,
+): Promise<Token> {
+  const { values, now } = context;
+  const url = await renderUrl(auth.tokenUrl, values.hole);
+  values.mask(code);
+  if (codeVerifier !== null) values.mask(codeVerifier);
+  const fields = {
+    ...(await values.texts(auth.tokenParams)),
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+    ...(codeVerifier === null ? {} : { code_verifier: codeVerifier }),
+  };
+  return untilRefused(readGrant(auth, await postAsClient(auth, { url, fields }, context), now()));
+}
+
+/**
+ * The token after `previous`; null: there is none. Throws `auth_failed` when only the customer can help, and
+ * `source_unavailable` for everything that a provider in trouble may answer.
+ */
+export async function refreshGrant(
+  auth: OauthAuthorizationCode,
+  previous: Token | null,
+  context: TokenRequestContext,
+): Promise<Token> {
+  if (previous === null) {
+    const message = 'Nobody has authorised this connection yet, or only with another client or token URL.';
+    throw new AppError('auth_failed', `${message} ${howToAuthorize}.`);
+  }
+  const { refreshToken } = previous;
+  if (refreshToken === null) {
+    const message = 'The API refuses the access token, and the provider gave no refresh token with it.';
+    throw new AppError('auth_failed', `${message} ${howToAuthorize}.`);
+  }
+  const { values, now } = context;
+  const url = await renderUrl(auth.refreshUrl ?? auth.tokenUrl, values.hole);
+  values.mask(refreshToken);
+  const params = await values.texts(auth.tokenParams);
+  const fields = { ...params, grant_type: 'refresh_token', refresh_token: refreshToken };
+  try {
+    const answer = await postAsClient(auth, { url, fields }, context);
+    return following(previous, readGrant(auth, answer, now()), auth.refresh.rotation);
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
+/** What the answer to a refresh is silent about stays as it was; whether the refresh token may, `rotation` says. */
+function following(previous: Token, token: Token, rotation: OauthAuthorizationCode['refresh']['rotation']): Token {
+  const refreshToken = {
+    auto: token.refreshToken ?? previous.refreshToken,
+    always: token.refreshToken,
+    never: previous.refreshToken,
+  }[rotation];
+  const given = Object.entries(token.metadata).filter(([, value]) => value !== undefined);
+  const metadata = { ...previous.metadata, ...Object.fromEntries(given) };
+  return untilRefused({ ...token, refreshToken, metadata });
+}
+
+/** Without a refresh token nothing replaces an access token, so it is used for as long as the API takes it. */
+const untilRefused = (token: Token): Token => (token.refreshToken === null ? { ...token, expiresAtMs: null } : token);
+
+/** An answer that makes no sense is a page of some proxy more often than a new format: later, there is a token again. */
+function explained(error: unknown): unknown {
+  if (!(error instanceof AppError)) return error;
+  const { code, message } = error;
+  if (code === 'source_rejected') return new AppError('source_unavailable', message, { cause: error });
+  if (code !== 'auth_failed') return error;
+  const advice = `Is the grant over, or was it withdrawn? ${howToAuthorize}.`;
+  return new AppError('auth_failed', `${message} ${advice}`, { cause: error });
+}
+
+/** Gives a grant back (RFC 7009); without effect when the spec has no `revokeUrl`. Throws as `sendTokenRequest` does. */
+export async function revokeGrant(
+  auth: OauthAuthorizationCode,
+  { accessToken, refreshToken }: Token,
+  context: TokenRequestContext,
+): Promise<void> {
+  if (auth.revokeUrl === undefined) return;
+  const url = await renderUrl(auth.revokeUrl, context.values.hole);
+  const token = refreshToken ?? accessToken;
+  context.values.mask(token);
+  const hint = refreshToken === null ? 'access_token' : 'refresh_token';
+  await postAsClient(auth, { url, fields: { token, token_type_hint: hint } }, context);
+}
+
+/**
+ * Which client at which provider a grant belongs to. A new client secret or another parameter leaves it valid; with
+ * another client or token URL it is nobody's.
+ */
+export async function grantKey(auth: OauthAuthorizationCode, values: AuthValues): Promise<string> {
+  const url = await renderUrl(auth.tokenUrl, values.hole);
+  const id = await values.required(auth.clientId, 'auth.clientId');
+  const content = JSON.stringify([auth.kind, url.href, id]);
+  return createHash('sha256').update(content).digest('base64url');
+}

@@ -1,0 +1,294 @@
+import { createHash } from 'node:crypto';
+import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { purgeOauthStates } from '../../db/queries/oauth-states.ts';
+import { createApp } from '../../src/api/app.ts';
+import { type Answer, startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { specDocument } from '../support/api-fixtures.ts';
+import { eventually } from '../support/eventually.ts';
+import { type OauthServer, startOauthServer } from '../support/oauth-server.ts';
+
+const clientSecret = 'c1ient+secret/of:this=test';
+const started = new AsyncDisposableStack();
+let oauth: OauthServer;
+let api: TestApi;
+let org: TestOrg;
+
+beforeAll(async () => {
+  oauth = started.use(await startOauthServer());
+  api = started.use(await startApi({ allow: oauth.hostPort }));
+  org = await api.newOrg();
+}, 60_000);
+beforeEach(() => {
+  oauth.answer = () => undefined;
+  oauth.sentBack = {};
+});
+afterAll(() => started.disposeAsync());
+
+describe('authorize', () => {
+  it('gives the page of the provider with all that the flow needs', async () => {
+    const id = await connect();
+    const url = new URL(await authorizeUrl(id));
+    const { state = '', code_challenge: challenge, ...rest } = Object.fromEntries(url.searchParams);
+    expect(url.origin + url.pathname).toBe(`${oauth.url}/authorize`);
+    expect(rest).toEqual({
+      access_type: 'offline',
+      response_type: 'code',
+      client_id: 'client',
+      redirect_uri: 'http://localhost:3100/api/v1/oauth/callback',
+      scope: 'read:a,read:b',
+      code_challenge_method: 'S256',
+    });
+    expect(challenge).toMatch(/^[\w-]{43}$/);
+    expect(decodeProtectedHeader(state)).toEqual({ alg: 'HS256', typ: 'oauth-state+jwt', kid: 's1' });
+    const { aud, iat = 0, exp, jti } = decodeJwt(state);
+    expect({ aud, exp }).toEqual({ aud: 'oauth-state', exp: iat + 600 });
+    const row = await stateRow(jti);
+    expect(row).toMatchObject({ connectionId: id, issuer: oauth.url, redirectUri: rest['redirect_uri'] });
+  });
+
+  it('works without PKCE and for clients without a secret', async () => {
+    const id = await connect({ pkce: false, clientAuth: 'none', clientSecret: undefined });
+    const url = new URL(await authorizeUrl(id));
+    expect([...url.searchParams.keys()]).not.toContain('code_challenge');
+    expect((await come(await oauth.agree(url.href))).status).toBe(200);
+    const { authorization, fields } = oauth.requests.at(-1) ?? {};
+    expect(authorization).toBeUndefined();
+    expect(fields).toMatchObject({ client_id: 'client' });
+    expect(Object.keys(fields ?? {})).not.toContain('code_verifier');
+  });
+
+  it('refuses a connection that nobody has to authorise', async () => {
+    const id = await connect({}, { kind: 'none' });
+    const answer = await org.call('GET', `/oauth/${id}/authorize`);
+    expect(answer).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+  });
+
+  it.each(['http://login.acme.example/authorize', 'https://169.254.169.254/authorize'])(
+    'sends nobody to %s',
+    async (address) => {
+      const id = await connect({ authorizeUrl: address });
+      const answer = await org.call('GET', `/oauth/${id}/authorize`);
+      expect(answer).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+    },
+  );
+
+  it('and callback answer 500 where OAuth is not configured', async () => {
+    const id = await connect();
+    const app = createApp({ ...api.deps, oauth: null });
+    const headers = { authorization: `Bearer ${org.apiKey}` };
+    for (const path of [`${id}/authorize`, 'callback?code=x&state=y']) {
+      const response = await app.request(`/api/v1/oauth/${path}`, { headers });
+      expect(response.status).toBe(500);
+      expect(await response.json()).toMatchObject({ error: { code: 'internal' } });
+    }
+  });
+});
+
+describe('callback', () => {
+  it('exchanges the code, seals the tokens and sets the connection active', async () => {
+    const id = await connect();
+    const url = await authorizeUrl(id);
+    const answer = await come(await oauth.agree(url));
+    expect(answer).toMatchObject({ status: 200, body: { connected: true, connectionId: id } });
+    expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect((await org.call('GET', `/connections/${id}`)).body.status).toBe('active');
+
+    const { authorization, fields = {} } = oauth.requests.at(-1) ?? {};
+    expect(authorization).toBe(`Basic ${Buffer.from(`client:${encodeURIComponent(clientSecret)}`).toString('base64')}`);
+    const verifier = String(fields['code_verifier']);
+    const challenge = createHash('sha256').update(verifier).digest('base64url');
+    expect(new URL(url).searchParams.get('code_challenge')).toBe(challenge);
+    expect(fields).toMatchObject({
+      grant_type: 'authorization_code',
+      redirect_uri: 'http://localhost:3100/api/v1/oauth/callback',
+      audience: 'api',
+    });
+    const { rows } = await sql<{ row: string }>`
+      select t::text || encode(ciphertext, 'escape') as row from tokens t where connection_id = ${id}`.execute(
+      api.deps.db,
+    );
+    expect(rows).toHaveLength(1);
+    const shown = [...rows.map(({ row }) => row), ...api.logLines].join('\n');
+    for (const secret of [String(fields['code']), verifier, clientSecret, 'eyJ']) expect(shown).not.toContain(secret);
+  });
+
+  it('takes a state once', async () => {
+    const id = await connect();
+    const path = await oauth.agree(await authorizeUrl(id));
+    const before = oauth.requests.length;
+    const answers = await Promise.all([come(path), come(path)]);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 401]));
+    expect(oauth.requests).toHaveLength(before + 1);
+    expect(await come(path)).toMatchObject(unauthorized);
+  });
+
+  it('refuses a state that was altered, signed otherwise, or never issued', async () => {
+    const id = await connect();
+    const url = new URL(await oauth.agree(await authorizeUrl(id)), oauth.url);
+    const [head = '', body = '', signature = ''] = (url.searchParams.get('state') ?? '').split('.');
+    const key = api.deps.oauth?.stateKeys[0]?.key ?? new Uint8Array();
+    const signed = (type: string, audience: string, kid = 's1') =>
+      new SignJWT({ jti: String(decodeJwt(`${head}.${body}.${signature}`).jti) })
+        .setProtectedHeader({ alg: 'HS256', typ: type, kid })
+        .setAudience(audience)
+        .setIssuedAt()
+        .setExpirationTime('1 h');
+    const unsigned = `${Buffer.from('{"alg":"none","typ":"oauth-state+jwt"}').toString('base64url')}.${body}.`;
+    const states = [
+      `${head}.${body}.${signature.slice(1)}A`,
+      unsigned,
+      await signed('embed+jwt', 'oauth-state').sign(key),
+      await signed('oauth-state+jwt', 'embed').sign(key),
+      await signed('oauth-state+jwt', 'oauth-state', 's2').sign(key),
+      await signed('oauth-state+jwt', 'oauth-state').sign(new Uint8Array(32)),
+      await signed('oauth-state+jwt', 'oauth-state').setExpirationTime('-1 s').sign(key),
+      await signed('oauth-state+jwt', 'oauth-state').setJti('never issued').sign(key),
+    ];
+    for (const state of states) {
+      url.searchParams.set('state', state);
+      expect(await come(url.pathname + url.search)).toMatchObject(unauthorized);
+    }
+    url.searchParams.set('state', `${head}.${body}.${signature}`);
+    expect((await come(url.pathname + url.search)).status).toBe(200);
+  });
+
+  it('refuses a state that is over, and the sweeper removes it', async () => {
+    const { db } = api.deps;
+    const [over, open] = [await connect(), await connect()];
+    const path = await oauth.agree(await authorizeUrl(over));
+    await authorizeUrl(open);
+    await sql`update oauth_states set expires_at = now() where connection_id = ${over}`.execute(db);
+    expect(await come(path)).toMatchObject(unauthorized);
+    await purgeOauthStates(db);
+    const rows = await db.selectFrom('oauthStates').select('connectionId').execute();
+    const left = rows.map(({ connectionId }) => connectionId);
+    expect(left).toContain(open);
+    expect(left).not.toContain(over);
+  });
+
+  it('refuses the answer of another issuer, and takes that of the right one', async () => {
+    const id = await connect();
+    for (const [iss, status] of [
+      ['https://evil.example', 401],
+      ['nonsense', 401],
+      [`${oauth.url}/realm`, 200],
+    ] as const) {
+      oauth.sentBack = { iss };
+      expect((await come(await oauth.agree(await authorizeUrl(id)))).status).toBe(status);
+    }
+  });
+
+  it.each(['error=access_denied', 'code=x', ''])(
+    'without code or without state is a 400 without code: %s',
+    async (query) => {
+      const id = await connect();
+      const state = new URL(await authorizeUrl(id)).searchParams.get('state');
+      const { status, body } = await come(`/oauth/callback?${query}${query === 'code=x' ? '' : `&state=${state}`}`);
+      expect(status).toBe(400);
+      expect(Object.keys(body.error)).toEqual(['message']);
+    },
+  );
+
+  it.each([
+    ['has no access token', { status: 200, body: { token_type: 'Bearer' } }],
+    ['is a refusal', { status: 400, body: { error: 'invalid_grant', error_description: clientSecret } }],
+    ['is trouble', { status: 503, body: {} }],
+  ])('is a conflict when what the token endpoint answers %s', async (_name, refusal) => {
+    const id = await connect();
+    oauth.answer = () => refusal;
+    const answer = await come(await oauth.agree(await authorizeUrl(id)));
+    expect(answer).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+    expect(JSON.stringify(answer.body)).not.toContain(clientSecret);
+    expect((await org.call('GET', `/connections/${id}`)).body.status).toBe('pending');
+  });
+
+  it('activates no more connections than the plan allows, and then keeps no token', async () => {
+    const small = await api.newOrg({ activeConnectionsMax: 1 });
+    const [one, other] = [await connect({}, undefined, small), await connect({}, undefined, small)];
+    expect((await come(await oauth.agree(await authorizeUrl(one, small)))).status).toBe(200);
+    expect((await come(await oauth.agree(await authorizeUrl(one, small)))).status).toBe(200);
+    const refused = await come(await oauth.agree(await authorizeUrl(other, small)));
+    expect(refused).toMatchObject({ status: 402, body: { error: { code: 'plan_limit' } } });
+    expect(await tokensOf(other)).toBe(0);
+  });
+});
+
+describe('deleting a connection', () => {
+  it('gives its grant back, and ends authorizations under way', async () => {
+    const id = await connect();
+    await come(await oauth.agree(await authorizeUrl(id)));
+    const path = await oauth.agree(await authorizeUrl(id));
+    const before = oauth.revocations();
+    expect((await org.call('DELETE', `/connections/${id}`)).status).toBe(200);
+    expect(await tokensOf(id)).toBe(0);
+    expect(await come(path)).toMatchObject(unauthorized);
+    await eventually('the grant is given back', async () => oauth.revocations() === before + 1);
+  });
+
+  it('does not wait for a provider that is away', async () => {
+    const id = await connect({ revokeUrl: 'https://away.invalid/revoke' });
+    await come(await oauth.agree(await authorizeUrl(id)));
+    expect((await org.call('DELETE', `/connections/${id}`)).status).toBe(200);
+    await eventually('the log says so', async () => api.logLines.some((line) => line.includes('grant not given back')));
+  });
+});
+
+const unauthorized = { status: 401, body: { error: { code: 'unauthorized' } } };
+
+let connections = 0;
+
+/** A pending connection of a spec of its own; its id. */
+async function connect(
+  changes: Readonly<Record<string, unknown>> = {},
+  auth: unknown = { ...authorizationCode(), ...changes },
+  { call, workspaceId }: TestOrg = org,
+): Promise<string> {
+  connections += 1;
+  const specKey = `oauth-${connections}`;
+  const ask = async (path: string, body?: unknown) => {
+    const answer = await call('POST', path, { body });
+    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(400);
+    return answer.body;
+  };
+  await ask('/specs', { ...specDocument({ key: specKey }), auth });
+  await ask(`/specs/${specKey}/versions/1.0.0/publish`);
+  const names = { workspaceId, specKey, specVersion: '1.0.0', displayName: specKey };
+  return (await ask('/connections', { ...names, params: {}, secrets: { apiKey: clientSecret } })).id;
+}
+
+const authorizationCode = () => ({
+  kind: 'oauth2_authorization_code',
+  authorizeUrl: `${oauth.url}/authorize`,
+  tokenUrl: oauth.tokenUrl,
+  revokeUrl: `${oauth.url}/revoke`,
+  clientId: 'client',
+  clientSecret: '{{ secrets.apiKey }}',
+  scopes: ['read:a', 'read:b'],
+  scopeSeparator: ',',
+  authorizeParams: { access_type: 'offline', state: 'not ours' },
+  tokenParams: { audience: 'api' },
+});
+
+async function authorizeUrl(connectionId: string, { call }: TestOrg = org): Promise<string> {
+  const { status, body } = await call('GET', `/oauth/${connectionId}/authorize`);
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body.authorizeUrl;
+}
+
+/** The customer comes back. */
+const come = (path: string): Promise<Answer> => org.call('GET', path, { apiKey: null });
+
+const stateRow = (stateId = '') =>
+  api.deps.db
+    .selectFrom('oauthStates')
+    .selectAll()
+    .where('stateHash', '=', createHash('sha256').update(stateId).digest())
+    .executeTakeFirst();
+
+async function tokensOf(connectionId: string): Promise<number> {
+  const rows = await api.deps.db.selectFrom('tokens').select('slot').where('connectionId', '=', connectionId).execute();
+  return rows.length;
+}
