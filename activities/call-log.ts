@@ -36,7 +36,7 @@ export async function openCallLog(db: Db, scope: OrgScope, runId: string): Promi
   return {
     write(call) {
       sequence += 1;
-      waiting.push({ ...call, runId, sequence, cacheHit: false });
+      waiting.push({ ...call, runId, sequence });
       // A failure leaves the calls waiting, so that stored() tries and fails again.
       flush().catch(() => undefined);
     },

@@ -8,6 +8,7 @@ import type { OrgScope } from '../db/scope.ts';
 import type { Destination } from '../src/core/destinations/destination.ts';
 import { AppError } from '../src/core/errors.ts';
 import { assembleBatch, type ReadyPage } from '../src/core/pipeline/batch.ts';
+import type { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
 import type { KnownRecords } from '../src/core/pipeline/known-records.ts';
 import type { Resource } from '../src/core/spec/schema.ts';
 import type { CallLog } from './call-log.ts';
@@ -34,6 +35,8 @@ interface DeliveryOptions {
   readonly batchNo: number;
   /** Nothing of the lane is at the destination yet; the first batch applied ends that. */
   readonly fresh: boolean;
+  /** Stops the run before a delivery. */
+  readonly brake: ReturnType<typeof createInvalidBrake>;
 }
 
 /** Takes processed pages in order; at most one batch is under way while the next one fills. */
@@ -70,16 +73,18 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   const deliver = async (pages: readonly ReadyPage[], number: number) => {
     const { db, scope, owner, destination, known, callLog, resource, runId, redact } = options;
+    options.brake(pages);
     const batch = assembleBatch(pages, { resource, runId, batchNo: number, redact });
     await callLog.stored();
     // Without rows the destination has nothing to promise, and an unchanged source costs it nothing. Only a new one
     // must hear of the first batch before it is recorded, or the next attempt would forget what was recorded.
     const isFirst = options.fresh && number === options.batchNo + 1;
-    const rejected = batch.rows.length > 0 || isFirst ? await destination.apply(batch) : [];
+    const brings = batch.rows.length > 0 || batch.tombstones.length > 0 || batch.completesGeneration;
+    const rejected = brings || isFirst ? await destination.apply(batch) : [];
     const receipt = batch.receiptOf(rejected);
     const recorded = await recordBatch(db, scope, { owner, receipt });
     if (recorded.outcome !== 'recorded') throw new AppError('fenced', 'A newer attempt has taken over this run');
-    known.settle(receipt.records);
+    known.settle(receipt);
     stopped = recorded.stop;
   };
 

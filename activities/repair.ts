@@ -9,7 +9,7 @@ import { decodeReceipt } from '../src/core/pipeline/receipt.ts';
 import type { Log } from '../src/log.ts';
 
 /** Where an attempt goes on: after the last batch that the destination has applied. */
-export type StartPoint = Pick<Attempt, 'batchNo' | 'pageNo' | 'position' | 'readCompleted' | 'watermarkBefore'> & {
+export type StartPoint = Pick<Attempt, 'batchNo' | 'pageNo' | 'position' | 'readCompleted' | 'invalid'> & {
   /** Records read so far. */
   readonly records: number;
   /** Nothing of the lane is at the destination yet; see OpenedLane. */
@@ -52,6 +52,7 @@ export async function repairFromCheckpoint(db: Db, scope: OrgScope, options: Rep
     position: receipt.position,
     readCompleted: receipt.position === null,
     records: receipt.pages.reduce((sum, page) => sum + page.recordsIn, attempt.recordsIn),
+    invalid: receipt.pages.reduce((sum, page) => sum + page.invalid, attempt.invalid),
   };
 }
 
@@ -68,7 +69,7 @@ async function startOver(db: Db, scope: OrgScope, { runId, attempt, log }: Repai
     const where = { connectionId, resourceKey, recordsForgotten: forgotten };
     log.warn('the destination is new; everything is read and delivered again', where);
   }
-  const nothingRead = { position: null, readCompleted: false, watermarkBefore: null };
+  const nothingRead = { position: null, readCompleted: false };
   return { ...attempt, ...nothingRead, records: attempt.recordsIn, fresh: true };
 }
 

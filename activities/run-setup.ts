@@ -1,8 +1,6 @@
 import * as v from 'valibot';
-import type { Attempt } from '../db/queries/attempts.ts';
-import { findConnection } from '../db/queries/connections.ts';
+import { findBegunWith } from '../db/queries/run-setup.ts';
 import { findSecret } from '../db/queries/secrets.ts';
-import { findPinnedSpec } from '../db/queries/specs.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
 import { specChecksum } from '../src/core/spec/checksum.ts';
@@ -13,7 +11,7 @@ import type { Deps } from '../src/deps.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What the connection and its pinned spec say of a run. */
+/** What the spec and the connection say of a run, as they were when it began; secrets as they are now. */
 export interface RunSetup {
   readonly spec: ConnectorSpec;
   readonly specChecksum: string;
@@ -23,24 +21,29 @@ export interface RunSetup {
   readonly secrets: JsonObject;
 }
 
+interface RunKey {
+  readonly runId: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+}
+
 /** Reads and checks what a run is about. Throws `spec_invalid` when spec, overrides, values or resource do not fit. */
 export async function loadSetup(
   deps: Pick<Deps, 'db' | 'secretBox'>,
   scope: OrgScope,
-  run: Attempt,
+  { runId, connectionId, resourceKey }: RunKey,
 ): Promise<RunSetup> {
-  const connection = await findConnection(deps.db, scope, run.connectionId);
-  const pinned = await findPinnedSpec(deps.db, scope, run.connectionId);
-  if (!connection || !pinned) throw new AppError('spec_invalid', 'The connection or its pinned spec version is gone');
-  const judged = effectiveSpec(pinned.specJson, connection.specOverridesJson);
+  const begun = await findBegunWith(deps.db, scope, runId);
+  if (!begun) throw new AppError('spec_invalid', 'The connection or its pinned spec version is gone');
+  const judged = effectiveSpec(begun.specJson, begun.specOverridesJson);
   if (!judged.valid) {
     throw new AppError('spec_invalid', `The effective spec is invalid: ${judged.issues[0]?.message ?? 'no detail'}`);
   }
-  const resource = judged.spec.resources.find((candidate) => candidate.key === run.resourceKey);
-  if (!resource) throw new AppError('spec_invalid', `The effective spec has no resource "${run.resourceKey}"`);
+  const resource = judged.spec.resources.find((candidate) => candidate.key === resourceKey);
+  if (!resource) throw new AppError('spec_invalid', `The effective spec has no resource "${resourceKey}"`);
   const values = checkConnectionValues(judged.spec, {
-    params: connection.paramsJson,
-    secrets: await openSecrets(deps, scope, run.connectionId),
+    params: begun.paramsJson,
+    secrets: await openSecrets(deps, scope, connectionId),
   });
   if (!values.ok) {
     const [issue] = values.issues;

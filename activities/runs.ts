@@ -1,4 +1,5 @@
 import * as lanes from '../db/queries/lanes.ts';
+import { dropLookupValues } from '../db/queries/lookup-cache.ts';
 import { countLoginFailures } from '../db/queries/runs.ts';
 import { orgScope } from '../db/scope.ts';
 import type { RunStatus } from '../src/core/rows.ts';
@@ -34,6 +35,7 @@ export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'lo
         const { run, ended, next } = await lanes.endRun(deps.db, scope, end);
         if (ended) deps.log.info('run ended', { ...input, status: run?.status, code: run?.error?.code ?? null });
         for (const { id, resourceKey } of next) await wake(deps, { ...input, resourceKey, runId: id });
+        await dropLookupValues(deps.db, scope, input);
         return { status: run?.status ?? 'gone', ...run?.statsJson };
       } catch (error) {
         deps.log.error('run not ended', { runId: input.runId, error });

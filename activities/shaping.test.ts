@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
-import type { PageRead } from '../src/core/source/read-pages.ts';
+import { type RunPage, stagePage } from '../src/core/run/run-page.ts';
 import { createShaping } from './shaping.ts';
 
 it('hands pages on in their order, whichever transform ends first', async () => {
@@ -33,21 +33,10 @@ it('keeps few records under way however large the pages are', async () => {
 
 function track() {
   const delivered: number[] = [];
-  const shaping = createShaping(async ({ pageNo }) => void delivered.push(pageNo));
+  const shaping = createShaping(async ({ requestKey }) => void delivered.push(Number(requestKey)));
   return { shaping, delivered };
 }
 
-const outcome: PageOutcome = { recordsIn: 0, skipped: 0, outcomes: [] };
+const outcome: PageOutcome = { recordsIn: 0, skipped: 0, invalid: 0, outcomes: [], each: {}, seen: [] };
 
-const page = (pageNo: number): PageRead => ({
-  pageNo,
-  records: [],
-  positionAfter: null,
-  watermarkAfter: null,
-  requestKey: '',
-  validators: null,
-  notModified: false,
-  recordsMissing: false,
-  skipped: null,
-  notes: [],
-});
+const page = (no: number): RunPage => stagePage(String(no), { positionAfter: null });

@@ -1,5 +1,5 @@
 import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
-import type { PageRead } from '../src/core/source/read-pages.ts';
+import type { RunPage } from '../src/core/run/run-page.ts';
 
 /** Pages whose records are being transformed: more than evaluators on most machines, few enough to be small. */
 const pagesMax = 4;
@@ -9,14 +9,14 @@ const recordsMax = 5000;
 /** Pages under way between the read and the delivery, in their order. */
 export interface Shaping {
   /** Takes a page whose transform has begun; hands the oldest on while there are enough. */
-  add(page: PageRead, outcome: Promise<PageOutcome>): Promise<void>;
+  add(page: RunPage, outcome: Promise<PageOutcome>): Promise<void>;
   /** Hands on all that is left, up to the first page whose transform failed, and throws what it threw. */
   drained(): Promise<void>;
 }
 
 /** A short queue in front of `deliver`. */
-export function createShaping(deliver: (page: PageRead, outcome: PageOutcome) => Promise<void>): Shaping {
-  const underWay: { readonly page: PageRead; readonly outcome: Promise<PageOutcome> }[] = [];
+export function createShaping(deliver: (page: RunPage, outcome: PageOutcome) => Promise<void>): Shaping {
+  const underWay: { readonly page: RunPage; readonly outcome: Promise<PageOutcome> }[] = [];
   const isFull = () =>
     underWay.length >= pagesMax || underWay.reduce((sum, { page }) => sum + page.records.length, 0) >= recordsMax;
   // A page whose transform failed stays at the head: nothing behind it may ever leave.

@@ -10,9 +10,12 @@ import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { type Attempt, forgiveAttempts, noteFailure, takeLane } from '../db/queries/attempts.ts';
 import { orgScope } from '../db/scope.ts';
+import type { Tombstone } from '../src/core/destinations/destination.ts';
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError } from '../src/core/http/client.ts';
-import { readPages } from '../src/core/source/read-pages.ts';
+import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
+import { readRun } from '../src/core/run/read-run.ts';
+import { runStart } from '../src/core/run/run-position.ts';
 import type { Deps } from '../src/deps.ts';
 import type { ChunkResult, SyncRunInput } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
@@ -90,22 +93,25 @@ async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): 
   const chunkEnd = performance.now() + chunkMsMax;
   const runEnd = run.startedAt.getTime() + limits.maxDurationSeconds * 1000;
   const delivery = run.createDelivery(start);
-  const shaping = createShaping(async ({ requestKey, positionAfter, watermarkAfter, notes }, outcome) => {
+  const shaping = createShaping(async (page, outcome) => {
     pageNo += 1;
-    done = positionAfter === null;
-    if (notes.length > 0) run.log.warn('the read is not as the spec says', { pageNo, notes });
-    await delivery.add({ ...outcome, pageNo, requestKey, positionAfter, watermarkAfter });
+    done = page.positionAfter === null;
+    if (page.notes.length > 0) run.log.warn('the read is not as the spec says', { pageNo, notes: page.notes });
+    const { records: _records, tombstones: _tombstones, notes: _notes, ...place } = page;
+    await delivery.add({ ...place, ...outcome, pageNo });
   });
   let { pageNo, records } = start;
   let asked = 0;
   let done = false;
-  const limited = () => records >= (limits.maxRecords ?? Number.POSITIVE_INFINITY) || Date.now() >= runEnd;
+  const limited = (waitMs = 0) =>
+    records >= (limits.maxRecords ?? Number.POSITIVE_INFINITY) || Date.now() + waitMs >= runEnd;
   const enough = () =>
     cancelled.aborted || delivery.stopped || limited() || ++asked > chunkPagesMax || performance.now() > chunkEnd;
   const result = (waitMs: number): ChunkResult => {
-    if (!done && pageNo === 0 && Date.now() >= runEnd) throw nothingInTime(limits.maxDurationSeconds);
-    const stop = done || delivery.stopped || limited();
-    return { done: stop, limited: !done && limited(), waitMs, pages: pageNo, records };
+    // A wait that would outlast the run ends it now.
+    const over = !done && limited(waitMs);
+    if (over && pageNo === 0) throw nothingInTime(limits.maxDurationSeconds);
+    return { done: done || delivery.stopped || over, limited: over, waitMs, pages: pageNo, records };
   };
   const drained = async () => {
     try {
@@ -115,22 +121,33 @@ async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): 
     }
   };
   const signal = abortedLater(cancelled, stopMsMax);
-  const { position, watermarkBefore: watermark } = start;
-  const source = { ...run.source, watermark };
+  const options = { lookAhead: lookAheadPages, signal, enough, delivered: drained };
   try {
-    for await (const page of readPages(source, { position, lookAhead: lookAheadPages, signal, enough })) {
-      const selection = await run.pipeline.select(page.records);
-      records += selection.recordsIn;
-      await shaping.add(page, run.pipeline.shape(selection));
+    const { reading, pipeline } = await run.load(signal);
+    try {
+      for await (const page of readRun(reading, start.position ?? runStart, options)) {
+        const selection = await pipeline.select(page);
+        records += selection.recordsIn;
+        await shaping.add(page, withTombstones(pipeline.shape(selection), page.tombstones));
+        // Pages fetched ahead of the one that reaches the limit are left.
+        if (limited()) break;
+      }
+    } finally {
+      // What was read before a failure is sound: it is delivered, so that the next attempt starts behind it.
+      await drained();
     }
   } catch (error) {
-    // What was read before the failure is sound: it is delivered, so that the next attempt starts behind it.
-    await drained();
     if (error instanceof ThrottledError) return result(error.waitMs);
     throw error;
   }
-  await drained();
   return result(0);
+}
+
+/** Records that are gone join what became of those that are there. */
+async function withTombstones(shaped: Promise<PageOutcome>, tombstones: readonly Tombstone[]): Promise<PageOutcome> {
+  const page = await shaped;
+  const missed = tombstones.map((tombstone) => ({ kind: 'delete', tombstone, flagged: false }) as const);
+  return { ...page, outcomes: [...page.outcomes, ...missed] };
 }
 
 const nothingInTime = (seconds: number) =>

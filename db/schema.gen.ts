@@ -49,7 +49,10 @@ export interface ApiKeys {
 }
 
 export interface Buckets {
-  connectionId: string;
+  /**
+   * Null: shared by all connections of the org.
+   */
+  connectionId: string | null;
   /**
    * When the bucket will be full again if nobody takes a token (the theoretical arrival time).
    */
@@ -57,6 +60,7 @@ export interface Buckets {
   granted: boolean;
   name: string;
   orgId: string;
+  owner: Generated<string>;
 }
 
 export interface CallLog {
@@ -140,6 +144,46 @@ export interface Lanes {
   resourceKey: string;
 }
 
+export interface LookupCache {
+  connectionId: string;
+  expiresAt: string;
+  /**
+   * Hash of what was asked for, of the spec's words for it and of the connection's values.
+   */
+  key: string;
+  orgId: string;
+  /**
+   * The run that alone may use it; empty: every run of the connection.
+   */
+  runId: Generated<string>;
+  /**
+   * JSON text as it came: jsonb would sort its keys and refuse NUL. Null: the API has no such thing.
+   */
+  value: string | null;
+}
+
+export interface OauthStates {
+  /**
+   * The sealed PKCE verifier; null without PKCE.
+   */
+  ciphertext: Buffer | null;
+  connectionId: string;
+  expiresAt: string;
+  /**
+   * The origin of the page that the customer was sent to; an `iss` that comes back must have it.
+   */
+  issuer: string;
+  kekId: string | null;
+  nonce: Buffer | null;
+  orgId: string;
+  redirectUri: string;
+  /**
+   * SHA-256 of the id in the signed state; whoever reads the table cannot use it.
+   */
+  stateHash: Buffer;
+  wrappedKey: Buffer | null;
+}
+
 export interface Orgs {
   /**
    * Plan cap on active connections; null means none.
@@ -151,13 +195,40 @@ export interface Orgs {
   plan: string;
 }
 
+export interface Partitions {
+  laneId: number;
+  /**
+   * Changes of parent records after this instant are still to be read; null: never read to its end, or no parents.
+   */
+  listedAt: string | null;
+  orgId: string;
+  partition: Generated<string>;
+  updatedAt: Generated<string>;
+  /**
+   * Of the last complete read, for a conditional request (Validators); null: none.
+   */
+  validators: Json | null;
+  /**
+   * Canonical text; null: nothing can be claimed yet.
+   */
+  watermark: string | null;
+}
+
 export interface Quarantine {
   connectionId: string;
   createdAt: Generated<string>;
+  /**
+   * Values of the partition it was read in.
+   */
+  eachJson: Generated<Json>;
   externalId: string;
   id: string;
   orgId: string;
   rawJson: Json;
+  /**
+   * Asked for again and not tried yet: the next run of the resource begins with it.
+   */
+  requeuedAt: string | null;
   resolvedAt: string | null;
   resourceKey: string;
   runId: string;
@@ -166,21 +237,48 @@ export interface Quarantine {
 
 export interface RecordState {
   /**
+   * When this version was recorded; null: no resource is read once per record of this one.
+   */
+  changedAt: string | null;
+  /**
    * Cursor value of that version in canonical form; null when it had none.
    */
   cursor: string | null;
   externalId: string;
+  /**
+   * What resources below this one refer to; null: nothing is kept.
+   */
+  fields: Json | null;
   /**
    * Fingerprint of the record as last acknowledged; committed only with the acknowledgement.
    */
   hash: Buffer;
   laneId: number;
   orgId: string;
+  /**
+   * Where a full scan saw it last; empty: no partition, or nobody asks.
+   */
+  partition: Generated<string>;
+  /**
+   * runs.seq of the last full scan that saw it; null: none did.
+   */
+  seenRun: number | null;
   status: string;
+}
+
+export interface RunDimensions {
+  dimension: number;
+  key: string;
+  no: number;
+  orgId: string;
+  runId: string;
+  value: Json;
 }
 
 export interface RunPages {
   batchNo: number;
+  deleted: Generated<number>;
+  invalid: Generated<number>;
   orgId: string;
   pageNo: number;
   quarantined: number;
@@ -200,6 +298,10 @@ export interface Runs {
    * Attempts since the last recorded batch: the progress-aware retry budget.
    */
   attempts: Generated<number>;
+  /**
+   * {from, force} of a backfill; null: an ordinary run.
+   */
+  backfill: Json | null;
   /**
    * The last batch recorded.
    */
@@ -226,9 +328,18 @@ export interface Runs {
   errorMessage: string | null;
   finishedAt: string | null;
   id: string;
+  /**
+   * Something was left out on purpose (a partition, deletes held back), so it ends partial.
+   */
+  incomplete: Generated<boolean>;
+  /**
+   * Records that failed in the pipeline, whether quarantined or skipped.
+   */
+  invalid: Generated<number>;
   laneId: number;
   orgId: string;
   pageNo: Generated<number>;
+  paramsJson: Json | null;
   /**
    * Where reading goes on after the last recorded batch (ReadPosition); null at the start.
    */
@@ -250,9 +361,18 @@ export interface Runs {
    */
   seq: Generated<number>;
   skipped: Generated<number>;
+  specOverridesJson: Json | null;
+  /**
+   * What the run began with, so that a change of the connection reaches the next run only; null: not begun.
+   */
+  specVersion: string | null;
   startedAt: string | null;
   status: Generated<string>;
   trigger: string;
+  /**
+   * Keys of resources whose active runs it lets pass first.
+   */
+  waitsFor: Generated<string[]>;
   watermarkAfter: string | null;
   watermarkBefore: string | null;
 }
@@ -315,14 +435,6 @@ export interface Tokens {
   wrappedKey: Buffer | null;
 }
 
-export interface Watermarks {
-  laneId: number;
-  orgId: string;
-  partition: Generated<string>;
-  updatedAt: Generated<string>;
-  watermark: string;
-}
-
 export interface Workspaces {
   createdAt: Generated<string>;
   id: string;
@@ -339,15 +451,18 @@ export interface DB {
   connectionSecrets: ConnectionSecrets;
   idempotencyKeys: IdempotencyKeys;
   lanes: Lanes;
+  lookupCache: LookupCache;
+  oauthStates: OauthStates;
   orgs: Orgs;
+  partitions: Partitions;
   quarantine: Quarantine;
   recordState: RecordState;
+  runDimensions: RunDimensions;
   runPages: RunPages;
   runs: Runs;
   secretCanary: SecretCanary;
   specs: Specs;
   specVersions: SpecVersions;
   tokens: Tokens;
-  watermarks: Watermarks;
   workspaces: Workspaces;
 }

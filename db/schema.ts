@@ -7,17 +7,38 @@ import type {
   SpecVersionStatus,
   WorkspaceKind,
 } from '../src/core/rows.ts';
-import type { ReadPosition } from '../src/core/source/read-position.ts';
+import type { RunPosition } from '../src/core/run/run-position.ts';
+import type { Validators } from '../src/core/source/source.ts';
 import type { DB, Generated } from './schema.gen.ts';
 
 type Typed<Table, Known> = Omit<Table, keyof Known> & Known;
 /** A jsonb column that is written as JSON text and read as any JSON value. */
 type AnyJson = ColumnType<unknown, string, string>;
-type NullableJsonObject = JSONColumnType<JsonObject | null, string | null | undefined, string | null>;
+type NullableJson<Value extends object> = JSONColumnType<Value | null, string | null | undefined, string | null>;
+type NullableJsonObject = NullableJson<JsonObject>;
+
+/** What a backfill was asked to do. */
+export interface Backfill {
+  /** Where it begins, as the cursor of the resource is written; null: at `initial`. */
+  readonly from: string | null;
+  /** Unchanged records are delivered again, and deletes that were held back are sent. */
+  readonly force: boolean;
+}
 
 /** The tables: the generated types with what the migrations cannot say, shapes of jsonb and words of checks. */
 export interface Database
-  extends Omit<DB, 'workspaces' | 'specVersions' | 'connections' | 'runs' | 'quarantine' | 'callLog' | 'recordState'> {
+  extends Omit<
+    DB,
+    | 'workspaces'
+    | 'specVersions'
+    | 'connections'
+    | 'runs'
+    | 'quarantine'
+    | 'callLog'
+    | 'recordState'
+    | 'partitions'
+    | 'runDimensions'
+  > {
   workspaces: Typed<DB['workspaces'], { kind: WorkspaceKind }>;
   specVersions: Typed<DB['specVersions'], { specJson: JSONColumnType<JsonObject>; status: SpecVersionStatus }>;
   connections: Typed<
@@ -29,13 +50,24 @@ export interface Database
     {
       status: Generated<RunStatus>;
       trigger: RunTrigger;
-      position: JSONColumnType<ReadPosition | null, string | null | undefined, string | null>;
+      position: NullableJson<RunPosition>;
+      backfill: NullableJson<Backfill>;
+      specOverridesJson: NullableJsonObject;
+      paramsJson: NullableJsonObject;
     }
   >;
-  quarantine: Typed<DB['quarantine'], { rawJson: AnyJson; validationErrors: AnyJson }>;
+  quarantine: Typed<
+    DB['quarantine'],
+    { rawJson: AnyJson; validationErrors: AnyJson; eachJson: JSONColumnType<JsonObject, string | undefined> }
+  >;
   callLog: Typed<
     DB['callLog'],
     { reqHeadersRedacted: JSONColumnType<JsonObject>; respHeaders: JSONColumnType<JsonObject> }
   >;
-  recordState: Typed<DB['recordState'], { status: 'delivered' | 'quarantined' }>;
+  recordState: Typed<
+    DB['recordState'],
+    { status: 'delivered' | 'quarantined' | 'deleted'; fields: NullableJsonObject }
+  >;
+  partitions: Typed<DB['partitions'], { validators: NullableJson<Validators> }>;
+  runDimensions: Typed<DB['runDimensions'], { value: AnyJson }>;
 }

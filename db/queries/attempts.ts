@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import { AppError } from '../../src/core/errors.ts';
 import { storableText } from '../../src/core/pipeline/storable-text.ts';
-import type { ReadPosition } from '../../src/core/source/read-position.ts';
+import type { RunPosition } from '../../src/core/run/run-position.ts';
 import type { Db } from '../client.ts';
+import type { Backfill } from '../schema.ts';
 import type { OrgScope } from '../scope.ts';
 
 /** What an attempt at a run needs to go on where the last one stopped. */
@@ -18,10 +19,16 @@ export interface Attempt {
   readonly attempts: number;
   readonly batchNo: number;
   readonly pageNo: number;
-  readonly position: ReadPosition | null;
+  readonly position: RunPosition | null;
   readonly readCompleted: boolean;
   readonly watermarkBefore: string | null;
   readonly recordsIn: number;
+  /** Of those, the ones that failed in the pipeline. */
+  readonly invalid: number;
+  /** Place of the run in its lane; later runs have greater ones. */
+  readonly seq: number;
+  /** Null: an ordinary run. */
+  readonly backfill: Backfill | null;
   /** Why the attempt before failed; null: it did not, or there was none. */
   readonly errorCode: string | null;
   readonly errorMessage: string | null;
@@ -87,6 +94,9 @@ export async function takeLane(
         'readCompleted',
         'watermarkBefore',
         'recordsIn',
+        'invalid',
+        'seq',
+        'backfill',
         'errorCode',
         'errorMessage',
       ])

@@ -4,6 +4,7 @@ import { storableJson } from '../../src/core/pipeline/storable-json.ts';
 import type { RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
+import { markRetried } from './requeue.ts';
 
 /** An attempt, by the lane that it holds. */
 export interface BatchOwner {
@@ -32,8 +33,9 @@ export async function recordBatch(
     if (!run) return { outcome: 'stale' };
     await insertPages(tx, scope, receipt);
     await putRecordStates(tx, scope, { laneId: owner.laneId, receipt });
+    await putSeen(tx, scope, { laneId: owner.laneId, receipt });
     await settleQuarantine(tx, scope, { receipt, run });
-    await putWatermark(tx, scope, { laneId: owner.laneId, watermark: receipt.watermark });
+    await putPartitions(tx, scope, { laneId: owner.laneId, receipt });
     return { outcome: 'recorded', stop: run.cancelRequestedAt !== null || run.status !== 'running' };
   });
 }
@@ -61,7 +63,7 @@ interface AdvancedRun {
 }
 
 function advanceRun(tx: Db, scope: OrgScope, receipt: Receipt): Promise<AdvancedRun | undefined> {
-  const total = (count: 'recordsIn' | 'recordsOut' | 'skipped' | 'quarantined') =>
+  const total = (count: 'recordsIn' | 'recordsOut' | 'skipped' | 'quarantined' | 'deleted' | 'invalid') =>
     receipt.pages.reduce((sum, page) => sum + page[count], 0);
   return tx
     .updateTable('runs')
@@ -74,9 +76,12 @@ function advanceRun(tx: Db, scope: OrgScope, receipt: Receipt): Promise<Advanced
       recordsOut: eb('recordsOut', '+', total('recordsOut')),
       skipped: eb('skipped', '+', total('skipped')),
       quarantined: eb('quarantined', '+', total('quarantined')),
+      deleted: eb('deleted', '+', total('deleted')),
+      invalid: eb('invalid', '+', total('invalid')),
+      incomplete: receipt.incomplete ? true : eb.ref('incomplete'),
       attempts: 0,
       progressedAt: sql<string>`now()`,
-      watermarkAfter: receipt.watermark,
+      ...watermarkOf(receipt),
     }))
     .where('orgId', '=', scope.orgId)
     .where('id', '=', receipt.runId)
@@ -102,12 +107,34 @@ async function putRecordStates(
   const records = receipt.records.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
   if (records.length === 0) return;
   await sql`
-    insert into record_state (org_id, lane_id, external_id, hash, cursor, status)
-    select ${scope.orgId}, ${laneId}, r.external_id, r.hash, r.cursor, r.status
+    insert into record_state (org_id, lane_id, external_id, hash, cursor, status, fields, changed_at)
+    select ${scope.orgId}, ${laneId}, r.external_id, r.hash, r.cursor, r.status, r.fields::jsonb,
+      case when r.fields is null then null else clock_timestamp() end
     from unnest(${records.map((r) => r.externalId)}::text[], ${records.map((r) => Buffer.from(r.hash, 'base64url'))}::bytea[],
-      ${records.map((r) => r.cursor)}::text[], ${records.map((r) => r.status)}::text[]) as r (external_id, hash, cursor, status)
+      ${records.map((r) => r.cursor)}::text[], ${records.map((r) => r.status)}::text[],
+      ${records.map((r) => (r.fields === null ? null : storableJson(r.fields)))}::text[]) as r (external_id, hash, cursor, status, fields)
     on conflict (lane_id, external_id)
-    do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status`.execute(tx);
+    do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status,
+      fields = excluded.fields, changed_at = excluded.changed_at`.execute(tx);
+}
+
+/** Notes what a full scan has seen, and what is gone. */
+async function putSeen(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, receipt }: { readonly laneId: number; readonly receipt: Receipt },
+): Promise<void> {
+  for (const { partition, externalIds } of receipt.seen) {
+    await sql`
+      update record_state set partition = ${partition}, seen_run = (select seq from runs where id = ${receipt.runId})
+      where org_id = ${scope.orgId} and lane_id = ${laneId} and external_id = any(${externalIds}::text[])`.execute(tx);
+  }
+  if (receipt.deleted.length === 0) return;
+  await sql`
+    update record_state set status = 'deleted'
+    where org_id = ${scope.orgId} and lane_id = ${laneId} and external_id = any(${receipt.deleted}::text[])`.execute(
+    tx,
+  );
 }
 
 /** Opens a row for each record kept back (one open row per record), closes those of records now delivered. */
@@ -121,14 +148,16 @@ async function settleQuarantine(
     const errors = storableJson(entry.errors);
     const rawJson = jsonOrText(entry.rawJson);
     await sql`
-      insert into quarantine (id, org_id, connection_id, resource_key, external_id, raw_json, validation_errors, run_id)
+      insert into quarantine (
+        id, org_id, connection_id, resource_key, external_id, raw_json, each_json, validation_errors, run_id)
       values (${entry.id}, ${scope.orgId}, ${connectionId}, ${resourceKey}, ${entry.externalId},
-        ${rawJson}, ${errors}, ${receipt.runId})
+        ${rawJson}, ${storableJson(entry.each)}, ${errors}, ${receipt.runId})
       on conflict (connection_id, resource_key, external_id) where resolved_at is null
-      do update set raw_json = excluded.raw_json, validation_errors = excluded.validation_errors, run_id = excluded.run_id`.execute(
+      do update set raw_json = excluded.raw_json, each_json = excluded.each_json, validation_errors = excluded.validation_errors, run_id = excluded.run_id`.execute(
       tx,
     );
   }
+  await markRetried(tx, scope, receipt.retried);
   const delivered = receipt.records
     .filter((record) => record.status === 'delivered')
     .map((record) => record.externalId);
@@ -153,23 +182,26 @@ function jsonOrText(text: string): string {
   }
 }
 
-async function putWatermark(
+/** How far each partition is. Only the end of a read says that there were no further changes to its parents. */
+async function putPartitions(
   tx: Db,
   scope: OrgScope,
-  { laneId, watermark }: { readonly laneId: number; readonly watermark: string | null },
+  { laneId, receipt }: { readonly laneId: number; readonly receipt: Receipt },
 ): Promise<void> {
-  if (watermark === null) {
-    await tx.deleteFrom('watermarks').where('orgId', '=', scope.orgId).where('laneId', '=', laneId).execute();
-    return;
-  }
-  await tx
-    .insertInto('watermarks')
-    .values({ orgId: scope.orgId, laneId, watermark })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['laneId', 'partition'])
-        .doUpdateSet({ watermark, updatedAt: sql`now()` })
-        .where('watermarks.watermark', '!=', watermark),
-    )
-    .execute();
+  if (receipt.partitions.length === 0) return;
+  await sql`
+    insert into partitions (org_id, lane_id, partition, watermark, listed_at, validators)
+    select ${scope.orgId}, ${laneId}, p.partition, p.watermark, (p.completed ->> 'listedAt')::timestamptz,
+      nullif(p.completed -> 'validators', 'null')
+    from jsonb_to_recordset(${storableJson(receipt.partitions)}::jsonb) as p (partition text, watermark text, completed jsonb)
+    on conflict (lane_id, partition) do update set
+      watermark = excluded.watermark, updated_at = now(),
+      listed_at = coalesce(excluded.listed_at, partitions.listed_at),
+      validators = excluded.validators`.execute(tx);
+}
+
+/** Of a resource without partitions; that of several is known when all are read. */
+function watermarkOf({ partitions }: Receipt): { readonly watermarkAfter?: string | null } {
+  const [only] = partitions;
+  return only?.partition === '' ? { watermarkAfter: only.watermark } : {};
 }

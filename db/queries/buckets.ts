@@ -4,7 +4,8 @@ import type { OrgScope } from '../scope.ts';
 
 /** A token bucket: `requests` per `perSeconds`, at most `burst` at once. */
 export interface BucketRate {
-  readonly connectionId: string;
+  /** Null: shared by all connections of the org. */
+  readonly connectionId: string | null;
   readonly name: string;
   readonly requests: number;
   readonly perSeconds: number;
@@ -22,19 +23,41 @@ export async function takeToken(
   scope: OrgScope,
   { rate, waitMsMax }: { readonly rate: BucketRate; readonly waitMsMax: number },
 ): Promise<number> {
-  const step = rate.perSeconds / rate.requests;
-  const slack = step * (rate.burst - 1);
-  const ms = (seconds: number) => sql`make_interval(secs => ${seconds})`;
+  const { step, slack } = spacing(rate);
   const from = sql`greatest(b.full_at, clock_timestamp())`;
-  const grants = sql`${from} - clock_timestamp() <= ${ms(slack + waitMsMax / 1000)}`;
+  const grants = sql`${from} - clock_timestamp() <= ${seconds(slack + waitMsMax / 1000)}`;
   const { rows } = await sql<{ waitMs: number }>`
     insert into buckets as b (org_id, connection_id, name, full_at, granted)
-    values (${scope.orgId}, ${rate.connectionId}, ${rate.name}, clock_timestamp() + ${ms(step)}, true)
-    on conflict (connection_id, name) do update set
+    values (${scope.orgId}, ${rate.connectionId}, ${rate.name}, clock_timestamp() + ${seconds(step)}, true)
+    on conflict (org_id, owner, name) do update set
       granted = ${grants},
-      full_at = case when ${grants} then ${from} + ${ms(step)} else b.full_at end
+      full_at = case when ${grants} then ${from} + ${seconds(step)} else b.full_at end
     returning greatest(0, extract(epoch from
-      full_at - case when granted then ${ms(step)} else make_interval() end - ${ms(slack)} - clock_timestamp()) * 1000)::float8
+      full_at - case when granted then ${seconds(step)} else make_interval() end - ${seconds(slack)} - clock_timestamp()) * 1000)::float8
       as wait_ms`.execute(db);
   return rows[0]?.waitMs ?? 0;
 }
+
+/**
+ * Empties a bucket until `waitMs` from now, as the API asked; from then on it gives one token after the other. Nobody
+ * waits less than before.
+ */
+export async function emptyBucket(
+  db: Db,
+  scope: OrgScope,
+  { rate, waitMs }: { readonly rate: BucketRate; readonly waitMs: number },
+): Promise<void> {
+  const fullAt = sql`clock_timestamp() + ${seconds(waitMs / 1000 + spacing(rate).slack)}`;
+  await sql`
+    insert into buckets as b (org_id, connection_id, name, full_at, granted)
+    values (${scope.orgId}, ${rate.connectionId}, ${rate.name}, ${fullAt}, true)
+    on conflict (org_id, owner, name) do update set full_at = greatest(b.full_at, excluded.full_at)`.execute(db);
+}
+
+/** Seconds from one token to the next, and how much earlier a burst may come. */
+function spacing({ requests, perSeconds, burst }: BucketRate): { readonly step: number; readonly slack: number } {
+  const step = perSeconds / requests;
+  return { step, slack: step * (burst - 1) };
+}
+
+const seconds = (value: number) => sql`make_interval(secs => ${value})`;

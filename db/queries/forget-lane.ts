@@ -18,7 +18,7 @@ export async function forgetLane(
   return db.transaction().execute(async (tx) => {
     if (!(await holdsLane(tx, scope, owner))) return null;
     const forgotten = await deleteRecordStates(tx, scope, laneId);
-    await tx.deleteFrom('watermarks').where('orgId', '=', scope.orgId).where('laneId', '=', laneId).execute();
+    await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', laneId).execute();
     await tx
       .updateTable('runs')
       .set({ position: null, readCompleted: false, watermarkBefore: null, watermarkAfter: null })

@@ -46,7 +46,7 @@ export async function resetLane(tx: Db, scope: OrgScope, runId: string): Promise
     .returning(['lanes.id', 'asked.reset', 'asked.connectionId'])
     .executeTakeFirst();
   if (!lane) return;
-  await tx.deleteFrom('watermarks').where('orgId', '=', scope.orgId).where('laneId', '=', lane.id).execute();
+  await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', lane.id).execute();
   if (lane.reset === 'state') {
     await tx.deleteFrom('recordState').where('orgId', '=', scope.orgId).where('laneId', '=', lane.id).execute();
   }

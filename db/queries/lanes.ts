@@ -4,11 +4,13 @@ import type { RunRow, RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
 import { resetLane } from './lane-reset.ts';
+import { closePartitions } from './run-dimensions.ts';
 import { findRun } from './runs.ts';
 
 /**
- * Lets the run begin if it is its turn: nothing of its lane runs, nobody queued before it, and its connection has not
- * as many runs under way as its API takes requests at once.
+ * Lets the run begin if it is its turn: nothing of its lane runs, nobody queued before it, no run that it waits for is
+ * under way or queued before it, and its connection has not as many runs under way as its API takes requests at once.
+ * From here on it keeps to the spec and the parameters that the connection has now.
  *
  * @returns `running`: it holds the lane (also when it began earlier: safe to repeat); `waiting`: not its turn;
  * a final status: somebody ended it meanwhile; null: no such run.
@@ -32,12 +34,17 @@ export async function beginRun(
     const begun = await sql`
       update runs set status = 'running', started_at = now(), progressed_at = now(),
         dispatched_at = coalesce(dispatched_at, now()),
-        watermark_before = (select min(watermark) from watermarks w where w.lane_id = runs.lane_id),
-        watermark_after = (select min(watermark) from watermarks w where w.lane_id = runs.lane_id)
+        watermark_before = lane_watermark(lane_id), watermark_after = lane_watermark(lane_id),
+        (spec_version, spec_overrides_json, params_json) = (
+          select pinned_spec_version, spec_overrides_json, params_json from connections where id = runs.connection_id)
       where org_id = ${scope.orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
         and not exists (
           select 1 from runs other
           where other.lane_id = runs.lane_id
+            and (other.status = 'running' or (other.status = 'queued' and other.seq < runs.seq)))
+        and not exists (
+          select 1 from runs other
+          where other.connection_id = runs.connection_id and other.resource_key = any(runs.waits_for)
             and (other.status = 'running' or (other.status = 'queued' and other.seq < runs.seq)))
         and concurrent_max > (
           select count(*) from runs other where other.connection_id = runs.connection_id and other.status = 'running')`.execute(
@@ -66,7 +73,7 @@ async function cancelQueued(tx: Db, scope: OrgScope, runId: string): Promise<voi
     .execute();
 }
 
-/** The outcome of a run; `succeeded` becomes `partial` when records were quarantined. */
+/** The outcome of a run; `succeeded` becomes `partial` when records were quarantined or something was left out. */
 export interface RunOutcome {
   readonly status: 'succeeded' | 'partial' | 'failed' | 'canceled';
   /** Null unless it failed. */
@@ -110,7 +117,7 @@ export async function endRun(db: Db, scope: OrgScope, { runId, outcome, breaksCo
         status: sql<RunStatus>`case
           when ${canceled} and (${failed} or not read_completed) then 'canceled'
           when ${failed} then 'failed'
-          when quarantined > 0 or ${outcome.status === 'partial'} then 'partial'
+          when quarantined > 0 or incomplete or ${outcome.status === 'partial'} then 'partial'
           else 'succeeded' end`,
         finishedAt: sql`now()`,
         errorCode: outcome.error?.code ?? null,
@@ -121,6 +128,7 @@ export async function endRun(db: Db, scope: OrgScope, { runId, outcome, breaksCo
       .where('status', 'in', ['queued', 'running'])
       .returning('connectionId')
       .executeTakeFirst();
+    if (ended) await closePartitions(tx, scope, runId);
     const run = await findRun(tx, scope, runId);
     if (ended && breaksConnection && run?.status === 'failed') await breakConnection(tx, scope, ended.connectionId);
     return { run, ended: ended !== undefined, next: await findNextRuns(tx, scope, runId) };

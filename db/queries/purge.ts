@@ -32,7 +32,17 @@ export function findPurgeableConnections(
 }
 
 /** What belongs to a connection, children before parents: large tables first, each deleted in batches. */
-const parts = ['quarantine', 'recordState', 'callLog', 'runPages', 'watermarks', 'runs', 'lanes'] as const;
+const parts = [
+  'quarantine',
+  'recordState',
+  'lookupCache',
+  'callLog',
+  'runPages',
+  'runDimensions',
+  'partitions',
+  'runs',
+  'lanes',
+] as const;
 
 /**
  * Deletes up to `rowsMax` rows of one part of a deleted connection, or at last the connection itself. True: nothing of
@@ -64,12 +74,14 @@ function belongsTo(part: (typeof parts)[number], { orgId }: OrgScope, connection
   const ofConnection = sql`org_id = ${orgId} and connection_id = ${connectionId}`;
   switch (part) {
     case 'recordState':
-    case 'watermarks':
+    case 'partitions':
       return sql`lane_id in (select id from lanes where ${ofConnection})`;
     case 'callLog':
     case 'runPages':
+    case 'runDimensions':
       return sql`run_id in (select id from runs where ${ofConnection})`;
     case 'quarantine':
+    case 'lookupCache':
     case 'runs':
     case 'lanes':
       return ofConnection;

@@ -8,7 +8,7 @@ export interface RecordState {
   readonly hash: Buffer;
   /** Canonical cursor value; null when that version had none. */
   readonly cursor: string | null;
-  readonly status: 'delivered' | 'quarantined';
+  readonly status: 'delivered' | 'quarantined' | 'deleted';
 }
 
 /** The known among the given records of a lane, in no order. */

@@ -2,7 +2,7 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import { newId } from '../../src/core/ids.ts';
 import type { RunRow, RunStatus, RunTrigger } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
-import type { Database } from '../schema.ts';
+import type { Backfill, Database } from '../schema.ts';
 import type { OrgScope } from '../scope.ts';
 
 const columns = [
@@ -34,6 +34,10 @@ interface NewRun {
   readonly trigger: RunTrigger;
   /** Runs of the connection that may run at once. */
   readonly concurrentMax: number;
+  /** Keys of resources whose runs under way, or queued before, are waited for. */
+  readonly waitsFor: readonly string[];
+  /** Null: an ordinary run. */
+  readonly backfill: Backfill | null;
 }
 
 /** A queued run at the end of its lane. The row is the outbox: commit it, then start its workflow. */
@@ -41,7 +45,14 @@ export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<R
   const laneId = await ensureLane(db, scope, run);
   return db
     .insertInto('runs')
-    .values({ ...run, id: newId('run'), orgId: scope.orgId, laneId })
+    .values({
+      ...run,
+      waitsFor: [...run.waitsFor],
+      backfill: run.backfill === null ? null : JSON.stringify(run.backfill),
+      id: newId('run'),
+      orgId: scope.orgId,
+      laneId,
+    })
     .returning(runColumns)
     .executeTakeFirstOrThrow();
 }
@@ -158,4 +169,15 @@ export async function markAlive(db: Db, scope: OrgScope, id: string): Promise<vo
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute();
+}
+
+/** Whether a run has set no record aside and left nothing out so far. */
+export async function isClean(db: Db, scope: OrgScope, id: string): Promise<boolean> {
+  const run = await db
+    .selectFrom('runs')
+    .select(['quarantined', 'incomplete'])
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return run?.quarantined === 0 && !run.incomplete;
 }

@@ -1,10 +1,13 @@
 import { findConnection } from '../../db/queries/connections.ts';
 import { findRun, insertRun, markDispatched, requestCancel } from '../../db/queries/runs.ts';
 import { findPinnedSpec } from '../../db/queries/specs.ts';
+import type { Backfill } from '../../db/schema.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import { conflict, invalid, notFound } from '../core/errors.ts';
 import type { RunRow, RunTrigger } from '../core/rows.ts';
+import { cursorText, parseInitialCursor } from '../core/source/cursor-value.ts';
 import { effectiveSpec } from '../core/spec/effective.ts';
+import type { Resource } from '../core/spec/schema.ts';
 import type { Deps } from '../deps.ts';
 
 /** What the rules of runs work with. */
@@ -14,6 +17,8 @@ interface RunRequest {
   readonly connectionId: string;
   readonly resourceKey: string;
   readonly trigger: RunTrigger;
+  /** `from` as a value of the cursor; null: an ordinary run. */
+  readonly backfill: { readonly from: string | number | null; readonly force: boolean } | null;
 }
 
 /**
@@ -21,7 +26,7 @@ interface RunRequest {
  * there, and a start that fails leaves the row queued for the sweeper.
  *
  * Throws not_found (connection, pinned spec), conflict (not active, effective spec invalid, no destination),
- * validation (no such resource).
+ * validation (no such resource, no such start of a backfill).
  */
 export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunRequest): Promise<RunRow> {
   const connection = await findConnection(deps.db, scope, request.connectionId);
@@ -37,7 +42,8 @@ export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunReq
       `The effective spec is invalid (${judged.issues[0]?.message ?? 'no detail'}); correct the overrides`,
     );
   }
-  if (!judged.spec.resources.some((resource) => resource.key === request.resourceKey)) {
+  const resource = judged.spec.resources.find(({ key }) => key === request.resourceKey);
+  if (!resource) {
     const known = judged.spec.resources.map((resource) => resource.key).join(', ');
     throw invalid('Unknown resource', [
       { code: 'schema', path: 'resource', message: `The spec has no such resource; it has ${known}` },
@@ -46,9 +52,28 @@ export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunReq
   if (!judged.spec.destination && deps.defaultDestination === null) {
     throw conflict('The spec declares no destination and this deployment has no default one (DEFAULT_DESTINATION)');
   }
-  const run = await insertRun(deps.db, scope, { ...request, concurrentMax: judged.spec.http.rateLimit.maxConcurrent });
+  const run = await insertRun(deps.db, scope, {
+    ...request,
+    backfill: request.backfill && toBackfill(request.backfill, resource),
+    concurrentMax: judged.spec.http.rateLimit.maxConcurrent,
+    waitsFor: [...resource.dependsOn, ...resource.forEach.flatMap((dimension) => dimension.resource ?? [])],
+  });
   await dispatchRun(deps, scope, run);
   return run;
+}
+
+/** The start in canonical text. Throws `validation` when the resource cannot be read from it. */
+function toBackfill(
+  { from, force }: NonNullable<RunRequest['backfill']>,
+  { key, incremental }: Pick<Resource, 'key' | 'incremental'>,
+): Backfill {
+  if (from === null) return { from, force };
+  const refused = (message: string) => invalid('No such start', [{ code: 'schema', path: 'from', message }]);
+  if (incremental?.kind !== 'cursor') throw refused(`${key} has no cursor: leave \`from\` out`);
+  const { cursor } = incremental;
+  const start = parseInitialCursor(from, cursor);
+  if (start === null) throw refused(`expected a value of a cursor of type ${cursor.type}`);
+  return { from: cursorText(start, cursor), force };
 }
 
 /** A fresh manual run of the original's connection and resource, from today's watermark. Throws as {@link requestRun}. */
@@ -56,7 +81,7 @@ export async function replayRun(deps: RunDeps, scope: OrgScope, runId: string): 
   const original = await findRun(deps.db, scope, runId);
   if (!original) throw notFound('Run');
   const { connectionId, resourceKey } = original;
-  return requestRun(deps, scope, { connectionId, resourceKey, trigger: 'manual' });
+  return requestRun(deps, scope, { connectionId, resourceKey, trigger: 'manual', backfill: null });
 }
 
 /** Asks a run to stop at its next page; asking twice is asking once. Throws not_found, conflict (already final). */

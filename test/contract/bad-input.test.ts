@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { orgScope } from '../../db/scope.ts';
 import { type ApiServer, listen } from '../../src/api/server.ts';
 import { issueApiKey } from '../../src/control/api-keys.ts';
+import { signToken } from '../../src/core/crypto/signed-token.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
 import { fillOrg } from '../support/api-fixtures.ts';
 import { type BadInput, type Placeholders, readBadInput, send, type WireAnswer } from '../support/bad-input.ts';
@@ -11,7 +12,6 @@ import { type BadInput, type Placeholders, readBadInput, send, type WireAnswer }
 const waiting: readonly (readonly [endpoints: RegExp, entries: number])[] = [
   [/\/schedules/, 28],
   [/\/requeue$/, 3],
-  [/\/oauth\//, 10],
   [/\/embed/, 14],
   [/\/webhook-deliveries/, 5],
 ];
@@ -39,6 +39,10 @@ const thens: Readonly<Record<string, (answer: WireAnswer) => Promise<void> | voi
     const { key } = JSON.parse(text);
     const { body } = await ours.call('GET', '/workspaces', { apiKey: key });
     expect(body.map(({ id }: { id: string }) => id)).toContain(ours.workspaceId);
+  },
+  B221: ({ headers, text }) => {
+    expect(headers['content-type']).toContain('application/json');
+    expect(text).not.toContain('script');
   },
   B257: ({ text }) =>
     expect(JSON.parse(text).error.issues).toContainEqual(
@@ -91,6 +95,19 @@ async function placeholders(own: TestApi, org: TestOrg): Promise<Placeholders> {
     connectionIdNoDashes: mine.connectionId.replace('_', ''),
     longId: 'con_'.padEnd(3000, 'x'),
     n: '1',
+    ...(await signedTokens(own)),
+  };
+}
+
+/** Tokens of this deployment that no OAuth callback may take. */
+async function signedTokens({ deps: { oauth } }: TestApi): Promise<Placeholders> {
+  const ring = oauth?.stateKeys ?? [];
+  const state = { type: 'oauth-state+jwt', audience: 'oauth-state' };
+  const claims = { jti: 'a state that was never issued' };
+  return {
+    oauthState: await signToken(ring, state, { claims, ttlSeconds: 600 }),
+    oauthStateExpired: await signToken(ring, state, { claims, ttlSeconds: -1 }),
+    embedToken: await signToken(ring, { type: 'embed+jwt', audience: 'embed' }, { claims, ttlSeconds: 600 }),
   };
 }
 

@@ -54,6 +54,10 @@ const cases: Readonly<Record<string, Addresses>> = {
   'get /runs/:id/calls': byRun('/calls'),
   'post /runs/:id/replay': byRun('/replay'),
   'post /runs/:id/cancel': byRun('/cancel'),
+  'get /oauth/:connectionId/authorize': {
+    real: ({ activeConnectionId }) => `/oauth/${activeConnectionId}/authorize`,
+    unknown: `/oauth/${newId('con')}/authorize`,
+  },
   'get /quarantine/:id': {
     real: ({ quarantineId }) => `/quarantine/${quarantineId}`,
     unknown: `/quarantine/${newId('quar')}`,

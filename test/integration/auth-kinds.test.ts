@@ -74,7 +74,7 @@ describe('client credentials', () => {
     expect(oauth.requests).toHaveLength(before + 1);
   });
 
-  it('a token that is refused in the middle of a run is replaced once, and no record is missing', async () => {
+  it('edge case 17: token expired between pages', async () => {
     const connection = await connect(clientCredentials());
     const before = oauth.requests.length;
     const fourth = upstream.hold(upstream.journal.length + 4);

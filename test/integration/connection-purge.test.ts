@@ -7,9 +7,12 @@ import { insertCalls } from '../../db/queries/calls.ts';
 import { findConnection, markConnectionDeleted } from '../../db/queries/connections.ts';
 import { beginRun, endRun } from '../../db/queries/lanes.ts';
 import { findPurgeableConnections, purgeSome } from '../../db/queries/purge.ts';
+import { addToDimension } from '../../db/queries/run-dimensions.ts';
 import { insertRun, requestCancelOfAll } from '../../db/queries/runs.ts';
 import { orgScope } from '../../db/scope.ts';
+import { runStart } from '../../src/core/run/run-position.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { newRun, pageEntry, quarantineEntry, receiptOf } from '../support/receipts.ts';
 import { insertTestConnection } from '../support/rows.ts';
 
 let database: TestDatabase;
@@ -41,9 +44,7 @@ describe('removing a deleted connection', () => {
 
   it('waits for its runs to end, of which none begins any more', async () => {
     const { scope, connectionId, runId } = await filledConnection();
-    const insert = () =>
-      insertRun(database.db, scope, { connectionId, resourceKey: 'a', trigger: 'manual', concurrentMax: 1 });
-    const waiting = await insert();
+    const waiting = await insertRun(database.db, scope, newRun(connectionId));
     expect(await markConnectionDeleted(database.db, scope, connectionId)).toBe(true);
     expect(await markConnectionDeleted(database.db, scope, connectionId)).toBe(false);
     expect(await findConnection(database.db, scope, connectionId)).toBeUndefined();
@@ -96,16 +97,13 @@ async function filledConnection() {
   const { db } = database;
   const { orgId, connectionId } = await insertTestConnection(db);
   const scope = orgScope(orgId);
-  const { id: runId } = await insertRun(db, scope, {
-    connectionId,
-    resourceKey: 'a',
-    trigger: 'manual',
-    concurrentMax: 1,
-  });
+  const { id: runId } = await insertRun(db, scope, newRun(connectionId));
   await beginRun(db, scope, runId);
   const owner = await takeLane(db, scope, runId);
   if (!owner) throw new Error('No such run');
-  await recordBatch(db, scope, { owner, receipt: receiptOf(runId, 1) });
+  await recordBatch(db, scope, { owner, receipt: mixedReceipt(runId) });
+  const values = [{ key: 'p', value: 'p' }];
+  await addToDimension(db, scope, { runId, owner, dimension: 0, values, position: runStart });
   await insertCalls(db, scope, [{ ...call, runId }]);
   await takeToken(db, scope, {
     rate: { connectionId, name: 'http', requests: 1, perSeconds: 1, burst: 1 },
@@ -129,20 +127,11 @@ const call = {
   errorCode: null,
 };
 
-const receiptOf = (runId: string, batchNo: number) => ({
-  runId,
-  batchNo,
-  pages: [{ pageNo: batchNo, requestKey: 'k', recordsIn: 3, recordsOut: 2, skipped: 0, quarantined: 1 }],
-  records: ['r1', 'r2'].map((externalId) => ({
-    externalId,
-    hash: 'aGFzaA',
-    cursor: null,
-    status: 'delivered' as const,
-  })),
-  quarantine: [{ id: `quar_${runId}`, externalId: 'r3', rawJson: '{}', errors: [] }],
-  position: null,
-  watermark: '2026-01-01T00:00:00.000Z',
-});
+const mixedReceipt = (runId: string) =>
+  receiptOf(runId, 1, {
+    pages: [pageEntry({ recordsIn: 2, skipped: 0, quarantined: 1 })],
+    quarantine: [quarantineEntry({ id: `quar_${runId}`, externalId: 'r3' })],
+  });
 
 async function rowsOf(orgId: string): Promise<Readonly<Record<string, number>>> {
   const tables = [
@@ -150,7 +139,8 @@ async function rowsOf(orgId: string): Promise<Readonly<Record<string, number>>> 
     'lanes',
     'runs',
     'run_pages',
-    'watermarks',
+    'partitions',
+    'run_dimensions',
     'record_state',
     'quarantine',
     'call_log',

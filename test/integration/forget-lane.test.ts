@@ -7,6 +7,7 @@ import { findRecordStates } from '../../db/queries/record-state.ts';
 import { insertRun } from '../../db/queries/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { newRun, receiptOf, watermark } from '../support/receipts.ts';
 import { insertTestConnection } from '../support/rows.ts';
 
 let database: TestDatabase;
@@ -14,8 +15,6 @@ beforeAll(async () => {
   database = await openTestDatabase();
 });
 afterAll(() => database[Symbol.asyncDispose]());
-
-const watermark = '2026-01-01T00:00:00.000Z';
 
 describe('forgetting a lane', () => {
   it('lets the run begin again from nothing, while its counts and its ledger stay', async () => {
@@ -31,7 +30,7 @@ describe('forgetting a lane', () => {
       readCompleted: false,
       watermarkBefore: null,
     });
-    const left = await database.db.selectFrom('watermarks').selectAll().where('laneId', '=', laneId).execute();
+    const left = await database.db.selectFrom('partitions').selectAll().where('laneId', '=', laneId).execute();
     expect(left).toEqual([]);
   });
 
@@ -62,20 +61,10 @@ describe('forgetting a lane', () => {
 async function recordedRun() {
   const { orgId, connectionId } = await insertTestConnection(database.db);
   const scope = orgScope(orgId);
-  const run = { connectionId, resourceKey: 'a', trigger: 'manual', concurrentMax: 1 } as const;
-  const { id: runId } = await insertRun(database.db, scope, run);
+  const { id: runId } = await insertRun(database.db, scope, newRun(connectionId));
   await beginRun(database.db, scope, runId);
   const attempt = await take(scope, runId);
-  const receipt = {
-    runId,
-    batchNo: 1,
-    pages: [{ pageNo: 1, requestKey: 'k', recordsIn: 2, recordsOut: 1, skipped: 1, quarantined: 0 }],
-    records: [{ externalId: 'r1', hash: 'aGFzaA', cursor: null, status: 'delivered' }],
-    quarantine: [],
-    position: null,
-    watermark,
-  } as const;
-  await recordBatch(database.db, scope, { owner: attempt, receipt });
+  await recordBatch(database.db, scope, { owner: attempt, receipt: receiptOf(runId, 1) });
   await database.db.updateTable('runs').set({ watermarkBefore: watermark }).where('id', '=', runId).execute();
   return { scope, runId, attempt };
 }

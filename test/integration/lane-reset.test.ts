@@ -8,6 +8,7 @@ import { findRun, insertRun } from '../../db/queries/runs.ts';
 import { orgScope } from '../../db/scope.ts';
 import type { Reset } from '../../src/core/spec/upgrade-plan.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { newRun, receiptOf, watermark } from '../support/receipts.ts';
 import { insertTestConnection } from '../support/rows.ts';
 
 let database: TestDatabase;
@@ -15,8 +16,6 @@ beforeAll(async () => {
   database = await openTestDatabase();
 });
 afterAll(() => database[Symbol.asyncDispose]());
-
-const watermark = '2026-01-01T00:00:00.000Z';
 
 describe('a lane that is to start over', () => {
   it('lets the next run begin without a watermark, and keeps what is known of records', async () => {
@@ -84,9 +83,8 @@ async function syncedLane() {
   const { db } = database;
   const { orgId, connectionId } = await insertTestConnection(db);
   const scope = orgScope(orgId);
-  const place = { connectionId, resourceKey: 'a' };
   const begin = async (): Promise<Begun> => {
-    const { id: runId } = await insertRun(db, scope, { ...place, trigger: 'manual', concurrentMax: 1 });
+    const { id: runId } = await insertRun(db, scope, newRun(connectionId));
     await beginRun(db, scope, runId);
     const attempt = await takeLane(db, scope, runId);
     if (!attempt) throw new Error('No such run');
@@ -106,18 +104,8 @@ async function syncedLane() {
     begin,
     end,
     sync,
-    reset: (reset: Reset) => requestReset(db, scope, { ...place, reset }),
+    reset: (reset: Reset) => requestReset(db, scope, { connectionId, resourceKey: 'a', reset }),
     known: async () =>
       (await findRecordStates(db, scope, { laneId: first.attempt.laneId, externalIds: ['r1'] })).length,
   };
 }
-
-const receiptOf = (runId: string, batchNo: number) => ({
-  runId,
-  batchNo,
-  pages: [{ pageNo: batchNo, requestKey: 'k', recordsIn: 1, recordsOut: 1, skipped: 0, quarantined: 0 }],
-  records: [{ externalId: 'r1', hash: 'aGFzaA', cursor: null, status: 'delivered' as const }],
-  quarantine: [],
-  position: null,
-  watermark,
-});

@@ -4,10 +4,12 @@ import { recordBatch } from '../../db/queries/batches.ts';
 import { findConnection, setConnectionStatus } from '../../db/queries/connections.ts';
 import { beginRun, endRun, type RunOutcome } from '../../db/queries/lanes.ts';
 import { findRecordStates } from '../../db/queries/record-state.ts';
+import { findPartition } from '../../db/queries/run-dimensions.ts';
 import { findRun, insertRun, requestCancel } from '../../db/queries/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import type { Receipt } from '../../src/core/pipeline/receipt.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { newRun, partitionEntry, quarantineEntry, receiptOf } from '../support/receipts.ts';
 import { insertTestConnection } from '../support/rows.ts';
 
 let database: TestDatabase;
@@ -36,12 +38,13 @@ describe('a lane', () => {
     expect(await begin(first)).toBe('succeeded');
   });
 
-  it('lets exactly one of many begin when they try at once', async () => {
+  it('edge case 19: concurrent manual and scheduled run', async () => {
     const { scope, connectionId } = await connection();
     const runs = await Promise.all(
-      Array.from({ length: 8 }, () =>
-        insertRun(database.db, scope, { connectionId, resourceKey: 'a', trigger: 'manual', concurrentMax: 4 }),
-      ),
+      Array.from({ length: 8 }, (_, index) => {
+        const trigger = index % 2 === 0 ? 'manual' : 'schedule';
+        return insertRun(database.db, scope, newRun(connectionId, { trigger, concurrentMax: 4 }));
+      }),
     );
     const turns = await Promise.all(runs.map((run) => beginRun(database.db, scope, run.id)));
     expect(turns.filter((turn) => turn === 'running')).toHaveLength(1);
@@ -135,7 +138,7 @@ describe('the runs of a connection', () => {
   it('are never more at once than its API takes requests', async () => {
     const { scope, connectionId } = await connection();
     const insert = (resourceKey: string) =>
-      insertRun(database.db, scope, { connectionId, resourceKey, trigger: 'manual', concurrentMax: 2 });
+      insertRun(database.db, scope, newRun(connectionId, { resourceKey, concurrentMax: 2 }));
     const [a, b, c] = [await insert('a'), await insert('b'), await insert('c')];
     const begin = (run: { readonly id: string }) => beginRun(database.db, scope, run.id);
     expect([await begin(a), await begin(b), await begin(c)]).toEqual(['running', 'running', 'waiting']);
@@ -189,11 +192,10 @@ describe('recording a batch', () => {
     const { scope, first, begin } = await twoRuns();
     await begin(first);
     const owner = await attempt(scope, first);
-    const bad = (id: string) => ({ id, externalId: 'r1', rawJson: '{"v":1}', errors: [] });
     const record = (batchNo: number, parts: Partial<Receipt>) =>
-      recordBatch(database.db, scope, { owner, receipt: { ...receiptOf(first, batchNo), ...parts } });
-    await record(1, { records: [], quarantine: [bad('quar_1')] });
-    await record(2, { records: [], quarantine: [bad('quar_2')] });
+      recordBatch(database.db, scope, { owner, receipt: receiptOf(first, batchNo, parts) });
+    await record(1, { records: [], quarantine: [quarantineEntry({ id: 'quar_1' })] });
+    await record(2, { records: [], quarantine: [quarantineEntry({ id: 'quar_2' })] });
     const rows = () =>
       database.db.selectFrom('quarantine').select(['id', 'resolvedAt']).where('orgId', '=', scope.orgId).execute();
     expect(await rows()).toEqual([{ id: 'quar_1', resolvedAt: null }]);
@@ -207,10 +209,10 @@ describe('recording a batch', () => {
     const owner = await attempt(scope, first);
     const errors = [{ path: '', message: 'NUL \0 and \ud800', keyword: 'transform' }];
     const quarantine = [
-      { id: 'quar_10', externalId: 'a', rawJson: '{"v":"\\u0000"}', errors },
-      { id: 'quar_11', externalId: 'b', rawJson: '{"account":[redacted]}', errors },
+      quarantineEntry({ id: 'quar_10', externalId: 'a', rawJson: '{"v":"\\u0000"}', errors }),
+      quarantineEntry({ id: 'quar_11', externalId: 'b', rawJson: '{"account":[redacted]}', errors }),
     ];
-    const recorded = await recordBatch(database.db, scope, { owner, receipt: { ...receiptOf(first, 1), quarantine } });
+    const recorded = await recordBatch(database.db, scope, { owner, receipt: receiptOf(first, 1, { quarantine }) });
     expect(recorded.outcome).toBe('recorded');
   });
 
@@ -219,9 +221,11 @@ describe('recording a batch', () => {
     await begin(first);
     const owner = await attempt(scope, first);
     await recordBatch(database.db, scope, { owner, receipt: receiptOf(first, 1) });
-    await recordBatch(database.db, scope, { owner, receipt: { ...receiptOf(first, 2), watermark: null } });
-    const kept = await database.db.selectFrom('watermarks').selectAll().where('laneId', '=', owner.laneId).execute();
-    expect(kept).toEqual([]);
+    const partitions = [partitionEntry({ watermark: null })];
+    await recordBatch(database.db, scope, { owner, receipt: receiptOf(first, 2, { partitions }) });
+    expect((await findRun(database.db, scope, first))?.watermarkAfter).toBeNull();
+    const stored = await findPartition(database.db, scope, { laneId: owner.laneId, partition: '' });
+    expect(stored?.watermark).toBeNull();
   });
 });
 
@@ -232,8 +236,7 @@ async function connection() {
 
 async function twoRuns() {
   const { scope, connectionId } = await connection();
-  const insert = () =>
-    insertRun(database.db, scope, { connectionId, resourceKey: 'a', trigger: 'manual', concurrentMax: 4 });
+  const insert = () => insertRun(database.db, scope, newRun(connectionId, { concurrentMax: 4 }));
   const first = (await insert()).id;
   const second = (await insert()).id;
   const outcome = { status: 'succeeded', error: null } as const;
@@ -252,13 +255,3 @@ async function attempt(scope: OrgScope, runId: string) {
   if (!taken) throw new Error('No such run');
   return taken;
 }
-
-const receiptOf = (runId: string, batchNo: number): Receipt => ({
-  runId,
-  batchNo,
-  pages: [{ pageNo: batchNo, requestKey: 'k', recordsIn: 2, recordsOut: 1, skipped: 1, quarantined: 0 }],
-  records: [{ externalId: 'r1', hash: 'aGFzaA', cursor: null, status: 'delivered' }],
-  quarantine: [],
-  position: null,
-  watermark: '2026-01-01T00:00:00.000Z',
-});

@@ -3,8 +3,10 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTokenStore } from '../../activities/token-store.ts';
 import { openDatabase } from '../../db/client.ts';
+import { replaceToken } from '../../db/queries/tokens.ts';
 import { orgScope } from '../../db/scope.ts';
 import { createSecretBox } from '../../src/core/crypto/secret-box.ts';
+import { sealToken } from '../../src/core/source/sealed-token.ts';
 import { createSharedTokens } from '../../src/core/source/shared-tokens.ts';
 import type { Token } from '../../src/core/source/token.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -106,11 +108,26 @@ describe('the lease', () => {
   });
 });
 
+describe('a grant that is new', () => {
+  it('is stored at once, and outlives what a refresh of the one before brings', async () => {
+    const { orgId, connectionId, open } = await connection();
+    const scope = orgScope(orgId);
+    const sealed = sealToken(secretBox, { ...tokenOf('new'), madeFor: 'these' }, { orgId, connectionId });
+    const refresh = await open('').lease();
+    await replaceToken(database.db, scope, { connectionId, slot: '', sealed });
+    await refresh?.save({ ...tokenOf('refreshed'), madeFor: 'these' });
+    expect(await open('').read()).toMatchObject({ accessToken: 'new' });
+    const other = await insertTestConnection(database.db);
+    await replaceToken(database.db, orgScope(other.orgId), { connectionId, slot: '', sealed });
+    expect(await open('').read()).toMatchObject({ accessToken: 'new' });
+  });
+});
+
 async function connection() {
   const { orgId, connectionId } = await insertTestConnection(database.db);
   const open = (slot: string) =>
     createTokenStore({ db: database.db, secretBox }, orgScope(orgId), { connectionId, slot });
-  return { connectionId, open };
+  return { orgId, connectionId, open };
 }
 
 type Store = ReturnType<typeof createTokenStore>;

@@ -6,6 +6,7 @@ import { routes } from '../../src/api/routes/index.ts';
 import { createOrg } from '../../src/control/orgs.ts';
 import { createSecretBox } from '../../src/core/crypto/secret-box.ts';
 import { createEvaluatorPool } from '../../src/core/expressions/evaluator-pool.ts';
+import { parseAllowList } from '../../src/core/http/addresses.ts';
 import { createEgressGuard } from '../../src/core/http/egress.ts';
 import { ErrorBody } from '../../src/core/rows.ts';
 import { createLog } from '../../src/log.ts';
@@ -48,8 +49,8 @@ export interface TestApi extends AsyncDisposable {
   newOrg(limits?: { readonly activeConnectionsMax?: number }): Promise<TestOrg>;
 }
 
-/** Starts it. */
-export async function startApi(): Promise<TestApi> {
+/** Starts it; `allow` has the form of `EGRESS_ALLOW`. */
+export async function startApi({ allow = '' } = {}): Promise<TestApi> {
   const stack = new AsyncDisposableStack();
   const { db } = stack.use(await openTestDatabase());
   const logLines: string[] = [];
@@ -58,9 +59,13 @@ export async function startApi(): Promise<TestApi> {
     db,
     log,
     secretBox: createSecretBox([{ id: 'k1', key: randomBytes(32) }]),
-    egress: createEgressGuard({ allow: [], deny: [], allowHttp: false }),
+    egress: createEgressGuard({ allow: parseAllowList(allow), deny: [], allowHttp: false }),
     evaluator: stack.use(createEvaluatorPool()),
     orchestrator: temporalAway,
+    oauth: {
+      stateKeys: [{ id: 's1', key: randomBytes(32) }],
+      redirectUri: 'http://localhost:3100/api/v1/oauth/callback',
+    },
     defaultDestination: null,
   };
   const app = createApp(deps);

@@ -88,7 +88,48 @@ export const connectionRoutes = [
     errors: ['validation', 'not_found', 'conflict'],
     repeated: 'same_answer',
     handle: ({ scope, params, body }, deps) =>
-      requestRun(deps, scope, { connectionId: params.id, resourceKey: body.resource, trigger: 'manual' }),
+      requestRun(deps, scope, {
+        connectionId: params.id,
+        resourceKey: body.resource,
+        trigger: 'manual',
+        backfill: null,
+      }),
+  }),
+  route({
+    method: 'post',
+    path: '/connections/:id/backfill',
+    summary: 'Read the past of one resource again',
+    description:
+      'Reads from a start to the current watermark, which stays as it is, and delivers what differs. Waits its turn as a sync does.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    body: v.object({
+      resource: v.pipe(v.string(), v.minLength(1), v.description('Key of the resource.')),
+      from: v.nullish(
+        v.pipe(
+          v.union([v.string(), v.number()], 'expected a value of the cursor'),
+          v.description('Where to begin, as a value of the cursor of the resource. Null: at its `initial`.'),
+        ),
+        null,
+      ),
+      force: v.pipe(
+        v.optional(v.boolean(), false),
+        v.description('Deliver unchanged records again too, and send deletes that were held back.'),
+      ),
+    }),
+    bodyExample: { resource: 'contacts', from: '2026-01-01T00:00:00Z', force: false },
+    status: 202,
+    response: RunRow,
+    errors: ['validation', 'not_found', 'conflict'],
+    repeated: 'same_answer',
+    handle: ({ scope, params, body }, deps) =>
+      requestRun(deps, scope, {
+        connectionId: params.id,
+        resourceKey: body.resource,
+        trigger: 'backfill',
+        backfill: { from: body.from, force: body.force },
+      }),
   }),
   route({
     method: 'post',

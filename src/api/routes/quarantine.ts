@@ -1,10 +1,11 @@
 import * as v from 'valibot';
 import { findConnection } from '../../../db/queries/connections.ts';
 import { findQuarantined, listQuarantine } from '../../../db/queries/quarantine.ts';
+import { requeueAll, requeueRecord } from '../../../db/queries/requeue.ts';
 import { notFound } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import { QuarantineRow } from '../../core/rows.ts';
-import { idParams } from '../inputs.ts';
+import { bodyId, idParams } from '../inputs.ts';
 import { queryId } from '../query-inputs.ts';
 import { route } from '../route.ts';
 
@@ -44,6 +45,43 @@ export const quarantineRoutes = [
       const record = await findQuarantined(db, scope, params.id);
       if (!record) throw notFound(noun);
       return record;
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/quarantine/:id/requeue',
+    summary: 'Try a quarantined record again',
+    description:
+      'Resolves it and marks it: the next run of its resource begins with it, from the record as it was kept, under the spec then in force. Still invalid, it is quarantined anew. Asking for a resolved one changes nothing.',
+    tag,
+    auth: 'api_key',
+    params: idParams('quar', noun),
+    status: 200,
+    response: QuarantineRow,
+    errors: ['not_found'],
+    handle: async ({ scope, params }, { db }) => {
+      const record = await requeueRecord(db, scope, params.id);
+      if (!record) throw notFound(noun);
+      return record;
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/quarantine/requeue',
+    summary: 'Try all quarantined records of a connection again',
+    tag,
+    auth: 'api_key',
+    body: v.object({
+      connectionId: bodyId('con'),
+      resourceKey: v.nullish(v.pipe(v.string(), v.minLength(1), v.description('Null: of all resources.')), null),
+    }),
+    bodyExample: { connectionId: 'con_01kaemm0dce7xb1k4c1m1f2p3q', resourceKey: 'contacts' },
+    status: 200,
+    response: v.object({ requeued: v.pipe(v.number(), v.description('Records that were not resolved before.')) }),
+    errors: ['validation', 'not_found'],
+    handle: async ({ scope, body }, { db }) => {
+      if (!(await findConnection(db, scope, body.connectionId))) throw notFound('Connection');
+      return { requeued: await requeueAll(db, scope, body) };
     },
   }),
 ];

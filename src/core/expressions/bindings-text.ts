@@ -2,7 +2,7 @@ import { AppError } from '../errors.ts';
 import type { Bindings } from './evaluator-pool.ts';
 
 /** Lookup tables and parameters together, as JSON: a quarter of what a child's heap takes once parsed. */
-const lengthMax = 16_000_000;
+export const bindingsLengthMax = 16_000_000;
 
 /**
  * Makes the function that turns bindings into JSON text. The text of each bound object is kept while the object lives,
@@ -19,7 +19,7 @@ export function createBindingsText(): (bindings: Bindings) => string {
   return (bindings) => {
     const entries = Object.entries(bindings).filter(([, value]) => value !== undefined);
     const text = `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${textOf(value)}`).join(',')}}`;
-    if (text.length <= lengthMax) return text;
+    if (text.length <= bindingsLengthMax) return text;
     throw new AppError(
       'spec_invalid',
       'The lookup tables and parameters of a transform are larger than 16 MB together. Load fewer entries or fewer fields.',

@@ -22,8 +22,10 @@ export function withCompiledMappings(inner: Evaluator): Evaluator {
       const mapping = task.expression.length > expressionLengthMax ? null : mappingOf(task.expression, task.nulls);
       if (mapping === null) return inner.transform(task);
       const rows = await mapWithPauses(task.records, mapping);
-      const left = task.records.filter((_record, index) => rows[index] === needsJsonata);
-      const answers = left.length === 0 ? [] : await inner.transform({ ...task, records: left });
+      const { recordLookups = null } = task;
+      const isLeft = (_value: unknown, index: number): boolean => rows[index] === needsJsonata;
+      const left = { records: task.records.filter(isLeft), recordLookups: recordLookups?.filter(isLeft) ?? null };
+      const answers = left.records.length === 0 ? [] : await inner.transform({ ...task, ...left });
       let next = 0;
       return rows.map((row): Evaluated => {
         if (row !== needsJsonata) return { ok: true, value: row };

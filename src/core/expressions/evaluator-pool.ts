@@ -19,6 +19,9 @@ import type { Answer } from './contained-child.ts';
 /** Names an expression sees besides its input: `lookups`, `params`, `each`, `run`; each is bound as `$name`. */
 export type Bindings = Readonly<Record<string, unknown>>;
 
+/** Values by name beside the tables of `lookups`; null: none. */
+export type RecordLookups = Readonly<Record<string, unknown>> | null;
+
 /** Why one record's evaluation failed; never thrown, because a bad record must not cost its neighbours. */
 export interface EvaluationFailure {
   readonly code: 'threw' | 'timeout' | 'memory' | 'not_object' | 'too_large' | 'unsupported_value';
@@ -43,6 +46,8 @@ export interface Evaluator extends AsyncDisposable {
     readonly expression: string;
     readonly records: readonly unknown[];
     readonly bindings: Bindings;
+    /** Of each record, what is merged over `lookups` for it alone; null or absent: nothing. */
+    readonly recordLookups?: readonly RecordLookups[] | null;
     readonly now: Date;
     /** `missing`: JSON null is removed from the input first, in objects and arrays. */
     readonly nulls: 'keep' | 'missing';
@@ -51,6 +56,8 @@ export interface Evaluator extends AsyncDisposable {
      * time, a preview for instance: a record on its own is then not given its second chance.
      */
     readonly timeoutMs?: number;
+    /** Asked before each slice of work; throws its reason. */
+    readonly signal?: AbortSignal;
   }): Promise<readonly Evaluated[]>;
   /**
    * One expression over one input, any JSON result; undefined when it selects nothing. `lookups`, `params`, `each`
@@ -70,8 +77,9 @@ export function createEvaluatorPool(options: { readonly size?: number } = {}): E
   return {
     transform: async (task) => {
       if (task.expression.length > expressionLengthMax) return task.records.map(() => expressionTooLong);
-      const { expression, nulls, timeoutMs } = task;
-      const head = JSON.stringify({ kind: 'transform', expression, nulls, nowMs: task.now.getTime() });
+      const { expression, nulls, timeoutMs, recordLookups = null } = task;
+      const paired = recordLookups !== null;
+      const head = JSON.stringify({ kind: 'transform', expression, nulls, nowMs: task.now.getTime(), paired });
       const page: Page = {
         pool,
         head,
@@ -79,8 +87,10 @@ export function createEvaluatorPool(options: { readonly size?: number } = {}): E
         timeoutMs: timeoutMs ?? clockMs,
         secondChance: timeoutMs === undefined,
         deaths: { count: 0 },
+        signal: task.signal,
       };
-      const batches = cutBatches(await mapWithPauses(task.records, (record) => JSON.stringify(record) ?? 'null'));
+      const inputs = recordLookups ? task.records.map((record, n) => [record, recordLookups[n] ?? null]) : task.records;
+      const batches = cutBatches(await mapWithPauses(inputs, (input) => JSON.stringify(input) ?? 'null'));
       return (await Promise.all(batches.map((texts) => transformBatch(page, texts)))).flat();
     },
     evaluate: async ({ expression, input, now }) => {
@@ -113,6 +123,7 @@ interface Page {
   /** A record that was alone when its child died is tried once more. */
   readonly secondChance: boolean;
   readonly deaths: { count: number };
+  readonly signal: AbortSignal | undefined;
 }
 
 /** A child answers as many records as it finishes in its slice of time; the rest queues again, behind other work. */
@@ -120,6 +131,7 @@ async function transformBatch(page: Page, texts: readonly string[]): Promise<Eva
   const results: Evaluated[] = [];
   let suspect = false;
   while (results.length < texts.length) {
+    page.signal?.throwIfAborted();
     const slice = texts.slice(results.length, suspect ? results.length + 1 : undefined);
     const answer = await page.pool.run({ ...page, payload: `[${slice.join(',')}]`, suspect });
     if (answer.ok) results.push(...readResults(answer.line));

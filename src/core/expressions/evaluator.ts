@@ -6,13 +6,15 @@ import { type CompiledExpression, compileExpression } from './compiled-expressio
 import { describeFailure } from './failure-message.ts';
 import { readLines } from './lines.ts';
 import { plainResult } from './plain-result.ts';
-import { bindInput, createScope, type Scope, withoutNulls } from './scope.ts';
+import { bindInput, createScope, type Scope, type Values, withoutNulls } from './scope.ts';
 
 interface Head {
   readonly kind: 'transform' | 'evaluate';
   readonly expression: string;
   readonly nulls: 'keep' | 'missing';
   readonly nowMs: number;
+  /** Whether each record comes as a pair with lookups of its own, which may be null. */
+  readonly paired?: boolean;
 }
 
 /** After this long or this much output a transform answers what it has and the pool queues the rest again. */
@@ -64,8 +66,9 @@ async function transformSlice(records: readonly unknown[], work: Work): Promise<
   const started = performance.now();
   const results: string[] = [];
   let length = 0;
-  for (const record of records) {
-    const result = await transformOne(record, work);
+  for (const input of records) {
+    const [record, own] = work.head.paired && Array.isArray(input) ? input : [input, null];
+    const result = await transformOne(record, own, work);
     results.push(result);
     length += result.length;
     if (length > slice.length || performance.now() - started > slice.ms) break;
@@ -73,10 +76,11 @@ async function transformSlice(records: readonly unknown[], work: Work): Promise<
   return `[${results.join(',')}]`;
 }
 
-async function transformOne(record: unknown, { head, compiled, scope }: Work): Promise<string> {
+async function transformOne(record: unknown, own: Values | null, { head, compiled, scope }: Work): Promise<string> {
   try {
-    const input = scope.withTables(head.nulls === 'missing' ? withoutNulls(record) : record);
-    return plainResult(await compiled.evaluate(input, scope.bindings), { objectOnly: true });
+    const sight = own === null ? scope.shared : scope.withOwn(own);
+    const input = sight.withTables(head.nulls === 'missing' ? withoutNulls(record) : record);
+    return plainResult(await compiled.evaluate(input, sight.bindings), { objectOnly: true });
   } catch (error) {
     return JSON.stringify(describeFailure(error));
   }

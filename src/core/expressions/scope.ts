@@ -1,9 +1,18 @@
 import jsonata from 'jsonata';
 
-type Values = Readonly<Record<string, unknown>>;
+/** Values by name. */
+export type Values = Readonly<Record<string, unknown>>;
 
 /** What an expression sees in one job besides its input. */
 export interface Scope {
+  /** For records without lookups of their own. */
+  readonly shared: Sight;
+  /** For a record whose own lookups join the tables; the tables themselves are not copied. */
+  withOwn(lookups: Values): Sight;
+}
+
+/** What is seen of one record. */
+interface Sight {
   readonly bindings: Values;
   /** The input with `lookups` readable as a plain name too, unless it has such a field itself. */
   withTables(input: unknown): unknown;
@@ -28,10 +37,16 @@ export function createScope(): (job: {
       held.values = JSON.parse(held.text);
     }
     const { lookups } = held.values;
-    const namesTables = isObject(lookups) && bareLookups.test(expression);
+    const names = await namesInUse(expression);
+    const namesTables = bareLookups.test(expression);
+    const bindings = { ...held.values, ...fixedFunctions(nowMs) };
+    const sightOf = (tables: unknown): Sight => ({
+      bindings: isObject(tables) ? { ...picked(tables, names), ...bindings, lookups: tables } : bindings,
+      withTables: (input) => (namesTables && isObject(tables) ? withHidden(input, tables) : input),
+    });
     return {
-      bindings: { ...(await namedTables(lookups, expression)), ...held.values, ...fixedFunctions(nowMs) },
-      withTables: (input) => (namesTables ? withHidden(input, lookups) : input),
+      shared: sightOf(lookups),
+      withOwn: (own) => sightOf(isObject(lookups) ? { ...lookups, ...own } : own),
     };
   };
 }
@@ -64,15 +79,17 @@ function withHidden(input: unknown, lookups: unknown): unknown {
   return input;
 }
 
-/** Each table that the expression names as `$<name>`, unless that is a function of JSONata's. */
-async function namedTables(lookups: unknown, expression: string): Promise<Values> {
-  if (!isObject(lookups)) return {};
-  const tables: [string, unknown][] = [];
-  for (const name of new Set(expression.match(/(?<=\$)[A-Za-z]\w{0,62}\b/g))) {
-    if (Object.hasOwn(lookups, name) && !(await isBuiltin(name))) tables.push([name, lookups[name]]);
+/** What the expression names as `$<name>` may be a table, unless it is a function of JSONata's. */
+async function namesInUse(expression: string): Promise<readonly string[]> {
+  const names: string[] = [];
+  for (const name of new Set(expression.match(/(?<=\$)[A-Za-z_]\w{0,62}\b/g))) {
+    if (!(await isBuiltin(name))) names.push(name);
   }
-  return Object.fromEntries(tables);
+  return names;
 }
+
+const picked = (tables: Values, names: readonly string[]): Values =>
+  Object.fromEntries(names.flatMap((name) => (Object.hasOwn(tables, name) ? [[name, tables[name]]] : [])));
 
 const isBuiltin = async (name: string): Promise<boolean> =>
   (await jsonata(`$${name}`).evaluate(undefined)) !== undefined;

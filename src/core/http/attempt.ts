@@ -19,6 +19,8 @@ export interface Attempts {
   check(request: HttpRequest, attempt: number): Promise<void>;
   /** Sends and follows redirects. Throws what a retry cannot change: an `AppError`, or the reason of `signal`. */
   run(request: HttpRequest, attempt: number, signal: AbortSignal): Promise<Outcome>;
+  /** Logs a request that is not made, because a cache has its answer. */
+  logSaved(request: HttpRequest): Promise<void>;
 }
 
 interface AttemptOptions {
@@ -59,6 +61,10 @@ export function createAttempts(options: AttemptOptions): Attempts {
   };
 
   return {
+    logSaved: async (request) => {
+      const saved = { attempt: 1, durationMs: 0, answer: null, errorCode: null, cacheHit: true };
+      await log(firstHop(request), saved);
+    },
     check: async (request, attempt) => {
       try {
         egress.checkUrl(request.url);

@@ -30,6 +30,7 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { AppError } from '../errors.ts';
+import type { RateLimit } from '../spec/http-schema.ts';
 import { createAttempts, type Outcome } from './attempt.ts';
 import type { EgressGuard } from './egress.ts';
 import type { LoggedCall } from './logged-call.ts';
@@ -54,6 +55,14 @@ export interface HttpRequest {
   readonly responseBytesMax: number;
   /** Hosts a redirect may lead to besides the request's own origin: exact or `*.host`. */
   readonly allowedHosts: readonly string[];
+  /** A second, narrower bucket besides the API's; absent: none. */
+  readonly rateLimit?: NamedRateLimit;
+}
+
+/** The bucket of one kind of request. */
+export interface NamedRateLimit extends RateLimit {
+  /** The same for all requests that share it. */
+  readonly name: string;
 }
 
 /** The final answer of a request: any status that is not retried. */
@@ -70,6 +79,8 @@ export interface HttpAnswer {
 /** Sends requests to one connection's API. Throws `AppError` or {@link ThrottledError}. */
 export interface HttpClient extends AsyncDisposable {
   send(request: HttpRequest, options: SendOptions): Promise<HttpAnswer>;
+  /** Puts a request into the call log that a cache made needless. */
+  logSaved(request: HttpRequest): Promise<void>;
 }
 
 /** How one request is sent. */
@@ -77,7 +88,12 @@ export interface SendOptions {
   readonly signal: AbortSignal;
   /** Adds the credentials; absent: the request is complete. */
   readonly signer?: RequestSigner;
+  /** What the answers to this request mean; the client's own judgement unless given. */
+  readonly classify?: Classify;
 }
+
+/** Judges an answer. */
+export type Classify = (answer: HttpAnswer, request: HttpRequest) => Promise<Verdict>;
 
 /** An {@link HttpClient} that can be told of secrets that came up after it was made. */
 export interface GuardedHttpClient extends HttpClient {
@@ -112,10 +128,12 @@ const requestMsMax = 150_000;
 export interface HttpClientOptions {
   readonly egress: EgressGuard;
   /**
-   * Takes `cost` tokens; the answer is the milliseconds to wait before sending. A wait above `reserveWithinMs` must not
-   * be reserved: the run comes back for it after a durable timer.
+   * Takes a token for the request; the answer is the milliseconds to wait before sending. A wait above `reserveWithinMs`
+   * must not be reserved: the run comes back for it after a durable timer.
    */
-  readonly takeToken: (cost: number, limits: { readonly reserveWithinMs: number }) => Promise<number>;
+  readonly takeToken: (request: HttpRequest, limits: { readonly reserveWithinMs: number }) => Promise<number>;
+  /** Told of every answer before it is judged: its headers may say what is left of the API's own budget. */
+  readonly noteAnswer?: (request: HttpRequest, answer: HttpAnswer) => Promise<void>;
   /** Called once per request on the wire and once per blocked one, in order; a failure fails the request. */
   readonly logCall: (call: LoggedCall) => void | Promise<void>;
   /** Values to mask: secret parameters, tokens, the `user:password` pair. */
@@ -123,7 +141,7 @@ export interface HttpClientOptions {
   readonly retry: RetryPolicy;
   readonly redirects: 'same_origin' | 'none';
   /** What an answer means; the error defaults of the spec format unless given. */
-  readonly classify?: (answer: HttpAnswer, request: HttpRequest) => Promise<Verdict>;
+  readonly classify?: Classify;
   /** Characters of each body in the log; 2048 unless given. */
   readonly logBodyCharsMax?: number;
   /** Milliseconds since the epoch. */
@@ -145,15 +163,15 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
     logLimits: { redactor, bodyCharsMax: options.logBodyCharsMax ?? 2048 },
   });
 
-  const takeTurn = async (signal: AbortSignal): Promise<void> => {
-    const waitMs = await options.takeToken(1, { reserveWithinMs: durableWaitMs });
+  const takeTurn = async (request: HttpRequest, signal: AbortSignal): Promise<void> => {
+    const waitMs = await options.takeToken(request, { reserveWithinMs: durableWaitMs });
     if (waitMs > durableWaitMs) throw new ThrottledError(waitMs);
     if (waitMs > 0) await sleep(waitMs, signal);
   };
 
-  const judge = (outcome: Outcome, request: HttpRequest, where: string): Verdict | Promise<Verdict> => {
+  const judge = (outcome: Outcome, request: HttpRequest, { where, classify }: Judging): Verdict | Promise<Verdict> => {
     if (!('answer' in outcome)) return { action: 'retry' };
-    return options.classify?.(outcome.answer, request) ?? classifyByStatus(outcome.answer, request, where);
+    return classify?.(outcome.answer, request) ?? classifyByStatus(outcome.answer, request, where);
   };
 
   /** Throws when the wait is not for us to sleep, or when the attempts are used up. */
@@ -166,16 +184,17 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
   };
 
   return {
-    send: async (request, { signal, signer }) => {
+    send: async (request, { signal, signer, classify = options.classify }) => {
       const where = `${request.method} ${redactor.text(request.url.pathname)}`;
       const startedAt = now();
       let refreshed = false;
       for (let attempt = 1; ; attempt += 1) {
         signal.throwIfAborted();
         await attempts.check(request, attempt);
-        await takeTurn(signal);
+        await takeTurn(request, signal);
         const outcome = await attempts.run((await signer?.sign(request)) ?? request, attempt, signal);
-        const verdict = await judge(outcome, request, where);
+        if ('answer' in outcome) await options.noteAnswer?.(request, outcome.answer);
+        const verdict = await judge(outcome, request, { where, classify });
         if (verdict.action === 'fail') throw verdict.error;
         if (verdict.action === 'refresh') {
           if (refreshed || !signer) throw verdict.error;
@@ -187,9 +206,16 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
         await sleep(nextWaitMs(outcome, verdict, { attempt, where, startedAt }), signal);
       }
     },
+    logSaved: (request) => attempts.logSaved(request),
     addSecret: (secret) => redactor.add(secret),
     [Symbol.asyncDispose]: () => dispatcher.destroy(),
   };
+}
+
+interface Judging {
+  /** Method and masked path, for messages. */
+  readonly where: string;
+  readonly classify: Classify | undefined;
 }
 
 interface AttemptPlace {
@@ -221,18 +247,20 @@ const createDispatcher = (egress: EgressGuard): Agent =>
   });
 
 /** Milliseconds the rule or the server asked for; null when neither did. */
-function askedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): number | null {
+export function askedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): number | null {
   if (verdict.action === 'rate_limited' && verdict.waitMs !== undefined) return verdict.waitMs;
   return 'answer' in outcome ? retryAfterMs(outcome.answer.headers['retry-after'], nowMs) : null;
 }
 
-function waitTooLong(where: string, askedMs: number, retry: RetryPolicy): AppError {
+/** What an API asks for is more than the spec allows. */
+export function waitTooLong(where: string, askedMs: number, retry: RetryPolicy): AppError {
   const asked = `${where} asks to wait ${Math.ceil(askedMs / 1000)} s, more than http.retry.maxWaitSeconds`;
   // Not source_unavailable: another attempt of the run would ask, and be told, the same.
   return new AppError('source_rejected', `${asked} (${retry.maxWaitSeconds}): run again later or raise it.`);
 }
 
-function exhausted(where: string, outcome: Outcome, attempts: number): AppError {
+/** The attempts of a request are used up. `where`: method and masked path. */
+export function exhausted(where: string, outcome: Outcome, attempts: number): AppError {
   const tries = attempts === 1 ? 'in 1 attempt' : `in ${attempts} attempts`;
   const advice = 'The source is in trouble or out of reach; run again later.';
   if ('answer' in outcome) {

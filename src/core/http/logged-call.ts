@@ -7,7 +7,7 @@ import type { Redactor } from './redact.ts';
 export type CallErrorCode = 'egress_blocked' | 'source_rejected' | 'spec_invalid' | 'network' | 'timeout' | 'canceled';
 
 /**
- * One request on the wire, or one that was blocked, with every secret masked: the matter of a call-log row. All its texts
+ * One request on the wire, or one that was blocked or saved by a cache, with every secret masked: the matter of a call-log row. All its texts
  * are such as a database can hold.
  */
 export interface LoggedCall {
@@ -23,8 +23,10 @@ export interface LoggedCall {
   readonly respHeaders: Readonly<Record<string, string>>;
   /** The first characters of a text body, the size of a binary one; null when there is none. */
   readonly respBodyTruncated: string | null;
-  /** Null when an answer arrived, whatever its status. */
+  /** Null when an answer arrived, whatever its status, or none was needed. */
   readonly errorCode: CallErrorCode | null;
+  /** A cache had the answer. */
+  readonly cacheHit: boolean;
 }
 
 /** What happened to a hop. */
@@ -33,6 +35,8 @@ export interface CallResult {
   readonly durationMs: number;
   readonly answer: HttpAnswer | null;
   readonly errorCode: CallErrorCode | null;
+  /** Absent: false. */
+  readonly cacheHit?: boolean;
 }
 
 /** How much a log entry holds and what it must not hold. */
@@ -45,7 +49,7 @@ export interface LogLimits {
 /** The log entry of `hop`. Only as much of a body is read as the entry can show, so a large page costs no more. */
 export function describeCall(
   hop: Hop,
-  { attempt, durationMs, answer, errorCode }: CallResult,
+  { attempt, durationMs, answer, errorCode, cacheHit = false }: CallResult,
   limits: LogLimits,
 ): LoggedCall {
   const { redactor } = limits;
@@ -60,6 +64,7 @@ export function describeCall(
     respHeaders: answer === null ? {} : storableHeaders(redactor.responseHeaders(answer.headers)),
     respBodyTruncated: answer === null ? null : describeBytes(answer.body, limits),
     errorCode,
+    cacheHit,
   };
 }
 

@@ -1,20 +1,33 @@
 import { describe, expect, it } from 'vitest';
+import { runStart } from '../run/run-position.ts';
 import { assembleBatch, type ReadyPage } from './batch.ts';
 import type { Outcome } from './page-outcome.ts';
 import { decodeReceipt, encodeReceipt } from './receipt.ts';
 
-const resource = { key: 'things', target: { onTypeConflict: 'quarantine' } } as const;
+const resource = { key: 'things', target: { mode: 'upsert', onTypeConflict: 'quarantine' } } as const;
 const redact = (text: string) => text.replaceAll('s3cret', '[redacted]');
 const options = { resource, runId: 'run_1', batchNo: 3, redact } as const;
 
 describe('a batch', () => {
-  it('accounts for every record of its pages: in = out + skipped + quarantined', () => {
-    const batch = assembleBatch([page(1, [deliver('a'), quarantine('b')], 5), page(2, [deliver('c')], 1)], options);
-    const { pages } = batch.receiptOf([]);
+  it('accounts for every record of its pages: in = out + skipped + quarantined + deleted by a flag', () => {
+    const first = page(1, [deliver('a'), quarantine('b'), tombstone('d', true)], 5);
+    const batch = assembleBatch([first, page(2, [deliver('c'), tombstone('e', false)], 1)], options);
+    const { pages, deleted } = batch.receiptOf([]);
     expect(pages).toEqual([
-      { pageNo: 1, requestKey: 'k1', recordsIn: 5, recordsOut: 1, skipped: 3, quarantined: 1 },
-      { pageNo: 2, requestKey: 'k2', recordsIn: 1, recordsOut: 1, skipped: 0, quarantined: 0 },
+      { pageNo: 1, requestKey: 'k1', recordsIn: 5, recordsOut: 1, skipped: 2, quarantined: 1, invalid: 1, deleted: 1 },
+      { pageNo: 2, requestKey: 'k2', recordsIn: 1, recordsOut: 1, skipped: 0, quarantined: 0, invalid: 0, deleted: 1 },
     ]);
+    expect(deleted).toEqual(['d', 'e']);
+    expect(batch.tombstones).toEqual(['d', 'e'].map((externalId) => ({ externalId, effect: 'soft' })));
+  });
+
+  it('brings of a record that is delivered and then gone only its end, and the other way round', () => {
+    const gone = assembleBatch([page(1, [deliver('a')], 1), page(2, [tombstone('a', true)], 1)], options);
+    expect(gone.rows).toEqual([]);
+    expect(gone.receiptOf([])).toMatchObject({ deleted: ['a'], records: [], pages: [{ skipped: 1 }, { deleted: 1 }] });
+    const back = assembleBatch([page(1, [tombstone('a', true)], 1), page(2, [deliver('a')], 1)], options);
+    expect(back.tombstones).toEqual([]);
+    expect(back.receiptOf([])).toMatchObject({ deleted: [], records: [{ externalId: 'a', status: 'delivered' }] });
   });
 
   it('delivers a record that comes twice once, in its last version, and counts the earlier as skipped', () => {
@@ -22,7 +35,16 @@ describe('a batch', () => {
     expect(batch.rows).toEqual([{ externalId: 'a', data: { version: 2 } }]);
     const { pages, records } = batch.receiptOf([]);
     expect(pages).toMatchObject([{ recordsOut: 0, skipped: 1 }, { recordsOut: 1 }]);
-    expect(records).toEqual([{ externalId: 'a', hash: 'h2', cursor: null, status: 'delivered' }]);
+    expect(records).toMatchObject([{ externalId: 'a', hash: 'h2', status: 'delivered' }]);
+  });
+
+  it('delivers every version in mode append, and quarantines only the one refused', () => {
+    const append = { ...options, resource: { key: 'things', target: { ...resource.target, mode: 'append' } } } as const;
+    const batch = assembleBatch([page(1, [deliver('a', 1)], 1), page(2, [deliver('a', 2)], 1)], append);
+    expect(batch.rows.map(({ data }) => data)).toEqual([{ version: 1 }, { version: 2 }]);
+    const receipt = batch.receiptOf([{ index: 0, externalId: 'a', message: 'no' }]);
+    expect(receipt.pages).toMatchObject([{ recordsOut: 0, quarantined: 1 }, { recordsOut: 1 }]);
+    expect(receipt.records).toMatchObject([{ hash: 'h2', status: 'delivered' }]);
   });
 
   it('keeps the entry of the later outcome when a valid version is followed by an invalid one', () => {
@@ -33,7 +55,7 @@ describe('a batch', () => {
 
   it('quarantines a row that the destination refuses, with the reason and the record as fetched', () => {
     const batch = assembleBatch([page(1, [deliver('a'), deliver('b')], 2)], options);
-    const receipt = batch.receiptOf([{ externalId: 'a', message: 'column "n" does not hold it' }]);
+    const receipt = batch.receiptOf([{ index: 0, externalId: 'a', message: 'column "n" does not hold it' }]);
     expect(receipt.pages).toMatchObject([{ recordsOut: 1, quarantined: 1 }]);
     expect(receipt.quarantine).toMatchObject([
       { externalId: 'a', rawJson: '{"raw":"a"}', errors: [{ message: 'column "n" does not hold it' }] },
@@ -41,24 +63,57 @@ describe('a batch', () => {
     expect(receipt.records).toMatchObject([{ status: 'quarantined' }, { status: 'delivered' }]);
   });
 
+  it.each([
+    ['upsert', [2], [{ recordsOut: 0 }, { deleted: 0 }, { recordsOut: 1 }]],
+    ['append', [1, 2], [{ recordsOut: 1 }, { deleted: 0 }, { recordsOut: 1 }]],
+  ] as const)('drops the tombstone of a record that comes back, in mode %s', (mode, rows, pages) => {
+    const target = { ...options, resource: { key: 'things', target: { ...resource.target, mode } } };
+    const read = [page(1, [deliver('a', 1)], 1), page(2, [tombstone('a', true)], 1), page(3, [deliver('a', 2)], 1)];
+    const batch = assembleBatch(read, target);
+    expect(batch.tombstones).toEqual([]);
+    expect(batch.rows.map(({ data }) => data['version'])).toEqual(rows);
+    expect(batch.receiptOf([])).toMatchObject({ pages, deleted: [], records: [{ hash: 'h2' }] });
+  });
+
+  it.each([
+    ['upsert', []],
+    ['append', ['a']],
+  ] as const)('ends with the tombstone of a record that is gone at last, in mode %s', (mode, rows) => {
+    const target = { ...options, resource: { key: 'things', target: { ...resource.target, mode } } };
+    const batch = assembleBatch([page(1, [deliver('a'), tombstone('a', true)], 2)], target);
+    expect(batch.rows.map(({ externalId }) => externalId)).toEqual(rows);
+    expect(batch.tombstones).toEqual([{ externalId: 'a', effect: 'soft' }]);
+    expect(batch.receiptOf([])).toMatchObject({ deleted: ['a'], records: [] });
+  });
+
   it('keeps no secret that the API echoed into a refused record', () => {
     const echoed = { ...deliver('a'), raw: { raw: 'token s3cret' } };
-    const receipt = assembleBatch([page(1, [echoed], 1)], options).receipt([{ externalId: 'a', message: 'no' }]);
+    const receipt = assembleBatch([page(1, [echoed], 1)], options).receipt([
+      { index: 0, externalId: 'a', message: 'no' },
+    ]);
     expect(receipt).toContain('[redacted]');
     expect(receipt).not.toContain('s3cret');
   });
 
   it('fails instead where the target says so', () => {
-    const strict = { ...options, resource: { key: 'things', target: { onTypeConflict: 'fail' } } } as const;
+    const strict = {
+      ...options,
+      resource: { key: 'things', target: { mode: 'upsert', onTypeConflict: 'fail' } },
+    } as const;
     const batch = assembleBatch([page(1, [deliver('a')], 1)], strict);
-    expect(() => batch.receipt([{ externalId: 'a', message: 'does not fit' }])).toThrow(/does not fit/);
+    expect(() => batch.receipt([{ index: 0, externalId: 'a', message: 'does not fit' }])).toThrow(/does not fit/);
   });
 
-  it('carries the watermark and the position of its last page', () => {
-    const last = { ...page(2, [], 0), watermarkAfter: '2026-01-01T00:00:00.000Z' };
-    expect(assembleBatch([page(1, [], 0), last], options).receiptOf([])).toMatchObject({
-      position: null,
-      watermark: '2026-01-01T00:00:00.000Z',
+  it('carries the position of its last page and the latest word on each partition', () => {
+    const of = (partition: string, watermark: string) => ({ partition, watermark, completed: null });
+    const pages = [
+      { ...page(1, [], 0), partition: of('a', '1') },
+      { ...page(2, [], 0), partition: of('a', '2') },
+      { ...page(3, [], 0), partition: of('b', '1'), positionAfter: runStart },
+    ];
+    expect(assembleBatch(pages, options).receiptOf([])).toMatchObject({
+      position: runStart,
+      partitions: [of('a', '2'), of('b', '1')],
     });
   });
 });
@@ -70,7 +125,7 @@ describe('a receipt', () => {
   });
 
   it('of an unknown version is refused', () => {
-    expect(() => decodeReceipt('{"v":2}')).toThrow(/unknown version/);
+    expect(() => decodeReceipt('{"v":1}')).toThrow(/unknown version/);
   });
 });
 
@@ -79,20 +134,32 @@ const page = (pageNo: number, outcomes: readonly Outcome[], recordsIn: number): 
   requestKey: `k${pageNo}`,
   recordsIn,
   skipped: recordsIn - outcomes.length,
+  invalid: outcomes.filter(({ kind }) => kind === 'quarantine').length,
   outcomes,
+  each: {},
+  seen: [],
   positionAfter: null,
-  watermarkAfter: null,
+  partition: null,
+  retried: [],
+  incomplete: false,
+  completesGeneration: false,
 });
 
 const deliver = (externalId: string, version = 1): Outcome => ({
   kind: 'deliver',
   row: { externalId, data: { version } },
-  entry: { externalId, hash: `h${version}`, cursor: null, status: 'delivered' },
+  entry: { externalId, hash: `h${version}`, cursor: null, status: 'delivered', fields: null },
   raw: { raw: externalId },
 });
 
 const quarantine = (externalId: string): Outcome => ({
   kind: 'quarantine',
-  row: { id: `quar_${externalId}`, externalId, rawJson: '{}', errors: [] },
-  entry: { externalId, hash: 'bad', cursor: null, status: 'quarantined' },
+  row: { id: `quar_${externalId}`, externalId, rawJson: '{}', each: {}, errors: [] },
+  entry: { externalId, hash: 'bad', cursor: null, status: 'quarantined', fields: null },
+});
+
+const tombstone = (externalId: string, flagged: boolean): Outcome => ({
+  kind: 'delete',
+  tombstone: { externalId, effect: 'soft' },
+  flagged,
 });

@@ -1,18 +1,31 @@
-import type { Batch, RejectedRow } from '../destinations/destination.ts';
-import type { ReadPosition } from '../source/read-position.ts';
+import type { Batch, RejectedRow, Tombstone } from '../destinations/destination.ts';
+import type { RunPosition } from '../run/run-position.ts';
 import type { Resource } from '../spec/schema.ts';
 import { invalidRecord, quarantineEntry } from './invalid-record.ts';
-import type { Outcome, PageOutcome } from './page-outcome.ts';
-import { encodeReceipt, type PageEntry, type QuarantineEntry, type Receipt, type RecordEntry } from './receipt.ts';
+import type { Deliverable, Outcome, PageOutcome } from './page-outcome.ts';
+import {
+  encodeReceipt,
+  type PageEntry,
+  type PartitionEntry,
+  type QuarantineEntry,
+  type Receipt,
+  type RecordEntry,
+} from './receipt.ts';
 
-/** A processed page with its place in the read. */
+/** A processed page with its place in the run. */
 export interface ReadyPage extends PageOutcome {
   readonly pageNo: number;
   readonly requestKey: string;
-  /** Where reading goes on after it; null: the read is complete. */
-  readonly positionAfter: ReadPosition | null;
-  /** The watermark that holds once it and all before are delivered; null: none. */
-  readonly watermarkAfter: string | null;
+  /** Where the run goes on after it; null: it is complete. */
+  readonly positionAfter: RunPosition | null;
+  /** How far its partition is once it and all before are delivered; null: it says nothing of one. */
+  readonly partition: PartitionEntry | null;
+  /** Quarantine rows that it tried again. */
+  readonly retried: readonly string[];
+  /** Something was left out on purpose, so the run ends `partial`. */
+  readonly incomplete: boolean;
+  /** See {@link Batch.completesGeneration}. */
+  readonly completesGeneration: boolean;
 }
 
 /** Pages that are delivered and recorded together. */
@@ -22,7 +35,7 @@ export interface PageBatch extends Batch {
 }
 
 interface BatchOptions {
-  readonly resource: Pick<Resource, 'key'> & { readonly target: Pick<Resource['target'], 'onTypeConflict'> };
+  readonly resource: Pick<Resource, 'key'> & { readonly target: Pick<Resource['target'], 'mode' | 'onTypeConflict'> };
   readonly runId: string;
   readonly batchNo: number;
   /** Masks secrets in what is kept of a record. */
@@ -31,41 +44,74 @@ interface BatchOptions {
 
 /**
  * Puts pages together. A record that comes twice is delivered once, in its last version; the earlier one counts as
- * skipped, because one statement cannot write a row twice and nobody would see it.
+ * skipped, because one statement cannot write a row twice and nobody would see it. A table that is only appended to
+ * gets every version.
  */
 export function assembleBatch(
   pages: readonly ReadyPage[],
   { resource, runId, batchNo, redact }: BatchOptions,
 ): PageBatch {
-  const last = new Map<string, Outcome>();
-  for (const page of pages) {
-    for (const outcome of page.outcomes) if (outcome.kind === 'deliver') last.set(outcome.row.externalId, outcome);
+  const counts = effective(pages, resource.target.mode === 'append');
+  const rows: Deliverable[] = [];
+  const tombstones: Tombstone[] = [];
+  for (const outcome of counts) {
+    if (outcome.kind === 'deliver') rows.push(outcome.row);
+    else if (outcome.kind === 'delete') tombstones.push(outcome.tombstone);
   }
   const receiptOf = (rejected: readonly RejectedRow[]): Receipt => {
-    const refusals = new Map(rejected.map((row) => [row.externalId, row]));
-    const settled = pages.map((page) => settlePage(page, { last, refusals, resource, redact }));
+    const refusals = new Map(rejected.map((refusal) => [rows[refusal.index], refusal]));
+    const settled = pages.map((page) => settlePage(page, { counts, refusals, resource, redact, each: page.each }));
     const records = new Map<string, RecordEntry>();
     for (const { entries } of settled) for (const entry of entries) records.set(entry.externalId, entry);
+    const deleted = tombstones.map(({ externalId }) => externalId);
+    for (const externalId of deleted) records.delete(externalId);
     return {
       runId,
       batchNo,
       pages: settled.map(({ page }) => page),
       records: [...records.values()],
+      deleted,
+      seen: pages.flatMap(({ seen, partition }) =>
+        seen.length === 0 ? [] : [{ partition: partition?.partition ?? '', externalIds: seen }],
+      ),
       quarantine: settled.flatMap(({ quarantine }) => quarantine),
+      retried: pages.flatMap(({ retried }) => retried),
+      partitions: latestOf(pages),
+      incomplete: pages.some(({ incomplete }) => incomplete),
       position: pages.at(-1)?.positionAfter ?? null,
-      watermark: pages.at(-1)?.watermarkAfter ?? null,
     };
   };
-  const rows = [...last.values()].flatMap((outcome) => (outcome.kind === 'deliver' ? [outcome.row] : []));
-  return { runId, batchNo, rows, receiptOf, receipt: (rejected) => encodeReceipt(receiptOf(rejected)) };
+  const completesGeneration = pages.some((page) => page.completesGeneration);
+  const receipt = (rejected: readonly RejectedRow[]) => encodeReceipt(receiptOf(rejected));
+  return { runId, batchNo, rows, tombstones, completesGeneration, receiptOf, receipt };
+}
+
+/** The outcomes that reach the destination: of each record the last one, or all but a tombstone that a version follows. */
+function effective(pages: readonly ReadyPage[], everyVersion: boolean): ReadonlySet<Outcome> {
+  const found = pages.flatMap(({ outcomes }) => outcomes.filter(({ kind }) => kind !== 'quarantine'));
+  const last = new Map<string, Outcome>();
+  for (const outcome of found) {
+    const { externalId } = outcome.kind === 'delete' ? outcome.tombstone : outcome.row;
+    last.set(externalId, outcome);
+  }
+  const counts = new Set(last.values());
+  return everyVersion ? new Set(found.filter((outcome) => outcome.kind === 'deliver' || counts.has(outcome))) : counts;
+}
+
+function latestOf(pages: readonly ReadyPage[]): readonly PartitionEntry[] {
+  const latest = new Map<string, PartitionEntry>();
+  for (const { partition } of pages) if (partition) latest.set(partition.partition, partition);
+  return [...latest.values()];
 }
 
 interface SettleOptions {
-  /** The version of each record that is delivered. */
-  readonly last: ReadonlyMap<string, Outcome>;
-  readonly refusals: ReadonlyMap<string, RejectedRow>;
+  /** The outcomes that reach the destination. */
+  readonly counts: ReadonlySet<Outcome>;
+  /** By row, since a record may have several. */
+  readonly refusals: ReadonlyMap<Deliverable | undefined, RejectedRow>;
   readonly resource: BatchOptions['resource'];
   readonly redact: BatchOptions['redact'];
+  readonly each: ReadyPage['each'];
 }
 
 interface SettledPage {
@@ -74,36 +120,41 @@ interface SettledPage {
   readonly quarantine: readonly QuarantineEntry[];
 }
 
-function settlePage(page: ReadyPage, { last, refusals, ...options }: SettleOptions): SettledPage {
+function settlePage(page: ReadyPage, { counts, refusals, ...options }: SettleOptions): SettledPage {
   const entries: RecordEntry[] = [];
   const quarantine: QuarantineEntry[] = [];
-  let recordsOut = 0;
+  let [recordsOut, deleted, flagged] = [0, 0, 0];
   for (const outcome of page.outcomes) {
     if (outcome.kind === 'quarantine') {
       quarantine.push(outcome.row);
       if (outcome.entry) entries.push(outcome.entry);
       continue;
     }
-    const { externalId } = outcome.row;
-    if (last.get(externalId) !== outcome) continue;
-    const refusal = refusals.get(externalId);
+    if (!counts.has(outcome)) continue;
+    if (outcome.kind === 'delete') {
+      deleted += 1;
+      if (outcome.flagged) flagged += 1;
+      continue;
+    }
+    const refusal = refusals.get(outcome.row);
     if (!refusal) recordsOut += 1;
     else quarantine.push(refusedEntry(outcome, refusal, options));
     if (outcome.entry) entries.push(refusal ? { ...outcome.entry, status: 'quarantined' } : outcome.entry);
   }
-  const { pageNo, requestKey, recordsIn } = page;
-  const counts = { recordsIn, recordsOut, quarantined: quarantine.length };
-  const skipped = recordsIn - recordsOut - quarantine.length;
-  return { page: { pageNo, requestKey, ...counts, skipped }, entries, quarantine };
+  const { pageNo, requestKey, recordsIn, invalid } = page;
+  const quarantined = quarantine.length;
+  const skipped = recordsIn - recordsOut - quarantined - flagged;
+  const numbers = { recordsIn, recordsOut, quarantined, deleted, skipped, invalid };
+  return { page: { pageNo, requestKey, ...numbers }, entries, quarantine };
 }
 
 /** A record whose values do not fit the table is set aside, unless the target says that the run shall fail. */
 function refusedEntry(
   { row, raw }: Extract<Outcome, { readonly kind: 'deliver' }>,
   { message }: RejectedRow,
-  { resource, redact }: Pick<BatchOptions, 'resource' | 'redact'>,
+  { resource, redact, each }: Pick<SettleOptions, 'resource' | 'redact' | 'each'>,
 ): QuarantineEntry {
   const issues = [{ path: '', message, keyword: 'destination' }];
   if (resource.target.onTypeConflict === 'fail') throw invalidRecord(resource.key, issues, redact);
-  return quarantineEntry({ externalId: row.externalId, raw }, issues, redact);
+  return quarantineEntry({ externalId: row.externalId, raw, each }, issues, redact);
 }

@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto';
 import { cursorText, parseCursor } from '../source/cursor-value.ts';
 import { valueAt } from '../source/dotted-path.ts';
 import { externalIdOf, keylessExternalId } from '../source/external-id.ts';
 import type { Resource } from '../spec/schema.ts';
+import type { StoredFields } from '../spec/stored-fields.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { createFingerprint } from './fingerprint.ts';
 import { findDefect } from './record-gate.ts';
@@ -22,13 +24,34 @@ export interface Candidate {
   readonly issues: readonly RecordIssue[] | null;
   /** After the transform; null before it. */
   readonly data: Readonly<Record<string, unknown>> | null;
+  /** What enrichments found for this record, seen in `$lookups` beside the tables; null: there are none. */
+  readonly lookups: Readonly<Record<string, unknown>> | null;
+  /** An enrichment says to quarantine the record, whatever `onInvalid` says. */
+  readonly setAside: boolean;
+  /** The record says of itself that it was deleted. */
+  readonly gone: boolean;
 }
 
-/** The first stage: what a raw record is called, and whether it can pass at all. It never throws. */
-export function createIdentify(resource: Resource): (raw: unknown) => Candidate {
+/**
+ * The first stage: what a raw record is called, and whether it can pass at all. It never throws. `lookups` are the tables
+ * by name.
+ */
+export function createIdentify(
+  resource: Resource,
+  storedFields: StoredFields | null,
+  lookups: Readonly<Record<string, unknown>>,
+): (raw: unknown) => Candidate {
   const { changeDetection, primaryKey } = resource;
-  const fingerprint = createFingerprint({ ignore: changeDetection.ignore, salt: resourceFingerprint(resource) });
-  const hashOf = (record: unknown) => (changeDetection.mode === 'none' ? null : fingerprint(record));
+  const fingerprint = createFingerprint({
+    ignore: changeDetection.ignore,
+    salt: [
+      resourceFingerprint(resource, storedFields),
+      ...changeDetection.lookups.map((name) => hash('sha256', canonicalJson(lookups[name]), 'base64url')),
+    ].join('\n'),
+  });
+  const { mode, field } = changeDetection;
+  const versionOf = (record: unknown) => (mode === 'field' && field !== undefined ? valueAt(record, field) : null);
+  const hashOf = (record: unknown) => (mode === 'none' ? null : fingerprint(versionOf(record) ?? record));
   const cursorOf = createCursorReader(resource);
   return (raw) => {
     const defect = findDefect(raw);
@@ -40,7 +63,18 @@ export function createIdentify(resource: Resource): (raw: unknown) => Candidate 
       ...(id.ok ? [] : [{ path: id.path, message: id.message, keyword: 'primaryKey' }]),
     ];
     const cursor = defect === null ? cursorOf(raw) : null;
-    return { raw, externalId, hash: hashOf(sound), cursor, issues: issues.length > 0 ? issues : null, data: null };
+    const found = issues.length > 0 ? issues : null;
+    return {
+      raw,
+      externalId,
+      hash: hashOf(sound),
+      cursor,
+      issues: found,
+      data: null,
+      lookups: null,
+      setAside: false,
+      gone: false,
+    };
   };
 }
 

@@ -1,35 +1,50 @@
-import { compareCursors, cursorOfText } from '../source/cursor-value.ts';
+import { compareCursors, cursorOfText, latestMeaning } from '../source/cursor-value.ts';
 import type { Resource } from '../spec/schema.ts';
 import type { Candidate } from './candidate.ts';
 import type { KnownRecord, KnownRecords } from './known-records.ts';
 import { mapWithPauses } from './pauses.ts';
+import type { RecordPage } from './process-page.ts';
+
+/** What the change filter knows, and whether it lets unchanged records through as well. */
+interface ChangeFilterOptions {
+  readonly known: KnownRecords;
+  readonly redeliver: boolean;
+}
 
 /**
- * Drops records whose fingerprint is known and those older than the known version; what it lets through counts as on
- * its way from then on. Pages must come in their order.
+ * Drops records whose fingerprint is known, those older than the known version, and deletions of what is not there; what
+ * it lets through counts as on its way from then on. Pages must come in their order. A record that is retried passes
+ * unless a version of it was delivered, or deleted, since it was set aside.
  */
 export function createChangeFilter(
   { changeDetection, incremental }: Resource,
-  known: KnownRecords,
-): (candidates: readonly Candidate[]) => Promise<readonly Candidate[]> {
+  { known, redeliver }: ChangeFilterOptions,
+): (candidates: readonly Candidate[], origin: RecordPage['origin']) => Promise<readonly Candidate[]> {
   if (changeDetection.mode === 'none') return async (candidates) => candidates;
 
   const isStale = (cursor: string | null, before: KnownRecord): boolean => {
     if (!changeDetection.versionGuard || incremental?.kind !== 'cursor') return false;
     const now = cursorOfText(cursor, incremental.cursor);
     const then = cursorOfText(before.cursor, incremental.cursor);
-    return now !== null && then !== null && compareCursors(now, then) < 0;
+    return now !== null && then !== null && compareCursors(latestMeaning(now, incremental.cursor), then) < 0;
   };
 
-  return async (candidates) => {
+  return async (candidates, origin) => {
     const versions = new Map(await known.find(candidates.map((candidate) => candidate.externalId)));
-    const isWanted = ({ externalId, hash, cursor }: Candidate): boolean => {
+    const isWanted = ({ externalId, hash, cursor, gone }: Candidate): boolean => {
       const before = versions.get(externalId);
-      if (hash === null || before?.hash === hash) return false;
-      if (before && isStale(cursor, before)) return false;
-      versions.set(externalId, { hash, cursor });
-      known.expect(externalId, { hash, cursor });
+      if (hash === null || (before && !isNews({ hash, cursor, gone }, before))) return false;
+      if (gone && !before) return false;
+      const version = { hash, cursor, status: gone ? 'deleted' : 'delivered' } as const;
+      versions.set(externalId, version);
+      known.expect(externalId, version);
       return true;
+    };
+    const isNews = (now: Pick<Candidate, 'hash' | 'cursor' | 'gone'>, before: KnownRecord): boolean => {
+      if (origin === 'retried') return before.status === 'quarantined';
+      if (isStale(now.cursor, before)) return false;
+      if (now.gone || before.status === 'deleted') return now.gone !== (before.status === 'deleted');
+      return before.hash !== now.hash || redeliver;
     };
     return (await mapWithPauses(candidates, (candidate) => (isWanted(candidate) ? [candidate] : []))).flat();
   };

@@ -9,13 +9,18 @@ export type Redact = (text: string) => string;
 
 /** The row that keeps a record which was not delivered, without secrets. */
 export const quarantineEntry = (
-  { externalId, raw }: { readonly externalId: string; readonly raw: unknown },
+  {
+    externalId,
+    raw,
+    each,
+  }: { readonly externalId: string; readonly raw: unknown; readonly each: Readonly<Record<string, unknown>> },
   errors: readonly RecordIssue[],
   redact: Redact,
 ): QuarantineEntry => ({
   id: newId('quar'),
   externalId,
   rawJson: storableJson(raw, redact),
+  each: JSON.parse(storableJson(each, redact)),
   errors: errors.map((error) => ({ ...error, path: redact(error.path), message: redact(error.message) })),
 });
 

@@ -1,7 +1,9 @@
-import type { RecordEntry } from './receipt.ts';
+import type { Receipt, RecordEntry } from './receipt.ts';
 
 /** The settled version of a record, as far as the change filter needs it. */
-export type KnownRecord = Pick<RecordEntry, 'hash' | 'cursor'>;
+export interface KnownRecord extends Pick<RecordEntry, 'hash' | 'cursor'> {
+  readonly status: RecordEntry['status'] | 'deleted';
+}
 
 /** What is known of records: stored by earlier batches, or on its way in this run. */
 export interface KnownRecords {
@@ -12,7 +14,7 @@ export interface KnownRecords {
   /** Forgets a version that will not be stored after all. */
   forget(externalId: string): void;
   /** Forgets what a recorded batch carried: from now on the stored version says the same. */
-  settle(entries: readonly RecordEntry[]): void;
+  settle(receipt: Pick<Receipt, 'records' | 'deleted'>): void;
 }
 
 /** Known records over a store; `load` reads what is stored for the given ids. */
@@ -33,9 +35,12 @@ export function createKnownRecords(
     },
     expect: (externalId, version) => void expected.set(externalId, version),
     forget: (externalId) => void expected.delete(externalId),
-    settle(entries) {
-      for (const { externalId, hash } of entries) {
+    settle({ records, deleted }) {
+      for (const { externalId, hash } of records) {
         if (expected.get(externalId)?.hash === hash) expected.delete(externalId);
+      }
+      for (const externalId of deleted) {
+        if (expected.get(externalId)?.status === 'deleted') expected.delete(externalId);
       }
     },
   };

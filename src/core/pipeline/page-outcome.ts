@@ -1,3 +1,4 @@
+import type { Tombstone } from '../destinations/destination.ts';
 import type { QuarantineEntry, RecordEntry } from './receipt.ts';
 
 /** A record on its way to the destination. */
@@ -18,11 +19,19 @@ export type Outcome =
       /** As fetched, for the case that the destination refuses it. */
       readonly raw: unknown;
     }
-  | { readonly kind: 'quarantine'; readonly row: QuarantineEntry; readonly entry: RecordEntry | null };
+  | { readonly kind: 'quarantine'; readonly row: QuarantineEntry; readonly entry: RecordEntry | null }
+  /** `flagged`: a record of the page says so; else it was missed, or listed as deleted. */
+  | { readonly kind: 'delete'; readonly tombstone: Tombstone; readonly flagged: boolean };
 
 /** One page after the pipeline: what it read is either skipped or in `outcomes`, in the order of the page. */
 export interface PageOutcome {
   readonly recordsIn: number;
   readonly skipped: number;
+  /** Records that failed in the pipeline, whether set aside or skipped. */
+  readonly invalid: number;
   readonly outcomes: readonly Outcome[];
+  /** Values of the partition of its records. */
+  readonly each: Readonly<Record<string, unknown>>;
+  /** External ids of all its records where deletes are found by a full scan; empty otherwise. */
+  readonly seen: readonly string[];
 }

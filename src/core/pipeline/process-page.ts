@@ -1,8 +1,12 @@
-/** One page through the stages: gate, key, filter, change filter, transform, validate. A bad record costs itself. */
+/**
+ * One page through the stages: gate, key, filter, change filter, enrich, transform, validate. A bad record costs itself.
+ */
 import type { Evaluator } from '../expressions/evaluator-pool.ts';
 import type { Resource } from '../spec/schema.ts';
+import type { StoredFields } from '../spec/stored-fields.ts';
 import { type Candidate, createIdentify } from './candidate.ts';
 import { createChangeFilter } from './change-filter.ts';
+import { createDeleteFlag } from './delete-flag.ts';
 import { invalidRecord, quarantineEntry, type Redact } from './invalid-record.ts';
 import type { KnownRecords } from './known-records.ts';
 import type { Outcome, PageOutcome } from './page-outcome.ts';
@@ -10,26 +14,56 @@ import { mapWithPauses } from './pauses.ts';
 import type { RecordEntry } from './receipt.ts';
 import { createRecordFilter } from './record-filter.ts';
 import { createShape, type EvaluateRecords } from './shape.ts';
+import { createFieldPicker } from './stored-fields.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What the stages of one run share. */
 export interface PipelineOptions {
   readonly resource: Resource;
-  readonly params: Readonly<Record<string, unknown>>;
+  readonly params: JsonObject;
+  /** Tables by name. */
+  readonly lookups: JsonObject;
   readonly runId: string;
   /** `$now()` of the run's expressions: a page processed again gives the same rows. */
   readonly startedAt: Date;
   readonly known: KnownRecords;
+  /** What of each record is kept for the resources below this one; null: nothing. */
+  readonly storedFields: StoredFields | null;
+  /** Null: the resource has no enrichments. */
+  readonly enrich: Enrich | null;
+  /** Unchanged records are delivered too (a forced backfill). */
+  readonly redeliver: boolean;
   readonly evaluator: Evaluator;
   readonly redact: Redact;
 }
 
+/** Records on their way through the stages. */
+export interface RecordPage {
+  /** After `map` and `addFields`. */
+  readonly records: readonly unknown[];
+  /** Values of the partition they belong to; empty without `forEach`. */
+  readonly each: JsonObject;
+  /** `retried`: kept aside by an earlier run and asked for again; `fetched`: as the API gave them in this one. */
+  readonly origin: 'fetched' | 'retried';
+}
+
+/**
+ * Looks up what the enrichments of a resource say of each record: `Candidate.lookups`, or issues where the spec sets the
+ * record aside for it. Candidates with issues pass untouched; the order stays.
+ */
+export type Enrich = (
+  candidates: readonly Candidate[],
+  page: Pick<RecordPage, 'each'>,
+) => Promise<readonly Candidate[]>;
+
 /** The stages of one run, in two steps because only the first depends on the pages before. */
 export interface Pipeline {
   /** Gate, key, filter, change filter. Pages come in their order, one after the other. */
-  select(records: readonly unknown[]): Promise<Selection>;
+  select(page: RecordPage): Promise<Selection>;
   /**
-   * Transform and validate; several pages at once keep every evaluator busy. Throws `record_invalid` when a record is
-   * invalid and the resource says `onInvalid: fail`.
+   * Enrich, transform and validate; several pages at once keep every evaluator busy. Throws `record_invalid` when a
+   * record is invalid and the resource says `onInvalid: fail`.
    */
   shape(selection: Selection): Promise<PageOutcome>;
 }
@@ -38,47 +72,80 @@ export interface Pipeline {
 export interface Selection {
   readonly recordsIn: number;
   readonly candidates: readonly Candidate[];
+  readonly each: JsonObject;
+  /** External ids of all its records, for a resource whose deletes are found by a full scan; empty for others. */
+  readonly seen: readonly string[];
 }
 
 /** The pipeline of a run. */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { resource, known } = options;
+  const { resource, known, enrich, redeliver } = options;
   const evaluate = createEvaluateRecords(options);
-  const identify = createIdentify(resource);
+  const identify = createIdentify(resource, options.storedFields, options.lookups);
   const dropFiltered = createRecordFilter(resource.filter, evaluate);
-  const dropUnchanged = createChangeFilter(resource, known);
+  const flagDeleted = createDeleteFlag(resource.deletes, evaluate);
+  const dropUnchanged = createChangeFilter(resource, { known, redeliver });
   const shape = createShape(resource, evaluate);
   const conclude = createConclude(options);
+  const scans = resource.deletes.mode === 'full_scan';
   return {
-    async select(records) {
-      const candidates = await dropFiltered(await mapWithPauses(records, identify));
-      return { recordsIn: records.length, candidates: await dropUnchanged(candidates) };
+    async select({ records, each, origin }) {
+      const all = await mapWithPauses(records, identify);
+      const flagged = await flagDeleted(await dropFiltered(all, each), each);
+      const candidates = await dropUnchanged(flagged, origin);
+      return {
+        recordsIn: records.length,
+        candidates,
+        each,
+        seen: scans && origin === 'fetched' ? all.map(({ externalId }) => externalId) : [],
+      };
     },
-    async shape({ recordsIn, candidates }) {
-      const outcomes = (await mapWithPauses(await shape(candidates), conclude)).flat();
-      return { recordsIn, skipped: recordsIn - outcomes.length, outcomes };
+    async shape({ recordsIn, candidates, each, seen }) {
+      const enriched = enrich ? await enrich(candidates, { each }) : candidates;
+      const shaped = await shape(enriched, each);
+      const invalid = shaped.filter(({ issues, gone }) => issues !== null && !gone).length;
+      const outcomes = (await mapWithPauses(shaped, (candidate) => conclude(candidate, each))).flat();
+      return { recordsIn, skipped: recordsIn - outcomes.length, invalid, outcomes, each, seen };
     },
   };
 }
 
-function createEvaluateRecords({ resource, params, runId, startedAt, evaluator }: PipelineOptions): EvaluateRecords {
-  const bindings = { params, run: { id: runId, startedAt: startedAt.toISOString() }, lookups: {}, each: {} };
-  return (expression, records) =>
-    evaluator.transform({ expression, records, bindings, now: startedAt, nulls: resource.transformNulls });
+function createEvaluateRecords(options: PipelineOptions): EvaluateRecords {
+  const { resource, params, lookups, runId, startedAt, evaluator } = options;
+  const run = { id: runId, startedAt: startedAt.toISOString() };
+  return (expression, candidates, each) =>
+    evaluator.transform({
+      expression,
+      records: candidates.map(({ raw }) => raw),
+      bindings: { params, run, lookups, each },
+      recordLookups: candidates.some((candidate) => candidate.lookups) ? candidates.map((c) => c.lookups) : null,
+      now: startedAt,
+      nulls: resource.transformNulls,
+    });
 }
 
 /** What becomes of a shaped record; empty: it counts as skipped. */
-function createConclude({ resource, known, redact }: PipelineOptions): (candidate: Candidate) => Outcome[] {
-  return ({ raw, externalId, hash, cursor, issues, data }) => {
-    const entry = (status: RecordEntry['status']) => (hash === null ? null : { externalId, hash, cursor, status });
+function createConclude({
+  resource,
+  known,
+  storedFields,
+  redact,
+}: PipelineOptions): (candidate: Candidate, each: JsonObject) => Outcome[] {
+  const fieldsOf = createFieldPicker(storedFields);
+  const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
+  return ({ raw, externalId, hash, cursor, issues, data, setAside, gone }, each) => {
+    if (gone) return [{ kind: 'delete', tombstone: { externalId, effect }, flagged: true }];
+    const entry = (status: RecordEntry['status']) =>
+      hash === null ? null : { externalId, hash, cursor, status, fields: fieldsOf(raw) };
     if (!issues && data) return [{ kind: 'deliver', row: { externalId, data }, entry: entry('delivered'), raw }];
     const found = issues ?? [];
-    if (resource.onInvalid === 'fail') throw invalidRecord(resource.key, found, redact);
-    if (resource.onInvalid === 'skip') {
+    const onInvalid = setAside ? 'quarantine' : resource.onInvalid;
+    if (onInvalid === 'fail') throw invalidRecord(resource.key, found, redact);
+    if (onInvalid === 'skip') {
       known.forget(externalId);
       return [];
     }
-    const row = quarantineEntry({ externalId, raw }, found, redact);
+    const row = quarantineEntry({ externalId, raw, each }, found, redact);
     return [{ kind: 'quarantine', row, entry: entry('quarantined') }];
   };
 }

@@ -1,4 +1,5 @@
-import type { ReadPosition } from '../source/read-position.ts';
+import type { RunPosition } from '../run/run-position.ts';
+import type { Validators } from '../source/source.ts';
 
 /** One complete page as the ledger keeps it. */
 export interface PageEntry {
@@ -10,6 +11,10 @@ export interface PageEntry {
   readonly recordsOut: number;
   readonly skipped: number;
   readonly quarantined: number;
+  /** Failed in the pipeline, whether set aside or skipped. */
+  readonly invalid: number;
+  /** Tombstones, also of records that were not on the page. */
+  readonly deleted: number;
 }
 
 /** What is known of a record once its version is settled. */
@@ -20,6 +25,23 @@ export interface RecordEntry {
   /** Canonical cursor value of this version; null when it has none. */
   readonly cursor: string | null;
   readonly status: 'delivered' | 'quarantined';
+  /** What resources below this one refer to; null: nothing is kept. */
+  readonly fields: Readonly<Record<string, unknown>> | null;
+}
+
+/** How far a partition is read. */
+export interface PartitionEntry {
+  /** Key of the partition; empty without `forEach`. */
+  readonly partition: string;
+  /** Canonical text of the watermark that holds from now on; null: none, also when a claim is taken back. */
+  readonly watermark: string | null;
+  /** It was read to its end; null: not yet, or its watermark must stay. */
+  readonly completed: {
+    /** Changes of parent records after this instant were not considered; ISO. Null: it has no parents. */
+    readonly listedAt: string | null;
+    /** For the next conditional request; null: none. */
+    readonly validators: Validators | null;
+  } | null;
 }
 
 /** A record that is kept instead of delivered. */
@@ -28,6 +50,8 @@ export interface QuarantineEntry {
   readonly externalId: string;
   /** JSON text of the record as it was hashed. */
   readonly rawJson: string;
+  /** Values of the partition it was read in, for another try. */
+  readonly each: Readonly<Record<string, unknown>>;
   readonly errors: readonly { readonly path: string; readonly message: string; readonly keyword: string }[];
 }
 
@@ -42,19 +66,26 @@ export interface Receipt {
   readonly batchNo: number;
   readonly pages: readonly PageEntry[];
   readonly records: readonly RecordEntry[];
+  /** External ids of records that are gone. */
+  readonly deleted: readonly string[];
+  /** Records that were there, changed or not, where deletes are found by a full scan. */
+  readonly seen: readonly { readonly partition: string; readonly externalIds: readonly string[] }[];
   readonly quarantine: readonly QuarantineEntry[];
-  /** Where reading goes on after these pages, as JSON; null: nothing was left to read. */
-  readonly position: ReadPosition | null;
-  /** The watermark that holds from now on; null: none, also when an earlier claim of this read is taken back. */
-  readonly watermark: string | null;
+  /** Quarantine rows that were tried again. */
+  readonly retried: readonly string[];
+  readonly partitions: readonly PartitionEntry[];
+  /** Something was left out on purpose, so the run ends `partial`. */
+  readonly incomplete: boolean;
+  /** Where the run goes on after these pages, as JSON; null: nothing is left. */
+  readonly position: RunPosition | null;
 }
 
 /** The form that travels to the destination's checkpoint row. */
-export const encodeReceipt = (receipt: Receipt): string => JSON.stringify({ v: 1, ...receipt });
+export const encodeReceipt = (receipt: Receipt): string => JSON.stringify({ v: 2, ...receipt });
 
 /** The inverse of {@link encodeReceipt}. Throws when the text is not a receipt of this version. */
 export function decodeReceipt(text: string): Receipt {
   const { v, ...receipt } = JSON.parse(text) as Receipt & { readonly v: number };
-  if (v !== 1) throw new Error(`Checkpoint receipt of an unknown version ${v}`);
+  if (v !== 2) throw new Error(`Checkpoint receipt of an unknown version ${v}`);
   return receipt;
 }

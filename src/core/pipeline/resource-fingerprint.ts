@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { StoredFields } from '../spec/stored-fields.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 /** The parts of an effective resource that decide what is delivered for a given raw record. */
@@ -14,8 +15,9 @@ export interface RecordShaping {
 /**
  * Checksum (base64url of SHA-256) of what shapes a resource's records. It enters every record's fingerprint, so a spec
  * version that changes any of it delivers again what is fetched again; other changes (paging, schedules) do not.
+ * `storedFields` is what is kept of each record for other resources; null: nothing.
  */
-export function resourceFingerprint(resource: RecordShaping): string {
+export function resourceFingerprint(resource: RecordShaping, storedFields: StoredFields | null = null): string {
   const { response, enrich, transform, transformNulls, validate, target } = resource;
   const shaping = {
     map: response?.map,
@@ -25,6 +27,7 @@ export function resourceFingerprint(resource: RecordShaping): string {
     transformNulls,
     validate,
     target,
+    ...(storedFields === null ? {} : { storedFields }),
   };
   return hash('sha256', canonicalJson(shaping), 'base64url');
 }

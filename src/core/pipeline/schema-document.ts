@@ -109,7 +109,7 @@ function childrenOf(schema: Schema, root: Schema): readonly Schema[] {
   if (typeof schema === 'boolean') return [];
   const children: Schema[] = [];
   for (const [keyword, value] of Object.entries(schema)) {
-    if (keyword === '$ref') children.push(resolve(value, root));
+    if (keyword === '$ref') children.push(resolveReference(value, root));
     mapSubschemas(keyword, value, (child) => {
       if (typeof child === 'boolean' || isObject(child)) children.push(child);
     });
@@ -117,7 +117,8 @@ function childrenOf(schema: Schema, root: Schema): readonly Schema[] {
   return children.filter((child) => typeof child === 'object');
 }
 
-function resolve(reference: unknown, root: Schema): Schema {
+/** The schema that a `$ref` points to. Throws `spec_invalid` when it points to none. */
+export function resolveReference(reference: unknown, root: Schema): Schema {
   if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) {
     throw refuse('a $ref must point into the same schema, as in "#/$defs/address"');
   }

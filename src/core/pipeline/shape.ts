@@ -2,11 +2,16 @@ import type { Evaluated } from '../expressions/evaluator-pool.ts';
 import { valueAt } from '../source/dotted-path.ts';
 import type { Resource } from '../spec/schema.ts';
 import type { Candidate } from './candidate.ts';
+import { createCoerce } from './coerce.ts';
 import { mapWithPauses } from './pauses.ts';
 import { compileValidator, issueOf } from './validate.ts';
 
-/** One expression over many records, with the bindings of the run; each result stands alone. */
-export type EvaluateRecords = (expression: string, records: readonly unknown[]) => Promise<readonly Evaluated[]>;
+/** One expression over many raw records, with the bindings of the run and of a partition; each result stands alone. */
+export type EvaluateRecords = (
+  expression: string,
+  candidates: readonly Candidate[],
+  each: JsonObject,
+) => Promise<readonly Evaluated[]>;
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -14,24 +19,25 @@ type JsonObject = Readonly<Record<string, unknown>>;
 export function createShape(
   { transform, validate: rules, target }: Resource,
   evaluate: EvaluateRecords,
-): (candidates: readonly Candidate[]) => Promise<readonly Candidate[]> {
+): (candidates: readonly Candidate[], each: JsonObject) => Promise<readonly Candidate[]> {
   const validate = rules ? compileValidator(rules.schema) : null;
+  const coerce = rules?.coerce ? createCoerce(rules.schema) : unchanged;
   const withColumns = createColumnReader(target);
 
   const finish = (candidate: Candidate, result: Evaluated | undefined): Candidate => {
     if (result && !result.ok) return { ...candidate, issues: [issueOf('transform', result.failure.message)] };
-    const shaped = result ? result.value : objectOf(candidate.raw);
-    if (!shaped) return { ...candidate, issues: [issueOf('record', 'is not an object')] };
+    const uncoerced = result ? result.value : objectOf(candidate.raw);
+    if (!uncoerced) return { ...candidate, issues: [issueOf('record', 'is not an object')] };
+    const shaped = coerce(uncoerced);
     return { ...candidate, data: withColumns(shaped), issues: validate?.(shaped) ?? null };
   };
 
-  return async (candidates) => {
-    const sound = candidates.filter((candidate) => candidate.issues === null);
-    const records = sound.map((candidate) => candidate.raw);
-    const results = transform === undefined ? [] : await evaluate(transform, records);
+  return async (candidates, each) => {
+    const isShaped = ({ issues, gone }: Candidate) => issues === null && !gone;
+    const results = transform === undefined ? [] : await evaluate(transform, candidates.filter(isShaped), each);
     let next = 0;
     return await mapWithPauses(candidates, (candidate) =>
-      candidate.issues ? candidate : finish(candidate, results[next++]),
+      isShaped(candidate) ? finish(candidate, results[next++]) : candidate,
     );
   };
 }
@@ -44,6 +50,8 @@ function createColumnReader({ columns }: Resource['target']): (data: JsonObject)
   if (paths.length === 0) return (data) => data;
   return (data) => ({ ...data, ...Object.fromEntries(paths.map(([column, path]) => [column, valueAt(data, path)])) });
 }
+
+const unchanged = (data: JsonObject): JsonObject => data;
 
 const objectOf = (value: unknown): JsonObject | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;

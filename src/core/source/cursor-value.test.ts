@@ -4,9 +4,12 @@ import {
   compareCursors,
   cursorOfText,
   cursorText,
+  filterBound,
+  latestMeaning,
   parseCursor,
   parseInitialCursor,
   sendCursor,
+  sendLowerBound,
 } from './cursor-value.ts';
 
 const text = (raw: unknown, form: CursorShape) => {
@@ -52,8 +55,8 @@ describe('a cursor value becomes one canonical text', () => {
   });
 });
 
-describe('case 10: cursors are compared as instants and integers', () => {
-  test('a day-first format is ordered by time, not by text', () => {
+describe('cursors are compared as instants and integers', () => {
+  test('edge case 10: cursors compared as text', () => {
     const form: CursorShape = { type: 'datetime', format: '%d/%m/%Y %H:%M:%S' };
     const newer = parseCursor('01/02/2026 00:00:00', form) ?? '';
     const older = parseCursor('31/01/2026 23:59:59', form) ?? '';
@@ -68,7 +71,7 @@ describe('case 10: cursors are compared as instants and integers', () => {
   });
 });
 
-describe('case 15: local times are instants of their zone', () => {
+describe('local times are instants of their zone', () => {
   const berlin: CursorShape = { type: 'datetime', timezone: 'Europe/Berlin' };
 
   test.each([
@@ -91,6 +94,50 @@ describe('case 15: local times are instants of their zone', () => {
     const newYork: CursorShape = { type: 'datetime', timezone: 'America/New_York', sendAs: 'iso' };
     expect(sendCursor(value, newYork)).toBe('2026-07-15T06:00:00.000-04:00');
   });
+});
+
+test('edge case 20: timezone-less timestamps', () => {
+  const raw = '2026-07-15 12:00:00';
+  expect(text(raw, { type: 'datetime' })).toBe('2026-07-15T12:00:00.000Z');
+  expect(text(raw, { type: 'datetime', timezone: 'America/New_York' })).toBe('2026-07-15T16:00:00.000Z');
+  expect(text(raw, { type: 'datetime', format: '%F %T' })).toBe('2026-07-15T12:00:00.000Z');
+});
+
+describe('a reading that a clock shows twice', () => {
+  const berlin: CursorShape = { type: 'datetime', timezone: 'Europe/Berlin', sendAs: 'raw' };
+  const value = (raw: string, form = berlin) => parseCursor(raw, form) ?? '';
+
+  test.each([
+    ['2026-10-25T02:00:00', '2026-10-25T01:00:00.000'],
+    ['2026-10-25T02:59:59', '2026-10-25T01:59:59.000'],
+    ['2026-10-25T01:59:59', '2026-10-25T01:59:59.000'],
+    ['2026-10-25T03:00:00', '2026-10-25T03:00:00.000'],
+    ['2026-03-29T03:10:00', '2026-03-29T03:10:00.000'],
+  ])('%s is asked for from %s', (raw, sent) => {
+    expect(sendLowerBound(value(raw), berlin)).toBe(sent);
+  });
+
+  test('may stand for the later instant; others stand for themselves', () => {
+    const twice = value('2026-10-25T02:30:00');
+    expect(latestMeaning(twice, berlin)).toBe(BigInt(twice) + 3_600_000n);
+    expect(latestMeaning(value('2026-10-25T03:30:00'), berlin)).toBe(value('2026-10-25T03:30:00'));
+    expect(latestMeaning(twice, { type: 'datetime' })).toBe(twice);
+    expect(latestMeaning(7n, { type: 'integer', timezone: 'Europe/Berlin' })).toBe(7n);
+  });
+
+  test('in a zone that moves by half an hour', () => {
+    const lordHowe: CursorShape = { ...berlin, timezone: 'Australia/Lord_Howe' };
+    expect(sendLowerBound(value('2026-04-05T01:45:00', lordHowe), lordHowe)).toBe('2026-04-05T01:15:00.000');
+    expect(sendLowerBound(value('2026-04-05T01:15:00', lordHowe), lordHowe)).toBe('2026-04-05T01:15:00.000');
+  });
+});
+
+test('a bound for an API that filters by days is the begin of its day', () => {
+  const noon = parseCursor('2026-07-15T12:00:00Z', { type: 'datetime' }) ?? '';
+  const day = (form: CursorShape) => cursorText(filterBound(noon, form), form);
+  expect(day({ type: 'date' })).toBe('2026-07-15T00:00:00.000Z');
+  expect(day({ type: 'datetime', sendAs: 'date', timezone: 'Europe/Berlin' })).toBe('2026-07-14T22:00:00.000Z');
+  expect(day({ type: 'datetime' })).toBe('2026-07-15T12:00:00.000Z');
 });
 
 describe('a request carries the value in the declared form, rounded down', () => {

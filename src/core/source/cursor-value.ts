@@ -1,7 +1,7 @@
 import { textDefect } from '../pipeline/record-gate.ts';
 import { isTimeCursor } from '../spec/incremental-schema.ts';
 import { offsetMinutes, timeFormat } from './time-format.ts';
-import { instantMs, utcMs, wallTime } from './zoned-time.ts';
+import { instantMs, repeatMs, utcMs, wallTime } from './zoned-time.ts';
 
 /** How an API writes its cursor values: `incremental.cursor` of a resource. */
 export interface CursorShape {
@@ -59,7 +59,30 @@ export function cursorOfText(text: string | null, form: CursorShape): CursorValu
   return form.type === 'integer' ? parseInteger(text) : milliseconds(parseIso(text, 'UTC'));
 }
 
-/** What a request carries for the value: `window.from`, `window.to`, `watermark`. Always rounded down. */
+/**
+ * The latest instant that the value can stand for: a local time that the clock shows twice was read as its earlier
+ * instant. Other values as they are.
+ */
+export const latestMeaning = (value: CursorValue, form: CursorShape): CursorValue =>
+  typeof value === 'string' ? value : value + repeatOf(value, form);
+
+const repeatOf = (value: bigint, { type, timezone }: CursorShape): bigint =>
+  timezone === undefined || !isTimeCursor(type) ? 0n : BigInt(repeatMs(Number(value), timezone));
+
+/** The value as an API sees it that filters by whole days; others as they are. */
+export function filterBound(value: CursorValue, form: CursorShape): CursorValue {
+  if (typeof value === 'string' || sendForm(form) !== 'date') return value;
+  return milliseconds(parseIso(String(sendCursor(value, form)), form.timezone ?? 'UTC')) ?? value;
+}
+
+/**
+ * What a request carries for a lower bound: `window.from`, `watermark`. A local time that the clock shows twice becomes a
+ * reading before both hours, or an API that compares readings would leave out what the second hour still brings.
+ */
+export const sendLowerBound = (value: CursorValue, form: CursorShape): string | number =>
+  sendCursor(typeof value === 'string' ? value : value - repeatOf(value, form), form);
+
+/** What a request carries for the value. Always rounded down. */
 export function sendCursor(value: CursorValue, form: CursorShape): string | number {
   if (typeof value === 'string') return value;
   if (!isTimeCursor(form.type)) return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);

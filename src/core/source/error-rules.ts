@@ -32,10 +32,13 @@ export async function matchRule(
 }
 
 /** Milliseconds the answer asks to wait in the rule's header; null when it does not say. Never negative. */
-export function waitOf(rule: ErrorRule, headers: Readonly<Record<string, string>>, now: Date): number | null {
-  const text = rule.waitFrom && headers[rule.waitFrom.header.toLowerCase()]?.trim();
-  if (rule.waitFrom === undefined || text === undefined || text === '') return null;
-  const wait = waitIn[rule.waitFrom.format](text, now.getTime());
+export const waitOf = (rule: ErrorRule, headers: Readonly<Record<string, string>>, now: Date): number | null =>
+  rule.waitFrom === undefined ? null : waitIn(headers[rule.waitFrom.header.toLowerCase()], rule.waitFrom.format, now);
+
+/** Milliseconds from `now` that the value of a header stands for; null when it is missing or unreadable. Never negative. */
+export function waitIn(header: string | undefined, format: WaitFormat, now: Date): number | null {
+  const text = header?.trim() ?? '';
+  const wait = text === '' ? Number.NaN : waitsByFormat[format](text, now.getTime());
   return Number.isFinite(wait) ? Math.max(0, Math.ceil(wait)) : null;
 }
 
@@ -47,7 +50,7 @@ export function ruleFailure(rule: ErrorRule, outcome: Outcome): AppError {
   return new AppError(refused ? 'auth_failed' : 'source_rejected', message);
 }
 
-const waitIn: Readonly<Record<WaitFormat, (text: string, nowMs: number) => number>> = {
+const waitsByFormat: Readonly<Record<WaitFormat, (text: string, nowMs: number) => number>> = {
   seconds: (text) => Number(text) * 1000,
   epoch_s: (text, nowMs) => Number(text) * 1000 - nowMs,
   epoch_ms: (text, nowMs) => Number(text) - nowMs,

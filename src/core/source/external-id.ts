@@ -26,12 +26,14 @@ export function externalIdOf(record: unknown, primaryKey: string | readonly stri
     }
     parts.push(part);
   }
-  return { ok: true, externalId: bounded(parts.length === 1 ? String(parts[0]) : JSON.stringify(parts)) };
+  return { ok: true, externalId: boundedKey(parts.length === 1 ? String(parts[0]) : JSON.stringify(parts)) };
 }
 
 /** The id under which a record without a usable key is quarantined: of its canonical JSON, 16 hex digits. */
 export const keylessExternalId = (canonicalJson: string): string => `sha256:${hexDigest(canonicalJson).slice(0, 16)}`;
 
-const bounded = (text: string) => (Buffer.byteLength(text) <= externalIdBytesMax ? text : `sha256:${hexDigest(text)}`);
+/** Text as a key that fits an index: beyond 512 bytes `sha256:` and 64 hex digits. */
+export const boundedKey = (text: string): string =>
+  (Buffer.byteLength(text) <= externalIdBytesMax ? text : `sha256:${hexDigest(text)}`);
 
 const hexDigest = (text: string) => createHash('sha256').update(text).digest('hex');

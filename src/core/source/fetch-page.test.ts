@@ -42,7 +42,7 @@ describe('a read that is not sound fails instead of ending early', () => {
     expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining('successWhen') });
   });
 
-  test('case 7: an error in the middle, even one that the spec calls empty', async () => {
+  test('edge case 7: ignored error page treated as the end', async () => {
     await using api = await startApi((request) =>
       request.url.searchParams.has('after') ? { status: 404 } : { body: { data: [{ id: 1 }], next: 't' } },
     );

@@ -1,17 +1,17 @@
 import { AppError } from '../errors.ts';
-import type { HttpAnswer, HttpRequest } from '../http/client.ts';
+import type { HttpAnswer } from '../http/client.ts';
 import { resolveLink } from '../http/origin.ts';
-import { textDefect } from '../pipeline/record-gate.ts';
 import { checkpointText } from './checkpoint-text.ts';
 import { decodeBody } from './decode-body.ts';
 import type { Evaluate } from './evaluate.ts';
 import { judgeAnswer } from './judge-answer.ts';
 import { type AnswerRoots, nextPage, pageIdentity, pageRoots } from './paginate.ts';
 import type { PagePosition } from './read-position.ts';
-import { buildRequest, type RequestRoots, requestKeyOf } from './request.ts';
+import { type BuiltRequest, buildRequest, type RequestRoots } from './request.ts';
 import { authRoot, createSigner } from './request-signer.ts';
 import { selectItems, shapeRecords } from './select-records.ts';
 import type { Source, Validators } from './source.ts';
+import { isFresh, validatorsOf } from './validators.ts';
 
 /** What came of asking for one page. */
 export type Page =
@@ -70,8 +70,12 @@ export async function fetchPage(
 ): Promise<Page> {
   const { evaluate, signal } = options;
   const request = await buildRequest(source, { ...page, auth: await authRoot(source, signal) });
+  if (isFresh(source, request.stored)) {
+    await source.client.logSaved(request.http);
+    return savedPage(request);
+  }
   const answer = await source.client.send(request.http, { signal, signer: createSigner(source, signal) });
-  const facts = factsOf(request, answer);
+  const facts = factsOf(source, request, answer);
   const judgement = await judgeAnswer(source, answer, { page, evaluate });
   if (judgement.kind !== 'accepted') return { ...facts, ...judgement };
   return { ...facts, ...(await readRecords(source, page, { answer, request, evaluate })) };
@@ -108,6 +112,7 @@ async function readRecords(
   const now = new Date(run.startedAt);
   const records = await shapeRecords(items, response, {
     roots: { params, each, lookups, run },
+    request: { window: page.window, watermark: page.watermark },
     evaluator,
     evaluate,
     now,
@@ -127,6 +132,8 @@ async function readRecords(
 
 function tokenText(token: unknown): string | null {
   if (typeof token === 'number') return String(token);
+  // An empty one would ask for everything and look like an answer to nothing.
+  if (token === '') return null;
   return typeof token === 'string' ? checkpointText(token, 'The token for the next read', 'incremental.next') : null;
 }
 
@@ -148,22 +155,24 @@ async function totalOf(expression: string | undefined, roots: AnswerRoots, evalu
   return Number.isFinite(total) ? total : null;
 }
 
-function factsOf(request: { readonly http: HttpRequest; readonly url: string }, answer: HttpAnswer): ReadFacts {
+function factsOf(source: Source, request: BuiltRequest, answer: HttpAnswer): ReadFacts {
   const date = Date.parse(answer.headers['date'] ?? '');
-  const etag = storedHeader(answer, 'etag');
-  const lastModified = storedHeader(answer, 'last-modified');
-  const requestKey = requestKeyOf(request);
   return {
-    requestKey,
+    requestKey: request.key,
     url: request.url,
     serverDate: Number.isNaN(date) ? null : new Date(date),
     bodyBytes: answer.body.length,
-    validators: etag === null && lastModified === null ? null : { requestKey, etag, lastModified },
+    validators: validatorsOf(source, request.key, answer),
   };
 }
 
-/** Null when the answer has none or none that a database can hold: the next request is then not a conditional one. */
-function storedHeader({ headers }: HttpAnswer, name: string): string | null {
-  const value = headers[name];
-  return value === undefined || textDefect(value) !== null ? null : value;
-}
+/** A page that was not asked for, as an earlier answer to its request still counts. */
+const savedPage = ({ key, url }: BuiltRequest): Page => ({
+  kind: 'empty',
+  notModified: true,
+  requestKey: key,
+  url,
+  serverDate: null,
+  bodyBytes: 0,
+  validators: null,
+});

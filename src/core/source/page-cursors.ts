@@ -1,6 +1,14 @@
 import { AppError } from '../errors.ts';
 import { mapWithPauses } from '../pipeline/pauses.ts';
-import { type CursorValue, compareCursors, cursorOfText, parseCursor } from './cursor-value.ts';
+import {
+  type CursorShape,
+  type CursorValue,
+  compareCursors,
+  cursorOfText,
+  filterBound,
+  latestMeaning,
+  parseCursor,
+} from './cursor-value.ts';
 import { valueAt } from './dotted-path.ts';
 import type { CursorPlan, ReadPosition } from './read-position.ts';
 
@@ -26,7 +34,8 @@ export async function readCursors(
 ): Promise<CursorPage> {
   const { field } = cursor;
   if (field === null) return { records, cursors: [], withoutCursor: 0, belowWindow: false };
-  const from = cursor.clientFilter ? cursorOfText(position.from, cursor.form) : null;
+  const start = cursor.clientFilter ? cursorOfText(position.from, cursor.form) : null;
+  const from = start === null ? null : filterBound(start, cursor.form);
   const kept: unknown[] = [];
   const cursors: CursorValue[] = [];
   let withoutCursor = 0;
@@ -35,13 +44,17 @@ export async function readCursors(
   await mapWithPauses(records, (record) => {
     const value = parseCursor(valueAt(record, field), cursor.form);
     if (value === null) withoutCursor += 1;
-    else if (from !== null && compareCursors(value, from) < 0) below += 1;
+    else if (from !== null && isBelow(value, from, cursor.form)) below += 1;
     else cursors.push(value);
     if (value === null ? cursor.missing === 'include' : cursors.at(-1) === value) kept.push(record);
   });
   if (withoutCursor > 0 && cursor.missing === 'fail') throw missingCursor(field, withoutCursor);
   return { records: kept, cursors, withoutCursor, belowWindow: below > 0 && cursor.order === 'desc' };
 }
+
+/** Whether every instant that the value can stand for is below. */
+const isBelow = (value: CursorValue, bound: CursorValue, form: CursorShape): boolean =>
+  compareCursors(value, bound) < 0 && compareCursors(latestMeaning(value, form), bound) < 0;
 
 function missingCursor(field: string, count: number): AppError {
   const message = `${count} records of a page have no readable cursor "${field}", and cursor.missing is "fail".`;

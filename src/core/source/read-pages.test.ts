@@ -62,7 +62,7 @@ describe('a page that comes again', () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test('case 11: an inclusive export that ends on its own last second is stopped', async () => {
+  test('edge case 11: batch limit equal timestamps', async () => {
     await using api = await startApi((request) => {
       const from = Number(request.url.searchParams.get('start') ?? 1);
       const body = {

@@ -5,7 +5,7 @@
  */
 import { AppError } from '../errors.ts';
 import { renderTemplate } from '../expressions/template.ts';
-import { cursorOfText, sendCursor } from './cursor-value.ts';
+import { cursorOfText, sendCursor, sendLowerBound } from './cursor-value.ts';
 import { createEvaluate, type Evaluate } from './evaluate.ts';
 import { fetchPage, type Page } from './fetch-page.ts';
 import { lookAhead } from './look-ahead.ts';
@@ -225,12 +225,12 @@ function sentRoots(plan: ReadPlan, position: ReadPosition): RequestRoots & { rea
     const startsFromToken = plan.kind === 'token' && position.from !== null && position.from !== plan.start;
     return { window: { from: position.from, to: null }, watermark: position.from, startsFromToken };
   }
-  const send = (text: string | null) => {
+  const send = (text: string | null, inForm: typeof sendCursor) => {
     const value = cursorOfText(text, cursor.form);
-    return value === null ? null : sendCursor(value, cursor.form);
+    return value === null ? null : inForm(value, cursor.form);
   };
-  const window = { from: send(position.from), to: send(position.to) };
-  return { window, watermark: send(plan.watermarkBefore), startsFromToken: false };
+  const window = { from: send(position.from, sendLowerBound), to: send(position.to, sendCursor) };
+  return { window, watermark: send(plan.watermarkBefore, sendLowerBound), startsFromToken: false };
 }
 
 const withoutCursors = (records: readonly unknown[]): CursorPage => ({

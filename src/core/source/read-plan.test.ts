@@ -15,7 +15,7 @@ const { signal } = new AbortController();
 describe('incremental reads', () => {
   const incremental = { kind: 'cursor', cursor: { field: 'updated_at', type: 'datetime' }, order: 'asc' };
 
-  test('case 1: the boundary is read again, inclusively', async () => {
+  test('the boundary is read again, inclusively', async () => {
     await using api = await startApi((request) => {
       const since = request.url.searchParams.get('since') ?? '';
       return { body: rows.filter((row) => row.updated_at >= since) };

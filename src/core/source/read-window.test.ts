@@ -106,7 +106,7 @@ describe('when the watermark is committed', () => {
     expect(two.watermark).toBe('2026-01-09T00:00:00.000Z');
   });
 
-  test('case 9: a broken order is reported once, takes back the claim, and commits at the end', () => {
+  test('a broken order is reported once, takes back the claim, and commits at the end', () => {
     const one = read(plan, firstPosition(plan, now), { times: ['2026-01-10T00:00:00Z'], more: true });
     expect(one.watermark).toBe('2026-01-10T00:00:00.000Z');
     const two = read(plan, positionOf(one), { times: ['2026-01-05T00:00:00Z'], more: true });
@@ -126,7 +126,7 @@ describe('when the watermark is committed', () => {
     expect(step.watermark).toBe('2026-01-30T23:59:30.000Z');
   });
 
-  test('case 15: the cap follows the clock of the API when ours is ahead, and ours when it is behind', () => {
+  test('the cap follows the clock of the API when ours is ahead, and ours when it is behind', () => {
     const times = ['2026-03-01T00:00:00Z'];
     const ahead = read(plan, firstPosition(plan, now), { times, serverDate: '2026-01-30T23:00:00Z' });
     expect(ahead.watermark).toBe('2026-01-30T22:59:30.000Z');
@@ -179,7 +179,7 @@ describe('windows', () => {
     expect(step.watermark).toBe('2026-01-11T00:00:00.000Z');
   });
 
-  test('case 16: without a cursor in the records the watermark is the end of the window less settle', () => {
+  test('without a cursor in the records the watermark is the end of the window less settle', () => {
     const plan = planOf({ window, field: null, order: 'none' }, { start });
     const one = read(plan, firstPosition(plan, now), {});
     expect(one.watermark).toBe('2026-01-10T23:59:30.000Z');

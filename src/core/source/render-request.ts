@@ -120,4 +120,8 @@ const transport = (http: HttpSettings, template: RequestTemplate) => ({
   timeoutMs: template.timeoutMs ?? http.timeoutMs,
   responseBytesMax: http.maxResponseBytes,
   allowedHosts: http.allowedHosts,
+  ...(template.rateLimit && { rateLimit: { ...template.rateLimit, name: bucketName(template) } }),
 });
+
+/** An endpoint has one budget, whichever resource asks. */
+const bucketName = ({ method, path, url = '' }: RequestTemplate) => `${method} ${path ?? url}`;

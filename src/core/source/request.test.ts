@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
 import { credentialValues } from './credentials.ts';
-import { buildRequest, requestKeyOf } from './request.ts';
+import { buildRequest } from './request.ts';
 import { createSigner } from './request-signer.ts';
 import type { Source } from './source.ts';
 import { sourceOf } from './source-fixture.ts';
@@ -120,14 +120,18 @@ describe('a request', () => {
     await expect(buildRequest(broken, page)).rejects.toMatchObject({ code: 'spec_invalid' });
   });
 
-  test('is conditional only for the very request the validators came with', async () => {
+  test('is conditional only for the very request and spec the validators came with', async () => {
     const resource = { request: { path: '/items', cache: { mode: 'conditional' } } };
     const plain = await buildRequest(source({ resource }), page);
-    const validators = { requestKey: requestKeyOf(plain), etag: '"v1"', lastModified: null };
+    const { specChecksum } = source({});
+    const at = '2026-01-01T00:00:00.000Z';
+    const validators = { requestKey: plain.key, specChecksum, etag: '"v1"', lastModified: null, at };
     const same = await buildRequest(source({ resource }, { validators }), page);
     expect(same.http.headers['if-none-match']).toBe('"v1"');
-    const other = await buildRequest(source({ resource }, { validators: { ...validators, requestKey: 'x' } }), page);
-    expect(other.http.headers).not.toHaveProperty('if-none-match');
+    for (const change of [{ requestKey: 'x' }, { specChecksum: 'x' }]) {
+      const other = source({ resource }, { validators: { ...validators, ...change } });
+      expect((await buildRequest(other, page)).http.headers).not.toHaveProperty('if-none-match');
+    }
   });
 });
 

@@ -4,7 +4,8 @@ import type { Pagination } from '../spec/pagination-schema.ts';
 import { pageRoots } from './paginate.ts';
 import type { PagePosition } from './read-position.ts';
 import { type Injection, type RenderedRequest, rendererFor, renderRequest } from './render-request.ts';
-import type { Source } from './source.ts';
+import type { Source, Validators } from './source.ts';
+import { conditionalHeaders, storedFor } from './validators.ts';
 
 /** What request templates see of the read besides the connection's own values. */
 export interface RequestRoots {
@@ -21,9 +22,13 @@ interface BuiltPage extends RequestRoots {
 }
 
 /** A request ready to be signed and sent. */
-interface BuiltRequest extends RenderedRequest {
+export interface BuiltRequest extends RenderedRequest {
   /** The address, without the credentials that a query may carry. */
   readonly url: string;
+  /** Hash of method, address and body: the same request has the same key, whoever signs it. */
+  readonly key: string;
+  /** What is kept of an earlier answer to it; null: nothing. */
+  readonly stored: Validators | null;
 }
 
 /**
@@ -40,12 +45,13 @@ export async function buildRequest(source: Source, page: BuiltPage): Promise<Bui
     inject: link === null ? injection(resource.pagination, position) : null,
   });
   const url = plain.url.href;
-  const conditional = conditionalHeaders(source, position, requestKeyOf({ http: plain, url }));
-  return { http: { ...plain, headers: { ...plain.headers, ...conditional } }, url, base };
+  const key = requestKeyOf({ http: plain, url });
+  const stored = storedFor(source, position, key);
+  const headers = { ...plain.headers, ...conditionalHeaders(source, stored) };
+  return { http: { ...plain, headers }, url, base, key, stored };
 }
 
-/** Hash of method, address and body: the same request has the same key, whoever signs it. */
-export function requestKeyOf(request: {
+function requestKeyOf(request: {
   readonly http: { readonly method: string; readonly body?: string | null };
   readonly url: string;
 }): string {
@@ -74,14 +80,4 @@ function injection(pagination: Pagination, position: PagePosition): Injection | 
     case 'link_header':
       return null;
   }
-}
-
-function conditionalHeaders(source: Source, position: PagePosition, requestKey: string): Record<string, string> {
-  const { validators, resource } = source;
-  const wanted = resource.request.cache.mode === 'conditional' && resource.request.method === 'GET';
-  if (!wanted || position.index > 1 || validators?.requestKey !== requestKey) return {};
-  return {
-    ...(validators.etag === null ? {} : { 'if-none-match': validators.etag }),
-    ...(validators.lastModified === null ? {} : { 'if-modified-since': validators.lastModified }),
-  };
 }

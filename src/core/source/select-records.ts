@@ -6,6 +6,7 @@ import type { ResponseSettings } from '../spec/resource-schema.ts';
 import { isObject, valueAt } from './dotted-path.ts';
 import type { Evaluate } from './evaluate.ts';
 import { pageRecordsMax, tooManyRecords } from './page-size.ts';
+import type { RequestRoots } from './request.ts';
 
 /** The items of a body as the API sent them. */
 export interface SelectedItems {
@@ -53,6 +54,8 @@ export async function shapeRecords(
   response: ResponseSettings,
   options: {
     readonly roots: RecordRoots;
+    /** As the page's request carried them; for `addFields`. */
+    readonly request: RequestRoots;
     readonly evaluator: Evaluator;
     readonly evaluate: Evaluate;
     readonly now: Date;
@@ -61,8 +64,9 @@ export async function shapeRecords(
   const mapped = response.map === undefined ? items : await mapItems(items, response.map, options);
   const names = Object.entries(response.addFields);
   if (names.length === 0 || mapped.length === 0) return mapped;
+  const roots = { ...options.roots, ...options.request };
   const added: [string, unknown][] = [];
-  for (const [name, expression] of names) added.push([name, await options.evaluate(expression, options.roots)]);
+  for (const [name, expression] of names) added.push([name, await options.evaluate(expression, roots)]);
   const fields = Object.fromEntries(added.filter(([, value]) => value !== undefined));
   return await mapWithPauses(mapped, (record) => (isObject(record) ? { ...record, ...fields } : record));
 }

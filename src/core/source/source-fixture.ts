@@ -67,6 +67,7 @@ const plainClient: HttpClient = {
     const bytes = new Uint8Array(await response.arrayBuffer());
     return { status: response.status, headers: Object.fromEntries(response.headers), body: bytes, url: request.url };
   },
+  logSaved: async () => {},
   [Symbol.asyncDispose]: async () => {},
 };
 

@@ -8,12 +8,16 @@ import type { TokenSource } from './token.ts';
 /** The parts of a resource that say how it is read. */
 export type ReadableResource = Pick<Resource, 'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental'>;
 
-/** What an API said of an earlier answer, for a conditional request (RFC 9110 13.1). */
+/** What is kept of an earlier answer: for a conditional request (RFC 9110 13.1), or to ask again only after a while. */
 export interface Validators {
   /** `requestKey` of the answer they came with; they count for no other request. */
   readonly requestKey: string;
+  /** Checksum of the spec that they came under; its records might be shaped otherwise now. */
+  readonly specChecksum: string;
   readonly etag: string | null;
   readonly lastModified: string | null;
+  /** When the answer came; ISO. */
+  readonly at: string;
 }
 
 /** One resource of one connection (and one partition of it), ready to be read. */
@@ -35,7 +39,7 @@ export interface Source {
   readonly watermark: string | null;
   /** A backfill reads from `from` (null: `initial`) to the watermark and leaves it as it is. Null: an ordinary read. */
   readonly backfill: { readonly from: string | null } | null;
-  /** For requests with `cache.mode: conditional`; null: none stored. */
+  /** For requests with a `cache`; null: none stored. */
   readonly validators: Validators | null;
   readonly client: HttpClient;
   /** Null: the auth kind needs no token. */

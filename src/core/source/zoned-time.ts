@@ -1,3 +1,4 @@
+const dayMs = 86_400_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** A wall-clock reading, without a zone. Months and days count from 1. */
@@ -29,10 +30,18 @@ export function utcMs(wall: WallTime): number | null {
 export function instantMs(wall: WallTime, zone: string): number | null {
   const local = utcMs(wall);
   if (local === null || zone === 'UTC') return local;
-  const dayMs = 86_400_000;
   const candidates = [local - offsetMs(local - dayMs, zone), local - offsetMs(local + dayMs, zone)];
   const exact = candidates.filter((instant) => instant + offsetMs(instant, zone) === local);
   return Math.min(...(exact.length > 0 ? exact : candidates));
+}
+
+/**
+ * Milliseconds until a clock in the zone shows the reading of the instant a second time, because it is put back before;
+ * 0: it never does.
+ */
+export function repeatMs(instant: number, zone: string): number {
+  const back = offsetMs(instant, zone) - offsetMs(instant + dayMs, zone);
+  return back > 0 && offsetMs(instant + back, zone) === offsetMs(instant + dayMs, zone) ? back : 0;
 }
 
 /** What a clock in the zone shows at the instant. */

@@ -1,15 +1,13 @@
 import type { Issue } from '../errors.ts';
-import { expressionsAt } from './check-expressions.ts';
 import { listIn } from './declared-names.ts';
 import { cycleIssues, type GraphEdge, type GraphNode } from './dependency-graph.ts';
 import { type Located, valuesAt } from './document-paths.ts';
-import type { ParsedExpression } from './expression.ts';
 import type { ParseExpression } from './expression-parser.ts';
-import { expressionReferences } from './references.ts';
+import { inferredDependencies, type StepKind } from './step-dependencies.ts';
 
 /** Every name depended on exists, and no lookup, enrichment or resource depends on itself. */
 export function checkDependencies(document: unknown, parse: ParseExpression): readonly Issue[] {
-  const tables = stepsAt(document, 'lookups.*', { expressions: lookupExpressions, parse });
+  const tables = stepsAt(document, 'lookups.*', { kind: 'lookup', parse });
   const resources = resourceSteps(document);
   return [
     ...unknownNames(tables, { known: namesOf(tables), what: 'lookup' }),
@@ -22,20 +20,6 @@ export function checkDependencies(document: unknown, parse: ParseExpression): re
   ];
 }
 
-/** Patterns below a step, with the form of the text there. */
-type ExpressionPattern = readonly [pattern: string, form: 'expression' | 'templates'];
-
-const lookupExpressions: readonly ExpressionPattern[] = [
-  ['request', 'templates'],
-  ['keyBy', 'expression'],
-  ['value', 'expression'],
-];
-const enrichExpressions: readonly ExpressionPattern[] = [
-  ['key', 'expression'],
-  ['when', 'expression'],
-  ['request', 'templates'],
-];
-
 /** `declared` edges are written as names; the others are inferred from expressions that compile to `$lookups.x`. */
 interface Step extends GraphNode {
   readonly declared: readonly GraphEdge[];
@@ -46,23 +30,23 @@ interface EnrichContext {
   readonly parse: ParseExpression;
 }
 
-/** Where a step's expressions are, and how they are read. */
+/** What kind the steps are of, and how their expressions are read. */
 interface Inference {
-  readonly expressions: readonly ExpressionPattern[];
+  readonly kind: StepKind;
   readonly parse: ParseExpression;
 }
 
 function checkEnrichments(document: unknown, index: number, { tables, parse }: EnrichContext): readonly Issue[] {
-  const steps = stepsAt(document, `resources.${index}.enrich.*`, { expressions: enrichExpressions, parse });
+  const steps = stepsAt(document, `resources.${index}.enrich.*`, { kind: 'enrichment', parse });
   const known = new Set([...namesOf(tables), ...namesOf(steps)]);
   return [...unknownNames(steps, { known, what: 'enrichment or lookup' }), ...cycleIssues(steps)];
 }
 
-function stepsAt(document: unknown, pattern: string, inference: Inference): readonly Step[] {
+function stepsAt(document: unknown, pattern: string, { kind, parse }: Inference): readonly Step[] {
   return valuesAt(document, pattern).map((step) => {
     const declared = edgesAt(step, 'dependsOn.*');
     const names = new Set(declared.map(({ to }) => to));
-    const inferred = inferredNames(step, inference).filter((name) => !names.has(name));
+    const inferred = inferredDependencies(step, kind, parse).filter((name) => !names.has(name));
     const edges = [...declared, ...inferred.map((to) => ({ to, path: step.path }))];
     return { name: textAt(step, 'assignTo'), declared, edges };
   });
@@ -106,22 +90,4 @@ function edgesAt(step: Located, pattern: string): readonly GraphEdge[] {
 function textAt(step: Located, key: string): string {
   const [found] = valuesAt(step.value, key);
   return typeof found?.value === 'string' ? found.value : '';
-}
-
-function inferredNames(step: Located, { expressions, parse }: Inference): readonly string[] {
-  const texts = expressions.flatMap(([pattern, form]) =>
-    valuesAt(step.value, pattern).flatMap((located) => expressionsAt(form, located, parse)),
-  );
-  return [...new Set(texts.flatMap((text) => lookupsUsed(parse(text))))];
-}
-
-function lookupsUsed(parsed: ParsedExpression): readonly string[] {
-  if (!parsed.ok) return [];
-  try {
-    const references = expressionReferences(parsed.ast);
-    return references.flatMap(({ name, member }) => (name === 'lookups' && member !== null ? [member] : []));
-  } catch (error) {
-    if (error instanceof RangeError) return [];
-    throw error;
-  }
 }

@@ -13,7 +13,8 @@ const listLengths: readonly (readonly [pattern: string, max: number])[] = [
   ['resources.*.errors', 100],
   ['resources.*.enrich', 16],
   ['resources.*.enrich.*.dependsOn', 100],
-  ['tests', 100],
+  ['tests', 50],
+  ['tests.*.mocks', 200],
 ];
 
 /** Lists that are longer than the format allows. */

@@ -11,6 +11,12 @@ interface Case {
 
 const request = { kind: 'request', request: { path: '/t' }, keyBy: 'id' };
 const step = (assignTo: string, more = {}) => ({ assignTo, request: { path: '/p' }, key: 'record.id', ...more });
+const grant = {
+  kind: 'oauth2_authorization_code',
+  authorizeUrl: 'https://a.test/a',
+  tokenUrl: 'https://a.test/t',
+  clientId: 'x',
+};
 const incremental = { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc' };
 
 const structural: readonly Case[] = [
@@ -29,6 +35,16 @@ const structural: readonly Case[] = [
     rule: 'a property of another auth kind',
     changes: { auth: { kind: 'oauth2_client_credentials', tokenUrl: 'https://a.test/t', clientSecret: 's' } },
     issues: ['schema auth.clientId'],
+  },
+  {
+    rule: 'a client without a secret that says it has one',
+    changes: { auth: grant },
+    issues: ['schema auth.clientSecret'],
+  },
+  {
+    rule: 'a resource that a customer would have to authorise by itself',
+    changes: { auth: { ...grant, clientAuth: 'none' }, 'resources.0.auth': { ...grant, clientSecret: 's' } },
+    issues: ['schema resources.0.auth.kind'],
   },
   { rule: 'a bad enum value', changes: { 'auth.kind': 'magic' }, issues: ['schema auth.kind'] },
   { rule: 'a bad onInvalid', changes: { 'resources.0.onInvalid': 'x' }, issues: ['schema resources.0.onInvalid'] },

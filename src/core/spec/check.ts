@@ -1,8 +1,10 @@
 import type { Issue } from '../errors.ts';
+import { checkAuth } from './check-auth.ts';
 import { checkDependencies } from './check-dependencies.ts';
 import { checkDuplicates } from './check-duplicates.ts';
 import { checkExpressions } from './check-expressions.ts';
 import { checkParamDefinitions } from './check-param-definitions.ts';
+import { checkPartitions } from './check-partitions.ts';
 import { checkRecordSchemas } from './check-record-schemas.ts';
 import { checkRequests } from './check-requests.ts';
 import { checkResources } from './check-resources.ts';
@@ -37,8 +39,10 @@ const rules: readonly ((document: unknown, parse: ParseExpression) => readonly I
   checkParamDefinitions,
   checkDuplicates,
   checkDependencies,
+  checkAuth,
   checkRequests,
   checkResources,
+  checkPartitions,
   checkExpressions,
   checkRecordSchemas,
 ];

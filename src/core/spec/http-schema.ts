@@ -21,12 +21,17 @@ export type WaitFormat = v.InferOutput<typeof WaitFormat>;
 /** A token bucket: `requests` per `perSeconds`, up to `burst` at once. */
 const RateLimit = v.pipe(
   strictObject({
+    /** `org`: one bucket for all connections of the org with this spec (its key), whatever version and address. */
     scope: v.optional(v.picklist(['connection', 'org']), 'connection'),
     requests: v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(1_000_000)), 10),
     perSeconds: v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(86_400)), 1),
     burst: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000_000))),
+    /** Runs of a connection at the same time, and requests of one run; of `http.rateLimit` only. */
     maxConcurrent: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1000)), 4),
-    /** Response headers that tell what is left of the API's own budget. */
+    /**
+     * Response headers that tell what is left of the API's own budget: at `remaining` below 1 nothing of the bucket is
+     * sent until `reset`, but no longer than `http.retry.maxWaitSeconds`.
+     */
     headers: v.exactOptional(
       strictObject({
         remaining: v.exactOptional(v.string()),
@@ -38,6 +43,7 @@ const RateLimit = v.pipe(
   // A bucket deeper than the declared rate would break the very limit that it declares.
   v.transform((limit) => ({ ...limit, burst: limit.burst ?? Math.max(1, Math.floor(limit.requests)) })),
 );
+export type RateLimit = v.InferOutput<typeof RateLimit>;
 
 /** Retries of one logical request; the delay is random(0, min(maxMs, baseMs * 2^n)). */
 const RetrySettings = strictObject({
@@ -121,7 +127,7 @@ export const RequestTemplate = strictObject({
   ),
   arrayFormat: v.optional(v.picklist(['repeat', 'comma', 'brackets', 'indices']), 'repeat'),
   timeoutMs: v.exactOptional(TimeoutMs),
-  /** A second, narrower bucket besides that of `http`. */
+  /** A second, narrower bucket besides that of `http`; requests with the same method and path template share it. */
   rateLimit: v.exactOptional(RateLimit),
   cache: v.optional(
     strictObject({

@@ -16,17 +16,13 @@ const incremental = {
   window: { size: 'P1D' },
 };
 
-const grant = {
-  kind: 'oauth2_authorization_code',
-  authorizeUrl: 'https://a.test/a',
-  tokenUrl: 'https://a.test/t',
-  clientId: 'x',
-};
 const login = (request: Readonly<Record<string, unknown>>) => ({
   kind: 'session',
   login: { method: 'POST', path: '/login', ...request },
   tokenFrom: 'body.token',
 });
+
+const ttlCached = { path: '/', cache: { mode: 'ttl' } };
 
 describe('partsNotExecuted', () => {
   it('is empty for the parts that run', () => {
@@ -38,52 +34,37 @@ describe('partsNotExecuted', () => {
       ],
       auth: { kind: 'oauth2_client_credentials', tokenUrl: 'https://a.test/t', clientId: 'x', clientSecret: 'y' },
       'resources.0.auth': login({ body: { form: { user: 'x' } } }),
-      'http.rateLimit': { requests: 5 },
-      'resources.0.incremental': { ...incremental, settle: 'PT1S', lookback: 'PT1H', initial: 'now-P1D' },
+      'http.rateLimit': { requests: 5, scope: 'org', headers: { remaining: 'x', reset: 'y' } },
+      'resources.0.request': {
+        path: '/',
+        method: 'POST',
+        body: { graphql: { query: 'q' } },
+        rateLimit: { requests: 1 },
+      },
+      'resources.0.incremental': { ...incremental, retention: { maxAge: 'P30D' }, resultCap: { records: 9 } },
       'resources.0.pagination': { kind: 'keyset', field: 'id', inject: { in: 'query', name: 'after' } },
       'resources.0.response': {
         decoder: 'csv',
         map: 'a',
-        addFields: { region: 'params.apiUrl', run: '$string(run.id)' },
+        addFields: { region: 'params.apiUrl', since: 'window.from' },
+        total: 'total',
       },
-      'resources.0.changeDetection': { mode: 'none', ignore: ['a'] },
-      'resources.0.validate': { schema: {} },
+      'resources.0.changeDetection': { mode: 'field', field: 'v', ignore: ['a'] },
+      'resources.0.validate': { schema: {}, coerce: true, maxInvalidRatio: 0.5 },
+      'resources.0.limits': { maxRecords: 5, maxDurationSeconds: 5 },
       'resources.0.transform': '{ "id": id }',
-      'resources.0.target': { table: 't', evolve: 'none', columns: { id: { type: 'text' } } },
+      'resources.0.target': { table: 't', mode: 'append', evolve: 'none', columns: { id: { type: 'text' } } },
     };
     expect(pathsNotExecuted(changedSpec(executed))).toEqual([]);
   });
 
   it.each([
-    ['auth', grant, 'auth.kind'],
-    ['resources.0.auth', grant, 'resources.0.auth.kind'],
     ['auth', login({ rateLimit: {} }), 'auth.login.rateLimit'],
     ['resources.0.auth', login({ cache: { mode: 'ttl' } }), 'resources.0.auth.login.cache.mode'],
-    ['http.rateLimit', { headers: { remaining: 'x' } }, 'http.rateLimit.headers'],
-    ['http.rateLimit', { scope: 'org' }, 'http.rateLimit.scope'],
-    ['lookups', [{ kind: 'static', assignTo: 'a', table: {} }], 'lookups.0'],
-    ['resources.0.dependsOn', ['notes'], 'resources.0.dependsOn.0'],
-    ['resources.0.forEach', [{ as: 'a', values: 'x' }], 'resources.0.forEach.0'],
-    [
-      'resources.0.request',
-      { path: '/', method: 'POST', body: { graphql: { query: 'q' } } },
-      'resources.0.request.body.graphql',
-    ],
-    ['resources.0.request.rateLimit', {}, 'resources.0.request.rateLimit'],
+    ['lookups', [{ kind: 'request', assignTo: 'a', keyBy: 'id', request: ttlCached }], 'lookups.0.request.cache.mode'],
     ['resources.0.request.cache.mode', 'ttl', 'resources.0.request.cache.mode'],
-    ['resources.0.response.addFields.w', 'window.from', 'resources.0.response.addFields.w'],
-    ['resources.0.errors', [{ when: { status: [404] }, action: 'skip_partition' }], 'resources.0.errors.0.action'],
-    ['resources.0.incremental', { kind: 'token', next: 'body.t' }, 'resources.0.incremental.kind'],
-    ['resources.0.changeDetection', { mode: 'field', field: 'v' }, 'resources.0.changeDetection.mode'],
-    ['resources.0.enrich', [{ assignTo: 'a', request: { path: '/' } }], 'resources.0.enrich.0'],
-    ['resources.0.validate', { schema: {}, coerce: true }, 'resources.0.validate.coerce'],
-    ['resources.0.validate', { schema: {}, maxInvalidRatio: 0.5 }, 'resources.0.validate.maxInvalidRatio'],
-    ['resources.0.deletes', { mode: 'flag', when: 'gone' }, 'resources.0.deletes.mode'],
-    ['resources.0.target.mode', 'append', 'resources.0.target.mode'],
-    ['resources.0.limits.maxRecords', 5, 'resources.0.limits.maxRecords'],
-    ['resources.0.limits.maxDurationSeconds', 5, 'resources.0.limits.maxDurationSeconds'],
+    ['resources.0.enrich', [{ assignTo: 'a', request: ttlCached }], 'resources.0.enrich.0.request.cache.mode'],
     ['destination', { kind: 'webhook', url: 'https://a.test', signingSecret: 'x' }, 'destination.kind'],
-    ['tests', [{ name: 'a', resource: 'accounts', expect: {} }], 'tests.0'],
   ])('lists %s set to %j', (at, value, path) => {
     expect(pathsNotExecuted(changedSpec({ [at]: value }))).toEqual([path]);
   });

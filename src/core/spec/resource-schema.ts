@@ -35,6 +35,10 @@ export const ResponseSettings = strictObject({
   records: v.optional(Selector, '$'),
   recordsMissing: v.optional(v.picklist(['fail', 'empty']), 'fail'),
   map: v.exactOptional(Expression),
+  /**
+   * The same for every record of a page. A field that is another one in each run (`run.id`, `window`, `watermark`) makes
+   * every record look changed, unless it stands in `changeDetection.ignore`.
+   */
   addFields: v.optional(mapOf(v.string(), Expression), {}),
   successWhen: v.exactOptional(Expression),
   total: v.exactOptional(Expression),
@@ -71,7 +75,7 @@ const Deletes = v.variant('mode', [
 /** Which records count as unchanged. */
 const ChangeDetection = strictObject({
   mode: v.optional(v.picklist(['hash', 'field', 'none']), 'hash'),
-  /** The version field compared by mode `field`. */
+  /** The version field compared by mode `field`; a record without a value there is compared as a whole. */
   field: v.exactOptional(FieldPath),
   /** Removed before hashing. */
   ignore: v.optional(v.pipe(v.array(FieldPath), v.maxLength(200)), []),
@@ -114,7 +118,16 @@ export const Resource = v.pipe(
     validate: v.exactOptional(
       strictObject({
         schema: JsonObject,
+        /**
+         * Turns a scalar of another type into one that `type` names, where nothing is lost: `"12"` into 12, `"true"` into
+         * true, 12 into `"12"`. In `properties`, `items`, `additionalProperties`, `allOf` and `$ref`, not in choices.
+         */
         coerce: v.optional(v.boolean(), false),
+        /**
+         * The brake: above this share of invalid records among those that the run has read, it fails with
+         * `record_invalid`. Judged before each delivery once 100 records were read, and before the last in any case;
+         * what was delivered before stays. Records that the destination refuses do not count.
+         */
         maxInvalidRatio: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
       }),
     ),
@@ -123,7 +136,9 @@ export const Resource = v.pipe(
     target: v.optional(Target, {}),
     limits: v.optional(
       strictObject({
+        /** Ends the run as `partial` after the page that reaches it; the next one goes on from the watermark. */
         maxRecords: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
+        /** The same; a wait that the API asks for and that would last longer ends the run at once. */
         maxDurationSeconds: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(604_800)), 21_600),
       }),
       {},
@@ -134,6 +149,8 @@ export const Resource = v.pipe(
     target: { ...resource.target, table: resource.target.table ?? defaultTable(resource.key) },
     changeDetection: {
       ...resource.changeDetection,
+      // A replaced table needs every record of every run.
+      mode: resource.target.mode === 'replace' ? 'none' : resource.changeDetection.mode,
       versionGuard: resource.changeDetection.versionGuard ?? resource.incremental?.kind === 'cursor',
     },
   })),

@@ -1,0 +1,78 @@
+import type { OrgScope } from '../db/scope.ts';
+import { createHttpClient, type LoggedCall } from '../src/core/http/client.ts';
+import { withConcurrencyMax } from '../src/core/http/concurrency.ts';
+import type { Redactor } from '../src/core/http/redact.ts';
+import { createClassify } from '../src/core/source/classify.ts';
+import { credentialValues } from '../src/core/source/credentials.ts';
+import { createEvaluate } from '../src/core/source/evaluate.ts';
+import { openTokens } from '../src/core/source/open-tokens.ts';
+import type { Source } from '../src/core/source/source.ts';
+import { createTokenClient } from '../src/core/source/token-client.ts';
+import type { Resource } from '../src/core/spec/schema.ts';
+import type { Deps } from '../src/deps.ts';
+import type { CallLog } from './call-log.ts';
+import { createRateLimits } from './rate-limits.ts';
+import type { RunSetup } from './run-setup.ts';
+import { createTokenStore } from './token-store.ts';
+
+/** A resource of a run's connection; from which watermark it is read, the reader says. */
+export type OpenedSource = Omit<Source, 'watermark'>;
+
+interface SourceOptions {
+  readonly runId: string;
+  readonly connectionId: string;
+  readonly setup: Omit<RunSetup, 'resource'>;
+  readonly resource: Resource;
+  readonly startedAt: Date;
+  /** Null: an ordinary read. */
+  readonly backfill: Source['backfill'];
+  readonly callLog: CallLog;
+  /** Learns every secret, those of today and every token to come. */
+  readonly redactor: Redactor;
+  /** Closes the clients with the run. */
+  readonly stack: AsyncDisposableStack;
+}
+
+/** Opens a resource for reading; nothing is sent yet. Throws `auth_failed` when a secret is empty, `spec_invalid`. */
+export async function openSource(deps: Deps, scope: OrgScope, options: SourceOptions): Promise<OpenedSource> {
+  const { runId, connectionId, setup, resource, startedAt, backfill, callLog, redactor, stack } = options;
+  const { spec, params, secrets } = setup;
+  const mask = (secret: string): void => {
+    redactor.add(secret);
+    client.addSecret(secret);
+    tokenClient.addSecret(secret);
+  };
+  const described: Omit<Source, 'client' | 'tokens' | 'watermark'> = {
+    resource,
+    http: spec.http,
+    auth: resource.auth ?? spec.auth,
+    specChecksum: setup.specChecksum,
+    params,
+    secrets,
+    lookups: {},
+    each: {},
+    run: { id: runId, startedAt: startedAt.toISOString(), mode: backfill === null ? 'incremental' : 'backfill' },
+    backfill,
+    validators: null,
+    evaluator: deps.evaluator,
+    mask,
+    now: () => new Date(),
+  };
+  const secretValues = await credentialValues(described);
+  for (const secret of secretValues) redactor.add(secret);
+  const shared = { egress: deps.egress, secrets: secretValues, logCall: (call: LoggedCall) => callLog.write(call) };
+  const client = createHttpClient({
+    ...shared,
+    ...createRateLimits(deps.db, scope, { connectionId, specKey: spec.metadata.key, http: spec.http }),
+    retry: spec.http.retry,
+    redirects: spec.http.redirects,
+    classify: createClassify(described, createEvaluate(deps.evaluator, startedAt)),
+  });
+  const tokenClient = createTokenClient(shared);
+  stack.use(client);
+  stack.use(tokenClient);
+  const slot = resource.auth ? resource.key : '';
+  const store = createTokenStore(deps, scope, { connectionId, slot });
+  const tokens = await openTokens(described, { client: tokenClient, store });
+  return { ...described, client: withConcurrencyMax(client, spec.http.rateLimit.maxConcurrent), tokens };
+}

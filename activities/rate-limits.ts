@@ -1,0 +1,68 @@
+import type { Db } from '../db/client.ts';
+import { type BucketRate, emptyBucket, takeToken } from '../db/queries/buckets.ts';
+import type { OrgScope } from '../db/scope.ts';
+import type { HttpAnswer, HttpClientOptions, HttpRequest } from '../src/core/http/client.ts';
+import { waitIn } from '../src/core/source/error-rules.ts';
+import type { HttpSettings, RateLimit } from '../src/core/spec/http-schema.ts';
+
+/** Whose requests share the buckets, and what the spec says of them. */
+interface RateLimitsOptions {
+  readonly connectionId: string;
+  readonly specKey: string;
+  readonly http: Pick<HttpSettings, 'rateLimit' | 'retry'>;
+}
+
+/**
+ * The buckets of a connection's requests, in the database, so that they hold across processes: the API's own, and the
+ * narrower one of a request that has one. A request goes when both let it.
+ */
+export function createRateLimits(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, specKey, http }: RateLimitsOptions,
+): Required<Pick<HttpClientOptions, 'takeToken' | 'noteAnswer'>> {
+  const bucketOf = (limit: RateLimit, name: string): Bucket => {
+    const { requests, perSeconds, burst } = limit;
+    const owner = limit.scope === 'org' ? { connectionId: null, name: `${specKey}: ${name}` } : { connectionId, name };
+    return { limit, rate: { ...owner, requests, perSeconds, burst } };
+  };
+  const shared = bucketOf(http.rateLimit, 'http');
+  const bucketsOf = ({ rateLimit }: HttpRequest): readonly Bucket[] =>
+    rateLimit === undefined ? [shared] : [bucketOf(rateLimit, rateLimit.name), shared];
+  const waitMsMax = http.retry.maxWaitSeconds * 1000;
+  return {
+    async takeToken(request, { reserveWithinMs }) {
+      let longest = 0;
+      for (const { rate } of bucketsOf(request)) {
+        const waitMs = await takeToken(db, scope, { rate, waitMsMax: reserveWithinMs });
+        // Who has to come back later asks all of them again; the token taken before costs one slot at most.
+        if (waitMs > reserveWithinMs) return waitMs;
+        longest = Math.max(longest, waitMs);
+      }
+      return longest;
+    },
+    async noteAnswer(request, answer) {
+      for (const { rate, limit } of bucketsOf(request)) {
+        const waitMs = askedWaitMs(limit, answer);
+        if (waitMs !== null && waitMs > 0) {
+          await emptyBucket(db, scope, { rate, waitMs: Math.min(waitMs, waitMsMax) });
+        }
+      }
+    },
+  };
+}
+
+interface Bucket {
+  readonly limit: RateLimit;
+  readonly rate: BucketRate;
+}
+
+/** Milliseconds to the reset of a budget that is used up; null: something is left, or the answer does not say. */
+function askedWaitMs({ headers: names }: RateLimit, { headers }: HttpAnswer): number | null {
+  if (names?.remaining === undefined || names.reset === undefined) return null;
+  const remaining = Number.parseFloat(headers[names.remaining.toLowerCase()] ?? '');
+  if (!(remaining < 1)) return null;
+  // The reset is an instant of the API's clock.
+  const now = Date.parse(headers['date'] ?? '');
+  return waitIn(headers[names.reset.toLowerCase()], names.resetFormat, new Date(Number.isNaN(now) ? Date.now() : now));
+}

@@ -1,0 +1,63 @@
+import type { Attempt } from '../db/queries/attempts.ts';
+import { countMissing, findMissing } from '../db/queries/missing-records.ts';
+import { findParents, parentsInstant } from '../db/queries/parents.ts';
+import { findRecordStates } from '../db/queries/record-state.ts';
+import { findRequeued } from '../db/queries/requeue.ts';
+import {
+  addToDimension,
+  clearDimension,
+  countDimensions,
+  findDimensionValue,
+  findPartition,
+} from '../db/queries/run-dimensions.ts';
+import { isClean } from '../db/queries/runs.ts';
+import type { OrgScope } from '../db/scope.ts';
+import { AppError } from '../src/core/errors.ts';
+import type { RunStore } from '../src/core/run/run-store.ts';
+import type { Deps } from '../src/deps.ts';
+
+/** What a run keeps and asks, in the control database. */
+export function createRunStore(
+  { db }: Pick<Deps, 'db'>,
+  scope: OrgScope,
+  { runId, attempt }: { readonly runId: string; readonly attempt: Attempt },
+): RunStore {
+  const { laneId, fence, connectionId, resourceKey, seq } = attempt;
+  return {
+    requeued: (page) => findRequeued(db, scope, { connectionId, resourceKey, ...page }),
+    clearDimension: (dimension) => clearDimension(db, scope, { runId, dimension }),
+    async addToDimension(dimension, values, position) {
+      const part = { runId, owner: { laneId, fence }, dimension, values, position };
+      if (!(await addToDimension(db, scope, part))) throw fenced();
+    },
+    async dimensionCounts(dimensions) {
+      const counts = new Map((await countDimensions(db, scope, runId)).map((row) => [row.dimension, row.count]));
+      return Array.from({ length: dimensions }, (_, dimension) => counts.get(dimension) ?? 0);
+    },
+    async dimensionValue(dimension, no) {
+      const value = await findDimensionValue(db, scope, { runId, dimension, no });
+      if (!value) throw new Error(`Dimension ${dimension} of run ${runId} has no value ${no}`);
+      return value;
+    },
+    listingInstant: (parent) => parentsInstant(db, scope, { connectionId, resourceKey: parent }),
+    parents: (parent, { select, ...page }) =>
+      findParents(db, scope, {
+        connectionId,
+        resourceKey: parent,
+        changedFor: select === 'changed' ? laneId : null,
+        ...page,
+      }),
+    async partition(key) {
+      return (await findPartition(db, scope, { laneId, partition: key })) ?? { watermark: null, validators: null };
+    },
+    countMissing: (partition) => countMissing(db, scope, { laneId, seq, partition }),
+    findMissing: (partition, limit) => findMissing(db, scope, { laneId, seq, partition, limit }),
+    async findLive(externalIds) {
+      const states = await findRecordStates(db, scope, { laneId, externalIds });
+      return states.filter(({ status }) => status !== 'deleted').map(({ externalId }) => externalId);
+    },
+    isClean: () => isClean(db, scope, runId),
+  };
+}
+
+const fenced = () => new AppError('fenced', 'A newer attempt has taken over this run');

@@ -1,0 +1,128 @@
+import { sql } from 'kysely';
+import { storableJson } from '../../src/core/pipeline/storable-json.ts';
+import type { RunPosition } from '../../src/core/run/run-position.ts';
+import type { DimensionValue, StoredPartition } from '../../src/core/run/run-store.ts';
+import type { Db } from '../client.ts';
+import type { OrgScope } from '../scope.ts';
+import { type BatchOwner, holdsLane } from './batches.ts';
+
+/** Removes the values of a dimension, so that it can be listed anew. */
+export async function clearDimension(
+  db: Db,
+  scope: OrgScope,
+  { runId, dimension }: { readonly runId: string; readonly dimension: number },
+): Promise<void> {
+  await db
+    .deleteFrom('runDimensions')
+    .where('orgId', '=', scope.orgId)
+    .where('runId', '=', runId)
+    .where('dimension', '=', dimension)
+    .execute();
+}
+
+interface DimensionPart {
+  readonly runId: string;
+  readonly owner: BatchOwner;
+  readonly dimension: number;
+  readonly values: readonly DimensionValue[];
+  /** Where the run goes on behind them. */
+  readonly position: RunPosition;
+}
+
+/** Adds the values whose keys are new and moves the run on, in one transaction. False: a newer attempt holds the lane. */
+export async function addToDimension(db: Db, scope: OrgScope, part: DimensionPart): Promise<boolean> {
+  const { runId, owner, dimension, values, position } = part;
+  return db.transaction().execute(async (tx) => {
+    if (!(await holdsLane(tx, scope, owner))) return false;
+    if (values.length > 0) {
+      await sql`
+        insert into run_dimensions (org_id, run_id, dimension, no, key, value)
+        select ${scope.orgId}, ${runId}, ${dimension}, known.count + row_number() over (order by first.place) - 1,
+          first.key, first.value::jsonb
+        from (
+          select distinct on (key) key, value, place
+          from unnest(${values.map(({ key }) => key)}::text[], ${values.map(({ value }) => storableJson(value))}::text[])
+            with ordinality as given (key, value, place)
+          order by key, place) as first,
+          (select count(*) from run_dimensions where run_id = ${runId} and dimension = ${dimension}) as known
+        where not exists (
+          select 1 from run_dimensions d where d.run_id = ${runId} and d.dimension = ${dimension} and d.key = first.key)`.execute(
+        tx,
+      );
+    }
+    await tx
+      .updateTable('runs')
+      .set({ position: storableJson(position), progressedAt: sql<string>`now()`, attempts: 0 })
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .execute();
+    return true;
+  });
+}
+
+/** How many values each dimension has; one that has none is left out. */
+export function countDimensions(
+  db: Db,
+  scope: OrgScope,
+  runId: string,
+): Promise<{ readonly dimension: number; readonly count: number }[]> {
+  return db
+    .selectFrom('runDimensions')
+    .select(['dimension', sql<number>`count(*)::int`.as('count')])
+    .where('orgId', '=', scope.orgId)
+    .where('runId', '=', runId)
+    .groupBy('dimension')
+    .execute();
+}
+
+/** The value at a place of a dimension, from 0; undefined when there is none. */
+export function findDimensionValue(
+  db: Db,
+  scope: OrgScope,
+  { runId, dimension, no }: { readonly runId: string; readonly dimension: number; readonly no: number },
+): Promise<DimensionValue | undefined> {
+  return db
+    .selectFrom('runDimensions')
+    .select(['key', 'value'])
+    .where('orgId', '=', scope.orgId)
+    .where('runId', '=', runId)
+    .where('dimension', '=', dimension)
+    .where('no', '=', no)
+    .executeTakeFirst();
+}
+
+/** What earlier runs left of a partition; undefined: it was never read. */
+export function findPartition(
+  db: Db,
+  scope: OrgScope,
+  { laneId, partition }: { readonly laneId: number; readonly partition: string },
+): Promise<StoredPartition | undefined> {
+  return db
+    .selectFrom('partitions')
+    .select(['watermark', 'validators'])
+    .where('orgId', '=', scope.orgId)
+    .where('laneId', '=', laneId)
+    .where('partition', '=', partition)
+    .executeTakeFirst();
+}
+
+/**
+ * Ends the bookkeeping of a run over partitions: its watermark is the lowest of theirs, none while one was never read;
+ * its list is not needed any more.
+ */
+export async function closePartitions(tx: Db, scope: OrgScope, runId: string): Promise<void> {
+  const counts = await countDimensions(tx, scope, runId);
+  if (counts.length === 0) return;
+  const listed = counts.reduce((product, { count }) => product * count, 1);
+  await tx.deleteFrom('runDimensions').where('orgId', '=', scope.orgId).where('runId', '=', runId).execute();
+  await tx
+    .updateTable('runs')
+    .set({
+      watermarkAfter: sql<string | null>`case
+        when (select count(*) from partitions p where p.lane_id = runs.lane_id) >= ${listed}
+        then lane_watermark(lane_id) end`,
+    })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .execute();
+}

@@ -1,0 +1,31 @@
+import type { Candidate } from './candidate.ts';
+import type { EvaluateRecords } from './shape.ts';
+import { issueOf } from './validate.ts';
+
+/** A record and whether the predicate holds for it. */
+interface Judged {
+  /** With an issue when the predicate threw on it. */
+  readonly candidate: Candidate;
+  /** Null: it was not asked, as the record is invalid. */
+  readonly holds: boolean | null;
+}
+
+/** Asks a predicate of each sound record, in order; `keyword` names the stage in the issue of a record on which it throws. */
+export function judgeRecords(
+  predicate: string,
+  { evaluate, keyword }: { readonly evaluate: EvaluateRecords; readonly keyword: string },
+): (candidates: readonly Candidate[], each: Readonly<Record<string, unknown>>) => Promise<readonly Judged[]> {
+  // Wrapped, because the evaluator gives objects: a predicate that selects nothing leaves `holds` out.
+  const expression = `{ "holds": $boolean((${predicate}\n)) }`;
+  return async (candidates, each) => {
+    const sound = candidates.filter((candidate) => candidate.issues === null);
+    const results = await evaluate(expression, sound, each);
+    let next = 0;
+    return candidates.map((candidate): Judged => {
+      const result = candidate.issues === null ? results[next++] : undefined;
+      if (!result) return { candidate, holds: null };
+      if (result.ok) return { candidate, holds: result.value['holds'] === true };
+      return { candidate: { ...candidate, issues: [issueOf(keyword, result.failure.message)] }, holds: null };
+    });
+  };
+}

@@ -1,0 +1,14 @@
+import { isObject } from '../source/dotted-path.ts';
+import type { StoredFields } from '../spec/stored-fields.ts';
+
+/** Makes the function that takes of a raw record what resources below its own refer to; null: nothing is kept. */
+export function createFieldPicker(
+  stored: StoredFields | null,
+): (raw: unknown) => Readonly<Record<string, unknown>> | null {
+  if (stored === null) return () => null;
+  if (stored === 'all') return (raw) => (isObject(raw) ? raw : {});
+  return (raw) => {
+    if (!isObject(raw)) return {};
+    return Object.fromEntries(stored.flatMap((name) => (Object.hasOwn(raw, name) ? [[name, raw[name]]] : [])));
+  };
+}

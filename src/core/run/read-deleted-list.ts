@@ -1,0 +1,87 @@
+import { AppError } from '../errors.ts';
+import { boundedKey } from '../source/external-id.ts';
+import { readPages } from '../source/read-pages.ts';
+import type { Source } from '../source/source.ts';
+import type { Resource } from '../spec/schema.ts';
+import type { Partition } from './read-partition.ts';
+import type { RunReading, RunReadOptions, Stage } from './read-run.ts';
+import { stagePage } from './run-page.ts';
+import type { PartitionPosition, RunPosition } from './run-position.ts';
+
+type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;
+
+interface ListRead {
+  readonly position: PartitionPosition;
+  readonly partition: Partition;
+  readonly then: RunPosition | null;
+}
+
+/** Tombstones for the records that the API lists as deleted, as far as they are known and not deleted yet. */
+export async function* readDeletedList(
+  run: RunReading,
+  { position, partition, then }: ListRead,
+  options: RunReadOptions,
+): Stage {
+  const { resource } = run;
+  if (resource.deletes.mode !== 'endpoint') return then;
+  const { deletes } = resource;
+  // What was just read must be known, or a record that came and went in between would stay.
+  await options.delivered();
+  const source = { ...run.source, resource: listResource(run.source.resource, deletes), ...notIncremental };
+  const pages = readPages({ ...source, each: partition.each }, { ...options, position: position.read });
+  for await (const page of pages) {
+    const listed = await idsOf(page.records, { deletes, source: run.source, each: partition.each });
+    const live = listed.length === 0 ? [] : await run.store.findLive(listed);
+    const next = page.positionAfter === null ? then : { ...position, read: page.positionAfter };
+    const tombstones = live.map((externalId) => ({ externalId, effect: deletes.effect }));
+    yield stagePage('listed', { tombstones, positionAfter: next, requestKey: page.requestKey });
+    if (page.positionAfter === null) return then;
+  }
+  return undefined;
+}
+
+const notIncremental = { watermark: null, backfill: null, validators: null } as const;
+
+function listResource(resource: Source['resource'], deletes: DeletedList): Source['resource'] {
+  const { decoder, bigNumbers, recordsMissing } = resource.response;
+  const { key, errors } = resource;
+  const { request, records, pagination, stopWhen } = deletes;
+  return {
+    key,
+    errors,
+    request,
+    response: { decoder, bigNumbers, recordsMissing, records, addFields: {} },
+    pagination: stopWhen === undefined ? pagination : { ...pagination, stopWhen },
+  };
+}
+
+/** The keys of listed items as record ids; a list of values stands for a key of several fields. */
+async function idsOf(
+  items: readonly unknown[],
+  list: {
+    readonly deletes: DeletedList;
+    readonly source: Pick<Source, 'params' | 'lookups' | 'run' | 'evaluator'>;
+    readonly each: Partition['each'];
+  },
+): Promise<readonly string[]> {
+  if (items.length === 0) return [];
+  const { params, lookups, run, evaluator } = list.source;
+  const results = await evaluator.transform({
+    expression: `{ "key": (${list.deletes.key}\n) }`,
+    records: items,
+    bindings: { params, lookups, run, each: list.each },
+    now: new Date(run.startedAt),
+    nulls: 'keep',
+  });
+  const ids = results.map((result) => {
+    if (!result.ok) throw new AppError('spec_invalid', `deletes.key fails on an item: ${result.failure.message}`);
+    return idOf(result.value['key']);
+  });
+  return [...new Set(ids)];
+}
+
+function idOf(key: unknown): string {
+  if (Array.isArray(key)) return boundedKey(JSON.stringify(key));
+  if (typeof key === 'string' || typeof key === 'number' || typeof key === 'boolean') return boundedKey(String(key));
+  throw new AppError('source_rejected', 'deletes.key selects no value in an item of the list. Correct it in the spec.');
+}

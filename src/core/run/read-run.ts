@@ -1,0 +1,125 @@
+/**
+ * A run from its first record to its last, as pages: records that are tried again, then each partition, then what its
+ * absence or a list says is deleted. Where each page leads is in the page, so that a later attempt, in another process,
+ * goes on behind the last page that was recorded.
+ */
+import { canonicalJson } from '../pipeline/canonical-json.ts';
+import type { ReadOptions } from '../source/read-pages.ts';
+import type { Source } from '../source/source.ts';
+import type { Resource } from '../spec/schema.ts';
+import { type Listing, listPartitions } from './list-partitions.ts';
+import { readPartition } from './read-partition.ts';
+import { type RunPage, stagePage } from './run-page.ts';
+import type { PartitionPosition, RunPosition } from './run-position.ts';
+import type { RunStore } from './run-store.ts';
+import { sweepMissing } from './sweep.ts';
+
+/** A run, ready to be read. */
+export interface RunReading extends Listing {
+  readonly resource: Resource;
+  readonly source: Omit<Source, 'watermark'>;
+  readonly store: RunStore;
+  /** Held-back deletes are sent after all (a forced backfill). */
+  readonly force: boolean;
+}
+
+/** How a run is read. */
+export interface RunReadOptions extends Omit<ReadOptions, 'position'> {
+  /** Resolves when every page given so far is delivered and recorded. */
+  readonly delivered: () => Promise<void>;
+}
+
+/** The pages of a stage; it returns where the run goes on: null at its end, undefined when it was told to stop. */
+export type Stage = AsyncGenerator<RunPage, RunPosition | null | undefined, undefined>;
+
+/** Records that are tried again are taken so many at a time. */
+const requeuedMax = 500;
+
+/** The pages of a run from `start` on, in order. Throws `AppError` and what the HTTP client throws, as reading does. */
+export async function* readRun(
+  run: RunReading,
+  start: RunPosition,
+  options: RunReadOptions,
+): AsyncGenerator<RunPage, void, undefined> {
+  let position: RunPosition | null | undefined = start;
+  while (position) position = yield* stageOf(run, position, options);
+}
+
+function stageOf(run: RunReading, position: RunPosition, options: RunReadOptions): Stage {
+  switch (position.stage) {
+    case 'retry':
+      return retryRequeued(run, position);
+    case 'list':
+      return list(run, position, options);
+    case 'partition':
+      return readPartition(run, position, options);
+    case 'sweep':
+      return sweepMissing(run, { at: position, partition: null, then: afterSweep(run) }, options);
+    case 'switch':
+      return switchTable(run, options);
+  }
+}
+
+async function* retryRequeued(run: RunReading, position: Extract<RunPosition, { readonly stage: 'retry' }>): Stage {
+  let { after } = position;
+  for (;;) {
+    const rows = await run.store.requeued({ after, limit: requeuedMax });
+    const [first] = rows;
+    if (!first) break;
+    const shared = canonicalJson(first.each);
+    const length = rows.findIndex(({ each }) => canonicalJson(each) !== shared);
+    const page = length === -1 ? rows : rows.slice(0, length);
+    after = page.at(-1)?.id ?? null;
+    yield stagePage('retry', {
+      records: page.map(({ record }) => record),
+      each: first.each,
+      origin: 'retried',
+      retried: page.map(({ id }) => id),
+      positionAfter: { stage: 'retry', after },
+    });
+  }
+  if (run.resource.forEach.length === 0) return firstPartition(1, null);
+  return { stage: 'list', dimension: 0, after: null, read: null, listedAt: null };
+}
+
+async function* list(
+  run: RunReading,
+  position: Extract<RunPosition, { readonly stage: 'list' }>,
+  { delivered: _delivered, ...read }: RunReadOptions,
+): Stage {
+  const listed = { at: position.listedAt };
+  const next = await listPartitions(run, position, {
+    read,
+    then: (listedAt) => {
+      listed.at = listedAt;
+      return firstPartition(0, listedAt);
+    },
+  });
+  if (next === null) return undefined;
+  const counts = await run.store.dimensionCounts(run.resource.forEach.length);
+  const count = counts.reduce((product, values) => product * values, 1);
+  if (count > 0) return firstPartition(count, listed.at);
+  yield stagePage('list', { positionAfter: null });
+  return null;
+}
+
+const firstPartition = (count: number, listedAt: string | null): PartitionPosition => ({
+  stage: 'partition',
+  no: 0,
+  step: 'read',
+  read: null,
+  watermarkBefore: null,
+  validators: null,
+  gaps: false,
+  totals: { count, skipped: 0, gaps: false },
+  listedAt,
+});
+
+const afterSweep = (run: RunReading): RunPosition | null =>
+  run.resource.target.mode === 'replace' ? { stage: 'switch' } : null;
+
+async function* switchTable({ store }: RunReading, { delivered }: RunReadOptions): Stage {
+  await delivered();
+  yield stagePage('switch', { positionAfter: null, completesGeneration: await store.isClean() });
+  return null;
+}

@@ -1,0 +1,64 @@
+import type { Validators } from '../source/source.ts';
+import type { RunPosition } from './run-position.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** A record that was set aside and is to be tried again. */
+export interface Requeued {
+  /** Of its quarantine row. */
+  readonly id: string;
+  readonly record: unknown;
+  /** Values of the partition it was read in. */
+  readonly each: JsonObject;
+}
+
+/** One value of a dimension of the partitions. */
+export interface DimensionValue {
+  /** Unique in its dimension, at most 512 bytes. */
+  readonly key: string;
+  /** What requests see of it as `each.<as>`. */
+  readonly value: unknown;
+}
+
+/** A record of a parent resource. */
+export interface Parent {
+  readonly externalId: string;
+  readonly fields: JsonObject;
+}
+
+/** What earlier runs left of a partition. */
+export interface StoredPartition {
+  /** Canonical text; null: never read to a point that can be claimed. */
+  readonly watermark: string | null;
+  readonly validators: Validators | null;
+}
+
+/** What a run keeps and asks between its pages. Nothing here is delivered. */
+export interface RunStore {
+  /** Records that are to be tried again, behind the quarantine row `after`, oldest first. */
+  requeued(options: { readonly after: string | null; readonly limit: number }): Promise<readonly Requeued[]>;
+  /** Starts a dimension anew. */
+  clearDimension(dimension: number): Promise<void>;
+  /** Adds the values whose keys the dimension does not have, and moves the run to `position`, in one transaction. */
+  addToDimension(dimension: number, values: readonly DimensionValue[], position: RunPosition): Promise<void>;
+  /** Values of each dimension, in the order of `forEach`. */
+  dimensionCounts(dimensions: number): Promise<readonly number[]>;
+  /** By its place in the dimension, from 0. Throws when there is none. */
+  dimensionValue(dimension: number, no: number): Promise<DimensionValue>;
+  /** An instant such that every change of stored parents up to it can be seen from now on; ISO. */
+  listingInstant(resourceKey: string): Promise<string>;
+  /** Stored records of a parent resource behind `after`, by external id; `changed`: since their partition was read. */
+  parents(
+    resourceKey: string,
+    options: { readonly after: string | null; readonly limit: number; readonly select: 'all' | 'changed' },
+  ): Promise<readonly Parent[]>;
+  partition(key: string): Promise<StoredPartition>;
+  /** Records that are not known as deleted, and those of them that this run has not seen; null: of all partitions. */
+  countMissing(partition: string | null): Promise<{ readonly known: number; readonly missing: number }>;
+  /** External ids of missing records, in order. */
+  findMissing(partition: string | null, limit: number): Promise<readonly string[]>;
+  /** Those of the given records that are known and not deleted. */
+  findLive(externalIds: readonly string[]): Promise<readonly string[]>;
+  /** Whether the run has delivered or skipped everything so far: it has set nothing aside and left nothing out. */
+  isClean(): Promise<boolean>;
+}

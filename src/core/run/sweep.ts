@@ -1,0 +1,38 @@
+import type { RunReading, RunReadOptions, Stage } from './read-run.ts';
+import { stagePage } from './run-page.ts';
+import type { RunPosition } from './run-position.ts';
+
+/** Tombstones on one page. */
+const tombstonesMax = 1000;
+
+/** What is swept, where the run stands, and where it goes on then. */
+interface Sweep {
+  readonly at: RunPosition;
+  /** Its key; null: the whole resource. */
+  readonly partition: string | null;
+  readonly then: RunPosition | null;
+}
+
+/**
+ * Tombstones for the known records that a complete read did not show. The brake: when more than `maxRatio` of them are
+ * missing, and at least `minRecords`, none is sent and the run ends `partial`; an API in trouble looks just like this.
+ */
+export async function* sweepMissing(run: RunReading, { at, partition, then }: Sweep, options: RunReadOptions): Stage {
+  const { deletes } = run.resource;
+  if (deletes.mode !== 'full_scan') return then;
+  await options.delivered();
+  const { known, missing } = await run.store.countMissing(partition);
+  if (!run.force && missing >= deletes.minRecords && missing > known * deletes.maxRatio) {
+    yield stagePage('sweep', { positionAfter: then, incomplete: true, notes: ['deletes_held_back'] });
+    return then;
+  }
+  for (let left = missing; left > 0; left -= tombstonesMax) {
+    const externalIds = await run.store.findMissing(partition, tombstonesMax);
+    const tombstones = externalIds.map((externalId) => ({ externalId, effect: deletes.effect }));
+    const isLast = left <= tombstonesMax;
+    yield stagePage('sweep', { tombstones, positionAfter: isLast ? then : at });
+    if (!isLast) await options.delivered();
+  }
+  if (missing === 0) yield stagePage('sweep', { positionAfter: then });
+  return then;
+}

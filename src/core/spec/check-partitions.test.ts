@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+import { checkSpec } from './check.ts';
+
+type Part = Readonly<Record<string, unknown>>;
+
+const parent = { key: 'parents', primaryKey: 'id', request: { path: '/parents' } };
+const child = { key: 'children', primaryKey: 'id', request: { path: '/children/{{ each.parent.id }}' } };
+const values = { as: 'region', values: '{{ ["eu"] }}' };
+
+const issuesOf = (changes: Part, changesOfParent: Part = {}) => {
+  const judged = checkSpec({
+    metadata: { key: 'acme', name: 'Acme', version: '1.0.0' },
+    http: { baseUrl: 'https://api.example.com' },
+    resources: [
+      { ...parent, ...changesOfParent },
+      { ...child, ...changes },
+    ],
+  });
+  return judged.valid ? [] : judged.issues.map(({ path, message }) => `${path}: ${message}`);
+};
+
+const over = (dimension: Part, ...more: readonly Part[]) => ({
+  forEach: [{ as: 'parent', resource: 'parents', ...dimension }, ...more],
+});
+
+it.each<[string, Part, Part?]>([
+  ['parents from the store', over({ from: 'store' })],
+  ['changed parents', over({ from: 'store', select: 'changed' })],
+  ['parents that are read live', over({ from: 'live' })],
+  ['parents with partitions of their own from the store', over({ from: 'store' }, values), { forEach: [values] }],
+  ['parents that are not kept, read live', over({}), { changeDetection: { mode: 'none' } }],
+  [
+    'a scan of partitions that changed',
+    { ...over({ from: 'store', select: 'changed' }), deletes: { mode: 'full_scan', scope: 'partition' } },
+  ],
+  [
+    'a flag without change detection',
+    { ...over({}), changeDetection: { mode: 'none' }, deletes: { mode: 'flag', when: 'gone' } },
+  ],
+])('takes %s', (_what, changes, changesOfParent) => {
+  expect(issuesOf(changes, changesOfParent)).toEqual([]);
+});
+
+it.each<[string, string, Part, Part?]>([
+  [
+    'stored parents that are not kept',
+    'resources.1.forEach.0.from: the records',
+    over({ from: 'store' }),
+    { changeDetection: { mode: 'none' } },
+  ],
+  [
+    'stored parents of a replaced table',
+    'resources.1.forEach.0.from: the records',
+    over({ from: 'store' }),
+    { target: { mode: 'replace' } },
+  ],
+  ['live parents with partitions', 'resources.1.forEach.0.from: a resource', over({}), { forEach: [values] }],
+  [
+    'changed parents that are read live',
+    'resources.1.forEach.0.select: `changed` needs `from',
+    over({ select: 'changed' }),
+  ],
+  [
+    'changed parents beside values',
+    'resources.1.forEach.0.select: `changed` needs this',
+    over({ from: 'store', select: 'changed' }, values),
+  ],
+  [
+    'a scan of everything over changed parents',
+    'resources.1.deletes.scope: a run',
+    { ...over({ from: 'store', select: 'changed' }), deletes: { mode: 'full_scan' } },
+  ],
+  [
+    'a scan without change detection',
+    'resources.1.deletes.mode: full_scan',
+    { ...over({}), changeDetection: { mode: 'none' }, deletes: { mode: 'full_scan' } },
+  ],
+  [
+    'deletes in a replaced table',
+    'resources.1.deletes.mode: a replaced',
+    { ...over({}), target: { mode: 'replace' }, deletes: { mode: 'flag', when: 'gone' } },
+  ],
+])('refuses %s', (_what, expected, changes, changesOfParent) => {
+  expect(issuesOf(changes, changesOfParent)).toEqual([expect.stringContaining(expected)]);
+});

@@ -1,0 +1,214 @@
+/*
+ * Where others lose or duplicate records. The rows of the list that are proven elsewhere, beside the code that holds the
+ * rule, carry the same names: `edge case 1` in src/core/source/simulation.test.ts, 7, 10, 11, 13, 14 and 20 in
+ * src/core/source, 17 in auth-kinds.test.ts, 19 in lanes.test.ts.
+ */
+import pg from 'pg';
+import { describe, expect, it } from 'vitest';
+import { type Connected, connect } from '../support/connected.ts';
+import { testDatabaseUrl } from '../support/database-server.ts';
+import { eventually } from '../support/eventually.ts';
+import { createScriptedApi } from '../support/scripted-api.ts';
+import { generateRecords } from '../support/upstream.ts';
+import { useStack } from '../support/use-stack.ts';
+
+const api = createScriptedApi();
+const shared = useStack({
+  answer: api.answer,
+  collections: { same: generateRecords(300), crowd: generateRecords(3000, { stepMs: 0, bytes: 200 }) },
+});
+const connection = (name: string, resource: Readonly<Record<string, unknown>>): Promise<Connected> =>
+  connect(shared().stack, { upstream: shared().upstream, name, resource });
+
+const dayMs = 86_400_000;
+const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
+const asked = (name: string) =>
+  shared()
+    .upstream.journal.filter(({ url }) => url.split(/[/?]/)[1] === name)
+    .map(({ url }) => new URLSearchParams(url.split('?')[1]));
+
+const cursor = { field: 'updated_at', type: 'datetime' };
+const incremental = { kind: 'cursor', cursor, order: 'asc', settle: 'PT0S' };
+const byToken = { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' } };
+/** A collection of the fake API. */
+const collection = (name: string) => ({
+  request: {
+    path: `/cursor/${name}`,
+    query: { per_page: '{{ page.size }}', updated_since: '{{ window.from }}' },
+  },
+  response: { records: 'data' },
+  pagination: { kind: 'cursor', next: 'body.next_cursor', size: 100, inject: { in: 'query', name: 'cursor' } },
+});
+
+describe('edge cases', () => {
+  it('edge case 2: same rows appended each sync', async () => {
+    const same = await connection('same', { ...collection('same'), target: { table: 'same', mode: 'append' } });
+    expect(await same.sync()).toMatchObject({ statsJson: { recordsIn: 300, recordsOut: 300 } });
+    await same.destination.audit('same');
+    expect(await same.sync()).toMatchObject({ statsJson: { recordsIn: 300, recordsOut: 0, skipped: 300 } });
+    expect(await same.destination.writes()).toEqual({ rows: 0, inserts: 0, updates: 0, deletes: 0 });
+  });
+
+  it('edge case 3: millions of rows share one cursor value', async () => {
+    const { upstream, stack } = shared();
+    const crowd = await connection('crowd', { ...collection('crowd'), incremental });
+    const first = await crowd.sync();
+    expect(first).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 3000, recordsOut: 3000 } });
+    // What a run carries from page to page does not grow with the records at the boundary.
+    const late = upstream.hold(upstream.journal.length + 30);
+    const runId = await crowd.request();
+    await late.reached;
+    const { position } = await stack.db
+      .selectFrom('runs')
+      .select('position')
+      .where('id', '=', runId)
+      .executeTakeFirstOrThrow();
+    expect(JSON.stringify(position).length).toBeLessThan(2000);
+    late.release();
+    expect(await crowd.ended(runId)).toMatchObject({ statsJson: { recordsIn: 3000, skipped: 3000 } });
+
+    const at = first.watermarkAfter ?? '';
+    upstream.store('crowd').put({ id: 'a-newcomer', updated_at: at });
+    upstream.store('crowd').touch(['r000007'], { name: 'changed within the same second' }, new Date(at));
+    expect(await crowd.sync()).toMatchObject({ statsJson: { recordsOut: 2, skipped: 2999 }, watermarkAfter: at });
+  });
+
+  it('edge case 9: unordered data with mid-run checkpoint', async () => {
+    // Said to be sorted by time, but it is by id.
+    const days = [10, 2, 30, 4, 20, 6];
+    const rows = days.map((age, id) => ({ id, updated_at: ago(age * dayMs) }));
+    let broken = true;
+    api.serve('unordered', (query) => {
+      const page = Number(query.get('page') ?? 0);
+      if (broken && page === 2) return { status: 400 };
+      const found = rows.filter((row) => row.updated_at >= (query.get('since') ?? ''));
+      return { body: { data: found.slice(page * 2, page * 2 + 2), next: page < 2 ? page + 1 : null } };
+    });
+    const unordered = await connection('unordered', {
+      request: { path: '/unordered', query: { since: '{{ window.from }}' } },
+      response: { records: 'data' },
+      pagination: byToken,
+      incremental,
+    });
+    const failed = await unordered.sync();
+    // The first page claimed two days ago; the second took the claim back.
+    expect(failed).toMatchObject({ status: 'failed', statsJson: { recordsOut: 4 }, watermarkAfter: null });
+    broken = false;
+    const mended = { status: 'succeeded', statsJson: { recordsOut: 2, skipped: 4 }, watermarkAfter: rows[1]?.updated_at };
+    expect(await unordered.sync()).toMatchObject(mended);
+    expect(await unordered.rows()).toHaveLength(6);
+  });
+
+  it('edge case 12: lost page on retry of a non-idempotent POST search', async () => {
+    const { upstream } = shared();
+    api.serve('searched', (_query, { body }) => {
+      const { after = 0 } = JSON.parse(body) as { readonly after?: number };
+      return { body: { data: [{ id: after }, { id: after + 1 }], next: after < 4 ? after + 2 : null } };
+    });
+    const searched = await connection('searched', {
+      request: { method: 'POST', path: '/searched', body: { json: { limit: 2 } } },
+      response: { records: 'data' },
+      pagination: { ...byToken, inject: { in: 'body', name: 'after' } },
+    });
+    // Its answer is lost on the way: the API has done the search, we have seen nothing of it.
+    upstream.failAt(upstream.journal.length + 2, { kind: 'reset', when: 'midway' });
+    expect(await searched.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 6, recordsOut: 6 } });
+    const bodies = upstream.journal.filter(({ url }) => url === '/searched').map(({ body }) => JSON.parse(body));
+    expect(bodies).toEqual([{ limit: 2 }, { limit: 2, after: 2 }, { limit: 2, after: 2 }, { limit: 2, after: 4 }]);
+  });
+
+  it('edge case 15: clock skew, DST', async () => {
+    // 26 October 2025 in Berlin: 02:00 to 03:00 was shown twice. The API compares readings, and its clock is slow.
+    const clock = new Date('2025-10-26T01:30:00Z');
+    let rows = [
+      { id: 1, at: '2025-10-26 02:30:00' },
+      { id: 2, at: '2025-10-26 02:59:00' },
+      { id: 9, at: '2025-10-26 09:00:00' },
+    ];
+    api.serve('local', (query) => ({
+      headers: { date: clock.toUTCString() },
+      body: rows.filter(({ at }) => at >= (query.get('since') ?? '')),
+    }));
+    const local = await connection('local', {
+      request: { path: '/local', query: { since: '{{ window.from }}' } },
+      incremental: {
+        ...incremental,
+        cursor: { field: 'at', type: 'datetime', format: '%F %T', timezone: 'Europe/Berlin', sendAs: 'raw' },
+        settle: 'PT40M',
+      },
+    });
+    // The record ahead of the API's clock does not carry the watermark beyond that clock less settle.
+    expect(await local.sync()).toMatchObject({ watermarkAfter: '2025-10-26T00:50:00.000Z' });
+
+    // In the second hour between two and three: a new record, and one of the first hour has changed.
+    rows = [
+      { id: 3, at: '2025-10-26 02:15:00' },
+      { id: 2, at: '2025-10-26 02:20:00' },
+    ];
+    expect(await local.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 2, recordsOut: 2 } });
+    expect(asked('local').at(-1)?.get('since')).toBe('2025-10-26 01:50:00');
+    expect(await local.rows()).toMatchObject([{ id: '1' }, { id: '2', at: '2025-10-26 02:20:00' }, { id: '3' }, {}]);
+  });
+
+  it('edge case 16: API without cursor in the response', async () => {
+    const rows = Array.from({ length: 40 }, (_, id) => ({ id, at: ago((40 - id) * dayMs) }));
+    api.serve('silent', (query) => {
+      const [from, to] = [query.get('from') ?? '', query.get('to') ?? ''];
+      return { body: rows.filter(({ at }) => at >= from && at < to).map(({ id }) => ({ id })) };
+    });
+    const silent = await connection('silent', {
+      request: { path: '/silent', query: { from: '{{ window.from }}', to: '{{ window.to }}' } },
+      incremental: {
+        kind: 'cursor',
+        cursor: { type: 'datetime' },
+        initial: ago(50 * dayMs),
+        order: 'none',
+        settle: 'PT1H',
+        window: { size: 'P7D' },
+      },
+    });
+    const first = await silent.sync();
+    expect(first).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 40, recordsOut: 40 } });
+    const before = Date.parse(first.startedAt ?? '') - 3_600_000;
+    expect(Date.parse(first.watermarkAfter ?? '')).toBeGreaterThan(before - 60_000);
+    expect(Date.parse(first.watermarkAfter ?? '')).toBeLessThan(before + 60_000);
+    // Became visible late, within the settle time.
+    rows.push({ id: 40, at: ago(1_800_000) });
+    expect(await silent.sync()).toMatchObject({ statsJson: { recordsOut: 1 } });
+    expect(await silent.rows()).toHaveLength(41);
+  });
+
+  it('edge case 18: destination down after hash stored', async () => {
+    const { stack, upstream } = shared();
+    api.serve('downtime', (query) => {
+      const page = Number(query.get('page') ?? 0);
+      return { body: { data: [{ id: page }], next: page < 4 ? page + 1 : null } };
+    });
+    const downtime = await connection('downtime', { response: { records: 'data' }, pagination: byToken });
+    const second = upstream.hold(upstream.journal.length + 2);
+    const runId = await downtime.request();
+    await second.reached;
+    const run = async () =>
+      await stack.db.selectFrom('runs').select(['recordsOut', 'errorCode']).where('id', '=', runId).executeTakeFirst();
+    await eventually('the first page is recorded', async () => (await run())?.recordsOut === 1);
+    const name = new URL(downtime.destination.url).pathname.slice(1);
+    await using server = await serverSession();
+    await server.query(`alter database ${name} with allow_connections false`);
+    await server.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+    second.release();
+    await eventually('the destination is missed', async () => (await run())?.errorCode === 'destination_unavailable');
+    const known = stack.db.selectFrom('recordState').innerJoin('lanes', 'lanes.id', 'recordState.laneId');
+    const hashes = await known.select('externalId').where('connectionId', '=', downtime.id).execute();
+    expect(hashes).toEqual([{ externalId: '0' }]);
+    await server.query(`alter database ${name} with allow_connections true`);
+    expect(await downtime.ended(runId)).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 5 } });
+    expect((await downtime.rows()).map(({ id }) => id)).toEqual(['0', '1', '2', '3', '4']);
+  });
+});
+
+/** A superuser's session at the test server. */
+async function serverSession(): Promise<AsyncDisposable & Pick<pg.Client, 'query'>> {
+  const client = new pg.Client({ connectionString: testDatabaseUrl().href });
+  await client.connect();
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
+}

@@ -1,0 +1,338 @@
+import { describe, expect, it } from 'vitest';
+import { type Connected, connect } from '../support/connected.ts';
+import { createScriptedApi } from '../support/scripted-api.ts';
+import { useStack } from '../support/use-stack.ts';
+
+const api = createScriptedApi();
+const shared = useStack({ answer: api.answer });
+const connection = (name: string, resource: Readonly<Record<string, unknown>>): Promise<Connected> =>
+  connect(shared().stack, { upstream: shared().upstream, name, resource });
+
+const dayMs = 86_400_000;
+const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
+const ids = async (connected: Connected) => (await connected.rows()).map(({ id }) => id);
+/** Requests of one path, oldest first, as their query. */
+const asked = (name: string) =>
+  shared()
+    .upstream.journal.filter(({ url }) => url.startsWith(`/${name}?`) || url === `/${name}`)
+    .map(({ url }) => new URLSearchParams(url.split('?')[1]));
+
+const cursor = { field: 'at', type: 'datetime' };
+const incremental = { kind: 'cursor', cursor, order: 'asc', settle: 'PT0S' };
+const since = (name: string) => ({ path: `/${name}`, query: { since: '{{ window.from }}' } });
+const byToken = { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' } };
+
+describe('a token read', () => {
+  const resource = (name: string, expired: unknown = {}) => ({
+    request: { path: `/${name}`, query: { token: '{{ watermark }}' } },
+    response: { records: 'data' },
+    pagination: byToken,
+    incremental: { kind: 'token', next: 'body.token', initial: 'start', expired },
+  });
+
+  it('goes on from the token of its last page, and reads in full when the API has forgotten it', async () => {
+    const all = [1, 2, 3, 4].map((id) => ({ id, name: 'a' }));
+    let changed: readonly unknown[] = [];
+    let current = 't1';
+    api.serve('feed', (query) => {
+      const from = query.get('token');
+      if (from === 'start') {
+        const first = { data: all.slice(0, 2), next: 'p2', token: 'too early' };
+        return { body: query.has('page') ? { data: all.slice(2), token: current } : first };
+      }
+      return from === current ? { body: { data: changed, token: current } } : { status: 410 };
+    });
+    const feed = await connection('feed', resource('feed'));
+    expect(await feed.sync()).toMatchObject({ status: 'succeeded', watermarkAfter: 't1', statsJson: { recordsOut: 4 } });
+
+    changed = [{ id: 2, name: 'b' }];
+    const second = { watermarkBefore: 't1', watermarkAfter: 't1', statsJson: { recordsIn: 1, recordsOut: 1 } };
+    expect(await feed.sync()).toMatchObject(second);
+
+    all.splice(0, 2, { id: 1, name: 'a' }, { id: 2, name: 'c' });
+    current = 't2';
+    const third = { status: 'succeeded', watermarkAfter: 't2', statsJson: { recordsIn: 4, recordsOut: 1, skipped: 3 } };
+    expect(await feed.sync()).toMatchObject(third);
+    expect(await feed.rows()).toMatchObject([{ name: 'a' }, { name: 'c' }, { name: 'a' }, { name: 'a' }]);
+  });
+
+  it('keeps its token when it fails before its end', async () => {
+    let broken = false;
+    api.serve('torn', (query) => {
+      if (!query.has('page')) return { body: { data: [{ id: 1 }], next: 'p2', token: 't8' } };
+      return broken ? { status: 400 } : { body: { data: [{ id: 2 }], token: 't9' } };
+    });
+    const torn = await connection('torn', resource('torn'));
+    expect(await torn.sync()).toMatchObject({ watermarkAfter: 't9' });
+    broken = true;
+    expect(await torn.sync()).toMatchObject({ status: 'failed', watermarkBefore: 't9', watermarkAfter: 't9' });
+  });
+
+  it('fails where the spec wants no full read, by the words of the answer', async () => {
+    let forgotten = false;
+    api.serve('strict', (query) =>
+      forgotten && query.get('token') !== 'start'
+        ? { status: 400, body: { code: 'TOKEN_TOO_OLD' } }
+        : { body: { data: [{ id: 1 }], token: 't1' } },
+    );
+    const expired = { status: [400], expr: "body.code = 'TOKEN_TOO_OLD'", action: 'fail' };
+    const strict = await connection('strict', resource('strict', expired));
+    expect((await strict.sync()).status).toBe('succeeded');
+    forgotten = true;
+    const { error } = await strict.sync();
+    expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining('no longer knows') });
+  });
+});
+
+describe('local times', () => {
+  it('are read and asked for in their own form, and lose nothing when the clock is put back', async () => {
+    // 26 October 2025 in Berlin: 02:00 to 03:00 was shown twice. The API compares readings.
+    let rows = [
+      { id: 1, at: '2025-10-26 02:30:00' },
+      { id: 2, at: '2025-10-26 02:59:00' },
+    ];
+    api.serve('local', (query) => ({ body: rows.filter(({ at }) => at >= (query.get('since') ?? '')) }));
+    const local = await connection('local', {
+      request: since('local'),
+      incremental: {
+        ...incremental,
+        cursor: { ...cursor, format: '%Y-%m-%d %H:%M:%S', timezone: 'Europe/Berlin', sendAs: 'raw' },
+      },
+    });
+    expect(await local.sync()).toMatchObject({ watermarkAfter: '2025-10-26T00:59:00.000Z' });
+
+    // Twenty minutes later: a new record, and the second one changed.
+    rows = [
+      { id: 1, at: '2025-10-26 02:30:00' },
+      { id: 2, at: '2025-10-26 02:20:00' },
+      { id: 3, at: '2025-10-26 02:15:00' },
+    ].toSorted((left, right) => (left.at < right.at ? -1 : 1));
+    expect(await local.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 2, skipped: 1 } });
+    expect(asked('local').at(-1)?.get('since')).toBe('2025-10-26 01:59:00');
+    expect(await local.rows()).toMatchObject([{ id: '1' }, { id: '2', at: '2025-10-26 02:20:00' }, { id: '3' }]);
+
+    rows = [{ id: 4, at: '2025-10-26 03:05:00' }];
+    expect(await local.sync()).toMatchObject({ watermarkAfter: '2025-10-26T02:05:00.000Z' });
+    await local.sync();
+    expect(asked('local').at(-1)?.get('since')).toBe('2025-10-26 03:05:00');
+  });
+
+  it('in a day-first form are ordered by time', async () => {
+    const rows = ['31/12/2024 23:00', '01/01/2025 01:00', '01/02/2025 00:30'].map((at, id) => ({ id, at }));
+    api.serve('dayfirst', () => ({ body: rows }));
+    const dayFirst = await connection('dayfirst', {
+      request: since('dayfirst'),
+      incremental: { ...incremental, cursor: { ...cursor, format: '%d/%m/%Y %H:%M' } },
+    });
+    expect(await dayFirst.sync()).toMatchObject({ status: 'succeeded', watermarkAfter: '2025-02-01T00:30:00.000Z' });
+    await dayFirst.sync();
+    expect(asked('dayfirst').at(-1)?.get('since')).toBe('2025-02-01T00:30:00.000Z');
+  });
+});
+
+describe('windows', () => {
+  it('are split down to what the API gives, grow back and overlap; every record arrives once', async () => {
+    const start = Date.now() - 90 * dayMs;
+    // Crowded in the first ten days, sparse after.
+    const rows = Array.from({ length: 120 }, (_, id) => {
+      const day = id < 100 ? id / 10 : 10 + (id - 100) * 4;
+      return { id, at: new Date(start + day * dayMs + 1000).toISOString() };
+    });
+    const given: number[] = [];
+    api.serve('capped', (query) => {
+      const [from, to] = [query.get('from') ?? '', query.get('to') ?? ''];
+      const found = rows.filter(({ at }) => at >= from && at < to);
+      if (found.length <= 20) given.push(Date.parse(to) - Date.parse(from));
+      return { body: { total: found.length, data: found.slice(0, 20) } };
+    });
+    const capped = await connection('capped', {
+      request: { path: '/capped', query: { from: '{{ window.from }}', to: '{{ window.to }}' } },
+      response: { records: 'data', total: 'total' },
+      incremental: {
+        ...incremental,
+        initial: new Date(start).toISOString(),
+        window: { size: 'P16D', overlap: 'PT1H' },
+        resultCap: { records: 20 },
+      },
+    });
+    const run = await capped.sync();
+    expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 120, quarantined: 0 } });
+    expect(await ids(capped)).toHaveLength(120);
+    expect(Math.min(...given)).toBeLessThan(3 * dayMs);
+    expect(Math.max(...given)).toBe(16 * dayMs);
+    const windows = asked('capped').map((query) => ({ from: query.get('from') ?? '', to: query.get('to') ?? '' }));
+    const overlaps = windows.filter(({ from }) =>
+      windows.some(({ to }) => Date.parse(to) - Date.parse(from) === 3_600_000),
+    );
+    expect(overlaps.length).toBeGreaterThan(5);
+    expect(Date.parse(run.watermarkAfter ?? '')).toBeGreaterThan(Date.now() - 60_000);
+  });
+
+  it('that the API cuts off fail the run where they must not be split', async () => {
+    api.serve('uncut', () => ({ body: { total: 30, data: [] } }));
+    const uncut = await connection('uncut', {
+      response: { records: 'data', total: 'total' },
+      incremental: {
+        ...incremental,
+        initial: 'now-P10D',
+        window: { size: 'P1D' },
+        resultCap: { records: 20, onReached: 'fail' },
+      },
+    });
+    const { status, error } = await uncut.sync();
+    expect({ status, message: error?.message }).toMatchObject({
+      status: 'failed',
+      message: expect.stringContaining('30 records'),
+    });
+  });
+});
+
+describe('a watermark older than the memory of the API', () => {
+  it('fails the run, or leads to a full read that delivers only what changed', async () => {
+    const rows = [
+      { id: 1, at: ago(60 * dayMs) },
+      { id: 2, at: ago(50 * dayMs) },
+    ];
+    api.serve('old', (query) => ({ body: rows.filter(({ at }) => at >= (query.get('since') ?? '')) }));
+    const retention = { maxAge: 'P30D' };
+    const old = await connection('old', { request: since('old'), incremental: { ...incremental, retention } });
+    expect((await old.sync()).status).toBe('succeeded');
+    const failed = await old.sync();
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'source_rejected' } });
+    expect(failed.error?.message).toContain('30 days');
+
+    await old.override({ incremental: { retention: { onExceeded: 'full' } } });
+    rows.push({ id: 3, at: ago(40 * dayMs) });
+    const { watermarkAfter, ...full } = await old.sync();
+    expect(full).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 3, recordsOut: 1, skipped: 2 } });
+    expect(watermarkAfter).toBe(rows[2]?.at);
+    expect(asked('old').at(-1)?.has('since')).toBe(false);
+  });
+});
+
+describe('an API that cannot filter', () => {
+  it('is read newest first down to the watermark', async () => {
+    const rows = Array.from({ length: 30 }, (_, id) => ({ id, at: ago((30 - id) * dayMs) }));
+    api.serve('newest', (query) => {
+      const from = (Number(query.get('page')) - 1) * 10;
+      return { body: rows.toReversed().slice(from, from + 10) };
+    });
+    const newest = await connection('newest', {
+      pagination: { kind: 'page', size: 10, inject: { in: 'query', name: 'page' } },
+      incremental: { ...incremental, order: 'desc', clientFilter: true },
+    });
+    expect(await newest.sync()).toMatchObject({ statsJson: { recordsOut: 30 }, watermarkAfter: rows.at(-1)?.at });
+    const before = asked('newest').length;
+    rows.push({ id: 30, at: ago(0) });
+    expect(await newest.sync()).toMatchObject({ statsJson: { recordsIn: 2, recordsOut: 1, skipped: 1 } });
+    expect(asked('newest').slice(before)).toHaveLength(1);
+  });
+});
+
+describe('offset pages over rows that move', () => {
+  const moving = (name: string) => {
+    let rows = Array.from({ length: 40 }, (_, id) => ({ id, at: ago((100 - id) * 1000) }));
+    let moved = false;
+    api.serve(name, (query) => {
+      const from = Number(query.get('offset'));
+      const page = rows.slice(from, from + 10);
+      if (!moved) {
+        // Two rows of the page just read change and go to the end: all others come forward by two.
+        const [first, second, ...rest] = rows;
+        if (first && second) rows = [...rest, { ...first, at: ago(50) }, { ...second, at: ago(40) }];
+        moved = true;
+      }
+      return { body: page };
+    });
+  };
+  const resource = (overlap: number) => ({
+    pagination: { kind: 'offset', size: 10, overlap, inject: { in: 'query', name: 'offset' } },
+    incremental,
+  });
+
+  it('lose some without overlap', async () => {
+    moving('shifting');
+    const shifting = await connection('shifting', resource(0));
+    await shifting.sync();
+    expect(await ids(shifting)).toHaveLength(38);
+  });
+
+  it('lose none with it, and nothing is delivered twice', async () => {
+    moving('overlapping');
+    const overlapping = await connection('overlapping', resource(5));
+    // Forty, and two of them in a second version.
+    expect(await overlapping.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 42 } });
+    expect(await ids(overlapping)).toHaveLength(40);
+  });
+});
+
+describe('a page token that the API has forgotten', () => {
+  it('begins the window again; what was delivered is not delivered again', async () => {
+    let forgets = 1;
+    api.serve('forgetful', (query) => {
+      const page = Number(query.get('page') ?? 1);
+      if (page === 3 && forgets-- > 0) return { status: 410 };
+      return { body: { data: [{ id: page }], next: page < 4 ? String(page + 1) : null } };
+    });
+    const forgetful = await connection('forgetful', {
+      response: { records: 'data' },
+      pagination: { ...byToken, onExpired: { status: [410], action: 'restart_window' } },
+    });
+    const run = await forgetful.sync();
+    expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 6, recordsOut: 4, skipped: 2 } });
+    expect(asked('forgetful').map((query) => query.get('page'))).toEqual([null, '2', '3', null, '2', '3', '4']);
+  });
+});
+
+describe('a record dated in the future', () => {
+  it('is delivered but does not carry the watermark past the run', async () => {
+    const future = new Date(Date.now() + 30 * dayMs).toISOString();
+    const rows = [
+      { id: 1, at: ago(dayMs) },
+      { id: 2, at: future },
+    ];
+    api.serve('future', (query) => ({ body: rows.filter(({ at }) => at >= (query.get('since') ?? '')) }));
+    const resource = { request: since('future'), incremental: { ...incremental, settle: 'PT30S' } };
+    const dated = await connection('future', resource);
+    const { startedAt, watermarkAfter } = await dated.sync();
+    expect(Date.parse(watermarkAfter ?? '')).toBeLessThanOrEqual(Date.parse(startedAt ?? '') - 20_000);
+    rows.push({ id: 3, at: ago(0) });
+    expect(await dated.sync()).toMatchObject({ statsJson: { recordsOut: 1 } });
+    expect(await ids(dated)).toEqual(['1', '2', '3']);
+  });
+});
+
+describe('a limit of the run', () => {
+  const pages = (name: string, answer: () => { readonly status: number } | undefined = () => undefined) => {
+    const rows = Array.from({ length: 50 }, (_, id) => ({ id: id + 100, at: ago((50 - id) * dayMs) }));
+    api.serve(name, (query) => {
+      const found = rows.filter(({ at }) => at >= (query.get('since') ?? ''));
+      const from = Number(query.get('page') ?? 0);
+      const refusal = from > 0 ? answer() : undefined;
+      const next = from + 10 < found.length ? String(from + 10) : null;
+      return refusal ?? { body: { data: found.slice(from, from + 10), next } };
+    });
+    return { request: since(name), response: { records: 'data' }, pagination: byToken, incremental };
+  };
+
+  it('maxRecords ends it as partial after the page that reaches it, and the next goes on from there', async () => {
+    const limited = await connection('limited', { ...pages('limited'), limits: { maxRecords: 25 } });
+    const first = await limited.sync();
+    expect(first).toMatchObject({ status: 'partial', error: null, statsJson: { recordsIn: 30, recordsOut: 30 } });
+    const second = await limited.sync();
+    expect(second).toMatchObject({ status: 'succeeded', watermarkBefore: first.watermarkAfter });
+    expect(second.statsJson).toMatchObject({ recordsIn: 21, recordsOut: 20, skipped: 1 });
+    expect(await ids(limited)).toHaveLength(50);
+  });
+
+  it('maxDurationSeconds ends it before a wait that would outlast it', async () => {
+    let busy = true;
+    const refuse = () => (busy ? { status: 429, headers: { 'retry-after': '1000' } } : undefined);
+    const timed = await connection('timed', { ...pages('timed', refuse), limits: { maxDurationSeconds: 900 } });
+    const first = await timed.sync();
+    expect(first).toMatchObject({ status: 'partial', error: null, statsJson: { recordsIn: 10, recordsOut: 10 } });
+    busy = false;
+    expect(await timed.sync()).toMatchObject({ status: 'succeeded', watermarkBefore: first.watermarkAfter });
+    expect(await ids(timed)).toHaveLength(50);
+  });
+});

@@ -1,0 +1,34 @@
+import type { UpstreamAnswer, UpstreamOptions, UpstreamRequest } from './upstream.ts';
+
+/** What a script answers; `body` is sent as JSON. */
+export interface ScriptedReply {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** Answers the requests of one path. */
+export type Script = (query: URLSearchParams, request: UpstreamRequest) => ScriptedReply;
+
+/** Paths of the fake API whose answers a test makes up. */
+export interface ScriptedApi {
+  /** For {@link UpstreamOptions.answer}. */
+  readonly answer: NonNullable<UpstreamOptions['answer']>;
+  /** Serves `/{name}` from now on. */
+  serve(name: string, script: Script): void;
+}
+
+/** An API without any path. */
+export function createScriptedApi(): ScriptedApi {
+  const scripts = new Map<string, Script>();
+  return {
+    answer(request): UpstreamAnswer | undefined {
+      const url = new URL(request.url, 'http://upstream');
+      const script = scripts.get(url.pathname.split('/')[1] ?? '');
+      if (!script) return undefined;
+      const { body = null, ...rest } = script(url.searchParams, request);
+      return { ...rest, body: JSON.stringify(body) };
+    },
+    serve: (name, script) => void scripts.set(name, script),
+  };
+}
