@@ -8,6 +8,7 @@ import { generateRecords, startUpstream, type Upstream, type UpstreamRequest } f
 
 const records = 1000;
 const perPage = 50;
+const parents = 20;
 const clientSecret = 'c1ient+secret/of:this=test';
 const started = new AsyncDisposableStack();
 let oauth: OauthServer;
@@ -18,7 +19,11 @@ let stack: Stack;
 
 beforeAll(async () => {
   oauth = started.use(await startOauthServer());
-  const collections = { one: generateRecords(records), two: generateRecords(records) };
+  const collections = {
+    one: generateRecords(records),
+    two: generateRecords(records),
+    parents: generateRecords(parents),
+  };
   const answer = ({ headers }: UpstreamRequest) =>
     oauth.isValid((headers['authorization'] ?? '').replace('Bearer ', '')) ? undefined : { status: 401, body: '{}' };
   upstream = started.use(await startUpstream({ collections, answer }));
@@ -133,20 +138,20 @@ describe('a connection that nobody authorised', () => {
   });
 });
 
-describe('two runs in two processes, with tokens of 2 s and refresh tokens for one use', () => {
+describe('two runs in two processes over 20 parents, with tokens of 2 s and refresh tokens for one use', () => {
   it('both succeed, and no refresh token is used twice', async () => {
     oauth.answer = () => ({ expiresIn: 2 });
     const connection = await connect(slow);
     await connection.authorise();
     const before = oauth.requests.length;
     slow.pause();
-    const runs = Promise.all([connection.sync('one'), connection.sync('two')]);
-    // Each run waits for its first page.
+    const runs = Promise.all([connection.sync('details'), connection.sync('extras')]);
+    // Each run waits for its first page of parents.
     await slow.requested(2);
     slow.resume();
     expect(await runs).toMatchObject([
-      { status: 'succeeded', statsJson: { recordsIn: records } },
-      { status: 'succeeded', statsJson: { recordsIn: records } },
+      { status: 'succeeded', statsJson: { recordsIn: parents } },
+      { status: 'succeeded', statsJson: { recordsIn: parents } },
     ]);
     const used = oauth.requests.slice(before).map(({ fields }) => fields['refresh_token']);
     expect(used.length).toBeGreaterThanOrEqual(2);
@@ -160,9 +165,11 @@ interface Connection {
   /** The customer agrees at the provider and comes back. */
   authorise(): Promise<void>;
   /** Resolves with the final row of a new run. */
-  sync(resource: 'one' | 'two'): Promise<RunRow>;
+  sync(resource: ResourceKey): Promise<RunRow>;
   status(): Promise<string>;
 }
+
+type ResourceKey = 'one' | 'two' | 'details' | 'extras';
 
 let connections = 0;
 
@@ -226,13 +233,22 @@ const specDocument = (specKey: string) => ({
     clientSecret: '{{ secrets.clientSecret }}',
   },
   http: { baseUrl: '{{ params.apiUrl }}', rateLimit: { requests: 10_000 }, retry: { baseMs: 10 } },
-  resources: ['one', 'two'].map((name) => ({
-    key: name,
-    primaryKey: 'id',
-    request: { path: `/cursor/${name}`, query: { per_page: '{{ page.size }}' } },
-    response: { records: 'data' },
-    pagination: { kind: 'cursor', next: 'body.next_cursor', size: perPage, inject: { in: 'query', name: 'cursor' } },
-    target: { table: name },
-  })),
+  resources: [
+    ...['one', 'two', 'parents'].map((name) => ({
+      key: name,
+      primaryKey: 'id',
+      request: { path: `/cursor/${name}`, query: { per_page: '{{ page.size }}' } },
+      response: { records: 'data' },
+      pagination: { kind: 'cursor', next: 'body.next_cursor', size: perPage, inject: { in: 'query', name: 'cursor' } },
+      target: { table: name },
+    })),
+    ...['details', 'extras'].map((name) => ({
+      key: name,
+      primaryKey: 'id',
+      forEach: [{ as: 'parent', resource: 'parents', from: 'live' }],
+      request: { path: '/items/parents/{{ each.parent.id }}' },
+      target: { table: name },
+    })),
+  ],
   destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
 });
