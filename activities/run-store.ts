@@ -23,16 +23,22 @@ export function createRunStore(
   { runId, attempt }: { readonly runId: string; readonly attempt: Attempt },
 ): RunStore {
   const { laneId, fence, connectionId, resourceKey, seq } = attempt;
+  // Asked for with every partition, and fixed once all dimensions are listed.
+  let counts: Promise<ReadonlyMap<number, number>> | null = null;
+  const countAll = async () =>
+    new Map((await countDimensions(db, scope, runId)).map(({ dimension, count }) => [dimension, count]));
   return {
     requeued: (page) => findRequeued(db, scope, { connectionId, resourceKey, ...page }),
     clearDimension: (dimension) => clearDimension(db, scope, { runId, dimension }),
     async addToDimension(dimension, values, position) {
+      counts = null;
       const part = { runId, owner: { laneId, fence }, dimension, values, position };
       if (!(await addToDimension(db, scope, part))) throw fenced();
     },
     async dimensionCounts(dimensions) {
-      const counts = new Map((await countDimensions(db, scope, runId)).map((row) => [row.dimension, row.count]));
-      return Array.from({ length: dimensions }, (_, dimension) => counts.get(dimension) ?? 0);
+      counts ??= countAll();
+      const known = await counts;
+      return Array.from({ length: dimensions }, (_, dimension) => known.get(dimension) ?? 0);
     },
     async dimensionValue(dimension, no) {
       const value = await findDimensionValue(db, scope, { runId, dimension, no });

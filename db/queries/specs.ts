@@ -135,14 +135,19 @@ export function insertDraft(db: Db, scope: OrgScope, draft: Draft): Promise<Spec
     .executeTakeFirst();
 }
 
-/** The version frozen, or undefined when it is not a draft (any more). */
-export function markPublished(db: Db, scope: OrgScope, id: string): Promise<SpecVersionRow | undefined> {
+/** The version frozen, or undefined when it is not a draft, or not with this content, (any more). */
+export function markPublished(
+  db: Db,
+  scope: OrgScope,
+  { id, checksum }: Pick<SpecVersionRow, 'id' | 'checksum'>,
+): Promise<SpecVersionRow | undefined> {
   return db
     .updateTable('specVersions')
     .set({ status: 'published', publishedAt: sql`now()` })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .where('status', '=', 'draft')
+    .where('checksum', '=', checksum)
     .returning(columns)
     .executeTakeFirst();
 }

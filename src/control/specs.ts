@@ -9,18 +9,31 @@ import {
 } from '../../db/queries/specs.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import { AppError, conflict, invalid, notFound } from '../core/errors.ts';
-import type { JsonObject, SpecVersionRow } from '../core/rows.ts';
+import type { JsonObject, SpecVersionRow, ValidationResult } from '../core/rows.ts';
 import { checkSpec, type SpecCheck } from '../core/spec/check.ts';
 import { specChecksum } from '../core/spec/checksum.ts';
 import { partsNotExecuted } from '../core/spec/not-executed.ts';
+import { runSpecTests } from '../core/spec-tests/run-spec-tests.ts';
 import type { Deps } from '../deps.ts';
 
 type SpecDeps = Pick<Deps, 'db'>;
+type Evaluating = Pick<Deps, 'evaluator'>;
 
 /** A version of a spec by its names. */
 export interface VersionName {
   readonly key: string;
   readonly version: string;
+}
+
+/** What is wrong with a document for the spec of that key; its tests run once all else is right. Nothing is saved. */
+export async function validateSpec(
+  { evaluator }: Evaluating,
+  { document, key }: { readonly document: unknown; readonly key: string },
+): Promise<ValidationResult> {
+  const result = checkSpec(document, { expectedKey: key });
+  if (!result.valid) return { valid: false, issues: [...result.issues] };
+  const issues = await runSpecTests(result.spec, { evaluator });
+  return issues.length > 0 ? { valid: false, issues: [...issues] } : { valid: true, spec: result.spec };
 }
 
 /** A new draft of the document. Throws validation (with every issue), conflict (the version exists). */
@@ -62,16 +75,24 @@ export async function deleteDraft({ db }: SpecDeps, scope: OrgScope, name: Versi
 }
 
 /**
- * Freezes a draft, so that connections can pin to it. Throws not_found, conflict (published already), and validation
- * when the spec asks for something that this version of the service would not do.
+ * Freezes a draft, so that connections can pin to it. Throws not_found, conflict (published already, or changed
+ * meanwhile), and validation when the spec asks for something that this version of the service would not do, or when one
+ * of its tests fails.
  */
-export async function publishVersion({ db }: SpecDeps, scope: OrgScope, name: VersionName): Promise<SpecVersionRow> {
-  const { id, status, specJson } = await versionNamed(db, scope, name);
+export async function publishVersion(
+  { db, evaluator }: SpecDeps & Evaluating,
+  scope: OrgScope,
+  name: VersionName,
+): Promise<SpecVersionRow> {
+  const { id, status, specJson, checksum } = await versionNamed(db, scope, name);
   if (status !== 'draft') throw alreadyPublished();
-  const issues = partsNotExecuted(judged(specJson).spec);
-  if (issues.length > 0) throw invalid('The spec uses parts that are not executed yet: take them out.', issues);
-  const published = await markPublished(db, scope, id);
-  if (!published) throw alreadyPublished();
+  const { spec } = judged(specJson);
+  const parts = partsNotExecuted(spec);
+  if (parts.length > 0) throw invalid('The spec uses parts that are not executed yet: take them out.', parts);
+  const failures = await runSpecTests(spec, { evaluator });
+  if (failures.length > 0) throw invalid('Tests of the spec fail: correct the spec or its tests.', failures);
+  const published = await markPublished(db, scope, { id, checksum });
+  if (!published) throw conflict('The draft was published or changed meanwhile: read it, then publish what it is now.');
   return published;
 }
 
@@ -96,7 +117,7 @@ interface Preview {
 
 /** An expression run over a record, as a run would do it. Throws validation when it fails or gives no object. */
 export async function previewTransform(
-  { evaluator }: Pick<Deps, 'evaluator'>,
+  { evaluator }: Evaluating,
   { expression, record, lookups }: Preview,
 ): Promise<JsonObject> {
   const input = { records: [record], bindings: { lookups, params: {}, each: {} }, now: new Date() } as const;

@@ -1,7 +1,11 @@
+import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRateLimits } from '../../activities/rate-limits.ts';
 import { openDatabase } from '../../db/client.ts';
-import { takeToken } from '../../db/queries/buckets.ts';
+import { emptyBucket, takeToken } from '../../db/queries/buckets.ts';
 import { orgScope } from '../../db/scope.ts';
+import type { NamedRateLimit } from '../../src/core/http/client.ts';
+import { HttpSettings } from '../../src/core/spec/http-schema.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
 import { insertTestConnection } from '../support/rows.ts';
 
@@ -44,7 +48,83 @@ describe('a token bucket', () => {
     await Promise.all(processes.map((db) => db.destroy()));
     expect(granted).toHaveLength(10);
   });
+
+  it('that was emptied gives nothing until then, whichever process asks', async () => {
+    const { orgId, connectionId } = await insertTestConnection(database.db);
+    const scope = orgScope(orgId);
+    const rate = { connectionId, name: 'http', requests: 10, perSeconds: 1, burst: 5 };
+    await emptyBucket(database.db, scope, { rate, waitMs: 60_000 });
+    await emptyBucket(database.db, scope, { rate, waitMs: 1000 });
+    const wait = await takeToken(database.db, scope, { rate, waitMsMax: 10_000 });
+    expect(wait).toBeGreaterThan(50_000);
+    expect(wait).toBeLessThanOrEqual(60_000);
+    const waits = [
+      await takeToken(database.db, scope, { rate, waitMsMax: 100_000 }),
+      await takeToken(database.db, scope, { rate, waitMsMax: 100_000 }),
+    ];
+    expect((waits[1] ?? 0) - (waits[0] ?? 0)).toBeGreaterThan(0);
+  });
 });
+
+describe('the rate limits of a connection', () => {
+  it('share what the spec gives to the org, and nothing else', async () => {
+    const one = await insertTestConnection(database.db);
+    const other = await insertTestConnection(database.db);
+    const ofOrg = { scope: 'org', requests: 1, perSeconds: 100 };
+    const waits = [
+      await limits(one.orgId, one.connectionId, ofOrg).take(),
+      // Another connection of the org would be in the same workspace; its bucket has no connection at all.
+      await limits(one.orgId, one.connectionId, ofOrg).take(),
+      await limits(one.orgId, one.connectionId, ofOrg, 'another-spec').take(),
+      await limits(other.orgId, other.connectionId, ofOrg).take(),
+    ];
+    expect(waits.map((wait) => wait > 0)).toEqual([false, true, false, false]);
+  });
+
+  it('ask the narrower bucket of a request first, and give its wait', async () => {
+    const { orgId, connectionId } = await insertTestConnection(database.db);
+    const { take } = limits(orgId, connectionId, { requests: 1000 });
+    const narrow = { name: 'POST /search', ...rateLimit({ requests: 1, perSeconds: 100 }) };
+    expect([await take(narrow), await take(), (await take(narrow)) > 90_000, await take()]).toEqual([0, 0, true, 0]);
+  });
+
+  it.each([
+    ['in seconds', 'seconds', '40'],
+    ['as an instant of its own clock', 'epoch_s', String(Date.UTC(2030, 0, 1, 0, 0, 40) / 1000)],
+    ['beyond what may be waited for', 'seconds', '4000000000'],
+  ])('heed what the API says is left, %s', async (_how, resetFormat, reset) => {
+    const { orgId, connectionId } = await insertTestConnection(database.db);
+    const headers = { remaining: 'X-Left', reset: 'X-Reset', resetFormat };
+    const { take, answered } = limits(orgId, connectionId, { requests: 1000, headers });
+    const date = new Date(Date.UTC(2030, 0, 1)).toUTCString();
+    await answered({ date, 'x-left': '1', 'x-reset': reset });
+    await answered({ date, 'x-left': '0' });
+    await answered({ date, 'x-reset': reset });
+    expect(await take()).toBe(0);
+    await answered({ date, 'x-left': '0', 'x-reset': reset });
+    const wait = await take();
+    expect(wait).toBeGreaterThan(30_000);
+    expect(wait).toBeLessThanOrEqual(45_000);
+  });
+});
+
+function limits(orgId: string, connectionId: string, limit: Readonly<Record<string, unknown>>, specKey = 'a-spec') {
+  const retry = { maxAttempts: 1, baseMs: 1, maxMs: 1, maxWaitSeconds: 45 };
+  const http = { rateLimit: rateLimit(limit), retry };
+  const ports = createRateLimits(database.db, orgScope(orgId), { connectionId, specKey, http });
+  const url = new URL('https://api.example.com/');
+  const request = { method: 'GET', url, headers: {}, timeoutMs: 1000, responseBytesMax: 1, allowedHosts: [] } as const;
+  return {
+    take: (own?: NamedRateLimit) =>
+      ports.takeToken(own ? { ...request, rateLimit: own } : request, { reserveWithinMs: 1000 }),
+    answered: (headers: Readonly<Record<string, string>>) =>
+      ports.noteAnswer(request, { status: 200, headers, body: new Uint8Array(), url }),
+  };
+}
+
+/** As a spec has it, with every default. */
+const rateLimit = (limit: Readonly<Record<string, unknown>>) =>
+  v.parse(HttpSettings, { baseUrl: 'https://api.example.com', rateLimit: limit }).rateLimit;
 
 async function bucket(rate: { readonly requests: number; readonly perSeconds: number; readonly burst: number }) {
   const { orgId, connectionId } = await insertTestConnection(database.db);

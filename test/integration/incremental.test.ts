@@ -43,7 +43,11 @@ describe('a token read', () => {
       return from === current ? { body: { data: changed, token: current } } : { status: 410 };
     });
     const feed = await connection('feed', resource('feed'));
-    expect(await feed.sync()).toMatchObject({ status: 'succeeded', watermarkAfter: 't1', statsJson: { recordsOut: 4 } });
+    expect(await feed.sync()).toMatchObject({
+      status: 'succeeded',
+      watermarkAfter: 't1',
+      statsJson: { recordsOut: 4 },
+    });
 
     changed = [{ id: 2, name: 'b' }];
     const second = { watermarkBefore: 't1', watermarkAfter: 't1', statsJson: { recordsIn: 1, recordsOut: 1 } };

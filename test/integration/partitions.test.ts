@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { syncRunId } from '../../workflows/contract.ts';
 import { type Account, type AccountOptions, openAccount } from '../support/account.ts';
+import { createAsked } from '../support/asked.ts';
 import { eventually } from '../support/eventually.ts';
 import { inFlightMax } from '../support/exactly-once.ts';
 import { createScriptedApi } from '../support/scripted-api.ts';
@@ -13,14 +14,7 @@ const shared = useStack({ answer: api.answer });
 const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
   openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
 
-/** Requests below `/{name}` since the last call, oldest first. */
-const asked = (name: string) => {
-  const seen = askedBefore.get(name) ?? 0;
-  const all = shared().upstream.journal.filter(({ url }) => url.startsWith(`/${name}/`) || url === `/${name}`);
-  askedBefore.set(name, all.length);
-  return all.slice(seen).map(({ url }) => new URL(url, 'http://upstream'));
-};
-const askedBefore = new Map<string, number>();
+const asked = createAsked(() => shared().upstream);
 /** The second segment of a path. */
 const partOf = ({ url }: Pick<UpstreamRequest, 'url'>): string => url.split(/[/?]/)[2] ?? '';
 const partsAsked = (name: string) => asked(name).map(({ pathname }) => pathname.split('/')[2]);

@@ -108,7 +108,9 @@ describe('coercion', () => {
     expect(await coerced.sync()).toMatchObject({ status: 'partial', statsJson: { recordsOut: 1, quarantined: 1 } });
     expect(await coerced.rows()).toEqual([{ id: '1', amount: 12.5, active: true, code: '7' }]);
     const { rows } = await sql<{ issues: { path: string }[] }>`
-      select validation_errors as issues from quarantine where connection_id = ${coerced.id}`.execute(shared().stack.db);
+      select validation_errors as issues from quarantine where connection_id = ${coerced.id}`.execute(
+      shared().stack.db,
+    );
     expect(rows[0]?.issues.map(({ path }) => path).sort()).toEqual(['active', 'amount']);
   });
 });

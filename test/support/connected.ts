@@ -59,8 +59,7 @@ export async function connect(stack: Stack, options: ConnectOptions): Promise<Co
     secrets: { token, databaseUrl: destination.url },
   });
   await ask('POST', `/connections/${id}/activate`);
-  const request = async (): Promise<string> =>
-    (await ask('POST', `/connections/${id}/sync`, { resource: name })).id;
+  const request = async (): Promise<string> => (await ask('POST', `/connections/${id}/sync`, { resource: name })).id;
   const ended = (runId: string): Promise<RunRow> =>
     eventually(`run ${runId} of ${name} ends`, async () => {
       const run = await ask('GET', `/runs/${runId}`);

@@ -7,10 +7,10 @@ import {
   previewTransform,
   publishVersion,
   replaceDraft,
+  validateSpec,
 } from '../../control/specs.ts';
 import { notFound } from '../../core/errors.ts';
 import { JsonObject, SpecRow, SpecVersionRow, ValidationResult } from '../../core/rows.ts';
-import { checkSpec } from '../../core/spec/check.ts';
 import { SpecKey } from '../../core/spec/names.ts';
 import { SpecVersion } from '../../core/spec/schema.ts';
 
@@ -65,7 +65,9 @@ export const specRoutes = [
     method: 'post',
     path: '/specs/:key/validate',
     summary: 'Judge a candidate spec without saving it',
-    description: 'An invalid spec is an answer, not an error: 200 with `valid: false` and every issue.',
+    description:
+      'An invalid spec is an answer, not an error: 200 with `valid: false` and every issue. When all else is right, ' +
+      'the tests in the spec run, each for at most 5 s and all of them for 30 s, against their mocks alone.',
     tag,
     auth: 'api_key',
     params: v.object({ key: v.string() }),
@@ -75,17 +77,13 @@ export const specRoutes = [
     status: 200,
     response: ValidationResult,
     errors: [],
-    handle: async ({ params, body }) => {
-      const result = checkSpec(body, { expectedKey: params.key });
-      return result.valid
-        ? { valid: true as const, spec: result.spec }
-        : { valid: false as const, issues: [...result.issues] };
-    },
+    handle: ({ params, body }, deps) => validateSpec(deps, { key: params.key, document: body }),
   }),
   route({
     method: 'post',
     path: '/specs/:key/versions/:version/publish',
     summary: 'Freeze a draft so that connections can pin to it',
+    description: 'Refused with the issues while a test in the spec fails, or a part of it is not executed yet.',
     tag,
     auth: 'api_key',
     params: VersionParams,

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, expect, test } from 'vitest';
-import { type Bindings, createEvaluatorPool, type Evaluator } from './evaluator-pool.ts';
+import { type Bindings, createEvaluatorPool, type Evaluator, type RecordLookups } from './evaluator-pool.ts';
 
 const pool = createEvaluatorPool({ size: 2 });
 afterAll(() => pool[Symbol.asyncDispose]());
@@ -12,6 +12,7 @@ interface Task {
   readonly records?: readonly unknown[];
   readonly bindings?: Bindings;
   readonly nulls?: 'keep' | 'missing';
+  readonly recordLookups?: readonly RecordLookups[];
 }
 
 const transform = (expression: string, { records = [{}], bindings = {}, nulls = 'keep', ...rest }: Task = {}) =>
@@ -173,6 +174,36 @@ test("a record's own lookups field wins over the tables", async () => {
     bindings: { lookups: { a: 1 } },
   });
   expect(result).toEqual({ ok: true, value: { x: 'mine' } });
+});
+
+test("a record's own lookups join the tables for it alone, in every spelling", async () => {
+  const bindings = { lookups: { land: { DE: 'Germany' }, plan: 'a table', count: { a: 1 } } };
+  const own = [{ plan: { name: 'Pro' }, _p: 1, sum: 'no function' }, null, { plan: null }];
+  const expression =
+    '{ "a": $lookups.plan, "b": $plan, "c": lookups.plan, "d": $lookups.land.DE & $land.DE, "e": $_p, "f": $sum([1, 2]), "keys": $keys($) }';
+  const results = await transform(expression, {
+    records: [{ x: 1 }, { x: 1 }, { x: 1 }],
+    bindings,
+    recordLookups: own,
+  });
+  const common = { d: 'GermanyGermany', f: 3, keys: 'x' };
+  const pro = { name: 'Pro' };
+  expect(results).toEqual([
+    { ok: true, value: { ...common, a: pro, b: pro, c: pro, e: 1 } },
+    { ok: true, value: { ...common, a: 'a table', b: 'a table', c: 'a table' } },
+    { ok: true, value: { ...common, a: null, b: null, c: null } },
+  ]);
+});
+
+test('records with lookups of their own are cut, sliced and tried again like others', async () => {
+  const records = [...Array.from({ length: 300 }, (_, id) => [{ id }]), trap];
+  const recordLookups = records.map((_, n) => ({ n }));
+  const expression = '{ "n": $lookups.n, "s": $contains(s, /^(a+)+$/) }';
+  const results = await transform(expression, { records, recordLookups });
+  expect(results.slice(0, -1).map((result) => result.ok && result.value['n'])).toEqual(
+    [...records.keys()].slice(0, -1),
+  );
+  expect(results.at(-1)).toMatchObject({ ok: false, failure: { code: 'timeout' } });
 });
 
 test('bindings never leak from one job into the next', async () => {

@@ -15,10 +15,13 @@ it('begins a step only when those it depends on are done, whatever the order the
 
 it('does independent steps at the same time', async () => {
   const begun = new Map(['a', 'b'].map((name) => [name, Promise.withResolvers<void>()]));
+  const met: string[] = [];
   await inDependencyOrder([step('a'), step('b')], async ({ assignTo }) => {
     begun.get(assignTo)?.resolve();
     await Promise.all([...begun.values()].map(({ promise }) => promise));
+    met.push(assignTo);
   });
+  expect(met.toSorted()).toEqual(['a', 'b']);
 });
 
 it('begins nothing that depends on a failure, and throws it when nothing is under way any more', async () => {

@@ -34,6 +34,6 @@ export const keylessExternalId = (canonicalJson: string): string => `sha256:${he
 
 /** Text as a key that fits an index: beyond 512 bytes `sha256:` and 64 hex digits. */
 export const boundedKey = (text: string): string =>
-  (Buffer.byteLength(text) <= externalIdBytesMax ? text : `sha256:${hexDigest(text)}`);
+  Buffer.byteLength(text) <= externalIdBytesMax ? text : `sha256:${hexDigest(text)}`;
 
 const hexDigest = (text: string) => createHash('sha256').update(text).digest('hex');
