@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
 import { type RunPage, stagePage } from '../src/core/run/run-page.ts';
 import { createShaping } from './shaping.ts';
@@ -12,6 +12,14 @@ it('hands pages on in their order, whichever transform ends first', async () => 
   one.resolve(outcome);
   await shaping.drained();
   expect(delivered).toEqual([1, 2]);
+});
+
+it('hands a page on as soon as it can be, whenever the next one comes', async () => {
+  const { shaping, delivered } = track();
+  const one = Promise.withResolvers<PageOutcome>();
+  await shaping.add(page(1), one.promise);
+  one.resolve(outcome);
+  await vi.waitUntil(() => delivered.length === 1);
 });
 
 it('lets nothing pass a page whose transform failed, however often it is drained', async () => {

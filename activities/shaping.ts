@@ -6,9 +6,9 @@ const pagesMax = 4;
 /** Records under way; a page that has more goes alone, so that memory does not grow with the size of pages. */
 const recordsMax = 5000;
 
-/** Pages under way between the read and the delivery, in their order. */
+/** Pages under way between the read and the delivery, in their order; each is handed on as soon as it can be. */
 export interface Shaping {
-  /** Takes a page whose transform has begun; hands the oldest on while there are enough. */
+  /** Takes a page whose transform has begun; waits while there are enough. Throws what an earlier page threw. */
   add(page: RunPage, outcome: Promise<PageOutcome>): Promise<void>;
   /** Hands on all that is left, up to the first page whose transform failed, and throws what it threw. */
   drained(): Promise<void>;
@@ -17,25 +17,35 @@ export interface Shaping {
 /** A short queue in front of `deliver`. */
 export function createShaping(deliver: (page: RunPage, outcome: PageOutcome) => Promise<void>): Shaping {
   const underWay: { readonly page: RunPage; readonly outcome: Promise<PageOutcome> }[] = [];
+  let handing: Promise<void> | null = null;
+  let moved = Promise.withResolvers<void>();
   const isFull = () =>
     underWay.length >= pagesMax || underWay.reduce((sum, { page }) => sum + page.records.length, 0) >= recordsMax;
   // A page whose transform failed stays at the head: nothing behind it may ever leave.
-  const handOn = async () => {
-    const [next] = underWay;
-    if (!next) return;
-    const outcome = await next.outcome;
-    underWay.shift();
-    await deliver(next.page, outcome);
+  const handOnAll = async () => {
+    for (let next = underWay[0]; next; next = underWay[0]) {
+      const outcome = await next.outcome;
+      underWay.shift();
+      await deliver(next.page, outcome);
+      moved.resolve();
+      moved = Promise.withResolvers();
+    }
+  };
+  const handOn = (): Promise<void> => {
+    handing ??= handOnAll().finally(() => {
+      handing = null;
+    });
+    // Whoever waits next sees the failure; until then it must not count as unhandled.
+    handing.catch(() => undefined);
+    return handing;
   };
   return {
     async add(page, outcome) {
-      // Whoever takes the page from the queue sees the failure; until then it must not count as unhandled.
       outcome.catch(() => undefined);
       underWay.push({ page, outcome });
-      while (isFull()) await handOn();
+      const end = handOn();
+      while (isFull()) await Promise.race([end, moved.promise]);
     },
-    async drained() {
-      while (underWay.length > 0) await handOn();
-    },
+    drained: handOn,
   };
 }
