@@ -19,7 +19,7 @@ it('hands a page on as soon as it can be, whenever the next one comes', async ()
   const one = Promise.withResolvers<PageOutcome>();
   await shaping.add(page(1), one.promise);
   one.resolve(outcome);
-  await vi.waitUntil(() => delivered.length === 1);
+  await vi.waitFor(() => expect(delivered).toEqual([1]));
 });
 
 it('lets nothing pass a page whose transform failed, however often it is drained', async () => {

@@ -135,7 +135,7 @@ export function insertDraft(db: Db, scope: OrgScope, draft: Draft): Promise<Spec
     .executeTakeFirst();
 }
 
-/** The version frozen, or undefined when it is not a draft, or not with this content, (any more). */
+/** The version frozen, or undefined when it is not a draft of this content (any more). */
 export function markPublished(
   db: Db,
   scope: OrgScope,

@@ -44,7 +44,7 @@ export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunReq
   }
   const resource = judged.spec.resources.find(({ key }) => key === request.resourceKey);
   if (!resource) {
-    const known = judged.spec.resources.map((resource) => resource.key).join(', ');
+    const known = judged.spec.resources.map(({ key }) => key).join(', ');
     throw invalid('Unknown resource', [
       { code: 'schema', path: 'resource', message: `The spec has no such resource; it has ${known}` },
     ]);

@@ -73,8 +73,7 @@ describe('the rate limits of a connection', () => {
     const ofOrg = { scope: 'org', requests: 1, perSeconds: 100 };
     const waits = [
       await limits(one.orgId, one.connectionId, ofOrg).take(),
-      // Another connection of the org would be in the same workspace; its bucket has no connection at all.
-      await limits(one.orgId, one.connectionId, ofOrg).take(),
+      await limits(one.orgId, 'con_of_the_same_org', ofOrg).take(),
       await limits(one.orgId, one.connectionId, ofOrg, 'another-spec').take(),
       await limits(other.orgId, other.connectionId, ofOrg).take(),
     ];

@@ -88,40 +88,8 @@ describe('a token read', () => {
   });
 });
 
-describe('local times', () => {
-  it('are read and asked for in their own form, and lose nothing when the clock is put back', async () => {
-    // 26 October 2025 in Berlin: 02:00 to 03:00 was shown twice. The API compares readings.
-    let rows = [
-      { id: 1, at: '2025-10-26 02:30:00' },
-      { id: 2, at: '2025-10-26 02:59:00' },
-    ];
-    api.serve('local', (query) => ({ body: rows.filter(({ at }) => at >= (query.get('since') ?? '')) }));
-    const local = await connection('local', {
-      request: since('local'),
-      incremental: {
-        ...incremental,
-        cursor: { ...cursor, format: '%Y-%m-%d %H:%M:%S', timezone: 'Europe/Berlin', sendAs: 'raw' },
-      },
-    });
-    expect(await local.sync()).toMatchObject({ watermarkAfter: '2025-10-26T00:59:00.000Z' });
-
-    // Twenty minutes later: a new record, and the second one changed.
-    rows = [
-      { id: 1, at: '2025-10-26 02:30:00' },
-      { id: 2, at: '2025-10-26 02:20:00' },
-      { id: 3, at: '2025-10-26 02:15:00' },
-    ].toSorted((left, right) => (left.at < right.at ? -1 : 1));
-    expect(await local.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 2, skipped: 1 } });
-    expect(asked('local').at(-1)?.get('since')).toBe('2025-10-26 01:59:00');
-    expect(await local.rows()).toMatchObject([{ id: '1' }, { id: '2', at: '2025-10-26 02:20:00' }, { id: '3' }]);
-
-    rows = [{ id: 4, at: '2025-10-26 03:05:00' }];
-    expect(await local.sync()).toMatchObject({ watermarkAfter: '2025-10-26T02:05:00.000Z' });
-    await local.sync();
-    expect(asked('local').at(-1)?.get('since')).toBe('2025-10-26 03:05:00');
-  });
-
-  it('in a day-first form are ordered by time', async () => {
+describe('a cursor in a form of its own', () => {
+  it('is ordered by time, day first or not', async () => {
     const rows = ['31/12/2024 23:00', '01/01/2025 01:00', '01/02/2025 00:30'].map((at, id) => ({ id, at }));
     api.serve('dayfirst', () => ({ body: rows }));
     const dayFirst = await connection('dayfirst', {

@@ -236,6 +236,33 @@ describe('stored parents', () => {
   });
 });
 
+describe('a resource that comes below one that is synced already', () => {
+  it('finds its parents once they were read again, which the plan of the upgrade recommends', async () => {
+    const parents = [
+      { id: 1, at: day(1) },
+      { id: 2, at: day(2) },
+    ];
+    api.serve('owners', (query) => ({ body: parents.filter(({ at }) => at >= (query.get('since') ?? '')) }));
+    api.serve('pets', (_query, request) => ({ body: [{ id: `of ${partOf(request)}` }] }));
+    const owners = { key: 'owners', request: { path: '/owners', query: { since: '{{ window.from }}' } }, incremental };
+    const pets = {
+      key: 'pets',
+      forEach: [{ as: 'owner', resource: 'owners', from: 'store' }],
+      request: { path: '/pets/{{ each.owner.id }}' },
+    };
+    await using of = await account({ key: 'owners', resources: [owners] });
+    await of.sync('owners');
+    const { plan } = await of.upgrade('2.0.0', [owners, pets]);
+    expect(plan.resources).toMatchObject([
+      { resourceKey: 'owners', backfillRecommended: true },
+      { resourceKey: 'pets' },
+    ]);
+    await of.backfill('owners');
+    await of.sync('pets');
+    expect(await of.live('pets')).toEqual(['of 1', 'of 2']);
+  });
+});
+
 describe('parents that are read live', () => {
   it('edge case 6: gives the children of every page of parents, and delivers no parent', async () => {
     api.serve('teams', (query) => {

@@ -1,4 +1,4 @@
-import type { QuarantineRow, RunRow } from '../../src/core/rows.ts';
+import type { QuarantineRow, RunRow, SpecUpgrade } from '../../src/core/rows.ts';
 import { type Customer, connectCustomer, intoDatabase } from './customer.ts';
 import { eventually } from './eventually.ts';
 import type { Stack } from './stack.ts';
@@ -17,7 +17,7 @@ export interface Account extends Customer {
   /** Requests a backfill and resolves with its final row. */
   backfill(resource: string, options?: JsonObject): Promise<RunRow>;
   /** Publishes the resources as another version and pins the connection to it. */
-  upgrade(version: string, resources: readonly JsonObject[]): Promise<void>;
+  upgrade(version: string, resources: readonly JsonObject[]): Promise<SpecUpgrade>;
   /** Rows of a table by id, without those columns of our own that are not asked for. */
   rows(table: string, own?: readonly string[]): Promise<readonly JsonObject[]>;
   /** External ids of the rows of a table, those of a soft delete left out. */
@@ -73,7 +73,7 @@ export async function openAccount(stack: Stack, options: AccountOptions): Promis
     async upgrade(version, resources) {
       await send('POST', '/specs', intoDatabase(document(version, resources)));
       await send('POST', `/specs/${options.key}/versions/${version}/publish`);
-      await ask('POST', '/upgrade-spec', { toVersion: version });
+      return await ask('POST', '/upgrade-spec', { toVersion: version });
     },
     async rows(table, own = []) {
       const rows = await destination.query<Record<string, unknown>>(`select * from ${table} order by _external_id`);

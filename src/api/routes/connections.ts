@@ -179,7 +179,7 @@ export const connectionRoutes = [
     path: '/connections/:id',
     summary: 'Change a connection',
     description:
-      'Fields that are absent stay. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is judged together under the effective spec. Runs that begin later use it; one under way takes it up between two chunks of pages, and is asked to stop when the overrides give its resource another cursor or primary key: the next run then starts over, as after an upgrade.',
+      'Fields that are absent stay. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is judged together under the effective spec. Runs that begin later use it, secrets also the one under way. That one keeps its spec and params, and is asked to stop when the overrides give its resource another cursor or primary key: the next run then starts over, as after an upgrade.',
     tag,
     auth: 'api_key',
     params: Params,

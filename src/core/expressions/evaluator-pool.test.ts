@@ -13,6 +13,7 @@ interface Task {
   readonly bindings?: Bindings;
   readonly nulls?: 'keep' | 'missing';
   readonly recordLookups?: readonly RecordLookups[];
+  readonly signal?: AbortSignal;
 }
 
 const transform = (expression: string, { records = [{}], bindings = {}, nulls = 'keep', ...rest }: Task = {}) =>
@@ -268,6 +269,14 @@ test('gives up on an expression that ends its child on record after record', asy
   const page = transform(backtracking, { records, timeoutMs: 100 });
   await expect(page).rejects.toMatchObject({ code: 'spec_invalid', message: expect.stringContaining('on one page') });
 }, 30_000);
+
+test('goes no further on a page whose signal is aborted', async () => {
+  const stop = new AbortController();
+  const records = Array.from({ length: 40 }, () => trap);
+  const page = transform(backtracking, { records, timeoutMs: 100, signal: stop.signal });
+  stop.abort(new Error('enough'));
+  await expect(page).rejects.toThrow('enough');
+});
 
 test('a closed pool takes no more work', async () => {
   const closing = createEvaluatorPool({ size: 1 });

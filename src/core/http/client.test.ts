@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { openClient, serveHttp, serveRaw } from '../../../test/support/guarded-client.ts';
 import { AppError } from '../errors.ts';
-import { ThrottledError } from './client.ts';
+import { type HttpClientOptions, ThrottledError } from './client.ts';
 
 /** Answers the statuses in turn, the last one for ever. */
 const serveStatuses = (statuses: readonly number[], headers: Readonly<Record<string, string>> = {}) => {
@@ -182,6 +182,15 @@ describe('the token bucket', () => {
 
     await expect(client.send({ url: server.origin })).rejects.toMatchObject({ name: 'ThrottledError', waitMs: 10_001 });
     expect([server.connections(), client.calls.length]).toEqual([0, 0]);
+  });
+
+  it('hears of every answer, those that are tried again too', async () => {
+    await using server = await serveStatuses([500, 200]);
+    const noteAnswer = vi.fn<NonNullable<HttpClientOptions['noteAnswer']>>(async () => {});
+    await using client = openClient({ allow: `127.0.0.1:${server.port}`, noteAnswer, random: () => 0 });
+
+    await client.send({ url: server.origin });
+    expect(noteAnswer.mock.calls.map(([, { status }]) => status)).toEqual([500, 200]);
   });
 
   it('loses no token to a blocked request', async () => {

@@ -25,7 +25,7 @@ export interface LoggedCall {
   readonly respBodyTruncated: string | null;
   /** Null when an answer arrived, whatever its status, or none was needed. */
   readonly errorCode: CallErrorCode | null;
-  /** A cache had the answer. */
+  /** A cache had the answer, or the API said that an earlier one still holds (304). */
   readonly cacheHit: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface CallResult {
   readonly durationMs: number;
   readonly answer: HttpAnswer | null;
   readonly errorCode: CallErrorCode | null;
-  /** Absent: false. */
+  /** A cache had the answer; absent: false. */
   readonly cacheHit?: boolean;
 }
 
@@ -64,7 +64,7 @@ export function describeCall(
     respHeaders: answer === null ? {} : storableHeaders(redactor.responseHeaders(answer.headers)),
     respBodyTruncated: answer === null ? null : describeBytes(answer.body, limits),
     errorCode,
-    cacheHit,
+    cacheHit: cacheHit || answer?.status === 304,
   };
 }
 

@@ -34,7 +34,9 @@ describe('the brake', () => {
 
   test('goes on from what earlier attempts have read', () => {
     expect(() => createInvalidBrake(resource(0.1), { recordsIn: 1000, invalid: 100 })([page(10, 1)])).not.toThrow();
-    expect(() => createInvalidBrake(resource(0.1), { recordsIn: 1000, invalid: 100 })([page(10, 2)])).toThrow();
+    expect(() => createInvalidBrake(resource(0.1), { recordsIn: 1000, invalid: 100 })([page(10, 2)])).toThrow(
+      '102 of 1010',
+    );
   });
 
   test('says the same whether pages come together or one by one', () => {

@@ -61,6 +61,31 @@ describe('the pipeline', () => {
     expect((await run([{ id: 1, name: 'newer', at: '2026-01-02T00:00:00.001Z' }])).skipped).toBe(0);
   });
 
+  it('takes a reading that the clock shows twice for the later one, rather than lose a version', async () => {
+    const cursor = { field: 'at', type: 'datetime', timezone: 'Europe/Berlin' };
+    const resource = { ...shape, incremental: { kind: 'cursor', cursor, order: 'asc' } };
+    const stored = storedFrom(await pipeline(resource)([{ id: 1, name: 'first', at: '2025-10-26 02:50:00' }]));
+    const run = pipeline(resource, stored);
+    expect((await run([{ id: 1, name: 'older', at: '2025-10-26 01:50:00' }])).skipped).toBe(1);
+    expect((await run([{ id: 1, name: 'later', at: '2025-10-26 02:10:00' }])).skipped).toBe(0);
+  });
+
+  it('compares the version field alone where the resource has one', async () => {
+    const resource = { ...shape, changeDetection: { mode: 'field', field: 'meta.etag' } };
+    const stored = storedFrom(await pipeline(resource)([{ id: 1, name: 'ada', meta: { etag: 'a' } }]));
+    const run = pipeline(resource, stored);
+    expect((await run([{ id: 1, name: 'bob', meta: { etag: 'a' } }])).skipped).toBe(1);
+    expect((await run([{ id: 1, name: 'bob', meta: { etag: 'b' } }])).skipped).toBe(0);
+    expect((await run([{ id: 1, name: 'eve' }])).skipped).toBe(0);
+    expect((await run([{ id: 1, name: 'eva' }])).skipped).toBe(0);
+  });
+
+  it('counts what is invalid, set aside or skipped', async () => {
+    const records = [{ id: 1, name: 'ada' }, { id: 9, name: 'too long' }, { name: 'no key' }];
+    expect((await pipeline({ ...shape, onInvalid: 'quarantine' })(records)).invalid).toBe(2);
+    expect((await pipeline({ ...shape, onInvalid: 'skip' })(records)).invalid).toBe(2);
+  });
+
   it('takes a column from where the target says its value is', async () => {
     const resource = { target: { columns: { city: { type: 'text', path: 'address.city' } } } };
     const { outcomes } = await pipeline(resource)([{ id: 1, address: { city: 'Oslo' } }]);

@@ -32,27 +32,20 @@ const parentsMax = 1000;
  * Lists the dimensions from `position` on. Each part is kept with the position behind it, so that a later attempt does
  * not list it again.
  *
- * @returns where the run goes on (`null`: enough for now). Throws as reading pages does, and `spec_invalid`.
+ * @returns the position behind the last dimension; null: enough for now. Throws as reading pages does, `spec_invalid`.
  */
 export async function listPartitions(
   listing: Listing,
   position: ListPosition,
-  options: { readonly read: Omit<ReadOptions, 'position'>; readonly then: (listedAt: string | null) => RunPosition },
-): Promise<RunPosition | null> {
-  const { resource, store } = listing;
-  let at: ListPosition = position;
-  for (;;) {
-    const dimension = resource.forEach[at.dimension];
-    if (dimension === undefined) return options.then(at.listedAt);
-    const next = await listDimension(listing, { dimension, at, read: options.read });
-    if (next === null) return null;
-    if (next.dimension === resource.forEach.length) {
-      const end = options.then(next.listedAt);
-      await store.addToDimension(at.dimension, [], end);
-      return end;
-    }
-    at = next;
+  read: Omit<ReadOptions, 'position'>,
+): Promise<ListPosition | null> {
+  let at: ListPosition | null = position;
+  while (at !== null) {
+    const dimension: Dimension | undefined = listing.resource.forEach[at.dimension];
+    if (dimension === undefined) return at;
+    at = await listDimension(listing, { dimension, at, read });
   }
+  return null;
 }
 
 interface DimensionListing {
@@ -90,7 +83,9 @@ const valueOf = (value: unknown): DimensionValue => ({
 
 async function listStored({ source, store }: Listing, part: DimensionListing): Promise<ListPosition> {
   const { dimension, at: begin } = part;
-  const { resource: resourceKey = '', select, when } = dimension;
+  const { resource: resourceKey = '', when } = dimension;
+  // A backfill reads the past of those, too, that did not change.
+  const select = source.backfill === null ? dimension.select : 'all';
   const listedAt = begin.listedAt ?? (await store.listingInstant(resourceKey));
   let at: ListPosition = { ...begin, listedAt };
   if (at.after === null) await store.clearDimension(at.dimension);

@@ -13,17 +13,17 @@ type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;
 interface ListRead {
   readonly position: PartitionPosition;
   readonly partition: Partition;
-  readonly then: RunPosition | null;
+  readonly next: RunPosition | null;
 }
 
 /** Tombstones for the records that the API lists as deleted, as far as they are known and not deleted yet. */
 export async function* readDeletedList(
   run: RunReading,
-  { position, partition, then }: ListRead,
+  { position, partition, next }: ListRead,
   options: RunReadOptions,
 ): Stage {
   const { resource } = run;
-  if (resource.deletes.mode !== 'endpoint') return then;
+  if (resource.deletes.mode !== 'endpoint') return next;
   const { deletes } = resource;
   // What was just read must be known, or a record that came and went in between would stay.
   await options.delivered();
@@ -32,10 +32,11 @@ export async function* readDeletedList(
   for await (const page of pages) {
     const listed = await idsOf(page.records, { deletes, source: run.source, each: partition.each });
     const live = listed.length === 0 ? [] : await run.store.findLive(listed);
-    const next = page.positionAfter === null ? then : { ...position, read: page.positionAfter };
+    const positionAfter = page.positionAfter === null ? next : { ...position, read: page.positionAfter };
     const tombstones = live.map((externalId) => ({ externalId, effect: deletes.effect }));
-    yield stagePage('listed', { tombstones, positionAfter: next, requestKey: page.requestKey });
-    if (page.positionAfter === null) return then;
+    const incomplete = page.skipped !== null;
+    yield stagePage('listed', { tombstones, positionAfter, requestKey: page.requestKey, incomplete });
+    if (page.positionAfter === null) return next;
   }
   return undefined;
 }

@@ -11,14 +11,14 @@ import { sweepMissing } from './sweep.ts';
 /** One partition from `position` on: its records, the list of its deleted ones, what is missing from it. */
 export async function* readPartition(run: RunReading, position: PartitionPosition, options: RunReadOptions): Stage {
   const partition = await partitionAt(run, position.no);
-  const then = nextPosition(run, position);
+  const next = nextPosition(run, position);
   switch (position.step) {
     case 'read':
       return yield* readRecords(run, { position, partition }, options);
     case 'listed':
-      return yield* readDeletedList(run, { position, partition, then }, options);
+      return yield* readDeletedList(run, { position, partition, next }, options);
     case 'sweep':
-      return yield* sweepMissing(run, { at: position, partition: partition.key, then }, options);
+      return yield* sweepMissing(run, { at: position, partition: partition.key, next }, options);
   }
 }
 
@@ -51,7 +51,9 @@ async function* readRecords(run: RunReading, { position, partition }: At, option
     at = { ...at, validators: page.validators ?? (page.notModified ? stored.validators : at.validators) };
     at = { ...at, gaps: at.gaps || page.notModified || page.recordsMissing || page.skipped !== null };
     const next = page.positionAfter === null ? completed(run, at, page) : { ...at, read: page.positionAfter };
-    yield toRunPage(page, { at, partition, next });
+    // A backfill reads up to the watermark only: what is new of changed parents is left to the next sync.
+    const listedAt = source.backfill === null ? at.listedAt : null;
+    yield toRunPage(page, { at: { ...at, listedAt }, partition, next });
     if (page.positionAfter === null) return next;
     at = { ...at, read: page.positionAfter };
   }

@@ -54,7 +54,7 @@ function stageOf(run: RunReading, position: RunPosition, options: RunReadOptions
     case 'partition':
       return readPartition(run, position, options);
     case 'sweep':
-      return sweepMissing(run, { at: position, partition: null, then: afterSweep(run) }, options);
+      return sweepMissing(run, { at: position, partition: null, next: afterSweep(run) }, options);
     case 'switch':
       return switchTable(run, options);
   }
@@ -85,20 +85,15 @@ async function* retryRequeued(run: RunReading, position: Extract<RunPosition, { 
 async function* list(
   run: RunReading,
   position: Extract<RunPosition, { readonly stage: 'list' }>,
-  { delivered: _delivered, ...read }: RunReadOptions,
+  { delivered, ...read }: RunReadOptions,
 ): Stage {
-  const listed = { at: position.listedAt };
-  const next = await listPartitions(run, position, {
-    read,
-    then: (listedAt) => {
-      listed.at = listedAt;
-      return firstPartition(0, listedAt);
-    },
-  });
-  if (next === null) return undefined;
+  // Listing moves the run on by itself, past pages that are not recorded yet.
+  await delivered();
+  const end = await listPartitions(run, position, read);
+  if (end === null) return undefined;
   const counts = await run.store.dimensionCounts(run.resource.forEach.length);
   const count = counts.reduce((product, values) => product * values, 1);
-  if (count > 0) return firstPartition(count, listed.at);
+  if (count > 0) return firstPartition(count, end.listedAt);
   yield stagePage('list', { positionAfter: null });
   return null;
 }

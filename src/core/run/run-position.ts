@@ -39,7 +39,7 @@ export type RunPosition =
   | { readonly stage: 'retry'; readonly after: string | null }
   | {
       readonly stage: 'list';
-      /** Index of the entry of `forEach`. */
+      /** Index of the entry of `forEach`; their number once all are listed. */
       readonly dimension: number;
       /** External id of the last stored parent; null: at the first. */
       readonly after: string | null;

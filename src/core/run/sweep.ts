@@ -10,29 +10,29 @@ interface Sweep {
   readonly at: RunPosition;
   /** Its key; null: the whole resource. */
   readonly partition: string | null;
-  readonly then: RunPosition | null;
+  readonly next: RunPosition | null;
 }
 
 /**
  * Tombstones for the known records that a complete read did not show. The brake: when more than `maxRatio` of them are
  * missing, and at least `minRecords`, none is sent and the run ends `partial`; an API in trouble looks just like this.
  */
-export async function* sweepMissing(run: RunReading, { at, partition, then }: Sweep, options: RunReadOptions): Stage {
+export async function* sweepMissing(run: RunReading, { at, partition, next }: Sweep, options: RunReadOptions): Stage {
   const { deletes } = run.resource;
-  if (deletes.mode !== 'full_scan') return then;
+  if (deletes.mode !== 'full_scan') return next;
   await options.delivered();
   const { known, missing } = await run.store.countMissing(partition);
   if (!run.force && missing >= deletes.minRecords && missing > known * deletes.maxRatio) {
-    yield stagePage('sweep', { positionAfter: then, incomplete: true, notes: ['deletes_held_back'] });
-    return then;
+    yield stagePage('sweep', { positionAfter: next, incomplete: true, notes: ['deletes_held_back'] });
+    return next;
   }
   for (let left = missing; left > 0; left -= tombstonesMax) {
     const externalIds = await run.store.findMissing(partition, tombstonesMax);
     const tombstones = externalIds.map((externalId) => ({ externalId, effect: deletes.effect }));
     const isLast = left <= tombstonesMax;
-    yield stagePage('sweep', { tombstones, positionAfter: isLast ? then : at });
+    yield stagePage('sweep', { tombstones, positionAfter: isLast ? next : at });
     if (!isLast) await options.delivered();
   }
-  if (missing === 0) yield stagePage('sweep', { positionAfter: then });
-  return then;
+  if (missing === 0) yield stagePage('sweep', { positionAfter: next });
+  return next;
 }

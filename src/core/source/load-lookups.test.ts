@@ -107,6 +107,13 @@ describe('a table', () => {
     await expect(load(api, { lookups })).rejects.toThrow('larger than 16 MB');
   });
 
+  it('keeps an item with text that no database holds, or one that is nested too deep', async () => {
+    const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`;
+    await using api = await startApi(() => ({ body: `[{"id":1,"bio":"\\u0000"},{"id":2,"deep":${deep}}]` }));
+    const { tables } = await load(api, { lookups: [{ assignTo: 't', keyBy: 'id', request: { path: '/' } }] });
+    expect(tables).toMatchObject({ t: { 1: { bio: String.raw`\u0000` }, 2: { id: 2 } } });
+  });
+
   it.each([
     ['keyBy', { keyBy: '$number(email)' }],
     ['value', { value: '$number(email)' }],

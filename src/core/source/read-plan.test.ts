@@ -116,6 +116,16 @@ describe('incremental reads', () => {
     expect(pages.map((page) => page.watermarkAfter)).toEqual(['2025-01-06T00:00:00.000Z', '2025-01-10T00:00:00.000Z']);
   });
 
+  test('an API of whole days that cannot filter keeps the records of the day of its watermark', async () => {
+    const days = ['2025-01-04', '2025-01-05', '2025-01-06'].map((day, id) => ({ id, day }));
+    await using api = await startApi(() => ({ body: days }));
+    const cursor = { field: 'day', type: 'date' };
+    const resource = { incremental: { kind: 'cursor', cursor, order: 'none', clientFilter: true } };
+    // As a record dated in the future leaves it: run start less settle.
+    const source = sourceOf({ api, evaluator, resource }, { watermark: '2025-01-05T11:59:30.000Z' });
+    expect(idsOf(await pagesOf(readPages(source, { position: null, signal })))).toEqual([[1, 2]]);
+  });
+
   test('an opaque token is kept for the next run only at the end, and given up when it has expired', async () => {
     await using api = await startApi((request) => {
       const { searchParams } = request.url;

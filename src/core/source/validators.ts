@@ -29,9 +29,9 @@ export function conditionalHeaders(source: Source, stored: Validators | null): R
 }
 
 /** Whether the spec takes the earlier answer for still true, so that nothing is asked. */
-export function isFresh({ resource, now }: Source, stored: Validators | null): boolean {
-  const { mode, ttlSeconds = 0 } = resource.request.cache;
-  return mode === 'ttl' && stored !== null && now().getTime() < Date.parse(stored.at) + ttlSeconds * 1000;
+export function isFresh(source: Source, stored: Validators | null): boolean {
+  const { mode, ttlSeconds = 0 } = source.resource.request.cache;
+  return mode === 'ttl' && stored !== null && source.now().getTime() < Date.parse(stored.at) + ttlSeconds * 1000;
 }
 
 /** Null when the answer has none or none that a database can hold: the next request is then not a conditional one. */

@@ -72,7 +72,7 @@ it.each<[string, string, Part, Part?]>([
   ],
   [
     'a scan without change detection',
-    'resources.1.deletes.mode: full_scan',
+    'resources.1.deletes.mode: this mode',
     { ...over({}), changeDetection: { mode: 'none' }, deletes: { mode: 'full_scan' } },
   ],
   [

@@ -59,7 +59,7 @@ function deleteIssues(path: string, resource: JsonObject): readonly Issue[] {
     ...when(
       !replaced && mode !== 'flag' && !keepsState(resource),
       `${at}.mode`,
-      `${String(mode)} compares with known records: turn on change detection`,
+      'this mode compares with known records: turn on change detection',
     ),
     ...when(
       mode === 'full_scan' && scope === 'resource' && partial,

@@ -62,7 +62,6 @@ describe('partsNotExecuted', () => {
     ['auth', login({ rateLimit: {} }), 'auth.login.rateLimit'],
     ['resources.0.auth', login({ cache: { mode: 'ttl' } }), 'resources.0.auth.login.cache.mode'],
     ['lookups', [{ kind: 'request', assignTo: 'a', keyBy: 'id', request: ttlCached }], 'lookups.0.request.cache.mode'],
-    ['resources.0.request.cache.mode', 'ttl', 'resources.0.request.cache.mode'],
     ['resources.0.enrich', [{ assignTo: 'a', request: ttlCached }], 'resources.0.enrich.0.request.cache.mode'],
     ['destination', { kind: 'webhook', url: 'https://a.test', signingSecret: 'x' }, 'destination.kind'],
   ])('lists %s set to %j', (at, value, path) => {

@@ -8,7 +8,9 @@ const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 export const RequestPattern = strictObject({
   method: v.exactOptional(v.picklist(['GET', 'POST'])),
   /** Below the path of `http.baseUrl`, or the whole path of the address. */
-  path: v.exactOptional(v.string()),
+  path: v.exactOptional(
+    v.pipe(v.string(), v.regex(/^\/[^?#]*$/, 'expected a path that begins with `/`; its query goes into `query`')),
+  ),
   /** Values are compared as text. A list: the parameter once for each item. Null: it is not there. */
   query: v.exactOptional(JsonObject),
   headers: v.exactOptional(mapOf(v.string(), v.string())),

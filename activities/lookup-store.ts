@@ -1,0 +1,53 @@
+import { findLookupValues, putLookupValues } from '../db/queries/lookup-cache.ts';
+import type { OrgScope } from '../db/scope.ts';
+import type { LookupStore, NewCachedValue } from '../src/core/source/lookup-store.ts';
+import type { Deps } from '../src/deps.ts';
+
+/** A run lasts a week at most (limits.maxDurationSeconds); what it leaves behind is dropped at its end. */
+const runTtlSeconds = 8 * 86_400;
+
+/** Values and characters written in one statement. */
+const writeMax = { values: 1000, length: 8_000_000 } as const;
+
+/** Looked-up values in the control database, where all workers find them. */
+export function createLookupStore(
+  { db }: Pick<Deps, 'db'>,
+  scope: OrgScope,
+  run: { readonly connectionId: string; readonly runId: string },
+): LookupStore {
+  const { connectionId } = run;
+  const shelfOf = (cache: 'run' | 'connection') => ({ connectionId, runId: cache === 'run' ? run.runId : null });
+  return {
+    async read(cache, keys) {
+      const found = await findLookupValues(db, scope, { ...shelfOf(cache), keys });
+      return new Map(found.map(({ key, value }) => [key, value]));
+    },
+    async write(cache, values) {
+      for (const part of inParts(values)) {
+        const rows = part.map(({ key, text, ttlSeconds }) => ({
+          key,
+          value: text,
+          ttlSeconds: ttlSeconds ?? runTtlSeconds,
+        }));
+        await putLookupValues(db, scope, { ...shelfOf(cache), values: rows });
+      }
+    },
+  };
+}
+
+function inParts(values: readonly NewCachedValue[]): readonly (readonly NewCachedValue[])[] {
+  const parts: NewCachedValue[][] = [];
+  let length = Number.POSITIVE_INFINITY;
+  for (const value of values) {
+    const part = parts.at(-1);
+    const size = value.text?.length ?? 0;
+    if (part && part.length < writeMax.values && length + size <= writeMax.length) {
+      part.push(value);
+      length += size;
+    } else {
+      parts.push([value]);
+      length = size;
+    }
+  }
+  return parts;
+}

@@ -1,0 +1,31 @@
+/** Something that is done once others of its kind are. */
+interface Step {
+  readonly assignTo: string;
+  /** Names of other steps; unknown ones count as done. They never form a loop: the spec was checked. */
+  readonly dependsOn: readonly string[];
+}
+
+/**
+ * Does each step as soon as those it depends on are done; independent ones at the same time. Throws the first failure in
+ * the order of the steps, once nothing is under way any more; what depends on a failed step is not begun.
+ */
+export async function inDependencyOrder<Item extends Step>(
+  steps: readonly Item[],
+  work: (step: Item) => Promise<void>,
+): Promise<void> {
+  const byName = new Map(steps.map((step) => [step.assignTo, step]));
+  const begun = new Map<string, Promise<void>>();
+  const doStep = async (step: Item): Promise<void> => {
+    const before = step.dependsOn.map((name) => byName.get(name)).filter((found) => found !== undefined);
+    await Promise.all(before.map(begin));
+    await work(step);
+  };
+  const begin = (step: Item): Promise<void> => {
+    const underWay = begun.get(step.assignTo) ?? doStep(step);
+    begun.set(step.assignTo, underWay);
+    return underWay;
+  };
+  const ends = await Promise.allSettled(steps.map(begin));
+  const failed = ends.find((end) => end.status === 'rejected');
+  if (failed) throw failed.reason;
+}

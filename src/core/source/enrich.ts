@@ -1,0 +1,77 @@
+/** What other requests say of the records of a page, looked up only for those that are new or changed. */
+import { hash } from 'node:crypto';
+import type { Candidate } from '../pipeline/candidate.ts';
+import type { Enrich } from '../pipeline/process-page.ts';
+import type { Enrichment } from '../spec/lookup-schema.ts';
+import { dependenciesOf } from '../spec/step-dependencies.ts';
+import { inDependencyOrder } from './dependency-order.ts';
+import { createAnswerCache } from './enrich-cache.ts';
+import { createAnswerShelves } from './enrich-shelf.ts';
+import { enrichStep, identityOf, type Step, type Subject } from './enrich-step.ts';
+import type { LookupStore } from './lookup-store.ts';
+import type { Source } from './source.ts';
+
+/** Call-log rows of one page for requests that a cache saved. */
+const savedRowsMax = 100;
+
+/**
+ * The enrichment of a resource's records; null when it has no steps. Requests go through the client of `source`, with its
+ * credentials and under the error rules of `http`. It throws what concerns the run: refused credentials, a blocked
+ * address, a long wait, and what is wrong with a record where a step says `fail`.
+ */
+export function createEnrich(
+  source: Omit<Source, 'watermark'>,
+  enrichments: readonly Enrichment[],
+  { store, signal }: { readonly store: LookupStore; readonly signal: AbortSignal },
+): Enrich | null {
+  if (enrichments.length === 0) return null;
+  const steps = enrichments.map((step) => ({
+    ...step,
+    dependsOn: dependenciesOf(step, 'enrichment'),
+    answers: createAnswerCache(),
+    shelfFor: createAnswerShelves(step, source, store),
+  }));
+  return async (candidates, { each }) => {
+    const subjects = candidates.filter(isEnriched).map(subjectOf);
+    if (subjects.length === 0) return candidates;
+    const identity = hash('sha256', subjects.map(({ candidate }) => identityOf(candidate)).join('\n'), 'base64url');
+    const mayLog = createSavedRows();
+    await inDependencyOrder(steps, (step) =>
+      enrichStep(step, subjects, {
+        source: { ...source, each },
+        cache: step.answers,
+        shelf: step.shelfFor({ each, identity }),
+        signal,
+        mayLog,
+      }),
+    );
+    const enriched = new Map(subjects.map((subject) => [subject.candidate, candidateOf(subject, steps)]));
+    return candidates.map((candidate) => enriched.get(candidate) ?? candidate);
+  };
+}
+
+/** One row per key, of a batch one per page. */
+function createSavedRows(): (step: Step) => boolean {
+  const batched = new Set<string>();
+  let rows = 0;
+  return ({ assignTo, batch }) => {
+    if (rows >= savedRowsMax || batched.has(assignTo)) return false;
+    if (batch) batched.add(assignTo);
+    rows += 1;
+    return true;
+  };
+}
+
+const isEnriched = ({ issues, gone }: Candidate): boolean => issues === null && !gone;
+
+const subjectOf = (candidate: Candidate): Subject => ({ candidate, found: {}, faults: new Map() });
+
+/** Issues in the order of the steps, whichever ended first. */
+function candidateOf({ candidate, found, faults }: Subject, steps: readonly Pick<Enrichment, 'assignTo'>[]): Candidate {
+  const issues = steps.flatMap(({ assignTo }) => {
+    const fault = faults.get(assignTo);
+    return fault ? [{ path: assignTo, message: fault.message, keyword: 'enrich' }] : [];
+  });
+  if (issues.length === 0) return { ...candidate, lookups: found };
+  return { ...candidate, issues, setAside: [...faults.values()].some((fault) => fault?.setAside) };
+}

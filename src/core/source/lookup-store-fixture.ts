@@ -1,0 +1,40 @@
+/** For tests: a store of looked-up values in memory, with a clock that the test moves. */
+import type { CacheScope, LookupStore } from './lookup-store.ts';
+
+/** The store of one run; {@link MemoryStore.nextRun} is that of another run of the same connection. */
+export interface MemoryStore extends LookupStore {
+  nextRun(): MemoryStore;
+  /** Moves the clock of both. */
+  pass(seconds: number): void;
+  /** Values kept for the connection, and for this run. */
+  count(scope: CacheScope): number;
+}
+
+type Shelf = Map<string, { readonly text: string | null; readonly until: number }>;
+
+/** An empty store. */
+export function memoryStore(shared: Shelf = new Map(), clock = { now: 0 }): MemoryStore {
+  const shelves: Readonly<Record<CacheScope, Shelf>> = { run: new Map(), connection: shared };
+  return {
+    read: async (scope, keys) =>
+      new Map(
+        keys.flatMap((key) => {
+          const kept = shelves[scope].get(key);
+          return kept && kept.until > clock.now ? [[key, kept.text]] : [];
+        }),
+      ),
+    write: async (scope, values) => {
+      for (const { key, text, ttlSeconds } of values) {
+        shelves[scope].set(key, {
+          text,
+          until: ttlSeconds === null ? Number.POSITIVE_INFINITY : clock.now + ttlSeconds,
+        });
+      }
+    },
+    nextRun: () => memoryStore(shared, clock),
+    pass: (seconds) => {
+      clock.now += seconds;
+    },
+    count: (scope) => shelves[scope].size,
+  };
+}

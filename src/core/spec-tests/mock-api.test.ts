@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import type { HttpRequest } from '../http/client.ts';
+import type { Mock } from '../spec/test-schema.ts';
+import { createMockApi } from './mock-api.ts';
+
+const request: HttpRequest = {
+  method: 'GET',
+  url: new URL('https://api.test/items?key=hidden'),
+  headers: {},
+  timeoutMs: 1000,
+  responseBytesMax: 1000,
+  allowedHosts: [],
+};
+const now = new Date('2026-01-01T00:00:00Z');
+
+function apiOf(...mocks: readonly (Partial<Mock['respond']> & Pick<Mock, 'times'>)[]) {
+  const full = mocks.map(({ times, ...respond }) => ({
+    request: {},
+    respond: { status: 200, headers: {}, ...respond },
+    ...(times === undefined ? {} : { times }),
+  }));
+  const api = createMockApi(full, now);
+  return { ...api, ask: () => api.answer(request, ''), unanswered: () => api.unanswered };
+}
+
+describe('the API of a test', () => {
+  it('answers from the first mock that is not used up', () => {
+    const api = apiOf({ status: 500, times: 2 }, { status: 204 });
+    expect([1, 2, 3, 4].map(() => api.ask().status)).toEqual([500, 500, 204, 204]);
+    expect(api.requests).toHaveLength(4);
+  });
+
+  it('refuses what no mock answers, without the values of the query', () => {
+    const api = apiOf({ times: 1 });
+    api.ask();
+    expect(api.unanswered()).toBeNull();
+    expect(() => api.ask()).toThrow('No mock answers GET /items.');
+    expect(api.unanswered()).toBe('GET /items');
+  });
+
+  it.each([
+    [{ a: [1] }, '{"a":[1]}', 'application/json'],
+    [null, 'null', 'application/json'],
+    ['id,name\n1,A', 'id,name\n1,A', undefined],
+    [undefined, '', undefined],
+  ])('sends %j as %j', (body, text, contentType) => {
+    const { headers, body: bytes } = apiOf(body === undefined ? {} : { body }).ask();
+    expect(new TextDecoder().decode(bytes)).toBe(text);
+    expect(headers['content-type']).toBe(contentType);
+  });
+
+  it('tells its time in every answer, unless the mock does', () => {
+    expect(apiOf({}).ask().headers['date']).toBe('Thu, 01 Jan 2026 00:00:00 GMT');
+    const given = 'Wed, 31 Dec 2025 23:59:00 GMT';
+    expect(apiOf({ headers: { Date: given } }).ask().headers['date']).toBe(given);
+  });
+
+  it('does not send without end', () => {
+    const api = apiOf({ body: 'x'.repeat(9_000_000) });
+    api.ask();
+    api.ask();
+    expect(() => api.ask()).toThrow('more than 20 MB');
+  });
+});

@@ -1,0 +1,70 @@
+import { AppError } from '../errors.ts';
+import type { HttpAnswer, HttpRequest } from '../http/client.ts';
+import type { Mock } from '../spec/test-schema.ts';
+import { matchesRequest } from './match-request.ts';
+
+/** The customer's API in a test. */
+export interface MockApi {
+  /** From the first mock that fits and is not used up. Throws `egress_blocked` when there is none: nothing leaves. */
+  answer(request: HttpRequest, basePath: string): HttpAnswer;
+  /** All that it was asked, retries included, without credentials. */
+  readonly requests: readonly MockedRequest[];
+  /** Method and path of the first request that no mock answers; null: there is none. */
+  readonly unanswered: string | null;
+}
+
+/** A request and the path of the `http.baseUrl` it was made with. */
+export interface MockedRequest {
+  readonly request: HttpRequest;
+  readonly basePath: string;
+}
+
+/** Bytes that one test may be sent: mocks can answer again and again. */
+const answeredBytesMax = 20_000_000;
+
+/** An API that answers from `mocks`; its clock stands at `now`. */
+export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
+  const left = mocks.map(({ request, respond, times = Number.POSITIVE_INFINITY }) => ({
+    pattern: request,
+    times,
+    answer: answerOf(respond, now),
+  }));
+  const requests: MockedRequest[] = [];
+  let unanswered: string | null = null;
+  let answeredBytes = 0;
+  return {
+    answer(request, basePath) {
+      requests.push({ request, basePath });
+      const mock = left.find(({ pattern, times }) => times > 0 && matchesRequest(pattern, request, basePath));
+      if (!mock) {
+        const asked = `${request.method} ${request.url.pathname}`;
+        unanswered ??= asked;
+        throw new AppError('egress_blocked', `No mock answers ${asked}.`);
+      }
+      mock.times -= 1;
+      answeredBytes += mock.answer.body.length;
+      if (answeredBytes > answeredBytesMax) {
+        throw new AppError('source_rejected', 'The mocks of a test answer more than 20 MB. Let the read end earlier.');
+      }
+      return { ...mock.answer, url: request.url };
+    },
+    requests,
+    get unanswered() {
+      return unanswered;
+    },
+  };
+}
+
+function answerOf({ status, headers, body }: Mock['respond'], now: Date): Omit<HttpAnswer, 'url'> {
+  const isText = body === undefined || typeof body === 'string';
+  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  return {
+    status,
+    headers: {
+      date: now.toUTCString(),
+      ...(isText ? {} : { 'content-type': 'application/json' }),
+      ...Object.fromEntries(given),
+    },
+    body: new TextEncoder().encode(isText ? (body ?? '') : JSON.stringify(body)),
+  };
+}

@@ -1,0 +1,50 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  askedWaitMs,
+  type Classify,
+  exhausted,
+  type HttpClient,
+  type RetryPolicy,
+  waitTooLong,
+} from '../http/client.ts';
+import type { MockApi } from './mock-api.ts';
+
+/** What the client of one source is made of. */
+export interface MockClientOptions {
+  readonly api: MockApi;
+  /** Path of `http.baseUrl`, without a slash at its end. */
+  readonly basePath: string;
+  readonly retry: RetryPolicy;
+  readonly classify: Classify;
+  readonly now: Date;
+}
+
+/** A client that reaches nothing but mocks. Its verdicts are those of the real one; it never waits and never signs. */
+export function createMockClient(options: MockClientOptions): HttpClient {
+  const { api, basePath, retry, now } = options;
+  return {
+    send: async (request, { signal, signer, classify = options.classify }) => {
+      const where = `${request.method} ${request.url.pathname}`;
+      let refreshed = false;
+      for (let attempt = 1; ; attempt += 1) {
+        // Mocks take no time: without a pause an endless read would never let the timer of its test fire.
+        await nextTurn();
+        signal.throwIfAborted();
+        const answer = api.answer(request, basePath);
+        const verdict = await classify(answer, request);
+        if (verdict.action === 'accept') return answer;
+        if (verdict.action === 'fail') throw verdict.error;
+        if (verdict.action === 'refresh') {
+          if (refreshed || !signer) throw verdict.error;
+          refreshed = true;
+          continue;
+        }
+        const askedMs = askedWaitMs({ answer }, verdict, now.getTime());
+        if (askedMs !== null && askedMs > retry.maxWaitSeconds * 1000) throw waitTooLong(where, askedMs, retry);
+        if (attempt >= retry.maxAttempts) throw exhausted(where, { answer }, attempt);
+      }
+    },
+    logSaved: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  };
+}

@@ -1,0 +1,87 @@
+import { createClassify } from '../source/classify.ts';
+import { createEvaluate } from '../source/evaluate.ts';
+import { loadLookups } from '../source/load-lookups.ts';
+import { rendererFor } from '../source/render-request.ts';
+import type { Source } from '../source/source.ts';
+import type { Token, TokenSource } from '../source/token.ts';
+import { renderUrl } from '../source/url-template.ts';
+import type { Auth } from '../spec/auth-schema.ts';
+import { lookupsInUse } from '../spec/lookups-in-use.ts';
+import type { ConnectorSpec, Resource } from '../spec/schema.ts';
+import { createMockClient } from './mock-client.ts';
+import type { TestContext } from './test-context.ts';
+
+/** The id that expressions see as `run.id`. */
+export const testRunId = 'run_test';
+
+/** A resource of the spec that reads from the mocks, with its tables loaded. Throws as reading does. */
+export async function openTestSource(context: TestContext, resource: Resource): Promise<Omit<Source, 'watermark'>> {
+  const { spec, params, secrets, now, evaluator, api, signal } = context;
+  const auth = resource.auth ?? spec.auth;
+  const tokens = tokensOf(auth, spec, now);
+  const described = {
+    resource,
+    http: oneByOne(spec.http),
+    auth,
+    specChecksum: 'sha256:test',
+    params,
+    secrets,
+    lookups: {},
+    each: {},
+    run: { id: testRunId, startedAt: now.toISOString(), mode: 'incremental' },
+    backfill: null,
+    validators: null,
+    evaluator,
+    mask: () => undefined,
+    now: () => now,
+    tokens,
+  };
+  const basePath = await basePathOf(described, (await tokens?.current(signal))?.metadata ?? {});
+  const classify = createClassify(described, createEvaluate(evaluator, now));
+  const client = createMockClient({ api, basePath, retry: spec.http.retry, classify, now });
+  const source = { ...described, client };
+  const lookups = await loadLookups(source, lookupsInUse(spec, resource.key), {
+    store: context.lookups,
+    signal,
+    onLoaded: () => undefined,
+  });
+  return { ...source, lookups };
+}
+
+/** Requests in an order that a test can rely on. */
+const oneByOne = (http: ConnectorSpec['http']): ConnectorSpec['http'] => ({
+  ...http,
+  rateLimit: { ...http.rateLimit, maxConcurrent: 1 },
+});
+
+/** Empty when the address depends on a partition: mocks then name the whole path. */
+async function basePathOf(
+  source: Omit<Source, 'watermark' | 'client'>,
+  auth: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const { params, each, lookups, run, http } = source;
+  if (http.baseUrl === undefined || /\beach\b/.test(http.baseUrl)) return '';
+  const { hole } = rendererFor(source, { params, auth, each, lookups, run });
+  return (await renderUrl(http.baseUrl, hole)).pathname.replace(/\/$/, '');
+}
+
+/** One token for ever; null for an auth kind that needs none. */
+function tokensOf(auth: Auth, spec: ConnectorSpec, now: Date): TokenSource | null {
+  if (!('put' in auth)) return null;
+  const names = 'tokenResponse' in auth ? Object.keys(auth.tokenResponse.metadata) : [];
+  const token: Token = {
+    accessToken: 'test-token',
+    expiresAtMs: null,
+    obtainedAtMs: now.getTime(),
+    refreshToken: null,
+    metadata: Object.fromEntries(names.map((name) => [name, metadataValue(name, spec)])),
+  };
+  return { current: async () => token, refresh: async () => token };
+}
+
+/** An address where the API's own begins with it, such as the instance of an account; its name elsewhere. */
+const metadataValue = (name: string, { http, resources }: ConnectorSpec): string => {
+  const addresses = [http.baseUrl, ...resources.map(({ request }) => request.url)];
+  const isAddress = addresses.some((address) => address?.replaceAll(' ', '').startsWith(`{{auth.${name}}}`));
+  return isAddress ? `https://${name.toLowerCase().replaceAll('_', '-')}.test` : name;
+};

@@ -1,0 +1,48 @@
+import { cursorText, parseInitialCursor } from '../source/cursor-value.ts';
+import { checkConnectionValues } from '../spec/params.ts';
+import type { ConnectorSpec, Resource } from '../spec/schema.ts';
+import type { SpecTest } from '../spec/test-schema.ts';
+import type { Mismatch } from './judge-run.ts';
+import type { TestContext } from './test-context.ts';
+import type { TestStart } from './test-ledger.ts';
+
+/** A test whose values fit its spec, or why they do not; `at` is below the test. */
+type PreparedTest =
+  | ({ readonly ok: true; readonly start: TestStart; readonly expected: SpecTest['expect'] } & Pick<
+      TestContext,
+      'params' | 'secrets'
+    >)
+  | { readonly ok: false; readonly faults: readonly Mismatch[] };
+
+/** Checks the values of a test as those of a connection, and writes its watermarks as runs do. */
+export function prepareTest(spec: ConnectorSpec, test: SpecTest, resource: Resource): PreparedTest {
+  const { params, secrets, watermark, known, expect } = test;
+  const values = checkConnectionValues(withoutSecretsNotGiven(spec, test), { params, secrets });
+  const canonical = watermark === null ? null : canonicalWatermark(watermark, resource);
+  const faults = [
+    ...(values.ok ? [] : values.issues.map(({ path, message }) => ({ at: path, message }))),
+    ...(canonical === undefined ? [{ at: 'watermark', message: 'is no value of the cursor of its resource' }] : []),
+  ];
+  if (!values.ok || canonical === undefined) return { ok: false, faults };
+  const { watermarkAfter } = expect;
+  const after = watermarkAfter && (canonicalWatermark(watermarkAfter, resource) ?? watermarkAfter);
+  return {
+    ...values,
+    start: { watermark: canonical, known },
+    expected: after === undefined ? expect : { ...expect, watermarkAfter: after },
+  };
+}
+
+/** A test signs nothing and delivers nowhere: it needs no secret that it does not name. */
+const withoutSecretsNotGiven = ({ connectionParams }: ConnectorSpec, { secrets }: SpecTest) => ({
+  connectionParams: connectionParams.map((param) =>
+    param.secret && !Object.hasOwn(secrets, param.key) ? { ...param, required: false } : param,
+  ),
+});
+
+/** Undefined for a text that no cursor value of the resource reads like. */
+function canonicalWatermark(text: string, { incremental }: Resource): string | undefined {
+  if (incremental?.kind !== 'cursor') return text;
+  const value = parseInitialCursor(text, incremental.cursor);
+  return value === null ? undefined : cursorText(value, incremental.cursor);
+}

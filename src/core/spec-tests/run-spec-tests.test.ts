@@ -1,0 +1,334 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
+import { runSpecTests } from './run-spec-tests.ts';
+import { answering, specOf, wordsOf } from './spec-tests-fixture.ts';
+
+const evaluator = createEvaluatorPool({ size: 1 });
+afterAll(() => evaluator[Symbol.asyncDispose]());
+
+const run = async (...parts: Parameters<typeof specOf>) => wordsOf(await runSpecTests(specOf(...parts), { evaluator }));
+
+/** The example of the format: two pages, one bad record. */
+const twoPages = {
+  params: { subdomain: 't', clientId: 'c' },
+  mocks: [
+    {
+      request: { path: '/projects/main/accounts', query: { cursor: null, limit: 100 } },
+      respond: {
+        body: { data: { items: [{ id: 'a1', name: 'A', updated_at: '2025-12-01T00:00:00Z' }] }, next_cursor: 'p2' },
+      },
+    },
+    {
+      request: { path: '/projects/main/accounts', query: { cursor: 'p2' } },
+      respond: { body: { data: { items: [{ id: 'a2', updated_at: '2025-12-02T00:00:00Z' }] }, next_cursor: null } },
+    },
+  ],
+};
+
+const passing = {
+  status: 'partial',
+  stats: { recordsIn: 2, recordsOut: 1, skipped: 0, deleted: 0, quarantined: 1 },
+  watermarkAfter: '2025-12-02T00:00:00.000Z',
+  delivered: [{ id: 'a1', name: 'A' }],
+  deleted: [],
+  quarantined: ['a2'],
+  requests: 2,
+};
+
+const accounts = {
+  key: 'items',
+  forEach: [{ as: 'project', values: '{{ params.projects }}' }],
+  request: {
+    path: '/projects/{{ each.project }}/accounts',
+    query: { limit: '{{ page.size }}', updated_since: '{{ window.from }}' },
+  },
+  response: { records: 'data.items', addFields: { project: 'each.project' } },
+  pagination: { kind: 'cursor', next: 'body.next_cursor', size: 100, inject: { in: 'query', name: 'cursor' } },
+  incremental: {
+    kind: 'cursor',
+    cursor: { field: 'updated_at', type: 'datetime' },
+    initial: '2020-01-01',
+    order: 'asc',
+  },
+  transform: '{ "id": id, "project": project, "name": name, "updated_at": updated_at }',
+  validate: { schema: { type: 'object', required: ['id', 'name'] } },
+  onInvalid: 'quarantine',
+};
+
+const acme = {
+  connectionParams: [
+    { key: 'subdomain', type: 'string', format: 'subdomain' },
+    { key: 'projects', type: 'string_list', required: false, default: ['main'] },
+    { key: 'clientId', type: 'string' },
+    { key: 'clientSecret', type: 'string', secret: true, minLength: 16 },
+  ],
+  auth: {
+    kind: 'oauth2_client_credentials',
+    tokenUrl: 'https://{{ params.subdomain }}.acme.test/token',
+    clientId: '{{ params.clientId }}',
+    clientSecret: '{{ secrets.clientSecret }}',
+  },
+  http: { baseUrl: 'https://{{ params.subdomain }}.acme.test/api/v2' },
+};
+
+const runExample = async (changes: Readonly<Record<string, unknown>>) =>
+  await run({ ...twoPages, ...changes }, accounts, acme);
+
+describe('a test in a spec', () => {
+  it('passes when the run comes to what it expects', async () => {
+    expect(await runExample({ expect: passing })).toEqual([]);
+  });
+
+  it.each([
+    [{ status: 'succeeded' }, 'tests.0.expect.status: expected "succeeded", got "partial"'],
+    [{ status: 'failed' }, 'tests.0.expect.status: expected "failed", got "partial"'],
+    [{ stats: { recordsIn: 2, recordsOut: 2 } }, 'tests.0.expect.stats.recordsOut: expected 2, got 1'],
+    [
+      { watermarkAfter: '2025-12-03T00:00:00Z' },
+      'tests.0.expect.watermarkAfter: expected "2025-12-03T00:00:00.000Z", got "2025-12-02T00:00:00.000Z"',
+    ],
+    [{ watermarkAfter: null }, 'tests.0.expect.watermarkAfter: expected null, got "2025-12-02T00:00:00.000Z"'],
+    [{ delivered: [{ id: 'a1' }, { id: 'a2' }] }, 'tests.0.expect.delivered: expected 2 rows, got 1 row'],
+    [
+      { delivered: [{ id: 'a1', name: 'B' }] },
+      'tests.0.expect.delivered: row 1: expected {"id":"a1","name":"B"}, got ' +
+        '{"id":"a1","project":"main","name":"A","updated_at":"2025-12-01T00:00:00Z"}',
+    ],
+    [{ deleted: ['a1'] }, 'tests.0.expect.deleted: expected ["a1"], got []'],
+    [{ quarantined: ['a1'] }, 'tests.0.expect.quarantined: expected ["a1"], got ["a2"]'],
+    [{ requests: 3 }, 'tests.0.expect.requests: expected 3, got 2'],
+    [{ requests: [{}, {}, {}] }, 'tests.0.expect.requests: expected 3 requests, got 2 requests'],
+    [
+      { requests: [{ query: { updated_since: '2020-01-01' } }, {}] },
+      'tests.0.expect.requests: request 1: expected {"query":{"updated_since":"2020-01-01"}}, got {"method":"GET",' +
+        '"path":"/api/v2/projects/main/accounts?limit=100&updated_since=2020-01-01T00%3A00%3A00.000Z"}',
+    ],
+  ])('names the expectation that does not hold: %j', async (change, issue) => {
+    expect(await runExample({ expect: { ...passing, ...change } })).toEqual([issue]);
+  });
+
+  it('has one issue for each expectation that does not hold', async () => {
+    const issues = await runExample({ expect: { status: 'succeeded', quarantined: [], requests: 1 } });
+    expect(issues.map((issue) => issue.split(':')[0])).toEqual([
+      'tests.0.expect.status',
+      'tests.0.expect.quarantined',
+      'tests.0.expect.requests',
+    ]);
+  });
+
+  it('tells of a failure that it does not expect, and of nothing that follows from it', async () => {
+    const mocks = [{ request: {}, respond: { status: 403 } }];
+    expect(await runExample({ mocks, expect: passing })).toEqual([
+      'tests.0.expect.status: the run failed: GET /api/v2/projects/main/accounts answered 403: ' +
+        'the credentials lack the permission; grant it at the source.',
+    ]);
+  });
+
+  it('may expect a failure, and what the run came to before it', async () => {
+    const mocks = [twoPages.mocks[0], { request: {}, respond: { status: 403 } }];
+    const before = { stats: { recordsIn: 1, recordsOut: 1 }, watermarkAfter: '2025-12-01T00:00:00Z', requests: 2 };
+    expect(await runExample({ mocks, expect: { status: 'failed', ...before } })).toEqual([]);
+  });
+
+  it('says for which request a mock is missing, even where a failure is expected', async () => {
+    const mocks = twoPages.mocks.slice(0, 1);
+    for (const status of ['partial', 'failed']) {
+      expect(await runExample({ mocks, expect: { status } })).toEqual([
+        'tests.0.mocks: no mock answers GET /api/v2/projects/main/accounts: add one for it',
+      ]);
+    }
+  });
+
+  it('gives its values as a connection does', async () => {
+    const params = { subdomain: 'not a label', stray: 1 };
+    expect(await runExample({ params, secrets: { clientSecret: 'short' } })).toEqual([
+      'tests.0.params.subdomain: expected the format subdomain',
+      'tests.0.params.clientId: is required',
+      'tests.0.secrets.clientSecret: expected at least 16 characters',
+      'tests.0.params.stray: the spec declares no such value',
+    ]);
+  });
+
+  it('starts every partition at its watermark, and ends at the lowest', async () => {
+    const page = (project: string, day: string) => ({
+      request: { path: `/projects/${project}/accounts`, query: { updated_since: '2025-11-30T00:00:00.000Z' } },
+      respond: { body: { data: { items: [{ id: project, name: 'n', updated_at: `2025-12-${day}T00:00:00Z` }] } } },
+    });
+    const test = {
+      params: { ...twoPages.params, projects: ['x', 'y'] },
+      watermark: '2025-11-30',
+      mocks: [page('x', '09'), page('y', '05')],
+      expect: { status: 'succeeded', watermarkAfter: '2025-12-05T00:00:00Z', stats: { recordsOut: 2 } },
+    };
+    expect(await runExample(test)).toEqual([]);
+  });
+
+  it('refuses a watermark that its resource could not have', async () => {
+    expect(await runExample({ watermark: 'yesterday' })).toEqual([
+      'tests.0.watermark: is no value of the cursor of its resource',
+    ]);
+  });
+
+  it('does not let a watermark pass its clock, less the time that the API needs to settle', async () => {
+    const expected = { ...passing, watermarkAfter: '2025-12-01T11:59:30.000Z' };
+    expect(await runExample({ now: '2025-12-01T12:00:00Z', expect: expected })).toEqual([]);
+  });
+});
+
+describe('the run of a test', () => {
+  it('asks again at once where the real client would wait', async () => {
+    const mocks = [
+      { request: { path: '/items' }, respond: { status: 503 }, times: 1 },
+      { request: { path: '/items' }, respond: { status: 429, headers: { 'Retry-After': '600' } }, times: 1 },
+      answering('/items', [{ id: 1 }]),
+    ];
+    expect(await run({ mocks, expect: { status: 'succeeded', requests: 3 } })).toEqual([]);
+  });
+
+  it('gives up after as many attempts as the spec allows', async () => {
+    const test = { mocks: [{ request: {}, respond: { status: 503 } }], expect: { status: 'failed', requests: 3 } };
+    const http = { baseUrl: 'https://api.test', retry: { maxAttempts: 3 } };
+    expect(await run(test, {}, { http })).toEqual([]);
+  });
+
+  it('refreshes refused credentials once', async () => {
+    const mocks = [{ request: {}, respond: { status: 401 }, times: 1 }, answering('/items', [])];
+    const auth = { kind: 'session', login: { method: 'POST', path: '/login' }, tokenFrom: 'body.token' };
+    expect(await run({ mocks, expect: { requests: 2 } }, {}, { auth })).toEqual([]);
+  });
+
+  it('has an address where the token says where the API is', async () => {
+    const auth = {
+      kind: 'oauth2_client_credentials',
+      tokenUrl: 'https://login.test/token',
+      clientId: 'a',
+      clientSecret: 'b',
+      tokenResponse: { metadata: { instance: 'instance_url', account: 'account_id' } },
+    };
+    const http = { baseUrl: '{{ auth.instance }}/data', query: { account: '{{ auth.account }}' } };
+    const mocks = [answering('/items', [{ id: 1 }], { query: { account: 'account' } })];
+    expect(await run({ mocks, expect: { stats: { recordsOut: 1 } } }, {}, { auth, http })).toEqual([]);
+  });
+
+  it('deletes records that it knows: flagged, missing, listed', async () => {
+    const known = ['1', '2'];
+    const expected = { deleted: ['2'], stats: { deleted: 1 } };
+    const flagged = { known, mocks: [answering('/items', [{ id: 1 }, { id: 2, gone: true }])], expect: expected };
+    expect(await run(flagged, { deletes: { mode: 'flag', when: 'gone = true' } })).toEqual([]);
+    const missing = { known, mocks: [answering('/items', [{ id: 1 }])], expect: expected };
+    expect(await run(missing, { deletes: { mode: 'full_scan' } })).toEqual([]);
+    const listed = { ...missing, mocks: [...missing.mocks, answering('/gone', [{ id: 2 }, { id: 3 }])] };
+    const endpoint = { mode: 'endpoint', request: { path: '/gone' }, records: 'data', key: 'id' };
+    expect(await run(listed, { deletes: endpoint })).toEqual([]);
+  });
+
+  it('ends partial at the limit of the resource', async () => {
+    const mocks = [answering('/items', [{ id: 1 }], { query: { page: 1 } })];
+    const resource = {
+      pagination: { kind: 'page', inject: { in: 'query', name: 'page' } },
+      limits: { maxRecords: 1 },
+    };
+    expect(await run({ mocks, expect: { status: 'partial', requests: 1 } }, resource)).toEqual([]);
+  });
+
+  it('reads the stored parents of a resource from the same mocks', async () => {
+    const notes = {
+      key: 'notes',
+      primaryKey: 'id',
+      forEach: [{ as: 'item', resource: 'items', from: 'store', when: 'notes > 0' }],
+      request: { path: '/items/{{ each.item.id }}/notes' },
+      response: { records: 'data' },
+    };
+    const [items] = specOf({}).resources;
+    const mocks = [
+      answering('/items', [
+        { id: 1, notes: 0 },
+        { id: 2, notes: 3 },
+      ]),
+      answering('/items/2/notes', [{ id: 'n1' }]),
+    ];
+    const test = { name: 'a test', resource: 'notes', mocks, expect: { delivered: [{ id: 'n1' }], requests: 2 } };
+    const resources = [{ key: 'items', primaryKey: 'id', request: { path: '/items' }, response: items?.response }];
+    expect(await run({}, {}, { resources: [...resources, notes], tests: [test] })).toEqual([]);
+  });
+
+  it('loads lookups and enriches records', async () => {
+    const mocks = [
+      answering('/users', [{ id: 'u1', email: 'a@b.test' }]),
+      answering('/items', [
+        { id: 1, owner: 'u1', plan: 'p' },
+        { id: 2, owner: 'u2', plan: 'p' },
+      ]),
+      { request: { path: '/plans/p' }, respond: { body: { name: 'Pro' } } },
+    ];
+    const spec = {
+      lookups: [
+        {
+          assignTo: 'users',
+          kind: 'request',
+          request: { path: '/users' },
+          records: 'data',
+          keyBy: 'id',
+          value: 'email',
+        },
+      ],
+    };
+    const resource = {
+      enrich: [{ assignTo: 'plan', request: { path: '/plans/{{ key }}' }, key: 'record.plan' }],
+      transform: '{ "id": id, "owner": $lookup($lookups.users, owner), "plan": $lookups.plan.name }',
+    };
+    const delivered = [
+      { id: 1, owner: 'a@b.test', plan: 'Pro' },
+      { id: 2, plan: 'Pro' },
+    ];
+    const requests = [{ path: '/users' }, { path: '/items' }, { path: '/plans/p' }];
+    expect(await run({ mocks, expect: { delivered, requests } }, resource, spec)).toEqual([]);
+  });
+
+  it('sets a record aside whose transform does not end', async () => {
+    const test = { mocks: [answering('/items', [{ id: 1 }])], expect: { quarantined: ['1'] } };
+    const transform = '( $forever := function($n) { $forever($n + 1) }; { "id": $forever(id) } )';
+    expect(await run(test, { transform, onInvalid: 'quarantine' })).toEqual([]);
+  });
+});
+
+describe('the time of tests', () => {
+  const hung = Promise.withResolvers<never>().promise;
+  const hanging: Evaluator = { ...evaluator, transform: () => hung, evaluate: () => hung };
+  const withFilter = (tests: number) => {
+    const test = { name: 'a test', resource: 'items', mocks: [answering('/items', [{ id: 1 }])], expect: {} };
+    return specOf({}, { filter: '$exists(id)' }, { tests: Array.from({ length: tests }, () => test) });
+  };
+
+  it('ends a test that hangs', async () => {
+    expect(wordsOf(await runSpecTests(withFilter(1), { evaluator: hanging, testMsMax: 20 }))).toEqual([
+      'tests.0: did not end within 0.02 s',
+    ]);
+  });
+
+  it('ends a test that reads for ever', async () => {
+    const resource = { pagination: { kind: 'page', inject: { in: 'query', name: 'page' }, emptyPage: 'continue' } };
+    const spec = specOf({ mocks: [answering('/items', [])] }, resource);
+    expect(wordsOf(await runSpecTests(spec, { evaluator, testMsMax: 20 }))).toEqual([
+      'tests.0: did not end within 0.02 s',
+    ]);
+  });
+
+  it('does not begin a test that could end too late', async () => {
+    const options = { evaluator: hanging, testMsMax: 20, allMsMax: 30 };
+    expect(wordsOf(await runSpecTests(withFilter(3), options))).toEqual([
+      'tests.0: did not end within 0.02 s',
+      'tests.1: was not run, because all tests of a spec together have 0.03 s',
+      'tests.2: was not run, because all tests of a spec together have 0.03 s',
+    ]);
+  });
+
+  it('cuts a message that is too long', async () => {
+    const name = 'n'.repeat(200);
+    const mocks = [answering('/items', [{ id: 1, text: 'x'.repeat(1000) }])];
+    const spec = specOf({ name, mocks, expect: { delivered: [{ text: 'y'.repeat(1000) }] } });
+    const [issue] = await runSpecTests(spec, { evaluator });
+    expect(issue?.message.length).toBeLessThanOrEqual(500);
+    expect(issue?.message).toContain('got {"id":1,"text":"xxx');
+  });
+});

@@ -1,0 +1,32 @@
+/** For tests of the tests in specs. */
+import type { Issue } from '../errors.ts';
+import { checkSpec } from '../spec/check.ts';
+import type { ConnectorSpec } from '../spec/schema.ts';
+
+type Parts = Readonly<Record<string, unknown>>;
+
+/** A spec with one resource `items` below `https://api.test/v2` and one test of it. Throws when it is not valid. */
+export function specOf(test: Parts, resource: Parts = {}, spec: Parts = {}): ConnectorSpec {
+  const document = {
+    metadata: { key: 'acme', name: 'Acme', version: '1.0.0' },
+    http: { baseUrl: 'https://api.test/v2' },
+    resources: [
+      { key: 'items', primaryKey: 'id', request: { path: '/items' }, response: { records: 'data' }, ...resource },
+    ],
+    tests: [{ name: 'a test', resource: 'items', expect: {}, ...test }],
+    ...spec,
+  };
+  const result = checkSpec(document);
+  if (!result.valid) throw new Error(JSON.stringify(result.issues));
+  return result.spec;
+}
+
+/** A mock of `path` that answers with records. */
+export const answering = (path: string, data: unknown, more: Parts = {}): Parts => ({
+  request: { path, ...more },
+  respond: { body: { data } },
+});
+
+/** Issues as `path: message`, without the name of the test. */
+export const wordsOf = (issues: readonly Issue[]): readonly string[] =>
+  issues.map(({ path, message }) => `${path}: ${message.replace('test "a test": ', '')}`);

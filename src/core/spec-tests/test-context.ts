@@ -1,0 +1,19 @@
+import type { Evaluator } from '../expressions/evaluator-pool.ts';
+import type { LookupStore } from '../source/lookup-store.ts';
+import type { ConnectorSpec } from '../spec/schema.ts';
+import type { MockApi } from './mock-api.ts';
+
+/** What all resources that one test reads have in common. */
+export interface TestContext {
+  readonly spec: ConnectorSpec;
+  /** With defaults filled in. */
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, unknown>>;
+  /** The clock of the test: it stands still. */
+  readonly now: Date;
+  readonly evaluator: Evaluator;
+  readonly api: MockApi;
+  readonly lookups: LookupStore;
+  /** Ends the test. */
+  readonly signal: AbortSignal;
+}

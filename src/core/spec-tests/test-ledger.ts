@@ -1,0 +1,73 @@
+import type { Deliverable } from '../pipeline/page-outcome.ts';
+import type { Receipt } from '../pipeline/receipt.ts';
+import { createMemoryRecords, type MemoryRecords } from './memory-records.ts';
+
+/** What earlier runs left. */
+export interface TestStart {
+  /** Canonical text, of every partition; null: none. */
+  readonly watermark: string | null;
+  /** External ids of records that were delivered. */
+  readonly known: readonly string[];
+}
+
+/** What a run in memory has come to. */
+export interface TestLedger {
+  readonly records: MemoryRecords;
+  /** Takes a batch that the destination took. */
+  record(rows: readonly Deliverable[], receipt: Receipt): void;
+  /** Canonical text, as of now; null: none. */
+  watermarkOf(partition: string): string | null;
+  /** Of the run: the lowest of its partitions, of which there are `count`; null when one of them has none. */
+  watermarkAfter(count: number): string | null;
+  /** Nothing was set aside or left out. */
+  isClean(): boolean;
+  totals(): {
+    readonly stats: Readonly<Record<(typeof counted)[number], number>>;
+    /** Rows in the order of delivery. */
+    readonly delivered: readonly Deliverable['data'][];
+    /** External ids. */
+    readonly deleted: readonly string[];
+    /** External ids. */
+    readonly quarantined: readonly string[];
+  };
+}
+
+/** The names of `RunRow.statsJson`. */
+const counted = ['recordsIn', 'recordsOut', 'skipped', 'deleted', 'quarantined'] as const;
+
+/** A ledger before the first page. */
+export function createTestLedger({ watermark, known }: TestStart): TestLedger {
+  const records = createMemoryRecords(known);
+  const watermarks = new Map<string, string | null>();
+  const stats = { recordsIn: 0, recordsOut: 0, skipped: 0, deleted: 0, quarantined: 0 };
+  const delivered: Deliverable['data'][] = [];
+  const deleted: string[] = [];
+  const quarantined = new Set<string>();
+  let incomplete = false;
+  return {
+    records,
+    record(rows, receipt) {
+      records.record(receipt);
+      for (const entry of receipt.partitions) watermarks.set(entry.partition, entry.watermark);
+      for (const page of receipt.pages) for (const name of counted) stats[name] += page[name];
+      delivered.push(...rows.map(({ data }) => data));
+      deleted.push(...receipt.deleted);
+      for (const { externalId } of receipt.quarantine) quarantined.add(externalId);
+      incomplete ||= receipt.incomplete;
+    },
+    watermarkOf: (partition) => watermarks.get(partition) ?? (watermarks.has(partition) ? null : watermark),
+    watermarkAfter: (count) =>
+      lowest([...watermarks.values(), ...(watermarks.size < Math.max(count, 1) ? [watermark] : [])]),
+    isClean: () => quarantined.size === 0 && !incomplete,
+    totals: () => ({ stats: { ...stats }, delivered, deleted, quarantined: [...quarantined] }),
+  };
+}
+
+/** Integers by their value, all else as text: canonical instants sort like that. */
+function lowest(watermarks: readonly (string | null)[]): string | null {
+  const texts = watermarks.filter((text) => text !== null);
+  if (texts.length < watermarks.length) return null;
+  const isNumeric = texts.every((text) => /^-?\d+$/.test(text));
+  const inOrder = texts.toSorted((a, b) => (isNumeric ? Number(BigInt(a) - BigInt(b)) : a < b ? -1 : 1));
+  return inOrder[0] ?? null;
+}

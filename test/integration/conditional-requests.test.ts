@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { type Account, type AccountOptions, openAccount } from '../support/account.ts';
+import { createScriptedApi } from '../support/scripted-api.ts';
+import type { UpstreamRequest } from '../support/upstream.ts';
+import { useStack } from '../support/use-stack.ts';
+
+const api = createScriptedApi();
+const shared = useStack({ answer: api.answer });
+
+const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
+  openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
+
+const day = (no: number) => new Date(Date.UTC(2025, 0, no)).toISOString();
+
+interface Row {
+  readonly id: number;
+  readonly at: string;
+}
+
+/** What a test changes of an API. */
+interface Collection {
+  rows: readonly Row[];
+  /** Page 2 answers 400. */
+  broken?: boolean;
+}
+
+/**
+ * A resource of two pages that is asked for conditionally, and its API: it gives an ETag with every answer and 304 to a
+ * request that brings the one that still holds.
+ */
+function cached(key: string, collection: Collection, parts: Readonly<Record<string, unknown>> = {}) {
+  api.serve(key, (query, { headers }) => {
+    const rows = collection.rows.filter(({ at }) => at >= (query.get('since') ?? ''));
+    const page = Number(query.get('page') ?? 1);
+    if (page === 2 && collection.broken) return { status: 400 };
+    const etag = `"${page}-${rows.map(({ id }) => id).join('.')}"`;
+    if (headers['if-none-match'] === etag) return { status: 304, headers: { etag } };
+    const data = page === 1 ? rows.slice(0, 2) : rows.slice(2);
+    return { headers: { etag }, body: { data, next: page === 1 && rows.length > 2 ? 2 : null } };
+  });
+  return {
+    key,
+    request: { path: `/${key}`, query: { since: '{{ window.from }}' }, cache: { mode: 'conditional' } },
+    response: { records: 'data' },
+    pagination: { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' } },
+    ...parts,
+  };
+}
+
+/** `If-None-Match` of every request to a path, oldest first. */
+const conditions = (key: string): readonly (string | undefined)[] =>
+  shared()
+    .upstream.journal.filter(({ url }: UpstreamRequest) => url.split(/[/?]/)[1] === key)
+    .map(({ headers }) => headers['if-none-match']);
+
+const three = () => [1, 2, 3].map((id) => ({ id, at: day(id) }));
+
+describe('a conditional request', () => {
+  it('that is answered 304 ends the read without records; the call log shows it as answered by a cache', async () => {
+    const collection = { rows: three() };
+    await using of = await account({ key: 'same', resources: [cached('same', collection)] });
+    expect(await of.sync('same')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 3 } });
+    const second = await of.sync('same');
+    expect(second).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 0, recordsOut: 0, skipped: 0 } });
+    expect(conditions('same')).toEqual([undefined, undefined, '"1-1.2.3"']);
+    const calls = await of.calls(second.id);
+    expect(calls).toMatchObject([{ statusCode: 304, cacheHit: true }]);
+
+    collection.rows = [...collection.rows, { id: 4, at: day(4) }];
+    expect((await of.sync('same')).statsJson).toMatchObject({ recordsIn: 4, recordsOut: 1 });
+    expect((await of.sync('same')).statsJson).toMatchObject({ recordsIn: 0 });
+    expect(conditions('same').at(-1)).toBe('"1-1.2.3.4"');
+  });
+
+  it('keeps the watermark, and goes on keeping what it compares with', async () => {
+    const cursor = { field: 'at', type: 'datetime' };
+    const incremental = { kind: 'cursor', cursor, order: 'asc', settle: 'PT0S' };
+    const collection = { rows: three() };
+    await using of = await account({ key: 'kept', resources: [cached('kept', collection, { incremental })] });
+    await of.sync('kept');
+    // The second asks from the watermark, which is another request.
+    await of.sync('kept');
+    const unchanged = { watermarkBefore: day(3), watermarkAfter: day(3), statsJson: { recordsIn: 0 } };
+    expect(await of.sync('kept')).toMatchObject(unchanged);
+    expect(await of.sync('kept')).toMatchObject(unchanged);
+    expect(conditions('kept')).toEqual([undefined, undefined, undefined, '"1-3"', '"1-3"']);
+  });
+
+  it('is made only after a read that came to its end', async () => {
+    const collection: Collection = { rows: three(), broken: true };
+    await using of = await account({ key: 'partly', resources: [cached('partly', collection)] });
+    expect((await of.sync('partly')).status).toBe('failed');
+    collection.broken = false;
+    expect(await of.sync('partly')).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 3 } });
+    expect(conditions('partly').some((condition) => condition !== undefined)).toBe(false);
+    expect((await of.sync('partly')).statsJson).toMatchObject({ recordsIn: 0 });
+  });
+
+  it('is not made after the spec has changed: records are shaped otherwise now', async () => {
+    const resource = cached('shaped', { rows: three() });
+    await using of = await account({ key: 'shaped', resources: [resource] });
+    await of.sync('shaped');
+    await of.upgrade('2.0.0', [{ ...resource, transform: '{ "id": id, "at": at, "new": 1 }' }]);
+    expect((await of.sync('shaped')).statsJson).toMatchObject({ recordsIn: 3, recordsOut: 3 });
+    expect((await of.sync('shaped')).statsJson).toMatchObject({ recordsIn: 0 });
+    expect(conditions('shaped')).toEqual([undefined, undefined, undefined, undefined, '"1-1.2.3"']);
+  });
+
+  it('is not made by a backfill', async () => {
+    await using of = await account({ key: 'again', resources: [cached('again', { rows: three() })] });
+    await of.sync('again');
+    expect((await of.backfill('again', { force: true })).statsJson).toMatchObject({ recordsIn: 3, recordsOut: 3 });
+  });
+
+  it('that is answered 304 deletes nothing: it is no full read', async () => {
+    const collection = { rows: three() };
+    const deletes = { mode: 'full_scan', maxRatio: 1 };
+    await using of = await account({ key: 'unread', resources: [cached('unread', collection, { deletes })] });
+    await of.sync('unread');
+    expect(await of.sync('unread')).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 0, deleted: 0 } });
+    expect(await of.live('unread')).toEqual(['1', '2', '3']);
+    collection.rows = three().slice(0, 2);
+    expect((await of.sync('unread')).statsJson).toMatchObject({ recordsIn: 2, deleted: 1 });
+  });
+});
