@@ -12,6 +12,8 @@ import type { Source } from './source.ts';
 
 /** A record on its way through the steps. */
 export interface Subject {
+  /** Its place among the records of the page. */
+  readonly no: number;
   readonly candidate: Candidate;
   /** What the steps found so far, by name. */
   readonly found: Record<string, unknown>;
@@ -57,10 +59,7 @@ function isSound({ faults }: Subject, { assignTo, dependsOn }: Step): boolean {
   return false;
 }
 
-const keyedOf = ({ candidate, found }: Subject) => ({ record: candidate.raw, found, identity: identityOf(candidate) });
-
-/** Tells a version of a record from every other. */
-export const identityOf = ({ externalId, hash }: Candidate): string => JSON.stringify([externalId, hash]);
+const keyedOf = ({ candidate, found, no }: Subject) => ({ record: candidate.raw, found, identity: String(no) });
 
 /** One ask per key, for the first record that has it. */
 function distinctAsks(

@@ -126,6 +126,18 @@ describe('a step', () => {
     expect(api.requests).toHaveLength(4);
   });
 
+  it('without a key asks for each of two records with one id, where changes are not detected', async () => {
+    await using api = await startApi(plans);
+    const options = { store: memoryStore(), signal: new AbortController().signal };
+    const step = { assignTo: 'plan', request: { path: '/plans/{{ record.plan }}' }, select: 'id' };
+    const enrich = createEnrich(sourceOf({ api, evaluator, resource: {} }), parsed([step]), options);
+    const versions = ['p1', 'p2'].map((id) => ({ ...candidate({ plan: id }, 1), hash: null }));
+    expect((await enrich?.(versions, { each: {} }))?.map(({ lookups }) => lookups)).toEqual([
+      { plan: 'p1' },
+      { plan: 'p2' },
+    ]);
+  });
+
   it('whose key fails on a record, or is no key, makes that record invalid', async () => {
     await using api = await startApi(plans);
     await using run = enricher(api, {

@@ -2,12 +2,13 @@
 import { hash } from 'node:crypto';
 import type { Candidate } from '../pipeline/candidate.ts';
 import type { Enrich } from '../pipeline/process-page.ts';
+import { storableJson } from '../pipeline/storable-json.ts';
 import type { Enrichment } from '../spec/lookup-schema.ts';
 import { dependenciesOf } from '../spec/step-dependencies.ts';
 import { inDependencyOrder } from './dependency-order.ts';
 import { createAnswerCache } from './enrich-cache.ts';
 import { createAnswerShelves } from './enrich-shelf.ts';
-import { enrichStep, identityOf, type Step, type Subject } from './enrich-step.ts';
+import { enrichStep, type Step, type Subject } from './enrich-step.ts';
 import type { LookupStore } from './lookup-store.ts';
 import type { Source } from './source.ts';
 
@@ -34,7 +35,7 @@ export function createEnrich(
   return async (candidates, { each }) => {
     const subjects = candidates.filter(isEnriched).map(subjectOf);
     if (subjects.length === 0) return candidates;
-    const identity = hash('sha256', subjects.map(({ candidate }) => identityOf(candidate)).join('\n'), 'base64url');
+    const identity = identityOf(subjects);
     const mayLog = createSavedRows();
     await inDependencyOrder(steps, (step) =>
       enrichStep(step, subjects, {
@@ -64,7 +65,15 @@ function createSavedRows(): (step: Step) => boolean {
 
 const isEnriched = ({ issues, gone }: Candidate): boolean => issues === null && !gone;
 
-const subjectOf = (candidate: Candidate): Subject => ({ candidate, found: {}, faults: new Map() });
+const subjectOf = (candidate: Candidate, no: number): Subject => ({ no, candidate, found: {}, faults: new Map() });
+
+/** The same for the same versions of the same records. */
+function identityOf(subjects: readonly Subject[]): string {
+  const versions = subjects.map(({ candidate: { externalId, hash: version, raw } }) =>
+    JSON.stringify([externalId, version ?? storableJson(raw)]),
+  );
+  return hash('sha256', versions.join('\n'), 'base64url');
+}
 
 /** Issues in the order of the steps, whichever ended first. */
 function candidateOf({ candidate, found, faults }: Subject, steps: readonly Pick<Enrichment, 'assignTo'>[]): Candidate {

@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts';
 import { bindingsLengthMax } from '../expressions/bindings-text.ts';
+import { mapWithPauses } from '../pipeline/pauses.ts';
 import { storableJson } from '../pipeline/storable-json.ts';
 import type { Lookup } from '../spec/lookup-schema.ts';
 import { createEvaluateEach, type EvaluateEach } from './evaluate-each.ts';
@@ -101,12 +102,12 @@ async function addItems(
   { lookup, evaluateEach }: { readonly lookup: RequestLookup; readonly evaluateEach: EvaluateEach },
 ): Promise<void> {
   const [keys, values] = await Promise.all([evaluateEach(lookup.keyBy, items), evaluateEach(lookup.value, items)]);
-  for (const [index, key] of keys.entries()) {
+  await mapWithPauses([...keys.entries()], ([index, key]) => {
     const value = values[index];
     if (!key.ok) throw failing(lookup, 'keyBy', key.message);
     if (!value?.ok) throw failing(lookup, 'value', value?.message ?? 'no result');
     table.add(key.value, value.value);
-  }
+  });
   table.check();
 }
 
