@@ -65,12 +65,12 @@ async function startOver(db: Db, scope: OrgScope, { runId, attempt, log }: Repai
   const { laneId, fence, connectionId, resourceKey, watermarkBefore } = attempt;
   const forgotten = await forgetLane(db, scope, { laneId, runId, fence });
   if (forgotten === null) throw fenced();
-  if (forgotten > 0 || watermarkBefore !== null) {
-    const where = { connectionId, resourceKey, recordsForgotten: forgotten };
+  const { records, position } = forgotten;
+  if (records > 0 || watermarkBefore !== null) {
+    const where = { connectionId, resourceKey, recordsForgotten: records };
     log.warn('the destination is new; everything is read and delivered again', where);
   }
-  const nothingRead = { position: null, readCompleted: false };
-  return { ...attempt, ...nothingRead, records: attempt.recordsIn, fresh: true };
+  return { ...attempt, position, readCompleted: false, records: attempt.recordsIn, fresh: true };
 }
 
 const fenced = () => new AppError('fenced', 'A newer attempt has taken over this run');

@@ -1,33 +1,50 @@
 import { sql } from 'kysely';
+import type { RunPosition } from '../../src/core/run/run-position.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
 import { type BatchOwner, holdsLane } from './batches.ts';
 
+/** What was forgotten of a lane. */
+interface Forgotten {
+  /** Records that were known. */
+  readonly records: number;
+  /** Where the run goes on; null: at its beginning. */
+  readonly position: RunPosition | null;
+}
+
 /**
  * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where
- * the running run stands. Its counts and its ledger stay. One transaction; repeating it is harmless.
+ * the running run stands. Its counts and its ledger stay, and so does a list of partitions if nothing was forgotten: a
+ * run that has only listed so far would begin with it again and again. One transaction; repeating it is harmless.
  *
- * Returns how many records were known; null: a newer attempt holds the lane, and nothing was changed.
+ * Null: a newer attempt holds the lane, and nothing was changed.
  */
 export async function forgetLane(
   db: Db,
   scope: OrgScope,
   { runId, ...owner }: BatchOwner & { readonly runId: string },
-): Promise<number | null> {
+): Promise<Forgotten | null> {
   const { laneId } = owner;
   return db.transaction().execute(async (tx) => {
     if (!(await holdsLane(tx, scope, owner))) return null;
-    const forgotten = await deleteRecordStates(tx, scope, laneId);
-    await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', laneId).execute();
-    await tx
+    const records = await deleteRecordStates(tx, scope, laneId);
+    const { numDeletedRows } = await tx
+      .deleteFrom('partitions')
+      .where('orgId', '=', scope.orgId)
+      .where('laneId', '=', laneId)
+      .executeTakeFirstOrThrow();
+    const hadNothing = records === 0 && numDeletedRows === 0n;
+    const listed = sql<string | null>`case when ${hadNothing} and position ->> 'stage' = 'list' then position end`;
+    const run = await tx
       .updateTable('runs')
-      .set({ position: null, readCompleted: false, watermarkBefore: null, watermarkAfter: null })
+      .set({ position: listed, readCompleted: false, watermarkBefore: null, watermarkAfter: null })
       .where('orgId', '=', scope.orgId)
       .where('id', '=', runId)
       .where('laneId', '=', laneId)
       .where('status', '=', 'running')
-      .execute();
-    return forgotten;
+      .returning('position')
+      .executeTakeFirst();
+    return { records, position: run?.position ?? null };
   });
 }
 

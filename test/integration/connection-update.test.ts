@@ -78,8 +78,17 @@ describe('PATCH /connections/:id', () => {
     ['overrides that make no spec', { specOverridesJson: { http: { baseUrl: 7 } } }, 'specOverridesJson.http.baseUrl'],
     [
       'overrides with parts that publishing refuses',
-      { specOverridesJson: { resources: [{ key: 'items', deletes: { mode: 'full_scan' } }] } },
-      'specOverridesJson.resources.0.deletes.mode',
+      {
+        specOverridesJson: {
+          resources: [
+            {
+              key: 'items',
+              deletes: { mode: 'endpoint', key: 'id', request: { path: '/gone', cache: { mode: 'conditional' } } },
+            },
+          ],
+        },
+      },
+      'specOverridesJson.resources.0.deletes.request.cache.mode',
     ],
     [
       'overrides that demand a value',

@@ -4,6 +4,7 @@ import { recordBatch } from '../../db/queries/batches.ts';
 import { forgetLane } from '../../db/queries/forget-lane.ts';
 import { beginRun } from '../../db/queries/lanes.ts';
 import { findRecordStates } from '../../db/queries/record-state.ts';
+import { addToDimension } from '../../db/queries/run-dimensions.ts';
 import { insertRun } from '../../db/queries/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -20,7 +21,7 @@ describe('forgetting a lane', () => {
   it('lets the run begin again from nothing, while its counts and its ledger stay', async () => {
     const { scope, runId, attempt } = await recordedRun();
     const { laneId, fence } = attempt;
-    expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toBe(1);
+    expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toEqual({ records: 1, position: null });
     expect(await known(scope, laneId)).toEqual([]);
     expect(await take(scope, runId)).toMatchObject({
       batchNo: 1,
@@ -34,11 +35,23 @@ describe('forgetting a lane', () => {
     expect(left).toEqual([]);
   });
 
+  it('leaves a list of partitions that was begun since as it is', async () => {
+    const { scope, runId, attempt } = await recordedRun();
+    const { laneId, fence } = attempt;
+    const position = { stage: 'list', dimension: 1, after: null, read: null, listedAt: null } as const;
+    const list = () =>
+      addToDimension(database.db, scope, { runId, owner: attempt, dimension: 0, values: [], position });
+    await list();
+    expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toMatchObject({ position: null });
+    await list();
+    expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toMatchObject({ position });
+  });
+
   it('is repeated without harm', async () => {
     const { scope, runId, attempt } = await recordedRun();
     const { laneId, fence } = attempt;
     await forgetLane(database.db, scope, { laneId, fence, runId });
-    expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toBe(0);
+    expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toEqual({ records: 0, position: null });
   });
 
   it('changes nothing for an attempt that lost the lane', async () => {

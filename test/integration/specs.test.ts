@@ -90,11 +90,13 @@ describe('publishing', () => {
 
   it('refuses a spec that asks for what is not executed, naming the place', async () => {
     const [item] = specDocument().resources;
-    const document = { ...specDocument({ key: 'ahead' }), resources: [{ ...item, deletes: { mode: 'full_scan' } }] };
+    const request = { path: '/gone', cache: { mode: 'conditional' } };
+    const deletes = { mode: 'endpoint', key: 'id', request };
+    const document = { ...specDocument({ key: 'ahead' }), resources: [{ ...item, deletes }] };
     expect((await org.call('POST', '/specs', { body: document })).status).toBe(201);
     const { status, body } = await org.call('POST', `${at('ahead')}/publish`);
     expect(status).toBe(400);
-    expect(body.error.issues[0].path).toMatch(/^resources\.0\.deletes/);
+    expect(body.error.issues[0].path).toBe('resources.0.deletes.request.cache.mode');
   });
 });
 

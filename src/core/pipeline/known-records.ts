@@ -24,13 +24,15 @@ export function createKnownRecords(
   const expected = new Map<string, KnownRecord>();
   return {
     async find(externalIds) {
-      const missing = externalIds.filter((id) => !expected.has(id));
-      const stored = missing.length === 0 ? [] : await load(missing);
-      const known = new Map<string, KnownRecord>(stored.map((record) => [record.externalId, record]));
+      const known = new Map<string, KnownRecord>();
+      // Taken before the others are loaded: a batch that is settled meanwhile takes its versions with it.
       for (const id of externalIds) {
         const version = expected.get(id);
         if (version) known.set(id, version);
       }
+      const missing = externalIds.filter((id) => !known.has(id));
+      const stored = missing.length === 0 ? [] : await load(missing);
+      for (const record of stored) known.set(record.externalId, record);
       return known;
     },
     expect: (externalId, version) => void expected.set(externalId, version),

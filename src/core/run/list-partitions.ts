@@ -106,7 +106,7 @@ async function listLive(listing: Listing, part: DimensionListing): Promise<ListP
   const { store, resource } = listing;
   const { dimension, at: begin, read } = part;
   const { resource: parent, source } = await listing.openParent(dimension.resource ?? '');
-  const pick = createFieldPicker(parentFields(resource, dimension));
+  const pick = createFieldPicker(parentFields({ resource, http: source.http }, dimension));
   if (begin.read === null) await store.clearDimension(begin.dimension);
   const everything = { ...source, watermark: null, backfill: null, validators: null };
   for await (const page of readPages(everything, { ...read, position: begin.read })) {

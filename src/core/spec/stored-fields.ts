@@ -8,21 +8,27 @@ export type StoredFields = 'all' | readonly string[];
 type Dimension = Resource['forEach'][number];
 
 /** What is kept of each record of a resource for those that are read once per record of it; null: nobody is. */
-export function storedFieldsOf(spec: Pick<ConnectorSpec, 'resources'>, resourceKey: string): StoredFields | null {
+export function storedFieldsOf(
+  spec: Pick<ConnectorSpec, 'http' | 'resources'>,
+  resourceKey: string,
+): StoredFields | null {
   const uses = spec.resources.flatMap((child) =>
     child.forEach
       .filter((dimension) => dimension.resource === resourceKey && dimension.from === 'store')
-      .map((dimension) => parentFields(child, dimension)),
+      .map((dimension) => parentFields({ resource: child, http: spec.http }, dimension)),
   );
   if (uses.length === 0) return null;
   const named = uses.flatMap((fields) => (fields === 'all' ? [] : fields));
   return uses.includes('all') ? 'all' : [...new Set(named)].toSorted();
 }
 
-/** The fields of a parent record that a resource refers to by one of its dimensions. */
-export function parentFields(child: Resource, dimension: Dimension): StoredFields {
+/** The fields of a parent record that a resource, or what its requests share, refers to by one of its dimensions. */
+export function parentFields(
+  { resource, http }: { readonly resource: Resource; readonly http: ConnectorSpec['http'] },
+  dimension: Dimension,
+): StoredFields {
   const fields = new Set<string>();
-  for (const text of textsOf({ ...child, name: '', description: '' })) {
+  for (const text of textsOf([{ ...resource, name: '', description: '' }, http])) {
     for (const [, name, field] of text.matchAll(eachPath)) {
       if (name === undefined || (name === dimension.as && field === undefined)) return 'all';
       if (name === dimension.as && field !== undefined) fields.add(field);

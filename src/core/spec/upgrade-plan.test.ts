@@ -11,8 +11,8 @@ const incremental = {
 };
 
 const [item] = specDocument().resources;
-const specOf = (resource: object, changes: object = {}): ConnectorSpec => {
-  const checked = checkSpec({ ...specDocument(), ...changes, resources: [{ ...item, ...resource }] });
+const specOf = (resource: object, changes: object = {}, below: readonly object[] = []): ConnectorSpec => {
+  const checked = checkSpec({ ...specDocument(), ...changes, resources: [{ ...item, ...resource }, ...below] });
   if (!checked.valid) throw new Error(JSON.stringify(checked.issues));
   return checked.spec;
 };
@@ -59,6 +59,22 @@ describe('the plan of an upgrade', () => {
       backfillRecommended: true,
       resources: [{ class: 'compatible', changed: ['filter'], redelivers: 'nothing' }],
     });
+  });
+
+  it('recommends one for an incremental resource of which a new one below it needs other fields', () => {
+    const child = (field: string) => ({
+      ...item,
+      key: 'parts',
+      target: { table: 'parts' },
+      forEach: [{ as: 'item', resource: 'items', from: 'store', select: 'changed' }],
+      request: { path: `/items/{{ each.item.${field} }}/parts` },
+    });
+    const withChild = (field: string) => specOf({ incremental }, {}, [child(field)]);
+    const above = { resourceKey: 'items', redelivers: 'fetched', backfillRecommended: true };
+    const added = planUpgrade({ before: specOf({ incremental }), after: withChild('id'), issues: [] });
+    expect(added.resources).toMatchObject([above, { resourceKey: 'parts', backfillRecommended: false }]);
+    const changed = planUpgrade({ before: withChild('id'), after: withChild('slug'), issues: [] });
+    expect(changed.resources).toMatchObject([above, { resourceKey: 'parts', backfillRecommended: true }]);
   });
 
   it('needs no backfill where every run reads everything', () => {

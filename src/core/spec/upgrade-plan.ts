@@ -3,6 +3,7 @@ import type { Issue } from '../errors.ts';
 import { resourceFingerprint } from '../pipeline/resource-fingerprint.ts';
 import type { SpecUpgrade } from '../rows.ts';
 import type { ConnectorSpec, Resource } from './schema.ts';
+import { storedFieldsOf } from './stored-fields.ts';
 
 type UpgradePlan = SpecUpgrade['plan'];
 type ResourcePlan = UpgradePlan['resources'][number];
@@ -21,7 +22,7 @@ interface SpecPair {
 
 /** Compares what a connection runs with what it would run, resource by resource, in the order of the new spec. */
 export function planUpgrade({ before, after, issues: found }: SpecPair): UpgradePlan {
-  const resources = after === null ? [] : planResources(before?.resources ?? null, after.resources);
+  const resources = after === null ? [] : planResources(before, after);
   const issues = [...authIssues(before, after), ...found];
   return {
     class: issues.length > 0 ? 'breaking' : worstOf(resources),
@@ -45,20 +46,21 @@ function authIssues(before: ConnectorSpec | null, after: ConnectorSpec | null): 
   return [{ code: 'schema', path: 'auth.kind', message }];
 }
 
-function planResources(before: readonly Resource[] | null, after: readonly Resource[]): ResourcePlan[] {
-  const known = new Map(before?.map((resource) => [resource.key, resource]));
-  const kept = new Set(after.map(({ key }) => key));
+function planResources(before: ConnectorSpec | null, after: ConnectorSpec): ResourcePlan[] {
+  const known = new Map(before?.resources.map((resource) => [resource.key, { resource, spec: before }]));
+  const kept = new Set(after.resources.map(({ key }) => key));
   const removed = [...known.keys()].filter((key) => !kept.has(key));
   return [
-    ...after.map((resource) => {
+    ...after.resources.map((resource) => {
       const old = known.get(resource.key);
-      if (old) return planResource(old, resource);
+      if (old) return planResource(old, { resource, spec: after });
       return before === null ? startOver(resource) : added(resource);
     }),
     ...removed.map((resourceKey) => ({
       ...untouched(resourceKey),
       class: 'breaking' as const,
-      effect: 'Removed: it can no longer be synced; its rows stay at the destination.',
+      effect:
+        'Removed: it can no longer be synced, and its schedules are switched off; its rows stay at the destination.',
     })),
   ];
 }
@@ -87,11 +89,18 @@ const startOver = ({ key }: Resource): ResourcePlan => ({
   effect: 'The earlier spec is not valid any more: the next run reads and delivers everything again.',
 });
 
-function planResource(before: Resource, after: Resource): ResourcePlan {
+/** A resource and the spec that it is part of. */
+interface Place {
+  readonly resource: Resource;
+  readonly spec: ConnectorSpec;
+}
+
+function planResource(placeBefore: Place, placeAfter: Place): ResourcePlan {
+  const [before, after] = [placeBefore.resource, placeAfter.resource];
   const changed = changedFields(before, after);
   const plan = { ...untouched(after.key), changed };
   if (!isDeepStrictEqual(before.primaryKey, after.primaryKey)) return rekeyed(plan, after);
-  const reshaped = !isDeepStrictEqual(formOf(before), formOf(after));
+  const reshaped = !isDeepStrictEqual(formOf(placeBefore), formOf(placeAfter));
   if (!isDeepStrictEqual(cursorOf(before), cursorOf(after))) {
     return {
       ...plan,
@@ -101,7 +110,7 @@ function planResource(before: Resource, after: Resource): ResourcePlan {
       effect: `The cursor changes: the next run reads from the start and delivers ${reshaped ? 'everything again' : 'what differs'}.`,
     };
   }
-  if (after.incremental === undefined) return reshaped ? { ...plan, ...deliversAll } : plan;
+  if (readsAll(after)) return reshaped ? { ...plan, ...deliversAll } : plan;
   const backfillRecommended = reshaped || changed.some((field) => decidesWhatIsRead.has(field));
   return backfillRecommended ? { ...plan, ...deliversFetched(reshaped) } : plan;
 }
@@ -125,10 +134,14 @@ const deliversFetched = (reshaped: boolean) =>
   }) as const;
 
 /** What enters the hash of a record beside the record itself; another form is a change of every record. */
-function formOf(resource: Resource): unknown {
+function formOf({ resource, spec }: Place): unknown {
   const { versionGuard: _, ...hashed } = resource.changeDetection;
-  return [resourceFingerprint(resource), hashed];
+  return [resourceFingerprint(resource, storedFieldsOf(spec, resource.key)), hashed];
 }
+
+/** Whether every run reads all records, changed or not. */
+const readsAll = ({ incremental, forEach }: Resource): boolean =>
+  incremental === undefined && forEach.every(({ select }) => select !== 'changed');
 
 /** Beside what shapes a record: a change here may select records that earlier runs passed by. */
 const decidesWhatIsRead: ReadonlySet<string> = new Set(['request', 'response', 'forEach', 'filter', 'onInvalid']);

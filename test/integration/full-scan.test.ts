@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest';
+import { type Account, type AccountOptions, openAccount } from '../support/account.ts';
+import { type ListedResourceOptions, type ListedRow, listedResource, rowsOf } from '../support/listed-resource.ts';
+import { createScriptedApi } from '../support/scripted-api.ts';
+import { holdWrites } from '../support/sql-gate.ts';
+import { useStack } from '../support/use-stack.ts';
+
+const api = createScriptedApi();
+const shared = useStack({ answer: api.answer });
+
+const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
+  openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
+
+const resource = (key: string, deletes: ListedResourceOptions['deletes'], answer: ListedResourceOptions['answer']) =>
+  listedResource(api, key, { deletes, answer });
+
+const ten = Array.from({ length: 10 }, (_, no) => no);
+
+describe('a full scan', () => {
+  const scan = { mode: 'full_scan', maxRatio: 0.3, minRecords: 3 };
+  const live = (count: number) => ten.slice(0, count).map(String);
+  let scans = 0;
+
+  it('deletes what a complete read does not show any more, and takes it back when it reappears', async () => {
+    let rows = rowsOf(...ten);
+    await using of = await account({ key: 'scanned', resources: [resource('scanned', scan, () => rows)] });
+    await of.sync('scanned');
+    rows = rowsOf(...ten.slice(0, 7));
+    const shrunk = { recordsIn: 7, recordsOut: 0, skipped: 7, quarantined: 0, deleted: 3 };
+    expect(await of.sync('scanned')).toMatchObject({ status: 'succeeded', statsJson: shrunk });
+    expect(await of.live('scanned')).toEqual(live(7));
+    expect((await of.sync('scanned')).statsJson).toMatchObject({ deleted: 0 });
+    rows = rowsOf(...ten);
+    expect((await of.sync('scanned')).statsJson).toMatchObject({ recordsOut: 3, skipped: 7 });
+    expect(await of.live('scanned')).toEqual(live(10));
+  });
+
+  it('deletes more than one page of tombstones', async () => {
+    let rows = rowsOf(...Array.from({ length: 2600 }, (_, no) => no));
+    const hard = { ...scan, effect: 'hard', maxRatio: 1 };
+    await using of = await account({ key: 'emptied', resources: [resource('emptied', hard, () => rows)] });
+    await of.sync('emptied');
+    rows = rowsOf(1);
+    expect(await of.sync('emptied')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 2599 } });
+    expect(await of.live('emptied')).toEqual(['1']);
+  });
+
+  it('goes on with its tombstones when its worker dies, and sends none twice', async () => {
+    let rows = rowsOf(...Array.from({ length: 2600 }, (_, no) => no));
+    const hard = { ...scan, effect: 'hard', maxRatio: 1 };
+    await using of = await account({ key: 'buried', resources: [resource('buried', hard, () => rows)] });
+    await of.sync('buried');
+    await of.destination.audit('buried');
+    rows = rowsOf(1);
+    const { stack } = shared();
+    await using gate = await holdWrites(stack.databaseUrl, {
+      table: 'run_pages',
+      on: 'insert',
+      when: 'new.deleted > 0',
+    });
+    const runId = await of.request('buried');
+    // The first thousand are gone at the destination, which nobody has recorded.
+    await gate.reached();
+    await stack.killWorker('SIGKILL');
+    await gate.open();
+    await stack.startWorker();
+    const stats = { recordsIn: 1, recordsOut: 0, skipped: 1, quarantined: 0, deleted: 2599 };
+    expect(await of.ended(runId)).toMatchObject({ status: 'succeeded', statsJson: stats });
+    expect(await of.live('buried')).toEqual(['1']);
+    expect(await of.destination.writes()).toMatchObject({ inserts: 0, updates: 0, deletes: 2599 });
+  });
+
+  it('that misses too much deletes nothing and ends partial, until a forced backfill says that it is true', async () => {
+    let rows = rowsOf(...ten);
+    await using of = await account({ key: 'braked', resources: [resource('braked', scan, () => rows)] });
+    await of.sync('braked');
+    rows = rowsOf(...ten.slice(0, 6));
+    for (let time = 0; time < 2; time += 1) {
+      expect(await of.sync('braked')).toMatchObject({ status: 'partial', error: null, statsJson: { deleted: 0 } });
+    }
+    expect(await of.live('braked')).toEqual(live(10));
+    expect(await of.backfill('braked', { force: true })).toMatchObject({
+      status: 'succeeded',
+      statsJson: { recordsOut: 6, deleted: 4 },
+    });
+    expect(await of.live('braked')).toEqual(live(6));
+  });
+
+  it('that was held back deletes once the connection allows more', async () => {
+    let rows = rowsOf(...ten);
+    await using of = await account({ key: 'allowed', resources: [resource('allowed', scan, () => rows)] });
+    await of.sync('allowed');
+    rows = rowsOf(...ten.slice(0, 5));
+    expect((await of.sync('allowed')).status).toBe('partial');
+    const resources = [{ key: 'allowed', deletes: { maxRatio: 0.5 } }];
+    await of.ask('PATCH', '', { specOverridesJson: { resources } });
+    expect(await of.sync('allowed')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 5 } });
+  });
+
+  it('needs no brake for fewer than minRecords', async () => {
+    let rows = rowsOf(0, 1, 2);
+    await using of = await account({ key: 'few', resources: [resource('few', scan, () => rows)] });
+    await of.sync('few');
+    rows = rowsOf(0);
+    expect(await of.sync('few')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 2 } });
+  });
+
+  it('keeps a record that is quarantined: it is there', async () => {
+    let rows: readonly ListedRow[] = rowsOf(1, 2);
+    const checked = {
+      ...resource('checked', scan, () => rows),
+      validate: { schema: { properties: { name: { maxLength: 3 } } } },
+      onInvalid: 'quarantine',
+    };
+    await using of = await account({ key: 'checked', resources: [checked] });
+    await of.sync('checked');
+    rows = [{ id: 1 }, { id: 2, name: 'too long' }];
+    expect(await of.sync('checked')).toMatchObject({ status: 'partial', statsJson: { quarantined: 1, deleted: 0 } });
+    expect(await of.live('checked')).toEqual(['1', '2']);
+  });
+
+  it.each([
+    [
+      'whose answer lacks its list',
+      { response: { records: 'data', recordsMissing: 'empty' } },
+      { body: {} },
+      'succeeded',
+    ],
+    [
+      'whose error rule reads it as empty',
+      { errors: [{ when: { status: [404] }, action: 'empty' }] },
+      { status: 404 },
+      'succeeded',
+    ],
+    ['of which a limit left some', { limits: { maxRecords: 1 } }, undefined, 'partial'],
+    ['that fails', {}, { status: 400 }, 'failed'],
+  ] as const)('deletes nothing after a read %s', async (_what, parts, answer, status) => {
+    const key = `scan${(scans += 1)}`;
+    const paged = { pagination: { kind: 'page', size: 2, inject: { in: 'query', name: 'page' } } };
+    const all = rowsOf(1, 2, 3, 4);
+    let shrunk = false;
+    api.serve(key, (query) => {
+      if (shrunk && answer) return answer;
+      const from = (Number(query.get('page')) - 1) * 2;
+      const page = all.slice(from, from + 2);
+      return { body: 'response' in parts ? { data: page } : page };
+    });
+    const limited = { key, deletes: { ...scan, maxRatio: 1 }, ...paged, ...parts };
+    const complete = { ...limited, limits: {} };
+    await using of = await account({ key, resources: [complete] });
+    await of.sync(key);
+    expect(await of.live(key)).toHaveLength(4);
+    await of.upgrade('2.0.0', [limited]);
+    shrunk = true;
+    expect(await of.sync(key)).toMatchObject({ status, statsJson: { deleted: 0 } });
+    expect(await of.live(key)).toHaveLength(4);
+  });
+
+  it.each([
+    ['recordsMissing', { response: { records: 'data' } }],
+    ['successWhen', { response: { records: 'data', recordsMissing: 'empty', successWhen: '$not($exists(error))' } }],
+  ])('edge case 8: is refused by %s when a 200 carries an error, and deletes nothing', async (rule, parts) => {
+    const key = rule.toLowerCase();
+    let body: unknown = { data: rowsOf(1, 2) };
+    const scanned = { ...resource(key, scan, () => ({ body })), ...parts };
+    await using of = await account({ key, resources: [scanned] });
+    await of.sync(key);
+    body = { error: 'database is down' };
+    expect(await of.sync(key)).toMatchObject({ status: 'failed', statsJson: { deleted: 0 } });
+    expect(await of.live(key)).toEqual(['1', '2']);
+  });
+
+  describe('over partitions', () => {
+    const perProject = (key: string, scope: string, rows: Record<string, readonly ListedRow[] | null>) => {
+      api.serve(key, (_query, { url }) => {
+        const found = rows[url.split('/')[2] ?? ''] ?? null;
+        return found === null ? { status: 404 } : { body: found };
+      });
+      return {
+        key,
+        primaryKey: ['project', 'id'],
+        forEach: [{ as: 'project', values: '{{ params.projects }}' }],
+        request: { path: `/${key}/{{ each.project }}` },
+        response: { addFields: { project: 'each.project' } },
+        errors: [{ when: { status: [404] }, action: 'skip_partition' }],
+        deletes: { ...scan, scope },
+      };
+    };
+    const open = (scope: string, rows: Record<string, readonly ListedRow[] | null>, name: string) => {
+      const key = `${name}_${scope}`;
+      const resources = [perProject(key, scope, rows)];
+      return account({ key: key.replace('_', '-'), resources, params: { projects: ['a', 'b'] } });
+    };
+
+    it.each([
+      ['partition', 1, ['["a",1]', '["b",1]']],
+      ['resource', 0, ['["a",1]', '["a",2]', '["b",1]']],
+    ])('of scope %s deletes %i of one read while another was refused', async (scope, deleted, left) => {
+      const rows: Record<string, readonly ListedRow[] | null> = { a: rowsOf(1, 2), b: rowsOf(1) };
+      await using of = await open(scope, rows, 'skipped');
+      await of.sync(`skipped_${scope}`);
+      Object.assign(rows, { a: rowsOf(1), b: null });
+      expect(await of.sync(`skipped_${scope}`)).toMatchObject({ status: 'partial', statsJson: { deleted } });
+      expect(await of.live(`skipped_${scope}`)).toEqual(left);
+    });
+
+    it.each([
+      ['partition', 0],
+      ['resource', 1],
+    ])('of scope %s deletes %i records of a partition that is there no more', async (scope, deleted) => {
+      const rows = { a: rowsOf(1, 2), b: rowsOf(1) };
+      await using of = await open(scope, rows, 'dropped');
+      await of.sync(`dropped_${scope}`);
+      await of.ask('PATCH', '', { params: { projects: ['a'] } });
+      expect(await of.sync(`dropped_${scope}`)).toMatchObject({ status: 'succeeded', statsJson: { deleted } });
+    });
+
+    it('compares a record that moves to another partition with the one that shows it now', async () => {
+      const rows: Record<string, readonly ListedRow[] | null> = { a: rowsOf(1, 2), b: rowsOf(3) };
+      const moving = { ...perProject('moving', 'partition', rows), primaryKey: 'id', response: {} };
+      await using of = await account({ key: 'moving', resources: [moving], params: { projects: ['b', 'a'] } });
+      await of.sync('moving');
+      Object.assign(rows, { a: rowsOf(1), b: rowsOf(2, 3) });
+      expect(await of.sync('moving')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 0 } });
+      expect(await of.live('moving')).toEqual(['1', '2', '3']);
+    });
+  });
+});

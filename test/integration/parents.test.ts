@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest';
+import { syncRunId } from '../../workflows/contract.ts';
+import { type Account, type AccountOptions, openAccount } from '../support/account.ts';
+import { createAsked } from '../support/asked.ts';
+import { eventually } from '../support/eventually.ts';
+import { createScriptedApi } from '../support/scripted-api.ts';
+import type { UpstreamRequest } from '../support/upstream.ts';
+import { useStack } from '../support/use-stack.ts';
+
+const api = createScriptedApi();
+const shared = useStack({ answer: api.answer });
+
+const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
+  openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
+
+const asked = createAsked(() => shared().upstream);
+/** The second segment of a path. */
+const partOf = ({ url }: Pick<UpstreamRequest, 'url'>): string => url.split(/[/?]/)[2] ?? '';
+const partsAsked = (name: string) => asked(name).map(({ pathname }) => pathname.split('/')[2]);
+
+const day = (no: number) => new Date(Date.UTC(2025, 0, no)).toISOString();
+const incremental = { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc', settle: 'PT0S' };
+const byToken = { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' } };
+
+interface Parent {
+  readonly id?: number;
+  readonly name: string;
+  readonly notes: number;
+}
+
+/** Parents `{prefix}_accounts`, and their children `{prefix}_notes`, which are read once per stored parent with notes. */
+function family(prefix: string, parents: () => readonly Parent[], child: Readonly<Record<string, unknown>> = {}) {
+  const [accounts, notes] = [`${prefix}_accounts`, `${prefix}_notes`];
+  api.serve(accounts, () => ({ body: parents() }));
+  api.serve(notes, (_query, request) => ({ body: [{ id: `note of ${partOf(request)}`, at: day(1) }] }));
+  return [
+    { key: accounts },
+    {
+      key: notes,
+      forEach: [{ as: 'account', resource: accounts, from: 'store', select: 'changed', when: 'notes > 0' }],
+      request: { path: `/${notes}/{{ each.account.id }}`, query: { since: '{{ window.from }}' } },
+      ...child,
+    },
+  ] as const;
+}
+
+describe('stored parents', () => {
+  it('are kept with the fields that children refer to, and no others; `when` chooses among them', async () => {
+    const resources = family('kept', () => [
+      { id: 1, name: 'a', notes: 2 },
+      { id: 2, name: 'b', notes: 0 },
+    ]);
+    await using of = await account({ key: 'kept', resources });
+    await of.sync('kept_accounts');
+    const { db } = shared().stack;
+    const stored = db.selectFrom('recordState').innerJoin('lanes', 'lanes.id', 'recordState.laneId');
+    const fields = stored.select('fields').where('connectionId', '=', of.connectionId).orderBy('externalId');
+    expect(await fields.execute()).toEqual([{ fields: { id: 1, notes: 2 } }, { fields: { id: 2, notes: 0 } }]);
+
+    expect(await of.sync('kept_notes')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
+    expect(partsAsked('kept_notes')).toEqual(['1']);
+    const children = await db
+      .selectFrom('recordState')
+      .innerJoin('lanes', 'lanes.id', 'recordState.laneId')
+      .select('fields')
+      .where('connectionId', '=', of.connectionId)
+      .where('resourceKey', '=', 'kept_notes')
+      .execute();
+    expect(children).toEqual([{ fields: null }]);
+  });
+
+  it('without a key are nobody’s: they are set aside, and cost their children only', async () => {
+    const resources = family('keyless', () => [
+      { id: 1, name: 'a', notes: 1 },
+      { name: 'b', notes: 1 },
+    ]);
+    const [accounts, notes] = resources;
+    await using of = await account({ key: 'keyless', resources: [{ ...accounts, onInvalid: 'quarantine' }, notes] });
+    expect((await of.sync('keyless_accounts')).status).toBe('partial');
+    expect(await of.sync('keyless_notes')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
+  });
+
+  it('that did not change since their children were read are not asked for again', async () => {
+    let parents = [1, 2, 3].map((id) => ({ id, name: 'a', notes: 1 }));
+    const resources = family('changed', () => parents);
+    await using of = await account({ key: 'changed', resources });
+    const both = async () => {
+      await of.sync('changed_accounts');
+      return await of.sync('changed_notes');
+    };
+    await both();
+    expect(partsAsked('changed_notes')).toEqual(['1', '2', '3']);
+
+    expect(await both()).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 0 } });
+    expect(partsAsked('changed_notes')).toEqual([]);
+
+    parents = parents.map((parent) => (parent.id === 2 ? { ...parent, name: 'b' } : parent));
+    await both();
+    expect(partsAsked('changed_notes')).toEqual(['2']);
+  });
+
+  it('whose children could not be read are asked for again although they did not change', async () => {
+    const resources = family('torn', () => [1, 2].map((id) => ({ id, name: 'a', notes: 1 })));
+    await using of = await account({ key: 'torn', resources });
+    await of.sync('torn_accounts');
+    let broken = true;
+    api.serve('torn_notes', (_query, request) =>
+      broken && partOf(request) === '2' ? { status: 400 } : { body: [{ id: partOf(request) }] },
+    );
+    expect((await of.sync('torn_notes')).status).toBe('failed');
+    asked('torn_notes');
+    broken = false;
+    expect(await of.sync('torn_notes')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
+    expect(partsAsked('torn_notes')).toEqual(['2']);
+  });
+
+  it('edge case 4: a parent that is new after the first sync is read from the beginning', async () => {
+    const parents = [{ id: 1, name: 'a', notes: 1 }];
+    const begin = '2020-01-01T00:00:00.000Z';
+    const resources = family('new', () => parents, { incremental: { ...incremental, initial: begin } });
+    await using of = await account({ key: 'new', resources });
+    await of.sync('new_accounts');
+    await of.sync('new_notes');
+    asked('new_notes');
+
+    parents[0] = { id: 1, name: 'b', notes: 1 };
+    parents.push({ id: 2, name: 'a', notes: 1 });
+    await of.sync('new_accounts');
+    await of.sync('new_notes');
+    expect(asked('new_notes').map(({ pathname, searchParams }) => [pathname, searchParams.get('since')])).toEqual([
+      ['/new_notes/1', day(1)],
+      ['/new_notes/2', begin],
+    ]);
+  });
+});
+
+describe('a resource that comes below one that is synced already', () => {
+  it('finds its parents once they were read again, which the plan of the upgrade recommends', async () => {
+    const parents = [
+      { id: 1, at: day(1) },
+      { id: 2, at: day(2) },
+    ];
+    api.serve('owners', (query) => ({ body: parents.filter(({ at }) => at >= (query.get('since') ?? '')) }));
+    api.serve('pets', (_query, request) => ({ body: [{ id: `of ${partOf(request)}` }] }));
+    const owners = { key: 'owners', request: { path: '/owners', query: { since: '{{ window.from }}' } }, incremental };
+    const pets = {
+      key: 'pets',
+      forEach: [{ as: 'owner', resource: 'owners', from: 'store' }],
+      request: { path: '/pets/{{ each.owner.id }}' },
+    };
+    await using of = await account({ key: 'owners', resources: [owners] });
+    await of.sync('owners');
+    const { plan } = await of.upgrade('2.0.0', [owners, pets]);
+    expect(plan.resources).toMatchObject([
+      { resourceKey: 'owners', backfillRecommended: true },
+      { resourceKey: 'pets' },
+    ]);
+    await of.backfill('owners');
+    await of.sync('pets');
+    expect(await of.live('pets')).toEqual(['of 1', 'of 2']);
+  });
+});
+
+describe('parents that are read live', () => {
+  it('edge case 6: gives the children of every page of parents, and delivers no parent', async () => {
+    api.serve('teams', (query) => {
+      const page = Number(query.get('page') ?? 1);
+      const data = [1, 2, 3].map((no) => ({ id: page * 10 + no, archived: no === 3 }));
+      return { body: { data, next: page < 4 ? String(page + 1) : null } };
+    });
+    api.serve('members', (_query, request) => ({ body: [{ id: `of ${partOf(request)}` }] }));
+    const resources = [
+      { key: 'teams', response: { records: 'data' }, pagination: byToken, filter: 'archived = false' },
+      {
+        key: 'members',
+        forEach: [{ as: 'team', resource: 'teams', from: 'live', when: 'id != 42' }],
+        request: { path: '/members/{{ each.team.id }}' },
+      },
+    ];
+    await using of = await account({ key: 'teams', resources });
+    expect(await of.sync('members')).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 7, recordsOut: 7 } });
+    expect(partsAsked('members')).toEqual(['11', '12', '21', '22', '31', '32', '41']);
+    const tables = await of.destination.query("select from pg_tables where tablename = 'teams'");
+    expect(tables).toEqual([]);
+  });
+
+  it('are listed on by another process when the one at it dies', async () => {
+    const pages = 20;
+    api.serve('groups', (query) => {
+      const page = Number(query.get('page') ?? 1);
+      return { body: { data: [{ id: page }], next: page < pages ? String(page + 1) : null } };
+    });
+    api.serve('users', (_query, request) => ({ body: [{ id: Number(partOf(request)) }] }));
+    const resources = [
+      { key: 'groups', response: { records: 'data' }, pagination: byToken },
+      {
+        key: 'users',
+        forEach: [{ as: 'group', resource: 'groups', from: 'live' }],
+        request: { path: '/users/{{ each.group.id }}' },
+      },
+    ];
+    await using of = await account({ key: 'groups', resources });
+    const { upstream, stack } = shared();
+    const gate = upstream.hold(upstream.journal.length + 10);
+    const runId = await of.request('users');
+    await gate.reached;
+    await eventually('pages before it are kept', async () => {
+      const kept = stack.db.selectFrom('runDimensions').select('no').where('runId', '=', runId);
+      return (await kept.execute()).length === 9;
+    });
+    await stack.killWorker('SIGKILL');
+    gate.release();
+    await stack.startWorker();
+    expect(await of.ended(runId)).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: pages } });
+    expect(asked('groups')).toHaveLength(pages + 1);
+    expect(partsAsked('users')).toEqual(Array.from({ length: pages }, (_, no) => String(no + 1)));
+  });
+});
+
+describe('a run of a resource below another', () => {
+  it.each([
+    ['forEach', { forEach: [{ as: 'parent', resource: 'above', from: 'store' }] }, '/below/{{ each.parent.id }}'],
+    ['dependsOn', { dependsOn: ['above'] }, '/below'],
+  ])('waits by its %s while a run of that is under way', async (by, parts, path) => {
+    api.serve('above', () => ({ body: [{ id: 1 }] }));
+    api.serve('below', () => ({ body: [{ id: 1 }] }));
+    const resources = [{ key: 'above' }, { key: 'below', request: { path }, ...parts }];
+    await using of = await account({ key: `waits-${by.toLowerCase()}`, resources });
+    const { upstream, stack } = shared();
+    const gate = upstream.hold(upstream.journal.length + 1);
+    const above = await of.request('above');
+    await gate.reached;
+    const below = await of.request('below');
+    await eventually('the run below has asked for its turn', async () => {
+      const id = syncRunId({ connectionId: of.connectionId, resourceKey: 'below', runId: below });
+      const { events } = await stack.temporal.client.workflow.getHandle(id).fetchHistory();
+      return events?.some(({ activityTaskCompletedEventAttributes: answered }) => answered);
+    });
+    expect(await of.ask('GET', '')).toMatchObject({ status: 'active' });
+    expect((await stack.org.call('GET', `/runs/${below}`)).body.status).toBe('queued');
+    gate.release();
+    const [first, second] = [await of.ended(above), await of.ended(below)];
+    expect(second.status).toBe('succeeded');
+    expect(Date.parse(second.startedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(first.finishedAt ?? ''));
+  });
+});
