@@ -1,4 +1,4 @@
-import type { Partition } from './read-partition.ts';
+import type { Partition } from './partition-reads.ts';
 import type { RunReading } from './read-run.ts';
 
 /** The partition with the given number: the values of the last dimension change fastest. */

@@ -3,7 +3,7 @@ import { boundedKey } from '../source/external-id.ts';
 import { readPages } from '../source/read-pages.ts';
 import type { Source } from '../source/source.ts';
 import type { Resource } from '../spec/schema.ts';
-import type { Partition } from './read-partition.ts';
+import type { Partition } from './partition-reads.ts';
 import type { RunReading, RunReadOptions, Stage } from './read-run.ts';
 import { stagePage } from './run-page.ts';
 import type { PartitionPosition, RunPosition } from './run-position.ts';

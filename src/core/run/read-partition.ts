@@ -1,37 +1,26 @@
 import { AppError } from '../errors.ts';
-import { type PageRead, readPages } from '../source/read-pages.ts';
-import type { Validators } from '../source/source.ts';
+import type { PageRead } from '../source/read-pages.ts';
 import { partitionAt } from './partition-at.ts';
+import type { Partition, PartitionReads } from './partition-reads.ts';
 import { readDeletedList } from './read-deleted-list.ts';
 import type { RunReading, RunReadOptions, Stage } from './read-run.ts';
 import type { RunNote, RunPage } from './run-page.ts';
 import type { PartitionPosition, RunPosition } from './run-position.ts';
 import { sweepMissing } from './sweep.ts';
 
+/** How a partition is read. */
+export interface PartitionOptions extends RunReadOptions {
+  readonly reads: PartitionReads;
+}
+
 /** One partition from `position` on: its records, the list of its deleted ones, what is missing from it. */
-export async function* readPartition(run: RunReading, position: PartitionPosition, options: RunReadOptions): Stage {
+export async function* readPartition(run: RunReading, position: PartitionPosition, options: PartitionOptions): Stage {
+  if (position.step === 'read') return yield* readRecords(run, position, options);
   const partition = await partitionAt(run, position.no);
   const next = nextPosition(run, position);
-  switch (position.step) {
-    case 'read':
-      return yield* readRecords(run, { position, partition }, options);
-    case 'listed':
-      return yield* readDeletedList(run, { position, partition, next }, options);
-    case 'sweep':
-      return yield* sweepMissing(run, { at: position, partition: partition.key, next }, options);
-  }
-}
-
-/** A partition of the run. */
-export interface Partition {
-  /** Empty without `forEach`. */
-  readonly key: string;
-  readonly each: Readonly<Record<string, unknown>>;
-}
-
-interface At {
-  readonly position: PartitionPosition;
-  readonly partition: Partition;
+  return position.step === 'listed'
+    ? yield* readDeletedList(run, { position, partition, next }, options)
+    : yield* sweepMissing(run, { at: position, partition: partition.key, next }, options);
 }
 
 interface ReadTo {
@@ -41,28 +30,21 @@ interface ReadTo {
   readonly next: RunPosition | null;
 }
 
-async function* readRecords(run: RunReading, { position, partition }: At, options: RunReadOptions): Stage {
-  const { key, each } = partition;
-  const stored = await run.store.partition(key);
-  const watermarkBefore = position.read === null ? stored.watermark : position.watermarkBefore;
+async function* readRecords(run: RunReading, position: PartitionPosition, { reads }: PartitionOptions): Stage {
+  const { partition, stored, watermarkBefore, pages } = await reads.take(position);
   let at: PartitionPosition = { ...position, watermarkBefore };
-  const source = { ...run.source, each, watermark: watermarkBefore, validators: usable(run, stored.validators) };
-  for await (const page of readPages(source, { ...options, position: position.read })) {
+  for await (const page of pages) {
     at = { ...at, validators: page.validators ?? (page.notModified ? stored.validators : at.validators) };
     at = { ...at, gaps: at.gaps || page.notModified || page.recordsMissing || page.skipped !== null };
     const next = page.positionAfter === null ? completed(run, at, page) : { ...at, read: page.positionAfter };
     // A backfill reads up to the watermark only: what is new of changed parents is left to the next sync.
-    const listedAt = source.backfill === null ? at.listedAt : null;
+    const listedAt = run.source.backfill === null ? at.listedAt : null;
     yield toRunPage(page, { at: { ...at, listedAt }, partition, next });
     if (page.positionAfter === null) return next;
     at = { ...at, read: page.positionAfter };
   }
   return undefined;
 }
-
-/** A backfill wants the records themselves, changed or not. */
-const usable = ({ source }: RunReading, validators: Validators | null): Validators | null =>
-  source.backfill === null ? validators : null;
 
 function toRunPage(page: PageRead, { at, partition, next }: ReadTo): RunPage {
   const isComplete = page.positionAfter === null && page.skipped === null;

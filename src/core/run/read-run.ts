@@ -8,7 +8,8 @@ import type { ReadOptions } from '../source/read-pages.ts';
 import type { Source } from '../source/source.ts';
 import type { Resource } from '../spec/schema.ts';
 import { type Listing, listPartitions } from './list-partitions.ts';
-import { readPartition } from './read-partition.ts';
+import { openPartitionReads } from './partition-reads.ts';
+import { type PartitionOptions, readPartition } from './read-partition.ts';
 import { type RunPage, stagePage } from './run-page.ts';
 import type { PartitionPosition, RunPosition } from './run-position.ts';
 import type { RunStore } from './run-store.ts';
@@ -41,11 +42,12 @@ export async function* readRun(
   start: RunPosition,
   options: RunReadOptions,
 ): AsyncGenerator<RunPage, void, undefined> {
+  await using reads = openPartitionReads(run, options);
   let position: RunPosition | null | undefined = start;
-  while (position) position = yield* stageOf(run, position, options);
+  while (position) position = yield* stageOf(run, position, { ...options, reads });
 }
 
-function stageOf(run: RunReading, position: RunPosition, options: RunReadOptions): Stage {
+function stageOf(run: RunReading, position: RunPosition, options: PartitionOptions): Stage {
   switch (position.stage) {
     case 'retry':
       return retryRequeued(run, position);
@@ -85,7 +87,7 @@ async function* retryRequeued(run: RunReading, position: Extract<RunPosition, { 
 async function* list(
   run: RunReading,
   position: Extract<RunPosition, { readonly stage: 'list' }>,
-  { delivered, ...read }: RunReadOptions,
+  { delivered, reads: _reads, ...read }: PartitionOptions,
 ): Stage {
   // Listing moves the run on by itself, past pages that are not recorded yet.
   await delivered();

@@ -1,0 +1,99 @@
+import { type PageRead, readPages } from '../source/read-pages.ts';
+import type { Source, Validators } from '../source/source.ts';
+import { partitionAt } from './partition-at.ts';
+import type { RunReading, RunReadOptions } from './read-run.ts';
+import type { PartitionPosition } from './run-position.ts';
+import type { StoredPartition } from './run-store.ts';
+
+/** A partition of the run. */
+export interface Partition {
+  /** Empty without `forEach`. */
+  readonly key: string;
+  readonly each: Readonly<Record<string, unknown>>;
+}
+
+/** A partition that is being read. */
+interface PartitionRead {
+  readonly partition: Partition;
+  readonly stored: StoredPartition;
+  /** Canonical text of the watermark that it is read from; null: none. */
+  readonly watermarkBefore: string | null;
+  readonly pages: AsyncGenerator<PageRead, void, undefined>;
+}
+
+/**
+ * The partitions of a run as they are read: in their order for the consumer, while those behind already wait for their
+ * first answers. As many at once as the API takes requests; a run over many small partitions would otherwise spend its
+ * time waiting for one answer after the other.
+ */
+export interface PartitionReads extends AsyncDisposable {
+  /** Reads the partition at `position`, which comes no more than once and in ascending order. */
+  take(position: PartitionPosition): Promise<PartitionRead>;
+}
+
+/** Partitions whose first pages may wait: each may hold a few, so that memory stays flat. */
+const aheadMax = 4;
+
+/** Disposing ends the requests that are under way. */
+export function openPartitionReads(run: RunReading, options: RunReadOptions): PartitionReads {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([options.signal, stop.signal]);
+  const ahead = new Map<number, Promise<PartitionRead>>();
+  const width = Math.min(run.source.http.rateLimit.maxConcurrent, aheadMax);
+
+  const open = async (no: number, resumed: PartitionPosition | null): Promise<PartitionRead> => {
+    const partition = await partitionAt(run, no);
+    const stored = await run.store.partition(partition.key);
+    const watermarkBefore = resumed === null ? stored.watermark : resumed.watermarkBefore;
+    const source = {
+      ...run.source,
+      each: partition.each,
+      watermark: watermarkBefore,
+      validators: usable(run.source, stored.validators),
+    };
+    const pages = readPages(source, { ...options, signal, position: resumed?.read ?? null });
+    return { partition, stored, watermarkBefore, pages };
+  };
+  const begin = async (no: number): Promise<PartitionRead> => {
+    const read = await open(no, null);
+    return { ...read, pages: begun(read.pages) };
+  };
+
+  return {
+    async take({ no, read, watermarkBefore, totals, ...position }) {
+      const resumed = read === null ? null : { no, read, watermarkBefore, totals, ...position };
+      const current = ahead.get(no) ?? open(no, resumed);
+      ahead.delete(no);
+      for (let next = no + 1; next < Math.min(no + width, totals.count); next += 1) {
+        if (ahead.has(next)) continue;
+        const started = begin(next);
+        // Its turn shows the failure; until then it must not count as unhandled.
+        started.catch(() => undefined);
+        ahead.set(next, started);
+      }
+      return await current;
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      const left = await Promise.allSettled(ahead.values());
+      for (const read of left) if (read.status === 'fulfilled') await read.value.pages.return();
+    },
+  };
+}
+
+/** A backfill wants the records themselves, changed or not. */
+const usable = ({ backfill }: Pick<Source, 'backfill'>, validators: Validators | null): Validators | null =>
+  backfill === null ? validators : null;
+
+/** The same pages; the first one is asked for at once. */
+function begun(pages: PartitionRead['pages']): PartitionRead['pages'] {
+  const first = pages.next();
+  first.catch(() => undefined);
+  return (async function* () {
+    try {
+      for (let page = await first; !page.done; page = await pages.next()) yield page.value;
+    } finally {
+      await pages.return();
+    }
+  })();
+}
