@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Customer, connectCustomer } from '../support/customer.ts';
 import { type Charge, imitateStripe } from '../support/imitations/stripe.ts';
 import { specDocument } from '../support/spec-documents.ts';
-import { useStack } from '../support/use-stack.ts';
+import { hookSecret, useWebhookStack } from '../support/webhook-sync.ts';
 
 const secretKey = 'sk_test_4eC39HqLyjWDarjtT1zdp7dc';
 const stripe = imitateStripe({ secretKey });
-const shared = useStack({ answer: (request) => stripe.answer(request) });
+const shared = useWebhookStack({ answer: (request) => stripe.answer(request) });
 
 const daySeconds = 86_400;
 const now = Math.floor(Date.now() / 1000);
@@ -68,6 +68,7 @@ async function storedRows(): Promise<unknown[]> {
   return rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() }));
 }
 
+const idOf = (row: object): string => String((row as { readonly id: unknown }).id);
 const expectedRows = () => stripe.charges.map(expectedRow).toSorted((a, b) => (a.id < b.id ? -1 : 1));
 const asked = (path: string) => shared().upstream.journal.filter(({ url }) => url.startsWith(path));
 
@@ -133,6 +134,32 @@ describe('the Stripe spec', () => {
     const run = await customer.sync('charge_updates');
     expect(run).toMatchObject({ status: 'failed', error: { code: 'source_rejected' } });
     expect(run.error?.message).toContain('30 days');
+  });
+
+  it('posts the same rows to a webhook, as the spec itself says', async () => {
+    const { stack, upstream, receiver } = shared();
+    const document = specDocument('stripe');
+    await using posted = await connectCustomer(stack, {
+      document: { ...document, metadata: { key: 'stripe-posted', name: 'Stripe', version: '2.1.0' } },
+      keepsDestination: true,
+      params: {
+        apiUrl: upstream.url,
+        startDate: new Date(start * 1000).toISOString().slice(0, 10),
+        sinkUrl: receiver.url,
+      },
+      secrets: { secretKey, sinkSecret: hookSecret },
+    });
+    const run = await posted.sync('charges');
+    expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: stripe.charges.length } });
+    const rows = receiver.rows('charges').map(({ data }) => ({ ...data, amount: Number(data['amount']).toFixed(3) }));
+    const missing = { customer_id: null, product: null };
+    const byId = rows.map((row) => ({ ...missing, ...row })).toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
+    expect(byId).toEqual(expectedRows());
+    expect(receiver.unverified).toEqual([]);
+    expect(await posted.sync('charge_updates')).toMatchObject({ status: 'succeeded' });
+    expect(new Set(receiver.posts.flatMap(({ batch }) => batch.records.map(({ op }) => op)))).toEqual(
+      new Set(['upsert', 'update']),
+    );
   });
 
   it('puts the connection in error when Stripe refuses the key', async () => {

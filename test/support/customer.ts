@@ -14,8 +14,9 @@ export interface Customer extends AsyncDisposable {
 
 /** What a test decides. */
 export interface CustomerOptions {
-  /** The spec; its destination is replaced by the customer's database. */
+  /** The spec; its destination is replaced by the customer's database unless `keepsDestination`. */
   readonly document: Readonly<Record<string, unknown>>;
+  readonly keepsDestination?: boolean;
   readonly params: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, unknown>>;
   readonly overrides?: Readonly<Record<string, unknown>>;
@@ -25,7 +26,7 @@ export interface CustomerOptions {
 
 /** Drafts and publishes the spec, creates and activates a connection of it, all through the API. */
 export async function connectCustomer({ org }: Stack, options: CustomerOptions): Promise<Customer> {
-  const { document, params, secrets, overrides, activate = true } = options;
+  const { document, keepsDestination = false, params, secrets, overrides, activate = true } = options;
   const destination = await openAuditedDestination();
   const ask = async (path: string, body?: unknown) => {
     const answer = await org.call('POST', path, body === undefined ? {} : { body });
@@ -33,7 +34,7 @@ export async function connectCustomer({ org }: Stack, options: CustomerOptions):
     return answer.body;
   };
   const { key, version } = versionOf(document);
-  await ask('/specs', intoDatabase(document));
+  await ask('/specs', keepsDestination ? document : intoDatabase(document));
   await ask(`/specs/${key}/versions/${version}/publish`);
   const { id: connectionId } = await ask('/connections', {
     workspaceId: org.workspaceId,
@@ -41,7 +42,7 @@ export async function connectCustomer({ org }: Stack, options: CustomerOptions):
     specVersion: version,
     displayName: key,
     params,
-    secrets: { ...secrets, testDatabase: destination.url },
+    secrets: keepsDestination ? secrets : { ...secrets, testDatabase: destination.url },
   });
   if (overrides) {
     const { status, body } = await org.call('PATCH', `/connections/${connectionId}`, {
