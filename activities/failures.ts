@@ -13,6 +13,7 @@ const retried = {
   record_invalid: false,
   destination_rejected: false,
   destination_login: false,
+  destination_gone: false,
   destination_unavailable: true,
   no_progress: false,
   // Nobody hears of it from an attempt that was replaced; the current one, fenced off by a late one, tries again.
@@ -29,7 +30,7 @@ export function toFailure(error: unknown): ApplicationFailure {
     return ApplicationFailure.create({
       message: error.message,
       type: error.code,
-      nonRetryable: !isRetried(error.code),
+      nonRetryable: error.isFinal || !isRetried(error.code),
     });
   }
   return ApplicationFailure.create({ message: 'Unexpected error; the log of the worker says more.', type: 'internal' });

@@ -45,13 +45,16 @@ export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'lo
   };
 }
 
-/** Credentials that were refused, by the API or several times in a row by the destination, need the customer. */
+/**
+ * Credentials that were refused, by the API or several times in a row by the destination, need the customer; so does a
+ * destination that is gone for good.
+ */
 async function isBreaking(
   { db }: Pick<Deps, 'db'>,
   input: SyncRunInput,
   { error }: lanes.RunOutcome,
 ): Promise<boolean> {
-  if (error?.code === 'auth_failed') return true;
+  if (error?.code === 'auth_failed' || error?.code === 'destination_gone') return true;
   if (error?.code !== 'destination_login') return false;
   const last = loginFailuresMax - 1;
   const { connectionId } = input;

@@ -76,10 +76,11 @@ async function runChunk(deps: Deps, input: SyncRunInput, { cancellationSignal, i
   if (!attempt || attempt.cancelRequestedAt) return ended;
   if (attempt.attempts > attemptsMax) throw outOfPatience(attempt);
   await using run = await openRun(deps, scope, { runId: input.runId, attempt });
-  const { destination, target, log } = run;
-  const start = await repairFromCheckpoint(deps.db, scope, { runId: input.runId, attempt, destination, target, log });
-  if (start.readCompleted) return { ...ended, pages: start.pageNo };
-  const result = await readOn(run, start, cancelled);
+  const result = await readOrPause(run, {
+    attempt,
+    cancelled,
+    repair: () => repairFromCheckpoint(deps.db, scope, { ...run, attempt, runId: input.runId }),
+  });
   await forgiveAttempts(deps.db, scope, input.runId);
   // Told to stop by a shutdown the chunk has simply ended early; told to cancel, it says that it was.
   if (cancelled.reason instanceof CancelledFailure && cancelled.reason.message !== 'WORKER_SHUTDOWN')
@@ -87,11 +88,34 @@ async function runChunk(deps: Deps, input: SyncRunInput, { cancellationSignal, i
   return result;
 }
 
+interface Reading {
+  readonly attempt: Attempt;
+  readonly cancelled: AbortSignal;
+  readonly repair: () => Promise<StartPoint>;
+}
+
+/** Reads on from where the destination is; a destination that needs a pause gets it from the workflow's timer. */
+async function readOrPause(run: OpenRun, { attempt, cancelled, repair }: Reading): Promise<ChunkResult> {
+  try {
+    const start = await repair();
+    return start.readCompleted ? { ...ended, pages: start.pageNo } : await readOn(run, start, cancelled);
+  } catch (error) {
+    if (!(error instanceof ThrottledError) || !error.otherwise) throw error;
+    const { waitMs, otherwise } = error;
+    if (Date.now() + waitMs >= runEndOf(run)) throw otherwise;
+    return { done: false, limited: false, waitMs, pages: attempt.pageNo, records: attempt.recordsIn };
+  }
+}
+
+/** When the run has to end, ms since the epoch. */
+const runEndOf = ({ startedAt, setup }: OpenRun): number =>
+  startedAt.getTime() + setup.resource.limits.maxDurationSeconds * 1000;
+
 /** Pages from `start` until the read, the chunk or the run's limits end. */
 async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): Promise<ChunkResult> {
   const { limits } = run.setup.resource;
   const chunkEnd = performance.now() + chunkMsMax;
-  const runEnd = run.startedAt.getTime() + limits.maxDurationSeconds * 1000;
+  const runEnd = runEndOf(run);
   const delivery = run.createDelivery(start);
   const shaping = createShaping(async (page, outcome) => {
     pageNo += 1;
@@ -137,7 +161,8 @@ async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): 
       await drained();
     }
   } catch (error) {
-    if (error instanceof ThrottledError) return result(error.waitMs);
+    // A pause of the destination is not one of the source: all pages may be read and yet wait for it.
+    if (error instanceof ThrottledError && !error.otherwise) return result(error.waitMs);
     throw error;
   }
   return result(0);

@@ -31,6 +31,7 @@ export type RunErrorCode =
   | 'record_invalid'
   | 'destination_rejected'
   | 'destination_login'
+  | 'destination_gone'
   | 'destination_unavailable'
   | 'no_progress'
   | 'fenced';
@@ -41,6 +42,7 @@ export type ErrorCode = RequestErrorCode | RunErrorCode;
 interface AppErrorOptions {
   readonly issues?: readonly Issue[];
   readonly cause?: unknown;
+  readonly isFinal?: boolean;
 }
 
 /** A failure the caller may see: `message` is safe to show, `cause` is for the log only. */
@@ -49,11 +51,14 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   /** Only validation failures carry issues; undefined otherwise. */
   readonly issues: readonly Issue[] | undefined;
+  /** Has been retried for as long as it may be, whatever its code says. */
+  readonly isFinal: boolean;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.issues = options.issues;
+    this.isFinal = options.isFinal ?? false;
   }
 }
 

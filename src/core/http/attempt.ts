@@ -48,8 +48,9 @@ export function createAttempts(options: AttemptOptions): Attempts {
     try {
       if (refusal !== null) throw egressBlocked(refusal);
       egress.checkUrl(hop.url);
-      const { timeoutMs, responseBytesMax } = request;
-      answer = await exchange(options.dispatcher, hop, { signal: deadline.signal, timeoutMs, responseBytesMax });
+      const { timeoutMs, headersTimeoutMs, responseBytesMax } = request;
+      const limits = { signal: deadline.signal, timeoutMs, headersTimeoutMs, responseBytesMax };
+      answer = await exchange(options.dispatcher, hop, limits);
       return { answer };
     } catch (error) {
       errorCode = errorCodeOf(error, deadline);

@@ -51,6 +51,8 @@ export interface HttpRequest {
   readonly body?: string;
   /** Milliseconds for one attempt, request and body together. */
   readonly timeoutMs: number;
+  /** Milliseconds to the header of the answer; `timeoutMs` less the body's share unless given. */
+  readonly headersTimeoutMs?: number;
   /** Decoded bytes. */
   readonly responseBytesMax: number;
   /** Hosts a redirect may lead to besides the request's own origin: exact or `*.host`. */
@@ -105,10 +107,13 @@ export interface GuardedHttpClient extends HttpClient {
 export class ThrottledError extends Error {
   override readonly name = 'ThrottledError';
   readonly waitMs: number;
+  /** Of a destination: what the run fails with when it has no time for the wait. Null: the source asks to wait. */
+  readonly otherwise: AppError | null;
 
-  constructor(waitMs: number) {
-    super(`The source has to be left alone for ${Math.ceil(waitMs / 1000)} s.`);
+  constructor(waitMs: number, otherwise: AppError | null = null) {
+    super(`The other side has to be left alone for ${Math.ceil(waitMs / 1000)} s.`);
     this.waitMs = waitMs;
+    this.otherwise = otherwise;
   }
 }
 
@@ -116,7 +121,7 @@ export class ThrottledError extends Error {
  * The longest wait in milliseconds that a worker slot is held for. A wait that the server or the bucket asks for may be
  * longer and is handed back; a backoff, which nobody asked for, is cut to it instead, so that its attempts are counted.
  */
-const durableWaitMs = 10_000;
+export const durableWaitMs = 10_000;
 
 /**
  * Milliseconds after which a request is not tried again, whatever `maxAttempts` says: with a last wait and the longest

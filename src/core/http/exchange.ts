@@ -16,6 +16,8 @@ export interface ExchangeLimits {
   /** Ends the exchange, body included: undici's own body limit is per chunk and a slow drip outlives it. */
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
+  /** Undefined: `timeoutMs` less {@link gapMs}. */
+  readonly headersTimeoutMs: number | undefined;
   readonly responseBytesMax: number;
 }
 
@@ -31,7 +33,7 @@ export async function exchange(dispatcher: Dispatcher, hop: Hop, limits: Exchang
     headers: hop.headers,
     body: hop.body ?? null,
     signal: limits.signal,
-    headersTimeout: Math.max(gapMs, limits.timeoutMs - gapMs),
+    headersTimeout: limits.headersTimeoutMs ?? Math.max(gapMs, limits.timeoutMs - gapMs),
     bodyTimeout: gapMs,
   });
   const headers = flatten(response.headers);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runStart } from '../run/run-position.ts';
-import { assembleBatch, type ReadyPage } from './batch.ts';
+import { assembleBatch, type ReadyPage, restoreBatch } from './batch.ts';
 import type { Outcome } from './page-outcome.ts';
-import { decodeReceipt, encodeReceipt } from './receipt.ts';
+import { decodeReceipt, encodeReceipt, type Receipt } from './receipt.ts';
 
 const resource = { key: 'things', target: { mode: 'upsert', onTypeConflict: 'quarantine' } } as const;
 const redact = (text: string) => text.replaceAll('s3cret', '[redacted]');
@@ -32,7 +32,7 @@ describe('a batch', () => {
 
   it('delivers a record that comes twice once, in its last version, and counts the earlier as skipped', () => {
     const batch = assembleBatch([page(1, [deliver('a', 1)], 1), page(2, [deliver('a', 2)], 1)], options);
-    expect(batch.rows).toEqual([{ externalId: 'a', data: { version: 2 } }]);
+    expect(batch.rows).toEqual([{ externalId: 'a', hash: null, data: { version: 2 } }]);
     const { pages, records } = batch.receiptOf([]);
     expect(pages).toMatchObject([{ recordsOut: 0, skipped: 1 }, { recordsOut: 1 }]);
     expect(records).toMatchObject([{ externalId: 'a', hash: 'h2', status: 'delivered' }]);
@@ -118,6 +118,30 @@ describe('a batch', () => {
   });
 });
 
+describe('a draft', () => {
+  it.each(['upsert', 'append'] as const)(
+    'gives another process the receipt of mode %s, whatever was refused, and holds no data of a row',
+    (mode) => {
+      const pages = [
+        page(1, [deliver('a'), deliver('b', 1), quarantine('c')], 5),
+        page(2, [deliver('b', 2), tombstone('a', true)], 2),
+      ];
+      const target = { ...resource.target, mode };
+      const batch = assembleBatch(pages, { ...options, resource: { ...resource, target } });
+      const restored = restoreBatch(batch.draft(), redact);
+      expect(batch.draft()).not.toContain('version');
+      for (const refused of [[], batch.rows.map(({ externalId }, index) => ({ index, externalId, message: 'no' }))]) {
+        expect(withoutIds(restored.receiptOf(refused))).toEqual(withoutIds(batch.receiptOf(refused)));
+      }
+    },
+  );
+
+  const withoutIds = (receipt: Receipt) => ({
+    ...receipt,
+    quarantine: receipt.quarantine.map(({ id: _id, ...entry }) => entry),
+  });
+});
+
 describe('a receipt', () => {
   it('is the same after its way through the destination', () => {
     const receipt = assembleBatch([page(1, [deliver('a'), quarantine('b')], 2)], options).receiptOf([]);
@@ -147,7 +171,7 @@ const page = (pageNo: number, outcomes: readonly Outcome[], recordsIn: number): 
 
 const deliver = (externalId: string, version = 1): Outcome => ({
   kind: 'deliver',
-  row: { externalId, data: { version } },
+  row: { externalId, hash: null, data: { version } },
   entry: { externalId, hash: `h${version}`, cursor: null, status: 'delivered', fields: null },
   raw: { raw: externalId },
 });

@@ -83,7 +83,29 @@ export function assembleBatch(
   };
   const completesGeneration = pages.some((page) => page.completesGeneration);
   const receipt = (rejected: readonly RejectedRow[]) => encodeReceipt(receiptOf(rejected));
-  return { runId, batchNo, rows, tombstones, completesGeneration, receiptOf, receipt };
+  const draft = () => encodeDraft({ pages, resource, runId, batchNo });
+  return { runId, batchNo, rows, tombstones, completesGeneration, receiptOf, receipt, draft };
+}
+
+/** A batch from its draft, for its receipt: its rows hold no data. */
+export function restoreBatch(draft: string, redact: BatchOptions['redact']): PageBatch {
+  const { pages, ...options } = JSON.parse(draft) as Draft;
+  return assembleBatch(pages, { ...options, redact });
+}
+
+type Draft = Omit<BatchOptions, 'redact'> & { readonly pages: readonly ReadyPage[] };
+
+function encodeDraft({ pages, resource, runId, batchNo }: Draft): string {
+  const { mode, onTypeConflict } = resource.target;
+  const withoutData = (outcome: Outcome): Outcome =>
+    outcome.kind === 'deliver' ? { ...outcome, row: { ...outcome.row, data: {} } } : outcome;
+  const kept: Draft = {
+    resource: { key: resource.key, target: { mode, onTypeConflict } },
+    runId,
+    batchNo,
+    pages: pages.map((page) => ({ ...page, outcomes: page.outcomes.map(withoutData) })),
+  };
+  return JSON.stringify(kept);
 }
 
 /** The outcomes that reach the destination: of each record the last one, or all but a tombstone that a version follows. */

@@ -5,6 +5,8 @@ import type { QuarantineEntry, RecordEntry } from './receipt.ts';
 export interface Deliverable {
   /** Text form of the primary key, unique per connection and resource. */
   readonly externalId: string;
+  /** Fingerprint of this version, base64url; null where changes are not detected. */
+  readonly hash: string | null;
   /** Columns by name: plain JSON values; integers beyond 2^53 are decimal strings. */
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -27,7 +29,7 @@ export type Outcome =
 export interface PageOutcome {
   readonly recordsIn: number;
   readonly skipped: number;
-  /** Records that failed in the pipeline, whether set aside or skipped. */
+  /** Fetched records that failed in the pipeline, whether set aside or skipped. */
   readonly invalid: number;
   readonly outcomes: readonly Outcome[];
   /** Values of the partition of its records. */

@@ -167,6 +167,18 @@ describe('the pipeline', () => {
     expect({ skipped, outcomes }).toEqual({ skipped: 1, outcomes: [] });
   });
 
+  it.each(['fail', 'skip', 'quarantine'])(
+    'sets a record that is tried again aside anew under onInvalid %s',
+    async (onInvalid) => {
+      const stages = stagesOf({ ...shape, onInvalid });
+      const retried = { ...fetched([{ id: 9, name: 'too long' }]), origin: 'retried' } as const;
+      const { outcomes, invalid } = await stages.shape(await stages.select(retried));
+      expect(outcomes).toMatchObject([{ kind: 'quarantine' }]);
+      // The brake on invalid records judges what the API gives.
+      expect(invalid).toBe(0);
+    },
+  );
+
   it('fails the run on an invalid record by default, without showing a value', async () => {
     const failing = pipeline(shape)([{ id: 9, name: 'secret-name' }]);
     await expect(failing).rejects.toMatchObject({ code: 'record_invalid', message: expect.stringContaining('"name"') });

@@ -63,7 +63,7 @@ export interface Pipeline {
   select(page: RecordPage): Promise<Selection>;
   /**
    * Enrich, transform and validate; several pages at once keep every evaluator busy. Throws `record_invalid` when a
-   * record is invalid and the resource says `onInvalid: fail`.
+   * fetched record is invalid and the resource says `onInvalid: fail`; one that is tried again is set aside anew.
    */
   shape(selection: Selection): Promise<PageOutcome>;
 }
@@ -73,6 +73,7 @@ export interface Selection {
   readonly recordsIn: number;
   readonly candidates: readonly Candidate[];
   readonly each: JsonObject;
+  readonly origin: RecordPage['origin'];
   /** External ids of all its records, for a resource whose deletes are found by a full scan; empty for others. */
   readonly seen: readonly string[];
 }
@@ -97,14 +98,15 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         recordsIn: records.length,
         candidates,
         each,
+        origin,
         seen: scans && origin === 'fetched' ? all.map(({ externalId }) => externalId) : [],
       };
     },
-    async shape({ recordsIn, candidates, each, seen }) {
+    async shape({ recordsIn, candidates, each, origin, seen }) {
       const enriched = enrich ? await enrich(candidates, { each }) : candidates;
       const shaped = await shape(enriched, each);
-      const invalid = shaped.filter(({ issues, gone }) => issues !== null && !gone).length;
-      const outcomes = (await mapWithPauses(shaped, (candidate) => conclude(candidate, each))).flat();
+      const invalid = origin === 'retried' ? 0 : shaped.filter(({ issues, gone }) => issues !== null && !gone).length;
+      const outcomes = (await mapWithPauses(shaped, (candidate) => conclude(candidate, { each, origin }))).flat();
       return { recordsIn, skipped: recordsIn - outcomes.length, invalid, outcomes, each, seen };
     },
   };
@@ -130,16 +132,19 @@ function createConclude({
   known,
   storedFields,
   redact,
-}: PipelineOptions): (candidate: Candidate, each: JsonObject) => Outcome[] {
+}: PipelineOptions): (candidate: Candidate, page: Pick<RecordPage, 'each' | 'origin'>) => Outcome[] {
   const fieldsOf = createFieldPicker(storedFields);
   const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
-  return ({ raw, externalId, hash, cursor, issues, data, setAside, gone }, each) => {
+  return ({ raw, externalId, hash, cursor, issues, data, setAside, gone }, { each, origin }) => {
     if (gone) return [{ kind: 'delete', tombstone: { externalId, effect }, flagged: true }];
+    // Whose key is missing is nobody's parent.
+    const isKeyed = issues?.every(({ keyword }) => keyword !== 'primaryKey') ?? true;
+    const fields = isKeyed ? fieldsOf(raw) : null;
     const entry = (status: RecordEntry['status']) =>
-      hash === null ? null : { externalId, hash, cursor, status, fields: fieldsOf(raw) };
-    if (!issues && data) return [{ kind: 'deliver', row: { externalId, data }, entry: entry('delivered'), raw }];
+      hash === null ? null : { externalId, hash, cursor, status, fields };
+    if (!issues && data) return [{ kind: 'deliver', row: { externalId, hash, data }, entry: entry('delivered'), raw }];
     const found = issues ?? [];
-    const onInvalid = setAside ? 'quarantine' : resource.onInvalid;
+    const onInvalid = setAside || origin === 'retried' ? 'quarantine' : resource.onInvalid;
     if (onInvalid === 'fail') throw invalidRecord(resource.key, found, redact);
     if (onInvalid === 'skip') {
       known.forget(externalId);

@@ -1,0 +1,71 @@
+import { hash } from 'node:crypto';
+import {
+  advancePending,
+  countFailure,
+  endPending,
+  type OutboxOwner,
+  type OutboxPartRow,
+  openOutbox,
+  type PendingRow,
+  putPending,
+} from '../db/queries/outbox.ts';
+import type { OrgScope } from '../db/scope.ts';
+import type { Outbox, OutboxPart, PendingBatch } from '../src/core/destinations/outbox.ts';
+import { AppError } from '../src/core/errors.ts';
+import { restoreBatch } from '../src/core/pipeline/batch.ts';
+import type { Deps } from '../src/deps.ts';
+
+interface OutboxOptions {
+  readonly owner: OutboxOwner;
+  /** Masks secrets in what is kept of a record. */
+  readonly redact: (text: string) => string;
+}
+
+/** The outbox of one attempt's lane, in the control database. */
+export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner, redact }: OutboxOptions): Outbox {
+  const pendingOf = ({ runId, batchNo, draft, rejected, parts }: PendingRow): PendingBatch => ({
+    runId,
+    batchNo,
+    parts: parts.map(partOf),
+    rejected: JSON.parse(rejected),
+    receipt: (all) => restoreBatch(draft, redact).receipt(all),
+  });
+  return {
+    async open(target) {
+      const digest = Buffer.from(hash('sha256', target, 'hex'), 'hex');
+      const { pending, ...known } = held(await openOutbox(db, scope, { owner, target: digest }));
+      return { ...known, pending: pending && pendingOf(pending) };
+    },
+    async prepare(batch, { parts, rejected }) {
+      const { runId, batchNo } = batch;
+      const texts = { draft: batch.draft(), rejected: JSON.stringify(rejected) };
+      const pending = { runId, batchNo, ...texts, parts: parts.map(rowOf) };
+      held(await putPending(db, scope, { owner, pending }));
+    },
+    async advance({ part, rejected, parts, bytesMax }) {
+      const step = { part, rejected: JSON.stringify(rejected), parts: parts.map(rowOf), bytesMax };
+      held(await advancePending(db, scope, { owner, ...step }));
+    },
+    failed: async () => held(await countFailure(db, scope, owner)),
+    async settle(receipt) {
+      held(await endPending(db, scope, { owner, receipt }));
+    },
+    async discard() {
+      held(await endPending(db, scope, { owner, receipt: null }));
+    },
+  };
+}
+
+/** What a query answers to the attempt that holds the lane. Throws `fenced` for any other. */
+function held<Answer>(answer: Answer | null): Answer {
+  if (answer !== null) return answer;
+  throw new AppError('fenced', 'A later attempt has taken over this resource; this one ends without sending.');
+}
+
+const rowOf = ({ body, indexes, ...part }: OutboxPart): OutboxPartRow => ({
+  ...part,
+  body: Buffer.from(body, 'utf8'),
+  indexes: [...indexes],
+});
+
+const partOf = ({ body, ...part }: OutboxPartRow): OutboxPart => ({ ...part, body: body.toString('utf8') });

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { batchOf, rowOf } from '../../../test/support/batches.ts';
+import type { OutboxPart } from './outbox.ts';
+import { againOf, halvesOf, recordsOf, splitBatch } from './webhook-parts.ts';
+
+const options = {
+  connectionId: 'con_1',
+  resourceKey: 'contacts',
+  specVersion: '1.2.0',
+  mode: 'upsert',
+  preparedAt: new Date('2026-11-21T03:00:00.000Z'),
+  recordsMax: 500,
+  bytesMax: 1_048_576,
+  takenBytesMax: null,
+} as const;
+
+const rowsOf = (count: number) => Array.from({ length: count }, (_, n) => rowOf(String(n), { n }));
+const idsOf = (part: OutboxPart) => recordsOf(part).map(({ externalId }) => externalId);
+
+describe('a batch in parts', () => {
+  it('is sent in the documented envelope', () => {
+    const rows = [{ ...rowOf('123', { name: 'Ada' }), hash: 'aGFzaA' }, rowOf('125')];
+    const tombstones = [{ externalId: '124', effect: 'hard' }] as const;
+    const { parts } = splitBatch(batchOf(rows, { batchNo: 17, tombstones }), options);
+    expect(parts.map(({ body }) => JSON.parse(body))).toEqual([
+      {
+        id: parts[0]?.id,
+        type: 'records.batch',
+        timestamp: '2026-11-21T03:00:00.000Z',
+        apiVersion: '2026-11',
+        connectionId: 'con_1',
+        runId: 'run_1',
+        resourceKey: 'contacts',
+        specVersion: '1.2.0',
+        batch: { sequence: 17, part: '0', count: 3 },
+        records: [
+          { op: 'upsert', externalId: '123', hash: 'sha256:aGFzaA', data: { name: 'Ada' } },
+          { op: 'upsert', externalId: '125', data: {} },
+          { op: 'delete', externalId: '124' },
+        ],
+      },
+    ]);
+  });
+
+  it.each(['append', 'update'] as const)('says with each record of mode %s how it is written', (mode) => {
+    const [part] = splitBatch(batchOf([rowOf('1')]), { ...options, mode }).parts;
+    expect(JSON.parse(part?.body ?? '').records).toEqual([{ op: mode, externalId: '1', data: {} }]);
+  });
+
+  it('has no part of more records than allowed, loses none and keeps their order', () => {
+    const { parts } = splitBatch(batchOf(rowsOf(1201)), options);
+    expect(parts.map(({ indexes }) => indexes.length)).toEqual([500, 500, 201]);
+    expect(parts.flatMap(idsOf)).toEqual(rowsOf(1201).map(({ externalId }) => externalId));
+    expect(new Set(parts.map(({ id }) => id)).size).toBe(3);
+  });
+
+  it.each([2_000, 10_000])('has no part of more than %d bytes, and fills them', (bytesMax) => {
+    const rows = Array.from({ length: 400 }, (_, n) => rowOf(String(n), { text: 'é'.repeat(n % 90) }));
+    const { parts, rejected } = splitBatch(batchOf(rows), { ...options, bytesMax });
+    const sizes = parts.map(({ body }) => Buffer.byteLength(body));
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(bytesMax);
+    expect(Math.min(...sizes.slice(0, -1))).toBeGreaterThan(bytesMax - 300);
+    expect(rejected).toEqual([]);
+    expect(parts.flatMap(idsOf)).toHaveLength(400);
+  });
+
+  it('refuses the record that fits into no request, and sends the others', () => {
+    const rows = [rowOf('1'), rowOf('2', { text: 'x'.repeat(2000) }), rowOf('3')];
+    const { parts, rejected } = splitBatch(batchOf(rows), { ...options, bytesMax: 2000 });
+    expect(rejected).toEqual([{ index: 1, externalId: '2', message: expect.stringMatching(/^too_large: /) }]);
+    expect(parts.map(({ indexes }) => indexes)).toEqual([[0, 2]]);
+  });
+
+  it('sends a record that alone is larger than what the receiver took, as far as the spec allows', () => {
+    const rows = [rowOf('1'), rowOf('2', { text: 'x'.repeat(2000) }), rowOf('3')];
+    const { parts, rejected } = splitBatch(batchOf(rows), { ...options, takenBytesMax: 700 });
+    expect(parts.map(({ indexes }) => indexes)).toEqual([[0], [1], [2]]);
+    expect(rejected).toEqual([]);
+  });
+
+  it('has the same bytes and ids whenever it is split, and others in another run or batch', () => {
+    const batch = batchOf(rowsOf(700));
+    const [once, twice] = [splitBatch(batch, options), splitBatch(batch, options)];
+    expect(twice).toEqual(once);
+    const ids = [batch, { ...batch, batchNo: 2 }, { ...batch, runId: 'run_2' }].flatMap((one) =>
+      splitBatch(one, options).parts.map(({ id }) => id),
+    );
+    expect(new Set(ids).size).toBe(6);
+    expect(ids.every((id) => /^bat_[\w-]{43}$/.test(id))).toBe(true);
+  });
+});
+
+describe('a part', () => {
+  const [whole] = splitBatch(batchOf(rowsOf(5)), options).parts as [OutboxPart];
+
+  it('is halved down to each record, in order, under ids that follow from its own', () => {
+    const leaves = (part: OutboxPart): readonly OutboxPart[] =>
+      part.indexes.length === 1 ? [part] : halvesOf(part).flatMap(leaves);
+    const all = leaves(whole);
+    expect(all.flatMap(idsOf)).toEqual(['0', '1', '2', '3', '4']);
+    expect(all.flatMap(({ indexes }) => indexes)).toEqual([0, 1, 2, 3, 4]);
+    expect(all.map(({ path }) => path)).toEqual(['0.0.0.0', '0.0.0.1', '0.0.1', '0.1.0', '0.1.1']);
+    expect(leaves(whole)).toEqual(all);
+    expect(new Set([whole.id, ...all.map(({ id }) => id)]).size).toBe(6);
+  });
+
+  it('keeps every value when it is halved', () => {
+    const data = { big: '9007199254740993', f: 1.7976931348623157e308, s: '\0"\\\ud800😀', n: null, '10': 1, a: [{}] };
+    const [part] = splitBatch(batchOf([rowOf('1', data), rowOf('2')]), options).parts as [OutboxPart];
+    const [half] = halvesOf(part) as [OutboxPart];
+    expect(JSON.parse(half.body).records).toEqual([{ op: 'upsert', externalId: '1', data }]);
+    expect(JSON.stringify(JSON.parse(half.body).records[0].data)).toBe(JSON.stringify(data));
+  });
+
+  it('gives records to be sent once more under another id', () => {
+    const again = againOf(whole, [1, 3]);
+    expect(idsOf(again)).toEqual(['1', '3']);
+    expect(again).toMatchObject({ indexes: [1, 3], again: true, path: '0' });
+    expect(again.id).not.toBe(whole.id);
+  });
+});

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { holdWrites } from '../support/sql-gate.ts';
+import { generateRecords } from '../support/upstream.ts';
+import { collectionOf, createWebhookSync, useWebhookStack, type WebhookSync } from '../support/webhook-sync.ts';
+
+const records = 3000;
+const steps = ['in-flight', 'several-times', 'answered', 'settled'] as const;
+type Step = (typeof steps)[number];
+const shared = useWebhookStack({
+  collections: Object.fromEntries(steps.map((step) => [step, generateRecords(records)])),
+});
+
+const syncOf = (key: Step): Promise<WebhookSync> => {
+  const resource = { ...collectionOf(key), transform: "{ 'id': id, 'name': name }" };
+  return createWebhookSync(shared(), { key, resource, destination: { batchSize: 100 } });
+};
+const postsOf = (key: Step) => shared().receiver.posts.filter(({ batch }) => batch.resourceKey === key);
+
+/** Ends the worker and waits for what its successor posts first; the answers stay held. */
+async function killAndReplace(): Promise<void> {
+  const { stack, receiver } = shared();
+  const posted = receiver.upstream.journal.length;
+  await stack.killWorker('SIGKILL');
+  await stack.startWorker();
+  await receiver.upstream.requested(posted + 1);
+}
+
+/** Every record came, in requests that the library verifies; those that came twice did so byte for byte. */
+async function expectDelivered(key: Step, { sync, runId }: { readonly sync: WebhookSync; readonly runId: string }) {
+  const run = await sync.ended(runId);
+  expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: records, recordsOut: records } });
+  const { receiver } = shared();
+  expect(receiver.unverified).toEqual([]);
+  const bytesById = new Map<string, string>();
+  const delivered: string[] = [];
+  for (const { id, sha256, batch } of postsOf(key)) {
+    expect(bytesById.get(id) ?? sha256).toBe(sha256);
+    if (!bytesById.has(id)) delivered.push(...batch.records.map(({ externalId }) => externalId));
+    bytesById.set(id, sha256);
+  }
+  expect(delivered).toHaveLength(records);
+  expect(new Set(delivered).size).toBe(records);
+  expect(receiver.rows(key)).toHaveLength(records);
+  return { repeated: postsOf(key).length - bytesById.size };
+}
+
+test('a worker killed with a request in flight: that one is repeated, byte for byte, and nothing else', async () => {
+  const { receiver } = shared();
+  const sync = await syncOf('in-flight');
+  const gate = receiver.upstream.hold(receiver.upstream.journal.length + 12);
+  const runId = await sync.request();
+  await gate.reached;
+  const next = receiver.upstream.hold(receiver.upstream.journal.length + 1);
+  await killAndReplace();
+  const [lost, again] = receiver.upstream.journal.slice(-2);
+  expect(again?.body).toBe(lost?.body);
+  expect(again?.headers['webhook-id']).toBe(lost?.headers['webhook-id']);
+  // The receiver takes the request of the dead worker after all, and then its repetition.
+  gate.release();
+  await eventually('the first is taken', async () => lost?.answeredAt !== null);
+  next.release();
+  expect(await expectDelivered('in-flight', { sync, runId })).toEqual({ repeated: 1 });
+});
+
+test('workers killed one after the other with the same request in flight repeat it and nothing else', async () => {
+  const { receiver } = shared();
+  const sync = await syncOf('several-times');
+  const first = receiver.upstream.journal.length + 5;
+  const gates = [0, 1, 2, 3].map((n) => receiver.upstream.hold(first + n));
+  const runId = await sync.request();
+  await gates[0]?.reached;
+  for (let kill = 0; kill < 3; kill += 1) await killAndReplace();
+  for (const gate of gates) gate.release();
+  expect(await expectDelivered('several-times', { sync, runId })).toEqual({ repeated: 3 });
+});
+
+test('a worker killed when all of a batch is answered but not settled sends nothing of it again', async () => {
+  const { stack } = shared();
+  const sync = await syncOf('answered');
+  const when = 'new.batch_no is distinct from old.batch_no and new.batch_no = 2';
+  await using gate = await holdWrites(stack.databaseUrl, { table: 'outboxes', on: 'update', when });
+  const runId = await sync.request();
+  await gate.reached();
+  await stack.killWorker('SIGKILL');
+  await gate.open();
+  await stack.startWorker();
+  expect(await expectDelivered('answered', { sync, runId })).toEqual({ repeated: 0 });
+});
+
+test('a worker killed between the settled batch and its record repairs the record and sends nothing again', async () => {
+  const { stack } = shared();
+  const sync = await syncOf('settled');
+  const write = { table: 'run_pages', on: 'insert', when: 'new.page_no = 10' } as const;
+  await using gate = await holdWrites(stack.databaseUrl, write);
+  const runId = await sync.request();
+  await gate.reached();
+  await stack.killWorker('SIGKILL');
+  await gate.open();
+  await stack.startWorker();
+  expect(await expectDelivered('settled', { sync, runId })).toEqual({ repeated: 0 });
+});

@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest';
+import { createScriptedApi } from '../support/scripted-api.ts';
+import { generateRecords } from '../support/upstream.ts';
+import type { Post, Reply } from '../support/webhook-receiver.ts';
+import { collectionOf, createWebhookSync, useWebhookStack, type WebhookSync } from '../support/webhook-sync.ts';
+
+const api = createScriptedApi();
+const shared = useWebhookStack({ answer: api.answer, collections: { orders: generateRecords(1000) } });
+
+interface Row {
+  readonly id: number;
+  readonly name?: string;
+  readonly gone?: boolean;
+}
+
+const rowsOf = (count: number): Row[] => Array.from({ length: count }, (_, n) => ({ id: n, name: `n${n}` }));
+const idsAt = (key: string) => {
+  const rows = shared().receiver.rows(key);
+  return rows.map(({ externalId }) => Number(externalId)).toSorted((a, b) => a - b);
+};
+const postsTo = (key: string) => shared().receiver.posts.filter(({ batch }) => batch.resourceKey === key);
+const holds = ({ batch }: Post, externalId: string) => batch.records.some((record) => record.externalId === externalId);
+
+/** A connection whose records are what `answer` gives, whose receiver answers with `reply`. */
+async function syncOf(
+  key: string,
+  {
+    rows,
+    reply = () => undefined,
+    ...options
+  }: {
+    readonly rows: () => readonly Row[];
+    readonly reply?: (post: Post) => Reply | undefined;
+    readonly resource?: Readonly<Record<string, unknown>>;
+    readonly destination?: Readonly<Record<string, unknown>>;
+  },
+): Promise<WebhookSync> {
+  api.serve(key, () => ({ body: rows() }));
+  shared().receiver.reply(reply);
+  return await createWebhookSync(shared(), { key, resource: {}, ...options });
+}
+
+describe('records at a webhook', () => {
+  it('arrive once, signed, in requests of the size asked for, and are in the call log without their values', async () => {
+    const { receiver, upstream } = shared();
+    receiver.reply(() => undefined);
+    const sync = await createWebhookSync(shared(), {
+      key: 'orders',
+      resource: { ...collectionOf('orders'), transform: "{ 'id': id, 'name': name, 'at': updated_at }" },
+      destination: { batchSize: 80 },
+    });
+    const first = await sync.sync();
+    expect(first).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 1000, recordsOut: 1000 } });
+    expect(receiver.unverified).toEqual([]);
+    const records = postsTo('orders').flatMap(({ batch }) => batch.records);
+    expect(new Set(records.map(({ externalId }) => externalId)).size).toBe(1000);
+    expect(records).toHaveLength(1000);
+    expect(records[0]).toMatchObject({ op: 'upsert', hash: expect.stringMatching(/^sha256:[\w-]{43}$/) });
+    expect(Math.max(...postsTo('orders').map(({ batch }) => batch.records.length))).toBe(80);
+    expect(new Set(postsTo('orders').map(({ batch }) => `${batch.runId} ${batch.specVersion}`))).toEqual(
+      new Set([`${first.id} 1.0.0`]),
+    );
+    const calls = await sync.posts(first.id);
+    expect(calls).toHaveLength(postsTo('orders').length);
+    expect(JSON.stringify(calls)).not.toContain(String(records[0]?.data?.['name']));
+
+    const posts = postsTo('orders').length;
+    expect(await sync.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0, skipped: 1000 } });
+    expect(postsTo('orders')).toHaveLength(posts);
+    upstream.store('orders').put(...generateRecords(1).map((record) => ({ ...record, name: 'changed' })));
+    expect(await sync.sync()).toMatchObject({ statsJson: { recordsOut: 1 } });
+    expect(postsTo('orders').at(-1)?.batch.records).toMatchObject([{ data: { name: 'changed' } }]);
+  });
+
+  it('that are gone are deleted there', async () => {
+    let rows: readonly Row[] = rowsOf(3);
+    const resource = { deletes: { mode: 'flag', when: 'gone = true', effect: 'hard' } };
+    const sync = await syncOf('gone', { rows: () => rows, resource });
+    await sync.sync();
+    rows = [
+      { id: 0, name: 'n0' },
+      { id: 1, gone: true },
+      { id: 2, name: 'new' },
+    ];
+    expect(await sync.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1, deleted: 1 } });
+    expect(idsAt('gone')).toEqual([0, 2]);
+    expect(postsTo('gone').at(-1)?.batch.records).toEqual([
+      expect.objectContaining({ op: 'upsert', externalId: '2' }),
+      { op: 'delete', externalId: '1' },
+    ]);
+  });
+
+  it('all come again to another URL', async () => {
+    const sync = await syncOf('moved', { rows: () => rowsOf(5) });
+    await sync.sync();
+    await sync.override({ destination: { url: `${shared().receiver.url}/elsewhere` } });
+    expect(await sync.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 5 } });
+    expect(await sync.sync()).toMatchObject({ statsJson: { recordsOut: 0 } });
+  });
+});
+
+describe('records that the receiver refuses', () => {
+  it('by name are quarantined as they were read, the run is partial, and a version that it takes resolves them', async () => {
+    let rows = rowsOf(20);
+    const sync = await syncOf('partial', {
+      rows: () => rows,
+      reply: (post) => ({
+        body: {
+          rejected: post.batch.records
+            .filter(({ data }) => data?.['name'] === 'n7')
+            .map(({ externalId }) => ({ externalId, code: 'bad_name', message: 'not this one' })),
+        },
+      }),
+    });
+    const run = await sync.sync();
+    expect(run).toMatchObject({ status: 'partial', statsJson: { recordsIn: 20, recordsOut: 19, quarantined: 1 } });
+    expect(await sync.quarantine()).toMatchObject([
+      {
+        externalId: '7',
+        rawJson: { id: 7, name: 'n7' },
+        validationErrors: [{ message: 'Refused by the receiver: bad_name: not this one' }],
+        resolvedAt: null,
+      },
+    ]);
+    rows = rows.map((row) => (row.id === 7 ? { id: 7, name: 'good' } : row));
+    expect(await sync.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
+    expect((await sync.quarantine()).filter(({ resolvedAt }) => resolvedAt === null)).toEqual([]);
+    expect(idsAt('partial')).toHaveLength(20);
+  });
+
+  it('without a name are found by halving', async () => {
+    const sync = await syncOf('poison', {
+      rows: () => rowsOf(300),
+      reply: (post) => (holds(post, '111') ? { status: 422 } : undefined),
+    });
+    expect(await sync.sync()).toMatchObject({ status: 'partial', statsJson: { recordsOut: 299, quarantined: 1 } });
+    expect(await sync.quarantine()).toMatchObject([{ externalId: '111' }]);
+    expect(idsAt('poison')).toHaveLength(299);
+  });
+
+  it('because requests are too large come in smaller ones', async () => {
+    const sync = await syncOf('large', {
+      rows: () => rowsOf(300),
+      reply: ({ headers }) => (Number(headers['content-length']) > 8000 ? { status: 413 } : undefined),
+    });
+    expect(await sync.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 300 } });
+    expect(idsAt('large')).toHaveLength(300);
+  });
+});
+
+describe('a receiver', () => {
+  it('that asks for time gets it on a durable timer, and then the same bytes', async () => {
+    const sync = await syncOf('patient', {
+      rows: () => rowsOf(10),
+      reply: () => (postsTo('patient').length < 3 ? { status: 429, headers: { 'retry-after': '11' } } : undefined),
+    });
+    const run = await sync.sync();
+    expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 10, recordsOut: 10 } });
+    expect((await sync.posts(run.id)).map(({ statusCode }) => statusCode)).toEqual([429, 429, 200]);
+    expect(new Set(postsTo('patient').map(({ id, sha256 }) => `${id} ${sha256}`)).size).toBe(1);
+    expect(shared().upstream.journal.filter(({ url }) => url === '/patient')).toHaveLength(1);
+  });
+
+  it('that asks for more time than the run has ends it, and the next run goes on', async () => {
+    let asks = true;
+    const sync = await syncOf('hasty', {
+      rows: () => rowsOf(10),
+      reply: () => (asks ? { status: 503, headers: { 'retry-after': '600' } } : undefined),
+      resource: { limits: { maxDurationSeconds: 60 } },
+    });
+    expect(await sync.sync()).toMatchObject({ status: 'failed', error: { code: 'destination_unavailable' } });
+    asks = false;
+    expect(await sync.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0, skipped: 10 } });
+    expect(idsAt('hasty')).toHaveLength(10);
+  });
+
+  it('that is gone breaks the connection at once', async () => {
+    const sync = await syncOf('left', { rows: () => rowsOf(2), reply: () => ({ status: 410 }) });
+    expect(await sync.sync()).toMatchObject({ status: 'failed', error: { code: 'destination_gone' } });
+    expect(await sync.status()).toBe('error');
+  });
+
+  it('that is not found breaks it with the third run; what they left is sent once it is found', async () => {
+    let found = false;
+    const sync = await syncOf('lost', { rows: () => rowsOf(2), reply: () => (found ? undefined : { status: 404 }) });
+    for (const status of ['active', 'active', 'error']) {
+      expect(await sync.sync()).toMatchObject({ status: 'failed', error: { code: 'destination_login' } });
+      expect(await sync.status()).toBe(status);
+    }
+    found = true;
+    const { stack } = shared();
+    await stack.org.call('POST', `/connections/${sync.connectionId}/activate`, {});
+    expect(await sync.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0 } });
+    expect(idsAt('lost')).toEqual([0, 1]);
+    expect(new Set(postsTo('lost').map(({ id, sha256 }) => `${id} ${sha256}`)).size).toBe(1);
+  });
+
+  it('that redirects is not followed', async () => {
+    const headers = { location: `${shared().receiver.url}/elsewhere` };
+    const sync = await syncOf('redirects', { rows: () => rowsOf(2), reply: () => ({ status: 307, headers }) });
+    expect(await sync.sync()).toMatchObject({ status: 'failed', error: { code: 'destination_rejected' } });
+    expect(postsTo('redirects')).toHaveLength(1);
+  });
+});
