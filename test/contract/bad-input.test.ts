@@ -10,8 +10,6 @@ import { type BadInput, type Placeholders, readBadInput, send, type WireAnswer }
 
 /** Endpoints that do not exist yet, and how many entries wait for them. */
 const waiting: readonly (readonly [endpoints: RegExp, entries: number])[] = [
-  [/\/schedules/, 28],
-  [/\/requeue$/, 3],
   [/\/embed/, 14],
   [/\/webhook-deliveries/, 5],
 ];
@@ -50,6 +48,7 @@ const thens: Readonly<Record<string, (answer: WireAnswer) => Promise<void> | voi
     ),
   B277: ({ text }) => expect(JSON.parse(text)).toMatchObject({ valid: false, issues: expect.any(Array) }),
   B310: ({ text }) => expect(JSON.parse(text).trigger).toBe('manual'),
+  B363: ({ text }) => expect(JSON.parse(text)).toMatchObject({ enabled: false, cron: '0 3 * * *' }),
 };
 
 const all = await readBadInput();
@@ -117,7 +116,7 @@ async function rowCounts(): Promise<unknown> {
     select (select count(*) from specs) specs, (select count(*) from spec_versions) versions,
       (select count(*) from connections) connections, (select count(*) from connection_secrets) secrets,
       (select count(*) from runs) runs, (select count(*) from api_keys) keys,
-      (select count(*) from workspaces) workspaces`.execute(api.deps.db);
+      (select count(*) from workspaces) workspaces, (select count(*) from schedules) schedules`.execute(api.deps.db);
   return rows[0];
 }
 

@@ -100,7 +100,7 @@ describe.each(destinationKinds)('$name and records that are gone', (kind) => {
   it('nothing of a batch is written when a row that must go is kept by a constraint', async () => {
     await using place = await kind.createPlace();
     await deliver(place, {}, { rows: [rowOf('1', { a: 'old' })] });
-    await place.execute(`create table "${place.schema}".refs (c varchar(50), e varchar(50),
+    await place.execute(`create table "${place.schema}".refs (c ${place.keyTypes.connectionId}, e ${place.keyTypes.externalId},
         constraint still_used foreign key (c, e) references "${place.schema}".items (_connection_id, _external_id))`);
     await place.execute(`insert into "${place.schema}".refs values ('con_1', '1')`);
     const gone = deliver(

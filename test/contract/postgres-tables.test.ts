@@ -114,6 +114,15 @@ describe('what is there already', () => {
     expect(await place.rows('items')).toMatchObject([stored]);
   });
 
+  it('counts characters and not their halves, and takes numbers between zero and full precision', async () => {
+    await using place = await createPostgresPlace();
+    await using destination = place.connect();
+    const columns = [columnOf('t', { kind: 'text', maxLength: 3 }), columnOf('f', 'float')];
+    await destination.open(claimOf(place.schema, { columns }));
+    expect(await destination.apply(batchOf([rowOf('1', { t: '👍👍👍', f: 5e-324 })]))).toEqual([]);
+    expect(await place.rows('items')).toMatchObject([{ t: '👍👍👍', f: '5e-324' }]);
+  });
+
   it('leaves columns that the customer added as they are', async () => {
     await using place = await createPostgresPlace();
     await using destination = place.connect();

@@ -21,6 +21,11 @@ const byConnection = (rest: string, body?: unknown): Addresses => ({
   unknown: `/connections/${newId('con')}${rest}`,
   body,
 });
+const bySchedule = (body?: unknown): Addresses => ({
+  real: ({ scheduleId }) => `/schedules/${scheduleId}`,
+  unknown: `/schedules/${newId('sched')}`,
+  body,
+});
 const byRun = (rest: string): Addresses => ({
   real: ({ runId }) => `/runs/${runId}${rest}`,
   unknown: `/runs/${newId('run')}${rest}`,
@@ -45,11 +50,16 @@ const cases: Readonly<Record<string, Addresses>> = {
   'delete /specs/:key/versions/:version': byVersion('draftVersion'),
   'get /connections/:id': byConnection(''),
   'post /connections/:id/sync': byConnection('/sync', { resource: 'items' }),
+  'post /connections/:id/backfill': byConnection('/backfill', { resource: 'items' }),
   'post /connections/:id/activate': byConnection('/activate'),
   'post /connections/:id/pause': byConnection('/pause'),
   'post /connections/:id/upgrade-spec': byConnection('/upgrade-spec', { toVersion: '1.0.0' }),
   'patch /connections/:id': byConnection('', { displayName: 'Ours' }),
   'delete /connections/:id': byConnection(''),
+  'get /connections/:id/schedules': byConnection('/schedules'),
+  'post /connections/:id/schedules': byConnection('/schedules', { resourceKey: 'items', cron: '0 * * * *' }),
+  'patch /schedules/:id': bySchedule({ enabled: false }),
+  'delete /schedules/:id': bySchedule(),
   'get /runs/:id': byRun(''),
   'get /runs/:id/calls': byRun('/calls'),
   'post /runs/:id/replay': byRun('/replay'),
@@ -61,6 +71,10 @@ const cases: Readonly<Record<string, Addresses>> = {
   'get /quarantine/:id': {
     real: ({ quarantineId }) => `/quarantine/${quarantineId}`,
     unknown: `/quarantine/${newId('quar')}`,
+  },
+  'post /quarantine/:id/requeue': {
+    real: ({ quarantineId }) => `/quarantine/${quarantineId}/requeue`,
+    unknown: `/quarantine/${newId('quar')}/requeue`,
   },
   'delete /api-keys/:id': {
     real: ({ keyId }) => `/api-keys/${keyId}`,
@@ -82,7 +96,9 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 /** All that the other org can see; a request of ours must not change it. */
 async function theirState(): Promise<unknown> {
-  const paths = ['/specs', '/specs/theirs/versions', '/connections', '/runs', '/workspaces'];
+  const kept = `/quarantine/${theirThings.quarantineId}`;
+  const schedules = `/connections/${theirThings.activeConnectionId}/schedules`;
+  const paths = ['/specs', '/specs/theirs/versions', '/connections', '/runs', '/workspaces', kept, schedules];
   const answers = await Promise.all(paths.map((path) => theirs.call('GET', path)));
   const { body: keys } = await theirs.call('GET', '/api-keys');
   const revocations = keys.map(({ id, revokedAt }: { id: string; revokedAt: string | null }) => ({ id, revokedAt }));
@@ -149,6 +165,15 @@ describe('an id of another org outside the path', () => {
       });
     }
     expect((await ours.call('GET', '/connections')).body).toEqual([]);
+  });
+
+  it('is a 404 as the connection whose quarantined records are tried again', async () => {
+    const requeue = (connectionId: string) => ours.call('POST', '/quarantine/requeue', { body: { connectionId } });
+    const before = await theirState();
+    const foreign = await requeue(theirThings.activeConnectionId);
+    expect(foreign.status).toBe(404);
+    expect(foreign.body).toEqual((await requeue(newId('con'))).body);
+    expect(await theirState()).toEqual(before);
   });
 
   it('is ignored as orgId of a body and in headers', async () => {

@@ -30,6 +30,7 @@ export const batchOf = (rows: readonly Deliverable[], overrides: Partial<Batch> 
   tombstones: [],
   completesGeneration: false,
   receipt: receiptOf,
+  draft: () => '',
   ...overrides,
 });
 
@@ -38,7 +39,11 @@ export const receiptOf = (rejected: readonly RejectedRow[]): string =>
   JSON.stringify({ rejected: rejected.map(({ externalId }) => externalId) });
 
 /** One record. */
-export const rowOf = (externalId: string, data: Deliverable['data'] = {}): Deliverable => ({ externalId, data });
+export const rowOf = (externalId: string, data: Deliverable['data'] = {}): Deliverable => ({
+  externalId,
+  hash: null,
+  data,
+});
 
 /** A nullable column. */
 export const columnOf = (name: string, type: ColumnType | ColumnType['kind']): Column => ({

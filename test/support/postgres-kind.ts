@@ -5,6 +5,7 @@ import { openDestination } from '../../src/core/destinations/registry.ts';
 import { parseAllowList } from '../../src/core/http/addresses.ts';
 import { createEgressGuard } from '../../src/core/http/egress.ts';
 import { testDatabaseUrl } from './database-server.ts';
+import { destinationDeps } from './destination-deps.ts';
 import type { DestinationKind, Place } from './destination-kind.ts';
 
 /** A postgres place also hands out its own connection. */
@@ -37,8 +38,13 @@ export async function createPostgresPlace(): Promise<PostgresPlace> {
 
   return {
     schema,
+    host: '127.0.0.1',
     port: Number(url.port),
-    connect: ({ port = Number(url.port) } = {}) => openDestination(optionsFor(url, port), { guard: guardFor(port) }),
+    typeNames: { text: 'text', numeric: 'numeric(18,4)' },
+    keyTypes: { connectionId: 'text', externalId: 'text' },
+    commitMark: null,
+    connect: ({ port = Number(url.port) } = {}) =>
+      openDestination(optionsFor(url, port), destinationDeps(guardFor(port))),
     query,
     waiting,
     rows: (table) => readRows(query, `"${schema}"."${table}"`),

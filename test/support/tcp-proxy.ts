@@ -5,22 +5,28 @@ import { createSecureContext, TLSSocket } from 'node:tls';
 /** A TCP proxy on a free port of 127.0.0.1 in front of a server; its connections end with it. */
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
-  /** From now on the next answer of the server is swallowed and its connection cut. */
-  cutNextAnswer(): void;
+  /**
+   * From now on the next answer of the server is swallowed and its connection cut; with a mark the next one after a
+   * request that holds these bytes.
+   */
+  cutNextAnswer(mark?: Buffer | null): void;
 }
 
 interface ProxyOptions {
+  /** Of the server; 127.0.0.1 unless given. */
+  readonly host?: string;
   /** Offers PostgreSQL's encryption with this certificate; plain to the server behind. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
-/** Forwards every connection to `port` of 127.0.0.1. */
-export async function startTcpProxy(port: number, { tls }: ProxyOptions = {}): Promise<TcpProxy> {
+/** Forwards every connection to `port` of the server. */
+export async function startTcpProxy(port: number, { host = '127.0.0.1', tls }: ProxyOptions = {}): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let cut = false;
+  let awaited: Buffer | null = null;
 
   const forward = (client: Socket) => {
-    const server = connect(port, '127.0.0.1');
+    const server = connect(port, host);
     for (const [from, to] of [
       [client, server],
       [server, client],
@@ -29,6 +35,9 @@ export async function startTcpProxy(port: number, { tls }: ProxyOptions = {}): P
       from.on('error', () => to.destroy());
       from.on('close', () => to.destroy());
     }
+    client.on('data', (chunk) => {
+      if (awaited !== null && chunk.includes(awaited)) cut = true;
+    });
     client.pipe(server);
     server.on('data', (chunk) => (cut ? client.destroy() : client.write(chunk)));
   };
@@ -49,8 +58,9 @@ export async function startTcpProxy(port: number, { tls }: ProxyOptions = {}): P
 
   return {
     port: address.port,
-    cutNextAnswer: () => {
-      cut = true;
+    cutNextAnswer: (mark = null) => {
+      awaited = mark;
+      cut = mark === null;
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

@@ -75,6 +75,8 @@ export interface Batch {
   readonly completesGeneration: boolean;
   /** The text committed with the rows: all that the control database still has to record for them. No U+0000. */
   receipt(rejected: readonly RejectedRow[]): string;
+  /** Text from which the receipt can still be made when this process is gone; see `restoreBatch`. No U+0000. */
+  draft(): string;
 }
 
 /** What the checkpoint row held when the lane was claimed. */
@@ -99,12 +101,17 @@ export type OpenedLane =
   | { readonly fresh: false; readonly checkpoint: Checkpoint };
 
 /**
- * A promise: a batch is applied once, or not at all, and the service knows which.
+ * A promise: a batch is applied once, or not at all, and the service knows which. A destination without transactions
+ * promises less: what was on its way when an attempt died comes a second time, recognisably the same.
  *
  * Every method throws {@link AppError}: `destination_unavailable` (away; retried), `destination_rejected`
- * (it refuses what we ask; not retried), `fenced` (a later attempt holds the lane), `egress_blocked`.
+ * (it refuses what we ask; not retried), `destination_login` (it refuses our credentials; not retried), `destination_gone`
+ * (for good; not retried), `fenced` (a later attempt holds the lane), `egress_blocked`. A destination that needs a pause
+ * throws `ThrottledError`; whoever opens the lane after it finds it where it was.
  */
 export interface Destination extends AsyncDisposable {
+  /** Whether it can be reached and takes the credentials, as far as can be told without changing or sending anything. */
+  check(): Promise<void>;
   /** Creates or evolves what is missing, claims the lane, says what is known of it. */
   open(claim: LaneClaim): Promise<OpenedLane>;
   /** Rows and receipt in one transaction. Returns the rows refused when the rest was applied. */

@@ -1,4 +1,6 @@
-import { AppError } from '../errors.ts';
+import { addressFields, type Options } from './address-fields.ts';
+
+const { text, host, port, required, withoutControls, refused } = addressFields('postgres');
 
 /** How a connection is encrypted, in libpq's words. */
 type SslMode = (typeof sslModes)[number];
@@ -24,14 +26,14 @@ export interface PostgresAddress {
  *
  * Throws `destination_rejected`; messages repeat no value.
  */
-export function parsePostgresAddress(options: Readonly<Record<string, unknown>>): PostgresAddress {
+export function parsePostgresAddress(options: Options): PostgresAddress {
   const url = text(options, 'url');
   const parts = url === null ? fieldParts(options) : urlParts(url);
   return {
-    host: checkedHost(parts.host),
-    port: checkedPort(parts.port),
-    database: checkedText('database', parts.database),
-    user: checkedText('user', parts.user),
+    host: host(parts.host),
+    port: port(parts.port, 5432),
+    database: required('database', parts.database),
+    user: required('user', parts.user),
     password: parts.password === null ? '' : withoutControls('password', parts.password),
     ssl: parts.ssl ?? sslField(options),
     ca: text(options, 'ca'),
@@ -47,7 +49,7 @@ interface Parts {
   readonly ssl: SslMode | null;
 }
 
-function fieldParts(options: Readonly<Record<string, unknown>>): Parts {
+function fieldParts(options: Options): Parts {
   return {
     host: text(options, 'host'),
     port: text(options, 'port'),
@@ -90,7 +92,7 @@ function sslSwitch(value: string): SslMode {
   return value === 'false' || value === '0' ? 'disable' : sslMode(value);
 }
 
-function sslField(options: Readonly<Record<string, unknown>>): SslMode {
+function sslField(options: Options): SslMode {
   const word = text(options, 'ssl');
   return word === null ? 'verify-full' : sslMode(word);
 }
@@ -101,30 +103,6 @@ function sslMode(word: string): SslMode {
   return mode;
 }
 
-/** A host with a slash would be a unix socket, one with a comma several hosts. */
-function checkedHost(host: string | null): string {
-  if (!host) throw refused('the host is missing');
-  if (/[\s/\\,@%?#]/.test(host)) throw refused('the host is not a host name or IP address');
-  return withoutControls('host', host);
-}
-
-function checkedPort(port: string | null): number {
-  const number = Number(port ?? '5432');
-  if (!Number.isInteger(number) || number < 1 || number > 65_535) throw refused('the port is not between 1 and 65535');
-  return number;
-}
-
-function checkedText(what: string, value: string | null): string {
-  if (!value) throw refused(`the ${what} is missing`);
-  return withoutControls(what, value);
-}
-
-/** A NUL would end the field in the wire protocol and begin another parameter. */
-function withoutControls(what: string, value: string): string {
-  if (/\p{Cc}/u.test(value)) throw refused(`the ${what} has a control character`);
-  return value;
-}
-
 function decoded(what: string, part: string): string | null {
   try {
     return part === '' ? null : decodeURIComponent(part);
@@ -132,15 +110,3 @@ function decoded(what: string, part: string): string | null {
     throw refused(`the ${what} in \`url\` is not percent-encoded correctly`, cause);
   }
 }
-
-/** A template gives a number where the param is one; null when absent or empty. */
-function text(options: Readonly<Record<string, unknown>>, name: string): string | null {
-  const value = options[name];
-  if (value === undefined || value === null || value === '') return null;
-  if (typeof value === 'number') return String(value);
-  if (typeof value !== 'string') throw refused(`\`${name}\` is not a text`);
-  return value;
-}
-
-const refused = (why: string, cause?: unknown): AppError =>
-  new AppError('destination_rejected', `The postgres destination is not usable: ${why}.`, { cause });

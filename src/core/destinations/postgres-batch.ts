@@ -1,12 +1,13 @@
-import { AppError } from '../errors.ts';
+import type { AppError } from '../errors.ts';
 import type { Batch, RejectedRow } from './destination.ts';
+import { fenced, notTaken } from './lane-errors.ts';
 import { arrayLiteral } from './postgres-array.ts';
-import { checkpointName, fenced } from './postgres-checkpoint.ts';
+import { checkpointName } from './postgres-checkpoint.ts';
 import { tableSql } from './postgres-definitions.ts';
 import { blamesRow, rowFault } from './postgres-errors.ts';
-import type { FieldMap } from './postgres-fields.ts';
+import type { PostgresFields } from './postgres-fields.ts';
 import { clearGeneration, switchGeneration } from './postgres-generation.ts';
-import { type EncodedRows, sliceRows } from './postgres-rows.ts';
+import { type PostgresRows, sliceRows } from './postgres-rows.ts';
 import type { Session } from './postgres-session.ts';
 import { bury, burySql, idsByEffect } from './postgres-tombstones.ts';
 import { inTransaction } from './postgres-transaction.ts';
@@ -17,9 +18,9 @@ export interface BatchWrite {
   readonly lane: string;
   readonly fence: number;
   readonly connectionId: string;
-  readonly map: FieldMap;
+  readonly map: PostgresFields;
   readonly batch: Batch;
-  readonly encoded: EncodedRows;
+  readonly encoded: PostgresRows;
   /** Rows refused before the server saw them. */
   readonly rejected: readonly RejectedRow[];
   /** Mode replace: the first batch of its run, so that what an earlier run gathered is thrown away. */
@@ -93,7 +94,7 @@ async function writeInSteps(session: Session, { write, writeRows }: Steps): Prom
 
 interface Part {
   readonly write: BatchWrite;
-  readonly rows: EncodedRows;
+  readonly rows: PostgresRows;
 }
 
 async function writeHalves(session: Session, { write, rows }: Part): Promise<readonly RejectedRow[]> {
@@ -128,7 +129,7 @@ async function writePart(session: Session, { write, rows }: Part): Promise<reado
  * Locks the checkpoint row and moves it on, if the lane is still held and the batch is new; in mode replace also only
  * while the table still stands in which the run has gathered its rows.
  */
-const claimSql = ({ prepared }: FieldMap): string => `
+const claimSql = ({ prepared }: PostgresFields): string => `
   update ${checkpointName(prepared.schema)}
   set run_id = $3::text, batch_no = $4, receipt = $5, updated_at = now()
   where lane = $1 and fence = $2 and (run_id is distinct from $3::text or batch_no < $4)
@@ -150,7 +151,5 @@ async function lostLane(session: Session, { lane, fence, map, batch }: BatchWrit
     [lane, fence, batch.runId, batch.batchNo],
   );
   if (!held) return fenced();
-  return held.isApplied
-    ? new AppError('fenced', `Batch ${batch.batchNo} of this run was applied already; read the checkpoint again.`)
-    : new AppError('destination_rejected', 'The rows gathered so far were removed during the run; start it again.');
+  return notTaken(batch.batchNo, held.isApplied);
 }

@@ -1,10 +1,10 @@
-import { AppError } from '../errors.ts';
 import type { LaneClaim, OpenedLane } from './destination.ts';
 import { checkpointTable, quoted } from './identifiers.ts';
+import { fenced } from './lane-errors.ts';
 import type { Session } from './postgres-session.ts';
-import type { StoredTable } from './postgres-table.ts';
 
-const columns = ['lane', 'fence', 'table_oid', 'run_id', 'batch_no', 'receipt', 'updated_at'];
+/** Those by which the checkpoint table is known. */
+export const checkpointColumns = ['lane', 'fence', 'table_oid', 'run_id', 'batch_no', 'receipt', 'updated_at'];
 
 /** The checkpoint table of a schema, as SQL. */
 export const checkpointName = (schema: string): string => `${quoted(schema)}.${quoted(checkpointTable)}`;
@@ -22,16 +22,6 @@ export const createCheckpointSql = (schema: string): string => `
     batch_no integer,
     receipt text,
     updated_at timestamptz not null)`;
-
-/** Throws `destination_rejected` when another table has taken the checkpoint table's name. */
-export function checkCheckpointTable(table: StoredTable, schema: string): void {
-  const names = new Set(table.columns.map(({ name }) => name));
-  if (columns.every((name) => names.has(name)) && table.keys.some((key) => key.join() === 'lane')) return;
-  throw new AppError(
-    'destination_rejected',
-    `${checkpointName(schema)} exists and is not this service's; rename it or choose another schema.`,
-  );
-}
 
 /**
  * Takes the lane from every earlier attempt; what was applied to another table is forgotten in the same statement.
@@ -59,10 +49,6 @@ export async function claimLane(
   if (runId === null || batchNo === null || receipt === null) return { fresh: true, checkpoint: null };
   return { fresh: false, checkpoint: { runId, batchNo, receipt } };
 }
-
-/** The failure of an attempt that lost its lane. */
-export const fenced = (): AppError =>
-  new AppError('fenced', 'A later attempt has taken over this resource; this one ends without writing.');
 
 interface StoredCheckpoint {
   readonly runId: string | null;

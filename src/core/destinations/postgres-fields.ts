@@ -1,121 +1,25 @@
-import type { Deliverable } from '../pipeline/page-outcome.ts';
-import { inferredType } from './column-types.ts';
 import type { Column, TargetTable } from './destination.ts';
-import { canNameColumn } from './identifiers.ts';
-import type { ColumnWriter } from './postgres-rows.ts';
-import { addColumns, type PreparedTable } from './postgres-schema.ts';
+import type { PostgresWriter } from './postgres-rows.ts';
+import { addColumns, type PostgresTable } from './postgres-schema.ts';
 import type { Session } from './postgres-session.ts';
 import type { StoredColumn } from './postgres-table.ts';
 import { toTextFor } from './postgres-values.ts';
+import { type FieldKind, type FieldMap, initialFields } from './record-fields.ts';
 
 /** The columns that batches write, and the table they are of. */
-export interface FieldMap {
-  readonly prepared: PreparedTable;
-  /** Written for every row, so that a field that is gone becomes null; in mode update only where it is given. */
-  readonly writers: readonly ColumnWriter[];
-}
+export type PostgresFields = FieldMap<PostgresTable, PostgresWriter>;
 
-/** What one batch brings: the map that covers it, and the fields that cannot be stored with the reason. */
-export interface AdmittedFields {
-  readonly map: FieldMap;
-  readonly refused: ReadonlyMap<string, string>;
-}
+/** The columns that a lane writes from its first batch on. */
+export const postgresFields = (prepared: PostgresTable, target: TargetTable): PostgresFields =>
+  initialFields(prepared, target, writerOf);
 
-/** Far below PostgreSQL's 1,600: a source that invents field names must not use the table up. */
-const columnsMax = 1000;
+/** What the rules for fields need of a session. */
+export const fieldKind = (session: Session): FieldKind<PostgresTable, PostgresWriter> => ({
+  addColumns: (prepared, columns) => addColumns(session, prepared, columns),
+  writerOf,
+});
 
-/**
- * The columns of the spec and those that earlier batches added; a customer's own columns are left alone. Mode update
- * may write any column, since it touches only those that a record gives.
- */
-export function initialFields(prepared: PreparedTable, target: TargetTable): FieldMap {
-  const wanted = new Map(target.columns.map((column) => [column.name, column]));
-  const columns = prepared.stored.columns.filter(
-    ({ name, evolved, generated }) =>
-      !generated && (evolved || wanted.has(name) || (target.mode === 'update' && canNameColumn(name))),
-  );
-  return { prepared, writers: columns.map((column) => writerOf(column, wanted.get(column.name))) };
-}
-
-/** Finds or creates a column for every field of the rows that has a value. */
-export async function admitFields(
-  session: Session,
-  {
-    map,
-    rows,
-    evolve,
-  }: { readonly map: FieldMap; readonly rows: readonly Deliverable[]; readonly evolve: TargetTable['evolve'] },
-): Promise<AdmittedFields> {
-  const unknown = unknownFields(map, rows);
-  if (unknown.size === 0) return { map, refused: nothingRefused };
-  const { known, added, refused } = sortFields(unknown, { map, evolve });
-  const prepared = added.length > 0 ? await addColumns(session, map.prepared, added) : map.prepared;
-  const names = new Set([...known, ...added.map(({ name }) => name)]);
-  if (names.size === 0) return { map, refused };
-  const columns = prepared.stored.columns.filter(({ name }) => names.has(name));
-  return { map: { prepared, writers: [...map.writers, ...columns.map((column) => writerOf(column))] }, refused };
-}
-
-const nothingRefused: ReadonlyMap<string, string> = new Map();
-
-/** Fields without a writer and their values; fields that are null throughout need no column. */
-function unknownFields({ writers }: FieldMap, rows: readonly Deliverable[]): Map<string, unknown[]> {
-  const covered = new Set(writers.map(({ name }) => name));
-  const unknown = new Map<string, unknown[]>();
-  for (const { data } of rows) {
-    for (const name in data) {
-      if (covered.has(name)) continue;
-      const value = data[name];
-      if (value === null || value === undefined) continue;
-      const values = unknown.get(name);
-      if (values) values.push(value);
-      else unknown.set(name, [value]);
-    }
-  }
-  return unknown;
-}
-
-interface SortedFields {
-  /** In the table, not yet written. */
-  readonly known: readonly string[];
-  readonly added: readonly Column[];
-  readonly refused: ReadonlyMap<string, string>;
-}
-
-function sortFields(
-  unknown: ReadonlyMap<string, readonly unknown[]>,
-  { map, evolve }: { readonly map: FieldMap; readonly evolve: TargetTable['evolve'] },
-): SortedFields {
-  const stored = new Map(map.prepared.stored.columns.map((column) => [column.name, column]));
-  const taken = new Set([...stored.keys()].map((name) => name.toLowerCase()));
-  const known: string[] = [];
-  const added: Column[] = [];
-  const refused = new Map<string, string>();
-  for (const [name, values] of unknown) {
-    const column = canNameColumn(name) ? stored.get(name) : undefined;
-    if (!column && evolve === 'none') continue;
-    const fault = column ? storedFault(column) : newFault(name, taken);
-    const type = inferredType(values);
-    if (fault !== null) refused.set(name, fault);
-    else if (column) known.push(name);
-    else if (type) {
-      added.push({ name, type, nullable: true });
-      taken.add(name.toLowerCase());
-    }
-  }
-  return { known, added, refused };
-}
-
-const storedFault = ({ generated }: StoredColumn): string | null =>
-  generated ? 'belongs to a column that the database computes' : null;
-
-function newFault(name: string, taken: ReadonlySet<string>): string | null {
-  if (!canNameColumn(name)) return 'cannot name a column; rename it in the transform';
-  if (taken.has(name.toLowerCase())) return 'differs from another column only in case; rename it in the transform';
-  return taken.size >= columnsMax ? `is new and the table has ${columnsMax} columns already` : null;
-}
-
-function writerOf(column: StoredColumn, wanted?: Column): ColumnWriter {
+function writerOf(column: StoredColumn, wanted?: Column): PostgresWriter {
   return {
     name: column.name,
     // A cast to timestamp would drop the offset; the session's time zone is UTC.

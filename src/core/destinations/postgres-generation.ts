@@ -1,12 +1,12 @@
 import { quoted } from './identifiers.ts';
 import { tableSql } from './postgres-definitions.ts';
 import { wholeRefused } from './postgres-errors.ts';
-import type { PreparedTable } from './postgres-schema.ts';
+import type { PostgresTable } from './postgres-schema.ts';
 import type { Session } from './postgres-session.ts';
 
 /** The rows of one connection in a table of mode replace. */
 interface Generation {
-  readonly prepared: PreparedTable;
+  readonly prepared: PostgresTable;
   readonly connectionId: string;
 }
 

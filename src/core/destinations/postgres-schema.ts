@@ -1,22 +1,18 @@
 import { AppError } from '../errors.ts';
-import type { Column, TargetTable, WriteMode } from './destination.ts';
-import { checkColumnNames, checkName, checkpointTable, nextTable, quoted, shownName } from './identifiers.ts';
-import { checkCheckpointTable, createCheckpointSql } from './postgres-checkpoint.ts';
+import type { Column, TargetTable } from './destination.ts';
+import { checkColumnNames, checkName, checkpointTable, nextTable, quoted } from './identifiers.ts';
+import { checkpointColumns, checkpointName, createCheckpointSql } from './postgres-checkpoint.ts';
 import { addColumnsSql, createTableSql, recreateNextSql, tableSql } from './postgres-definitions.ts';
 import { isDuplicateObject } from './postgres-errors.ts';
 import type { Session } from './postgres-session.ts';
 import { evolvedComment, readTables, type StoredTable } from './postgres-table.ts';
 import { checkOurs, checkTypes } from './postgres-table-check.ts';
 import { inTransaction } from './postgres-transaction.ts';
+import type { PreparedTable } from './record-fields.ts';
+import { checkCheckpointTable, missingColumns } from './table-check.ts';
 
 /** A target table that exists, with the schema it is in. */
-export interface PreparedTable {
-  readonly schema: string;
-  readonly mode: WriteMode;
-  readonly stored: StoredTable;
-  /** Where batches write: the table itself, or in mode replace the one where its next generation gathers. */
-  readonly written: string;
-}
+export type PostgresTable = PreparedTable<StoredTable>;
 
 /** Several creators at once: the loser finds the winner's work at its next attempt. */
 const attemptsMax = 5;
@@ -25,7 +21,7 @@ const attemptsMax = 5;
  * Creates what is missing of schema, table, columns and checkpoint table. Throws `destination_rejected`, before
  * anything is changed, when the table is not the service's.
  */
-export async function prepareTable(session: Session, target: TargetTable): Promise<PreparedTable> {
+export async function prepareTable(session: Session, target: TargetTable): Promise<PostgresTable> {
   const schema = checkedSchema(target.schema ?? session.defaultSchema);
   checkName('table', target.table);
   checkColumnNames(target.columns.map(({ name }) => name));
@@ -48,9 +44,9 @@ export async function prepareTable(session: Session, target: TargetTable): Promi
  */
 export async function addColumns(
   session: Session,
-  prepared: PreparedTable,
+  prepared: PostgresTable,
   columns: readonly Column[],
-): Promise<PreparedTable> {
+): Promise<PostgresTable> {
   const { schema, mode, stored, written } = prepared;
   const table = tableSql(schema, stored.name);
   const comments = columns.map(({ name }) => `comment on column ${table}.${quoted(name)} is '${evolvedComment}'`);
@@ -86,8 +82,12 @@ async function findMissing(session: Session, { schema, target }: Place) {
   const tables = await readTables(session, { schema, names });
   const stored = tables?.get(target.table);
   const checkpoint = tables?.get(checkpointTable);
-  if (checkpoint) checkCheckpointTable(checkpoint, schema);
-  const missing = stored ? missingColumns(stored, { schema, target }) : [];
+  if (checkpoint) checkCheckpointTable(checkpoint, checkpointName(schema), checkpointColumns);
+  if (stored) {
+    checkOurs(stored, { schema, mode: target.mode });
+    checkTypes(stored, { schema, columns: target.columns });
+  }
+  const missing = stored ? missingColumns(stored, target) : [];
   const statements: string[] = [];
   if (tables === null) statements.push(`create schema if not exists ${quoted(schema)}`);
   if (!checkpoint) statements.push(createCheckpointSql(schema));
@@ -121,21 +121,6 @@ function hasColumnsOf(next: StoredTable, { columns }: StoredTable): boolean {
     const column = found.get(name);
     return generated || (column?.castType === castType && column.modifier === modifier);
   });
-}
-
-/** With `evolve: none` an existing table stays as it is. Names that differ only in case are never both created. */
-function missingColumns(stored: StoredTable, { schema, target }: Place): Column[] {
-  checkOurs(stored, { schema, mode: target.mode });
-  checkTypes(stored, { schema, columns: target.columns });
-  const names = new Set(stored.columns.map(({ name }) => name));
-  const lowerNames = new Set(stored.columns.map(({ name }) => name.toLowerCase()));
-  const missing = target.columns.filter(({ name }) => !names.has(name));
-  const twin = missing.find(({ name }) => lowerNames.has(name.toLowerCase()));
-  if (twin) {
-    const message = `The table has a column that differs from ${shownName(twin.name)} only in case; use its spelling.`;
-    throw new AppError('destination_rejected', message);
-  }
-  return target.evolve === 'none' ? [] : missing;
 }
 
 interface LockedWork {

@@ -1,41 +1,12 @@
-import { AppError } from '../errors.ts';
-import type { Column, ColumnType, WriteMode } from './destination.ts';
-import { quoted } from './identifiers.ts';
+import type { Column, ColumnType } from './destination.ts';
 import type { StoredColumn, StoredTable } from './postgres-table.ts';
 import { postgresType } from './postgres-types.ts';
 import { isConvertible, scaleOf } from './postgres-values.ts';
-
-/** What a table that exists has to serve for. */
-interface Purpose {
-  readonly schema: string;
-  readonly mode: WriteMode;
-}
-
-const recordKey = '_connection_id,_external_id';
-const versionKey = '_seq';
+import { checkPurpose, type Purpose, typeClash } from './table-check.ts';
 
 /** Throws `destination_rejected` unless rows can be kept in the table as the mode says. */
-export function checkOurs(table: StoredTable, { schema, mode }: Purpose): void {
-  const name = `${quoted(schema)}.${quoted(table.name)}`;
-  const keys = table.keys.map((key) => key.join());
-  const [wanted, other] = mode === 'append' ? [versionKey, recordKey] : [recordKey, versionKey];
-  const isOurs = hasOurColumns(table) && (keys.includes(wanted) || keys.includes(other));
-  if (!isOurs) {
-    throw new AppError(
-      'destination_rejected',
-      `${name} exists and was not made by this service: it lacks _run_id, _synced_at, _deleted_at or the unique key ` +
-        `${keySql(wanted)}. It was not changed; choose another target.table or rename it.`,
-    );
-  }
-  const isNumbered = table.columns.some((column) => column.name === versionKey && column.generated);
-  if (mode === 'append' ? isNumbered && !keys.includes(recordKey) : keys.includes(recordKey)) return;
-  throw new AppError(
-    'destination_rejected',
-    `${name} exists and was made for another target.mode: ${keySql(wanted)} is not its key, which mode ${mode} ` +
-      `needs. It was not changed; set target.mode to ${mode === 'append' ? 'what it was' : 'append'}, choose another ` +
-      'target.table or rename it.',
-  );
-}
+export const checkOurs = (table: StoredTable, purpose: Purpose): void =>
+  checkPurpose(table, hasOurColumns(table), purpose);
 
 function hasOurColumns({ kind, columns }: StoredTable): boolean {
   const texts = columns.filter(({ typeName }) => typeName === 'text' || typeName === 'varchar');
@@ -48,19 +19,19 @@ function hasOurColumns({ kind, columns }: StoredTable): boolean {
   );
 }
 
-const keySql = (key: string): string => `(${key.replace(',', ', ')})`;
-
 /** Throws `destination_rejected` for a column whose type would change the values that the spec's type describes. */
 export function checkTypes(table: StoredTable, { schema, columns }: ColumnsOfSchema): void {
   const stored = new Map(table.columns.map((column) => [column.name, column]));
   for (const { name, type } of columns) {
     const column = stored.get(name);
     if (!column || keepsValues(column, type)) continue;
-    throw new AppError(
-      'destination_rejected',
-      `The column ${quoted(name)} of ${quoted(schema)}.${quoted(table.name)} is ${column.castType}, and the spec says ` +
-        `${postgresType(type)}. Nothing was changed; alter the column, or set target.columns.${name}.type to what it is.`,
-    );
+    throw typeClash({
+      schema,
+      table: table.name,
+      column: name,
+      found: column.castType,
+      wanted: postgresType(type),
+    });
   }
 }
 

@@ -2,10 +2,10 @@ import type { Batch, Tombstone } from './destination.ts';
 import { arrayLiteral } from './postgres-array.ts';
 import { tableSql } from './postgres-definitions.ts';
 import { wholeRefused } from './postgres-errors.ts';
-import type { FieldMap } from './postgres-fields.ts';
-import { isStorableId } from './postgres-rows.ts';
+import type { PostgresFields } from './postgres-fields.ts';
 import type { Session } from './postgres-session.ts';
 import type { ValuePlaces } from './postgres-write-sql.ts';
+import { isStorableId } from './record-rows.ts';
 
 type Effect = Tombstone['effect'];
 
@@ -31,7 +31,7 @@ interface Burial {
  * The statement that marks or removes the rows of records that are gone. Mode append marks every version and leaves
  * to each the run that brought it.
  */
-export function burySql({ prepared }: FieldMap, { effect, places, ids }: Burial): string {
+export function burySql({ prepared }: PostgresFields, { effect, places, ids }: Burial): string {
   const { run, connection, isGuarded } = places;
   const table = tableSql(prepared.schema, prepared.written);
   const which = `_connection_id = ${connection}::text and _external_id = any(${ids}::text[])
@@ -42,7 +42,7 @@ export function burySql({ prepared }: FieldMap, { effect, places, ids }: Burial)
 }
 
 interface BatchBurial {
-  readonly map: FieldMap;
+  readonly map: PostgresFields;
   readonly connectionId: string;
   readonly batch: Batch;
 }

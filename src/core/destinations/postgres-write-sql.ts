@@ -1,7 +1,7 @@
 import { quoted } from './identifiers.ts';
 import { tableSql } from './postgres-definitions.ts';
-import type { FieldMap } from './postgres-fields.ts';
-import type { ColumnWriter } from './postgres-rows.ts';
+import type { PostgresFields } from './postgres-fields.ts';
+import type { PostgresWriter } from './postgres-rows.ts';
 
 /** Where a statement finds its values. */
 export interface ValuePlaces {
@@ -15,11 +15,11 @@ export interface ValuePlaces {
 
 interface RowsToWrite {
   readonly places: ValuePlaces;
-  readonly writers: readonly ColumnWriter[];
+  readonly writers: readonly PostgresWriter[];
 }
 
 /** The statement that writes a list of rows as the table's mode says. */
-export function rowsSql(map: FieldMap, rows: RowsToWrite): string {
+export function rowsSql(map: PostgresFields, rows: RowsToWrite): string {
   switch (map.prepared.mode) {
     case 'upsert':
     case 'replace':
@@ -31,7 +31,7 @@ export function rowsSql(map: FieldMap, rows: RowsToWrite): string {
   }
 }
 
-function insertSql({ prepared }: FieldMap, { places, writers }: RowsToWrite): string {
+function insertSql({ prepared }: PostgresFields, { places, writers }: RowsToWrite): string {
   const { run, connection, firstList, isGuarded } = places;
   const names = writers.map(({ name }) => `, ${quoted(name)}`).join('');
   const casts = writers.map(({ castType }, index) => `, r.c${index + 1}::${castType}`).join('');
@@ -43,7 +43,7 @@ function insertSql({ prepared }: FieldMap, { places, writers }: RowsToWrite): st
     from unnest(${listsSql(aliases, firstList)}) as r(${aliases.join(', ')}) ${isGuarded ? 'where exists (select from claim)' : ''}`;
 }
 
-function onConflict(writers: readonly ColumnWriter[]): string {
+function onConflict(writers: readonly PostgresWriter[]): string {
   const updates = writers.map(({ name }) => `, ${quoted(name)} = excluded.${quoted(name)}`).join('');
   return `
     on conflict (_connection_id, _external_id) do update set
@@ -54,7 +54,7 @@ function onConflict(writers: readonly ColumnWriter[]): string {
  * A column that a record does not give keeps its value. The connection comes as a column: as a constant it leads a
  * server without statistics to read all rows of the connection for every batch.
  */
-function updateSql({ prepared }: FieldMap, { places, writers }: RowsToWrite): string {
+function updateSql({ prepared }: PostgresFields, { places, writers }: RowsToWrite): string {
   const { run, connection, firstList, isGuarded } = places;
   const updates = writers.map(
     ({ name, castType }, index) => `, ${quoted(name)} = case substr(r.given, ${index + 1}, 1)

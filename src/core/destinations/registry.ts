@@ -1,7 +1,8 @@
 import { AppError } from '../errors.ts';
-import type { EgressGuard } from '../http/egress.ts';
 import type { Destination } from './destination.ts';
 import { openPostgres } from './postgres.ts';
+import { openSqlServer } from './sqlserver.ts';
+import { openWebhook, type WebhookDeps } from './webhook.ts';
 
 /** A spec's `destination` with its templates resolved. What each option means is the kind's own matter. */
 export interface DestinationOptions {
@@ -9,13 +10,14 @@ export interface DestinationOptions {
   readonly [option: string]: unknown;
 }
 
-/** What destinations are given from outside. */
-export interface DestinationDeps {
-  /** Judges a host before anything connects to it. */
-  readonly guard: Pick<EgressGuard, 'vetHost'>;
-}
+/** What destinations are given from outside; each kind takes what it needs. */
+export type DestinationDeps = WebhookDeps;
 
-const kinds = new Map([['postgres', openPostgres]]);
+const kinds = new Map<string, (options: DestinationOptions, deps: DestinationDeps) => Destination>([
+  ['postgres', openPostgres],
+  ['sqlserver', openSqlServer],
+  ['webhook', (options, deps) => openWebhook(options, deps)],
+]);
 
 /**
  * The destination of one lane, of whatever kind; nothing connects before `Destination.open`.

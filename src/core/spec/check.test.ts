@@ -154,6 +154,14 @@ const acrossPlaces: readonly Case[] = [
     issues: ['schema resources.0.target.mode'],
   },
   {
+    rule: 'replace at a webhook',
+    changes: {
+      destination: { kind: 'webhook', url: 'https://a.test', signingSecret: 'x' },
+      'resources.0.target.mode': 'replace',
+    },
+    issues: ['schema resources.0.target.mode'],
+  },
+  {
     rule: 'resultCap without window',
     changes: {
       'resources.0.incremental': { ...incremental, resultCap: { records: 10 } },

@@ -42,7 +42,10 @@ export const DestinationSpec = v.variant('kind', [
     url: Template,
     signingSecret: Template,
     headers: v.optional(HeaderTemplates, {}),
-    batchSize: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(10_000)), 500),
+    /** Records of one request. */
+    batchSize: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000)), 500),
+    /** Bytes of one request; a record that alone is larger is quarantined. */
+    maxBatchBytes: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1024), v.maxValue(4_194_304)), 1_048_576),
     timeoutMs: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1000), v.maxValue(120_000)), 30_000),
   }),
 ]);

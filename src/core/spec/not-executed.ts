@@ -36,7 +36,6 @@ const otherThan =
 const parts: readonly Part[] = [
   { at: '{login}.rateLimit', what: "a login's own rate limit" },
   { at: '{aside}.cache.mode', isUsed: otherThan('none'), what: 'request cache {} outside the read of a resource' },
-  { at: 'destination.kind', isUsed: otherThan('postgres'), what: 'destination {}' },
 ];
 
 /** Where the shared blocks stand; those inside parts that are refused as a whole are not repeated. */

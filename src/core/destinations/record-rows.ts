@@ -1,0 +1,112 @@
+import type { Deliverable } from '../pipeline/page-outcome.ts';
+import type { RejectedRow } from './destination.ts';
+import { shownName } from './identifiers.ts';
+import type { ToText } from './record-values.ts';
+
+/** How one column is filled. */
+export interface ColumnWriter {
+  readonly name: string;
+  readonly nullable: boolean;
+  readonly toText: ToText;
+}
+
+/** Rows by column. */
+export interface EncodedRows<Writer extends ColumnWriter> {
+  /** The position of each row in its batch. */
+  readonly indexes: readonly number[];
+  readonly writers: readonly Writer[];
+  /**
+   * Lists as long as indexes: the external ids, then, if rows may be partial, which columns each gives (one `0` or `1`
+   * per writer), then one list per writer.
+   */
+  readonly lists: readonly (readonly (string | null)[])[];
+}
+
+/** How rows become lists. */
+export interface EncodeOptions<Writer extends ColumnWriter> {
+  readonly writers: readonly Writer[];
+  /** Fields that cannot be stored, with the reason. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** A record writes only the columns that it gives; false: absent is null. */
+  readonly isPartial: boolean;
+  /** Why no row of the kind can have this record id, as a sentence; null when one can. */
+  readonly idFault: (externalId: string) => string | null;
+}
+
+/** Checks every value against its column before the server sees any; rows that do not fit are left out and reported. */
+export function encodeRows<Writer extends ColumnWriter>(
+  rows: readonly Deliverable[],
+  options: EncodeOptions<Writer>,
+): { readonly encoded: EncodedRows<Writer>; readonly rejected: readonly RejectedRow[] } {
+  const { isPartial } = options;
+  const writers = isPartial ? options.writers.filter((writer) => rows.some(gives(writer))) : options.writers;
+  const indexes: number[] = [];
+  const externalIds: string[] = [];
+  const given: string[] = [];
+  const columns: (string | null)[][] = writers.map(() => []);
+  const rejected: RejectedRow[] = [];
+  for (const [index, row] of rows.entries()) {
+    const { externalId } = row;
+    const message = rowFault(row, options) ?? appendRow(row, { writers, columns, isPartial });
+    if (message !== null) {
+      rejected.push({ index, externalId, message });
+      continue;
+    }
+    indexes.push(index);
+    externalIds.push(externalId);
+    if (isPartial) given.push(writers.map((writer) => (gives(writer)(row) ? '1' : '0')).join(''));
+  }
+  const lists = [externalIds, ...(isPartial ? [given] : []), ...columns];
+  return { encoded: { indexes, writers, lists }, rejected };
+}
+
+/** Whether a row can have this external id: changing it, as texts are changed, could make two records one. */
+export const isStorableId = (externalId: string): boolean => !externalId.includes('\0') && externalId.isWellFormed();
+
+/** The fault of an id that is not storable. */
+export const unstorableId = 'The record id has characters that no text can hold.';
+
+/** Whether a record has the column, be it null. */
+const gives =
+  ({ name }: ColumnWriter) =>
+  ({ data }: Deliverable): boolean =>
+    Object.hasOwn(data, name) && data[name] !== undefined;
+
+function rowFault(
+  { externalId, data }: Deliverable,
+  { refused, idFault }: Pick<EncodeOptions<ColumnWriter>, 'refused' | 'idFault'>,
+): string | null {
+  const fault = idFault(externalId);
+  if (fault !== null) return fault;
+  for (const [name, reason] of refused) {
+    if (Object.hasOwn(data, name) && (data[name] ?? null) !== null) return `The field ${shownName(name)} ${reason}.`;
+  }
+  return null;
+}
+
+interface Appending {
+  readonly writers: readonly ColumnWriter[];
+  readonly columns: readonly (string | null)[][];
+  readonly isPartial: boolean;
+}
+
+/** Null when the row was appended to every column; otherwise why not, and no column has grown. */
+function appendRow(row: Deliverable, { writers, columns, isPartial }: Appending): string | null {
+  for (const [index, writer] of writers.entries()) {
+    const text = writer.toText(fieldOf(row.data, writer.name));
+    const mayBeNull = writer.nullable || (isPartial && !gives(writer)(row));
+    const checked = text === null && !mayBeNull ? { misfit: 'must not be null' } : text;
+    if (checked !== null && typeof checked === 'object') {
+      for (const values of columns.slice(0, index)) values.pop();
+      return `The column ${shownName(writer.name)} ${checked.misfit}.`;
+    }
+    columns[index]?.push(checked);
+  }
+  return null;
+}
+
+/** Absent is null. A function is what `toString` and the like give on a record without that field. */
+function fieldOf(data: Deliverable['data'], name: string): unknown {
+  const value = data[name];
+  return value === undefined || typeof value === 'function' ? null : value;
+}

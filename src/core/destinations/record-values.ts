@@ -1,0 +1,86 @@
+/** A value that does not fit its column; the reason never repeats it. */
+export interface Misfit {
+  readonly misfit: string;
+}
+
+/**
+ * Turns one value into the text that the server casts to the column's type: text carries integers beyond 2^53 and
+ * decimals unharmed. Null stays null.
+ */
+export type ToText = (value: unknown) => string | null | Misfit;
+
+/** As {@link ToText}, of a value that is there. */
+export type ValueText = (value: unknown) => string | Misfit;
+
+/** Null and undefined are null; everything else is the converter's. */
+export const nullable =
+  (convert: ValueText): ToText =>
+  (value) =>
+    value === null || value === undefined ? null : convert(value);
+
+const uuidPattern = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
+const integerPattern = /^[+-]?\d{1,40}$/;
+const decimalPattern = /^[+-]?(\d{1,1000}(\.\d{0,1000})?|\.\d{1,1000})([eE][+-]?\d{1,3})?$/;
+
+/** A text as it is; numbers and booleans as their text. */
+export function scalarText(value: unknown): string | Misfit {
+  if (typeof value === 'string') return storable(value);
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : misfit(value, 'a text');
+}
+
+/** A whole number between two bounds, both included. */
+export const integerText = (min: bigint, max: bigint) => (value: unknown) => {
+  if (typeof value === 'number' && !Number.isInteger(value)) return { misfit: 'is not a whole number' };
+  const text = typeof value === 'number' ? String(value) : value;
+  if (typeof text !== 'string') return misfit(value, 'an integer');
+  if (Number.isSafeInteger(value) && max > 2n ** 53n) return text;
+  const integer = typeof value === 'number' ? BigInt(value) : integerPattern.test(text) ? BigInt(unsigned(text)) : null;
+  if (integer === null) return { misfit: 'is not an integer' };
+  return integer < min || integer > max ? { misfit: 'is out of the range of its column' } : String(integer);
+};
+
+/** A decimal number as it was written, be it with an exponent. */
+export function decimalText(value: unknown): string | Misfit {
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : { misfit: 'is not a finite number' };
+  if (typeof value !== 'string') return misfit(value, 'a number');
+  return decimalPattern.test(value) ? value : { misfit: 'is not a number' };
+}
+
+/** A number of double precision. */
+export function floatText(value: unknown): string | Misfit {
+  const text = decimalText(value);
+  return typeof text === 'string' && !Number.isFinite(Number(text)) ? { misfit: 'is out of range' } : text;
+}
+
+/** A text in which `fault` finds nothing wrong. */
+export const checkedText = (fault: (text: string) => string | null) => (value: unknown) => {
+  if (typeof value !== 'string') return misfit(value, 'a text of its form');
+  const reason = fault(value);
+  return reason === null ? value : { misfit: reason };
+};
+
+/** A UUID, with or without hyphens. */
+export const uuidText = checkedText((text) => (uuidPattern.test(text) ? null : 'is not a UUID'));
+
+/** JSON.stringify writes NUL and halves of surrogate pairs as escapes, which jsonb refuses. */
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value);
+  return /\\u(0000|d[89a-f])/.test(text) ? JSON.stringify(storableJson(value)) : text;
+}
+
+function storableJson(value: unknown): unknown {
+  if (typeof value === 'string') return storable(value);
+  if (Array.isArray(value)) return value.map(storableJson);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storable(key), storableJson(inner)]));
+}
+
+/** U+0000 is removed, half a surrogate pair becomes U+FFFD: PostgreSQL has no text with either. */
+const storable = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '') : text).toWellFormed();
+
+const unsigned = (text: string): string => (text.startsWith('+') ? text.slice(1) : text);
+
+/** A value of the wrong kind. */
+export const misfit = (value: unknown, wanted: string): Misfit => ({
+  misfit: `is ${Array.isArray(value) ? 'a list' : `of type ${typeof value}`}, not ${wanted}`,
+});

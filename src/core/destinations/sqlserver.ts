@@ -1,0 +1,68 @@
+import type { EgressGuard } from '../http/egress.ts';
+import type { Options } from './address-fields.ts';
+import type { Destination, LaneClaim } from './destination.ts';
+import { admitFields } from './record-fields.ts';
+import { encodeRows } from './record-rows.ts';
+import { type AppliedBatch, type LaneBatch, type OpenedFields, sqlDestination } from './sql-destination.ts';
+import { parseSqlServerAddress } from './sqlserver-address.ts';
+import { writeBatch } from './sqlserver-batch.ts';
+import { claimLane } from './sqlserver-checkpoint.ts';
+import type { SessionLimits } from './sqlserver-connect.ts';
+import { toAppError } from './sqlserver-errors.ts';
+import { fieldKind, idFault, type SqlServerFields, sqlServerFields } from './sqlserver-fields.ts';
+import { prepareTable } from './sqlserver-schema.ts';
+import { openSession, type Session } from './sqlserver-session.ts';
+import { withConflictRetries } from './sqlserver-transaction.ts';
+
+/** What a sqlserver destination is given from outside. */
+export interface SqlServerDeps {
+  readonly guard: Pick<EgressGuard, 'vetHost'>;
+  /** Milliseconds the server may take; a minute per request unless given. */
+  readonly limits?: SessionLimits;
+}
+
+/** 10 s to connect is the bound of every outbound database; 5,000 rows take a fraction of a second. */
+const defaultLimits: SessionLimits = { connectMs: 10_000, statementMs: 60_000, lockMs: 10_000 };
+
+/**
+ * Rows in a customer's SQL Server (2017 or later, Azure SQL, or Babelfish 4): one connection, one table, one
+ * checkpoint row per lane in the same transaction as the rows.
+ *
+ * Throws `destination_rejected` at once when the options cannot work; connects at `open`.
+ */
+export function openSqlServer(options: Options, deps: SqlServerDeps): Destination {
+  const address = parseSqlServerAddress(options);
+  const limits = deps.limits ?? defaultLimits;
+  return sqlDestination({
+    connect: () => openSession(address, { guard: deps.guard, limits }),
+    openLane,
+    applyBatch,
+    toAppError,
+  });
+}
+
+async function openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<SqlServerFields>> {
+  const prepared = await withConflictRetries(session, () => prepareTable(session, claim.target));
+  const place = { schema: prepared.schema, table: prepared.written };
+  const opened = await withConflictRetries(session, () => claimLane(session, place, claim));
+  return { fields: sqlServerFields(prepared, claim.target), opened };
+}
+
+async function applyBatch(
+  session: Session,
+  { claim, fields, batch, opensGeneration }: LaneBatch<SqlServerFields>,
+): Promise<AppliedBatch<SqlServerFields>> {
+  const { rows } = batch;
+  const { mode, evolve } = claim.target;
+  const { map, refused } = await withConflictRetries(session, () =>
+    admitFields({ map: fields, rows, evolve }, fieldKind(session)),
+  );
+  const { encoded, rejected } = encodeRows(rows, {
+    writers: map.writers,
+    refused,
+    isPartial: mode === 'update',
+    idFault,
+  });
+  const write = { ...claim, map, batch, encoded, rejected, opensGeneration };
+  return { fields: map, rejected: await writeBatch(session, write) };
+}
