@@ -1,9 +1,14 @@
 import type { Deps } from '../src/deps.ts';
 import { createRunActivities } from './runs.ts';
+import { createScheduleActivities } from './schedules.ts';
 import { createSyncChunk } from './sync-chunk.ts';
 
 /** Everything that workflows call. Each activity is safe to run twice; its own comment says why. */
-export const createActivities = (deps: Deps) => ({ ...createRunActivities(deps), ...createSyncChunk(deps) });
+export const createActivities = (deps: Deps) => ({
+  ...createRunActivities(deps),
+  ...createScheduleActivities(deps),
+  ...createSyncChunk(deps),
+});
 
 /** What workflow code sees of the activities: types only. */
 export type Activities = ReturnType<typeof createActivities>;

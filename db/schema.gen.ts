@@ -195,6 +195,64 @@ export interface Orgs {
   plan: string;
 }
 
+export interface Outboxes {
+  batchNo: number | null;
+  /**
+   * What the receiver takes in one request, as run bytes_max_run_id found out; null: no bound known.
+   */
+  bytesMax: number | null;
+  bytesMaxRunId: string | null;
+  failingRunId: string | null;
+  failingSince: string | null;
+  /**
+   * Failures of the receiver in a row, since failing_since, within run failing_run_id.
+   */
+  failures: Generated<number>;
+  laneId: number;
+  orgId: string;
+  pendingBatchNo: number | null;
+  /**
+   * What its receipt is made of once it is known which records are refused.
+   */
+  pendingDraft: string | null;
+  /**
+   * JSON text: the records that are refused so far.
+   */
+  pendingRejected: string | null;
+  pendingRunId: string | null;
+  receipt: string | null;
+  /**
+   * Of the last batch that was answered; null: none.
+   */
+  runId: string | null;
+  /**
+   * Hash of where it goes; another one is a new destination.
+   */
+  target: Buffer;
+}
+
+export interface OutboxParts {
+  /**
+   * Records that the receiver asked for once more; sent last.
+   */
+  again: boolean;
+  /**
+   * The bytes that are signed and sent; never jsonb, which would not keep them.
+   */
+  body: Buffer;
+  id: string;
+  /**
+   * Positions of its records in the batch.
+   */
+  indexes: number[];
+  laneId: number;
+  orgId: string;
+  /**
+   * Its place in the batch; halves of `1` are `1.0` and `1.1`.
+   */
+  path: string;
+}
+
 export interface Partitions {
   laneId: number;
   /**
@@ -357,6 +415,11 @@ export interface Runs {
   recordsOut: Generated<number>;
   resourceKey: string;
   /**
+   * The firing that it is of; a firing makes one run, however often it is tried.
+   */
+  scheduledFor: string | null;
+  scheduleId: string | null;
+  /**
    * Order of arrival; the lane serves the smallest first.
    */
   seq: Generated<number>;
@@ -375,6 +438,36 @@ export interface Runs {
   waitsFor: Generated<string[]>;
   watermarkAfter: string | null;
   watermarkBefore: string | null;
+}
+
+export interface Schedules {
+  /**
+   * The version that Temporal has; smaller than version: the sweeper applies it.
+   */
+  appliedVersion: Generated<number>;
+  /**
+   * When the sweeper does so: until then the request that changed it does.
+   */
+  applyAt: string;
+  connectionId: string;
+  createdAt: Generated<string>;
+  cron: string;
+  /**
+   * Deleted: it reads as absent from here on; runs still refer to it.
+   */
+  deletedAt: string | null;
+  enabled: Generated<boolean>;
+  id: string;
+  orgId: string;
+  resourceKey: string;
+  /**
+   * As it was given; Temporal gets the name of the zone in the database of zones.
+   */
+  timezone: string;
+  /**
+   * Goes up with everything that Temporal has to hear of, the status of the connection too.
+   */
+  version: Generated<number>;
 }
 
 export interface SecretCanary {
@@ -454,12 +547,15 @@ export interface DB {
   lookupCache: LookupCache;
   oauthStates: OauthStates;
   orgs: Orgs;
+  outboxes: Outboxes;
+  outboxParts: OutboxParts;
   partitions: Partitions;
   quarantine: Quarantine;
   recordState: RecordState;
   runDimensions: RunDimensions;
   runPages: RunPages;
   runs: Runs;
+  schedules: Schedules;
   secretCanary: SecretCanary;
   specs: Specs;
   specVersions: SpecVersions;

@@ -13,8 +13,8 @@ export interface OrgScope {
 
 /**
  * Makes a scope. Callers: `src/api/auth.ts` from a verified credential, `src/control/oauth.ts` from a state that was
- * issued to the org, `activities` from the ids of a run that the API created, `src/admin.ts` for the operator. Nobody
- * else.
+ * issued to the org, `activities` from the ids of a run or schedule that the API created, the sweepers from rows they
+ * found, `src/admin.ts` for the operator. Nobody else.
  */
 export const orgScope = (orgId: string, workspaceId: string | null = null): OrgScope =>
   // oxlint-disable-next-line typescript/consistent-type-assertions -- the brand exists in the type system only

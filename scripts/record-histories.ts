@@ -1,8 +1,8 @@
 /**
- * Records the histories that `test/workflows/replay.test.ts` replays, from real runs: `node scripts/record-histories.ts`.
- * To be run when a change of the workflow is meant to be incompatible, and at no other time: a history that no longer
- * replays is a run of a customer that hangs after the next deployment. Needs TEST_DATABASE_URL and TEMPORAL_CLI or what
- * the tests find by themselves.
+ * Records the histories that `test/workflows/replay.test.ts` replays, from real runs: `node scripts/record-histories.ts`,
+ * or only those that are named behind it. To be run for a path that has none yet, or when a change of a workflow is meant
+ * to be incompatible, and at no other time: a history that no longer replays is a run of a customer that hangs after the
+ * next deployment. Needs TEST_DATABASE_URL and TEMPORAL_CLI or what the tests find by themselves.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,24 +12,33 @@ import setup from '../test/support/setup.ts';
 import { type Stack, startStack } from '../test/support/stack.ts';
 import { createSync, type Sync } from '../test/support/sync.ts';
 import { generateRecords, startUpstream, type Upstream } from '../test/support/upstream.ts';
-import { syncRunId } from '../workflows/contract.ts';
+import { syncRunId, temporalScheduleId } from '../workflows/contract.ts';
+import type { scheduledTick } from '../workflows/scheduled-tick.ts';
 
 const folder = join(import.meta.dirname, '../test/fixtures/histories');
 const records = generateRecords(1500);
 /** Longer than what a worker waits for by itself: the run then sleeps on a durable timer. */
 const retryAfterSeconds = 11;
 
+const recordings = {
+  plain: recordPlain,
+  lane: recordLane,
+  cancel: recordCancel,
+  throttled: recordThrottled,
+  tick: recordTick,
+};
+const named = process.argv.slice(2);
+
 const teardown = await setup();
 try {
   await mkdir(folder, { recursive: true });
   await using upstream = await startUpstream({
-    collections: { plain: records, lane: records, cancel: records, throttled: records },
+    collections: Object.fromEntries(Object.keys(recordings).map((name) => [name, records])),
   });
   await using stack = await startStack({ allow: [upstream.hostPort] });
-  await recordPlain(stack, upstream);
-  await recordLane(stack, upstream);
-  await recordCancel(stack, upstream);
-  await recordThrottled(stack, upstream);
+  for (const [name, record] of Object.entries(recordings)) {
+    if (named.length === 0 || named.includes(name)) await record(stack, upstream);
+  }
 } finally {
   await teardown();
 }
@@ -73,6 +82,24 @@ async function recordThrottled(stack: Stack, upstream: Upstream): Promise<void> 
   await save(stack, { sync, collection: 'throttled', runId });
 }
 
+/** A firing of a schedule that starts a run. */
+async function recordTick(stack: Stack, upstream: Upstream): Promise<void> {
+  await using sync = await createSync(stack, { upstream, collection: 'tick' });
+  const schedules = `/connections/${sync.connectionId}/schedules`;
+  const { body } = await stack.org.call('POST', schedules, { body: { resourceKey: 'tick', cron: '* * * * * *' } });
+  const { client } = stack.temporal;
+  const query = `TemporalScheduledById = '${temporalScheduleId(body.id)}'`;
+  const ids = () => Array.fromAsync(client.workflow.list({ query }), ({ workflowId }) => workflowId);
+  const started = async (workflowId: string) =>
+    (await client.workflow.getHandle<typeof scheduledTick>(workflowId).result()).runId !== null;
+  const workflowId = await eventually('a firing starts a run', async () => {
+    for (const id of await ids()) if (await started(id)) return id;
+    return null;
+  });
+  await stack.org.call('DELETE', `/schedules/${body.id}`);
+  await saveHistory(stack, { name: 'tick', workflowId });
+}
+
 interface Recorded {
   readonly sync: Sync;
   readonly collection: string;
@@ -84,11 +111,20 @@ function workflowIdOf({ connectionId }: Sync, resourceKey: string, runId: string
 }
 
 /** The run row is final a moment before its workflow closes. */
-async function save({ temporal }: Stack, { sync, collection, runId }: Recorded): Promise<void> {
-  const handle = temporal.client.workflow.getHandle(workflowIdOf(sync, collection, runId));
+function save(stack: Stack, { sync, collection, runId }: Recorded): Promise<void> {
+  return saveHistory(stack, { name: collection, workflowId: workflowIdOf(sync, collection, runId) });
+}
+
+interface Recording {
+  readonly name: string;
+  readonly workflowId: string;
+}
+
+async function saveHistory({ temporal }: Stack, { name, workflowId }: Recording): Promise<void> {
+  const handle = temporal.client.workflow.getHandle(workflowId);
   await handle.result().catch(() => undefined);
   const history: unknown = JSON.parse(historyToJSON(await handle.fetchHistory()), withoutMachine);
-  await writeFile(join(folder, `${collection}.json`), `${JSON.stringify(history, null, 1)}\n`);
+  await writeFile(join(folder, `${name}.json`), `${JSON.stringify(history, null, 1)}\n`);
 }
 
 /** Identities say on which machine a history was recorded. */

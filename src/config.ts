@@ -46,6 +46,8 @@ export interface Config {
   readonly egressAllowHttp: boolean;
   /** Destination of specs that declare none, not checked beyond being an object; null: there is none. */
   readonly defaultDestination: unknown;
+  /** A cron expression that fires more often is refused. */
+  readonly scheduleMinIntervalSeconds: number;
   readonly workerQueues: readonly WorkerQueue[];
   /** Runs one worker advances at once. */
   readonly workerConcurrency: number;
@@ -115,6 +117,10 @@ const Environment = v.object({
     v.optional(form.jsonObject),
     'Destination of specs that declare none, in the form a spec declares it.',
   ),
+  SCHEDULE_MIN_INTERVAL_SECONDS: variable(
+    v.optional(form.integer(1, 86_400), '1'),
+    'Cron expressions that fire more often are refused.',
+  ),
   WORKER_QUEUES: variable(v.optional(form.listOf(workerQueues), 'control,sync'), 'Task queues this worker serves.'),
   WORKER_CONCURRENCY: variable(v.optional(form.integer(1, 1000), '20'), 'Runs one worker advances at once.'),
   LOG_LEVEL: variable(v.optional(form.oneOf(logLevels), 'info'), 'Least severe level that is logged.'),
@@ -147,6 +153,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     egressDeny: output.EGRESS_DENY,
     egressAllowHttp: output.EGRESS_ALLOW_HTTP,
     defaultDestination: output.DEFAULT_DESTINATION ?? null,
+    scheduleMinIntervalSeconds: output.SCHEDULE_MIN_INTERVAL_SECONDS,
     workerQueues: output.WORKER_QUEUES,
     workerConcurrency: output.WORKER_CONCURRENCY,
     logLevel: output.LOG_LEVEL,

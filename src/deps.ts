@@ -37,6 +37,8 @@ export interface Deps extends AsyncDisposable {
   readonly oauth: OauthSettings | null;
   /** Destination of specs that declare none; null: there is none. */
   readonly defaultDestination: unknown;
+  /** A cron expression that fires more often is refused. */
+  readonly scheduleMinIntervalSeconds: number;
 }
 
 /** Opens what both the API and the worker need. Disposing closes it in reverse order. */
@@ -71,6 +73,7 @@ export function createDeps(config: Config, log: Log): Deps {
     evaluator: stack.use(withCompiledMappings(createEvaluatorPool())),
     oauth: oauthSettings(config),
     defaultDestination: config.defaultDestination,
+    scheduleMinIntervalSeconds: config.scheduleMinIntervalSeconds,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * What must happen although nobody asks: starting runs whose start was lost, ending runs whose workflow is gone, removing
- * what belonged to deleted connections.
+ * What must happen although nobody asks: starting runs whose start was lost, ending runs whose workflow is gone, keeping
+ * Temporal's schedules as their rows say, removing what belonged to deleted connections.
  * It runs inside the worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and
  * a namespace that was lost is mended by the same loop.
  */
@@ -15,6 +15,7 @@ import { findRun, markAlive, markDispatched } from '../db/queries/runs.ts';
 import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../db/queries/sweep.ts';
 import { orgScope } from '../db/scope.ts';
 import { isTemporalAway } from './control/orchestrator.ts';
+import { createScheduleSweep } from './control/schedule-sweep.ts';
 import type { Deps } from './deps.ts';
 
 type MaintenanceDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
@@ -37,6 +38,7 @@ const purgeMsMax = 500;
 
 /** Rounds until `signal` aborts. One worker at a time does the work; a failed round is logged and repeated. */
 export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Promise<void> {
+  const sweepSchedules = createScheduleSweep(deps);
   while (!signal.aborted) {
     try {
       await asLeader(deps, async () => {
@@ -46,6 +48,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
         await purgeOauthStates(deps.db);
         await purgeLookupValues(deps.db, purgedRowsMax);
         await purgeDeletedConnections(deps);
+        await sweepSchedules();
       });
     } catch (error) {
       deps.log.warn('maintenance round failed; the next one tries again', { error });

@@ -24,6 +24,37 @@ export interface SyncRunInput {
 export const syncRunId = ({ connectionId, resourceKey, runId }: Omit<SyncRunInput, 'orgId'>): string =>
   `sync:${connectionId}:${resourceKey}:${runId}`;
 
+/** The workflow that a schedule starts each time it fires. */
+export const scheduledTickType = 'scheduledTick';
+
+/** Ids only. */
+export interface ScheduledTickInput {
+  readonly orgId: string;
+  readonly scheduleId: string;
+}
+
+/** What came of a firing, in the words of the Temporal UI. */
+export interface TickOutcome {
+  /** `started`, or `skipped: ` and why. */
+  readonly outcome: string;
+  /** Null: skipped. */
+  readonly runId: string | null;
+}
+
+const temporalSchedulePrefix = 'sched:';
+/** The id of Temporal's schedule. */
+export const temporalScheduleId = (scheduleId: string): string => `${temporalSchedulePrefix}${scheduleId}`;
+/** The schedule that Temporal's is of; null: it is not one of ours. */
+export const scheduleIdOf = (id: string): string | null =>
+  id.startsWith(temporalSchedulePrefix) ? id.slice(temporalSchedulePrefix.length) : null;
+
+/** Temporal appends the time of the firing. */
+export const scheduledTickId = (schedule: {
+  readonly id: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+}): string => `tick:${schedule.connectionId}:${schedule.resourceKey}:${schedule.id}`;
+
 /** Custom search attributes, all of type Keyword; registered at the start of a worker. */
 export const searchAttributes = {
   orgId: 'CssOrgId',

@@ -1,1 +1,2 @@
+export { scheduledTick } from './scheduled-tick.ts';
 export { syncRun } from './sync-run.ts';

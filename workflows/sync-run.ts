@@ -7,7 +7,8 @@
  * may be lost whole: the reconciler then ends the run and the next one goes on from the watermark.
  *
  * Where a record can be seen twice: nowhere at an SQL destination, because rows and receipt are one transaction and
- * a newer attempt fences the older one off. A page in flight at a kill is fetched again, never delivered again.
+ * a newer attempt fences the older one off. A page in flight at a kill is fetched again, never delivered again. At a
+ * webhook, the one request in flight at a kill: it is posted again as it was, under the same id.
  */
 import { type ActivityOptions, defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import {
@@ -20,7 +21,6 @@ import {
   defineQuery,
   defineSignal,
   isCancellation,
-  proxyActivities,
   setCurrentDetails,
   setHandler,
   sleep,
@@ -28,9 +28,9 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
+import { control, proxy, waitForCancellation } from './bookkeeping.ts';
 import {
   type ChunkResult,
-  controlQueue,
   laneFreeSignal,
   progressQuery,
   type RunTotals,
@@ -39,17 +39,6 @@ import {
   searchAttributes,
   syncQueue,
 } from './contract.ts';
-
-/** A canceled activity is waited for: with the SDK's real default, a "canceled" run goes on delivering. */
-const waitForCancellation: ActivityOptions = { cancellationType: 'WAIT_CANCELLATION_COMPLETED' };
-const proxy = (options: ActivityOptions) => proxyActivities<Activities>({ ...options, ...waitForCancellation });
-
-/** Bookkeeping is one small transaction: try until the database is back. */
-const control = proxy({
-  taskQueue: controlQueue,
-  startToCloseTimeout: '10s',
-  retry: { initialInterval: '300ms', backoffCoefficient: 2, maximumInterval: '10s' },
-});
 
 /**
  * A chunk stops itself after 60 s; 15 min leave room for the retries of one slow page. Attempts are not limited
@@ -121,7 +110,7 @@ async function readToEnd(input: SyncRunInput, state: RunState): Promise<void> {
     if (state.last.done) return;
     if (state.last.waitMs > 0) {
       enter(state, 'throttled');
-      await sleep(state.last.waitMs, { summary: 'waiting as the API asks (rate limit)' });
+      await sleep(state.last.waitMs, { summary: 'waiting as the other side asks (rate limit)' });
     }
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof syncRun>(input, state.last);
   }

@@ -6,6 +6,7 @@ import type { OrgScope } from '../scope.ts';
 import { resetLane } from './lane-reset.ts';
 import { closePartitions } from './run-dimensions.ts';
 import { findRun } from './runs.ts';
+import { noteStatusChange } from './schedules.ts';
 
 /**
  * Lets the run begin if it is its turn: nothing of its lane runs, nobody queued before it, no run that it waits for is
@@ -136,13 +137,15 @@ export async function endRun(db: Db, scope: OrgScope, { runId, outcome, breaksCo
 }
 
 async function breakConnection(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
-  await tx
+  const broken = await tx
     .updateTable('connections')
     .set({ status: 'error' })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', connectionId)
     .where('status', '=', 'active')
-    .execute();
+    .returning('id')
+    .executeTakeFirst();
+  if (broken) await noteStatusChange(tx, scope, connectionId);
 }
 
 /** The first queued run of each idle lane of the connection that `runId` belongs to. */

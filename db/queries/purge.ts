@@ -10,7 +10,7 @@ export interface DeletedConnection {
 
 /**
  * Deleted connections without an open run, the longest deleted first; across orgs, ids only. Until an open run has
- * ended its worker may still record something.
+ * ended its worker may still record something; until Temporal has dropped a schedule its row says so.
  *
  * @param olderThanMs a request that read the connection before it was deleted has made its run by then.
  */
@@ -25,6 +25,11 @@ export function findPurgeableConnections(
     .where(
       sql<boolean>`not exists (
         select 1 from runs where runs.connection_id = connections.id and runs.status in ('queued', 'running'))`,
+    )
+    .where(
+      sql<boolean>`not exists (
+        select 1 from schedules
+        where schedules.connection_id = connections.id and schedules.applied_version < schedules.version)`,
     )
     .orderBy('deletedAt')
     .limit(limit)
@@ -41,6 +46,7 @@ const parts = [
   'runDimensions',
   'partitions',
   'runs',
+  'schedules',
   'lanes',
 ] as const;
 
@@ -83,6 +89,7 @@ function belongsTo(part: (typeof parts)[number], { orgId }: OrgScope, connection
     case 'quarantine':
     case 'lookupCache':
     case 'runs':
+    case 'schedules':
     case 'lanes':
       return ofConnection;
   }

@@ -38,6 +38,9 @@ interface NewRun {
   readonly waitsFor: readonly string[];
   /** Null: an ordinary run. */
   readonly backfill: Backfill | null;
+  /** The firing that it is of; absent: no schedule asked for it. */
+  readonly scheduleId?: string;
+  readonly scheduledFor?: string;
 }
 
 /** A queued run at the end of its lane. The row is the outbox: commit it, then start its workflow. */
@@ -89,6 +92,40 @@ export function findRun(db: Db, scope: OrgScope, id: string): Promise<RunRow | u
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .executeTakeFirst();
+}
+
+/** The run that a firing of a schedule has made; undefined: it made none. */
+export function findRunOfFiring(
+  db: Db,
+  scope: OrgScope,
+  { scheduleId, scheduledFor }: { readonly scheduleId: string; readonly scheduledFor: string },
+): Promise<RunRow | undefined> {
+  return db
+    .selectFrom('runs')
+    .select(runColumns)
+    .where('orgId', '=', scope.orgId)
+    .where('scheduleId', '=', scheduleId)
+    .where('scheduledFor', '=', scheduledFor)
+    .executeTakeFirst();
+}
+
+/** Whether a run of the resource waits that will read what is new: neither a backfill nor one that was asked to stop. */
+export async function hasWaitingRun(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string },
+): Promise<boolean> {
+  const waiting = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('resourceKey', '=', resourceKey)
+    .where('status', '=', 'queued')
+    .where('trigger', '<>', 'backfill')
+    .where('cancelRequestedAt', 'is', null)
+    .executeTakeFirst();
+  return waiting !== undefined;
 }
 
 /** Notes that Temporal has taken the run; the sweeper leaves it alone from now on. */

@@ -47,6 +47,38 @@ export function findSilentRuns(db: Db, { olderThanMs, limit }: SweepOptions): Pr
     .execute();
 }
 
+/** A schedule as the sweeper sees it. */
+export interface SweptSchedule {
+  readonly id: string;
+  readonly orgId: string;
+}
+
+/** Schedules of which Temporal has not heard in their newest version, those that are due first. */
+export function findSchedulesToApply(db: Db, limit: number): Promise<SweptSchedule[]> {
+  return db
+    .selectFrom('schedules')
+    .select(['id', 'orgId'])
+    .whereRef('appliedVersion', '<', 'version')
+    .where('applyAt', '<=', sql<string>`now()`)
+    .orderBy('applyAt')
+    .limit(limit)
+    .execute();
+}
+
+/** Every schedule that Temporal shall have, and whether it shall be paused there. */
+export function findLiveSchedules(db: Db): Promise<(SweptSchedule & { readonly paused: boolean })[]> {
+  return db
+    .selectFrom('schedules')
+    .innerJoin('connections', 'connections.id', 'schedules.connectionId')
+    .select([
+      'schedules.id',
+      'schedules.orgId',
+      sql<boolean>`not schedules.enabled or connections.status <> 'active'`.as('paused'),
+    ])
+    .where('schedules.deletedAt', 'is', null)
+    .execute();
+}
+
 interface SweepOptions {
   readonly olderThanMs: number;
   readonly limit: number;

@@ -4,6 +4,7 @@ import { conflict, invalid, notFound } from '../core/errors.ts';
 import type { ConnectionRow } from '../core/rows.ts';
 import { applyChange, type ChangeDeps, judgeChange, type SettingsChange } from './connection-change.ts';
 import { cancelWorkflows } from './runs.ts';
+import { applySchedulesOf } from './schedule-apply.ts';
 
 /** What a caller changes of a connection; absent: stays. */
 export interface ConnectionUpdate extends Omit<SettingsChange, 'version'> {
@@ -37,6 +38,6 @@ export async function updateConnection(
     if (issues.length > 0) throw invalid('The change breaks the rules of the spec.', issues);
     return applyChange(deps, trx, scope, { id, judged, facts });
   });
-  await cancelWorkflows(deps, scope, stopped);
+  await Promise.all([cancelWorkflows(deps, scope, stopped), applySchedulesOf(deps, scope, id)]);
   return connection;
 }

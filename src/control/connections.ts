@@ -9,6 +9,7 @@ import {
   setConnectionStatus,
 } from '../../db/queries/connections.ts';
 import { requestCancelOfAll } from '../../db/queries/runs.ts';
+import { markSchedulesDeleted, noteStatusChange } from '../../db/queries/schedules.ts';
 import { deleteSecrets } from '../../db/queries/secrets.ts';
 import { findSpecVersion } from '../../db/queries/specs.ts';
 import { findWorkspace } from '../../db/queries/workspaces.ts';
@@ -22,6 +23,7 @@ import { checkValues, sealSecrets } from './connection-values.ts';
 import type { GrantDeps } from './oauth-grant.ts';
 import { prepareRevocation } from './oauth-revocation.ts';
 import { cancelWorkflows, type RunDeps } from './runs.ts';
+import { type ApplyDeps, applySchedulesOf } from './schedule-apply.ts';
 import { refuseUnlessPublished } from './spec-upgrade.ts';
 
 /** A connection as its maker describes it. */
@@ -74,12 +76,17 @@ function checkedValues(
   return values;
 }
 
-/** Sets a connection active, from any status; an active one is returned unchanged. Throws not_found, plan_limit. */
-export function activateConnection({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<ConnectionRow> {
-  return db.transaction().execute((trx) => activateWithin(trx, scope, id));
+/**
+ * Sets a connection active, from any status, and lets its schedules fire again; an active one is returned unchanged.
+ * Throws not_found, plan_limit.
+ */
+export async function activateConnection(deps: ApplyDeps, scope: OrgScope, id: string): Promise<ConnectionRow> {
+  const connection = await deps.db.transaction().execute((trx) => activateWithin(trx, scope, id));
+  await applySchedulesOf(deps, scope, id);
+  return connection;
 }
 
-/** As {@link activateConnection}, as part of a transaction. */
+/** As {@link activateConnection}, as part of a transaction; its schedules are to be applied after the commit. */
 export async function activateWithin(trx: Db, scope: OrgScope, id: string): Promise<ConnectionRow> {
   const max = await lockActiveConnectionsMax(trx, scope);
   const connection = await findConnection(trx, scope, id);
@@ -89,25 +96,28 @@ export async function activateWithin(trx: Db, scope: OrgScope, id: string): Prom
     const allowed = `The plan allows ${max} active connections.`;
     throw new AppError('plan_limit', `${allowed} Pause one, or raise the plan.`);
   }
-  return found(await setConnectionStatus(trx, scope, { id, status: 'active' }));
+  const active = found(await setConnectionStatus(trx, scope, { id, status: 'active' }));
+  await noteStatusChange(trx, scope, id);
+  return active;
 }
 
 /**
- * Sets a connection paused, from any status, and asks its open runs to stop: each ends as canceled at its next page.
- * Throws not_found.
+ * Sets a connection paused, from any status, which silences its schedules, and asks its open runs to stop: each ends as
+ * canceled at its next page. Throws not_found.
  */
 export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string): Promise<ConnectionRow> {
-  const { connection, runs } = await deps.db.transaction().execute(async (trx) => ({
-    connection: found(await setConnectionStatus(trx, scope, { id, status: 'paused' })),
-    runs: await requestCancelOfAll(trx, scope, id),
-  }));
-  await cancelWorkflows(deps, scope, runs);
+  const { connection, runs } = await deps.db.transaction().execute(async (trx) => {
+    const paused = found(await setConnectionStatus(trx, scope, { id, status: 'paused' }));
+    await noteStatusChange(trx, scope, id);
+    return { connection: paused, runs: await requestCancelOfAll(trx, scope, id) };
+  });
+  await Promise.all([cancelWorkflows(deps, scope, runs), applySchedulesOf(deps, scope, id)]);
   return connection;
 }
 
 /**
- * Deletes a connection: at once it reads as absent, its secrets are gone and its open runs are asked to stop; the
- * sweeper removes the rest once they have. What was delivered stays with the customer; a grant of an OAuth provider is
+ * Deletes a connection: at once it reads as absent, its schedules and secrets are gone and its open runs are asked to
+ * stop; the sweeper removes the rest once they have. What was delivered stays with the customer; a grant of an OAuth provider is
  * given back in the background, where the spec says how. Throws not_found.
  */
 export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScope, id: string): Promise<void> {
@@ -115,10 +125,11 @@ export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScop
   const runs = await deps.db.transaction().execute(async (trx) => {
     if (!(await markConnectionDeleted(trx, scope, id))) throw notFound('Connection');
     await deleteSecrets(trx, scope, id);
+    await markSchedulesDeleted(trx, scope, id);
     return requestCancelOfAll(trx, scope, id);
   });
   revoke?.();
-  await cancelWorkflows(deps, scope, runs);
+  await Promise.all([cancelWorkflows(deps, scope, runs), applySchedulesOf(deps, scope, id)]);
 }
 
 function found(connection: ConnectionRow | undefined): ConnectionRow {

@@ -11,6 +11,7 @@ import { sealToken } from '../core/source/sealed-token.ts';
 import type { Deps, OauthSettings } from '../deps.ts';
 import { activateWithin } from './connections.ts';
 import { type GrantDeps, openGrant, orConflict } from './oauth-grant.ts';
+import { type ApplyDeps, applySchedulesOf } from './schedule-apply.ts';
 
 type OauthDeps = GrantDeps & Pick<Deps, 'oauth'>;
 
@@ -63,7 +64,7 @@ export interface Callback {
  * issuer), conflict (the provider gave no token), plan_limit, not_found (deleted meanwhile), internal (not configured).
  */
 export async function finishAuthorization(
-  deps: OauthDeps,
+  deps: OauthDeps & ApplyDeps,
   { code, state, iss }: Callback,
 ): Promise<{ readonly connected: true; readonly connectionId: string }> {
   const { stateKeys } = configured(deps);
@@ -86,6 +87,7 @@ export async function finishAuthorization(
     await replaceToken(trx, scope, { connectionId, slot: '', sealed });
   });
   deps.log.info('connection authorised', { orgId: scope.orgId, connectionId });
+  await applySchedulesOf(deps, scope, connectionId);
   return { connected: true, connectionId };
 }
 

@@ -4,22 +4,17 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import {
-  defineSearchAttributeKey,
-  type SearchAttributePair,
-  SearchAttributeType,
-  TypedSearchAttributes,
-} from '@temporalio/common';
-import {
-  controlQueue,
-  laneFreeSignal,
-  type SyncRunInput,
-  searchAttributes,
-  syncRunId,
-  syncRunType,
-} from '../../workflows/contract.ts';
+import { controlQueue, laneFreeSignal, type SyncRunInput, syncRunId, syncRunType } from '../../workflows/contract.ts';
 import type { RunTrigger } from '../core/rows.ts';
 import type { Log } from '../log.ts';
+import { attributesOf } from './search-attributes.ts';
+import {
+  type Attributed,
+  type Bounded,
+  createTemporalSchedules,
+  type ListedSchedule,
+  type ScheduleOrder,
+} from './temporal-schedules.ts';
 
 /** How a workflow of a run is doing, by its id: never by a list, visibility is rate limited and late. */
 export type WorkflowState = 'open' | 'closed' | 'absent';
@@ -36,6 +31,12 @@ export interface Orchestrator {
   /** Tells a waiting run that its lane is free; nothing happens when there is none. */
   wakeRun(input: SyncRunInput): Promise<void>;
   describeRun(input: SyncRunInput): Promise<WorkflowState>;
+  /** Makes Temporal's schedule what the order says, whatever it was. Safe to repeat. */
+  putSchedule(order: ScheduleOrder): Promise<void>;
+  /** Deletes Temporal's schedule; nothing happens when there is none. */
+  dropSchedule(scheduleId: string): Promise<void>;
+  /** Every schedule of ours that Temporal has, as it lists them: a moment late. */
+  listSchedules(): Promise<readonly ListedSchedule[]>;
 }
 
 const deadlineMs = 1500;
@@ -46,8 +47,8 @@ const priorityKeys = { manual: 2, schedule: 3, webhook: 3, backfill: 5 } as cons
 
 /** The port on a client; a namespace that lacks our search attributes gets its runs all the same, without them. */
 export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orchestrator {
-  const bounded = <T>(call: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + deadlineMs, call);
-  let attributesKnownAfter = 0;
+  const bounded: Bounded = (call) => client.withDeadline(Date.now() + deadlineMs, call);
+  const attributed = fallingBack(log);
   const start = (input: SyncRunInput, trigger: RunTrigger, withAttributes: boolean) =>
     bounded(() =>
       client.workflow.start(syncRunType, {
@@ -59,20 +60,15 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
         priority: { priorityKey: priorityKeys[trigger], fairnessKey: input.orgId },
         staticSummary: `sync ${input.resourceKey} of ${input.connectionId} (${trigger})`,
         staticDetails: `Run \`${input.runId}\`: \`GET /api/v1/runs/${input.runId}\`, its calls under \`/calls\`.`,
-        ...(withAttributes ? { typedSearchAttributes: attributesOf(input, trigger) } : {}),
+        ...(withAttributes ? { typedSearchAttributes: attributesOf({ ...input, trigger, stage: 'waiting' }) } : {}),
       }),
     );
   return {
     async startRun(input, trigger) {
-      const withAttributes = Date.now() >= attributesKnownAfter;
       try {
-        await start(input, trigger, withAttributes);
+        await attributed((withAttributes) => start(input, trigger, withAttributes));
       } catch (error) {
-        if (error instanceof WorkflowExecutionAlreadyStartedError) return;
-        if (!withAttributes || !hasStatus(error, invalidArgument)) throw error;
-        attributesKnownAfter = Date.now() + attributesRetryMs;
-        log.warn('Temporal does not know the Css* search attributes; runs start without them', { error });
-        await start(input, trigger, false);
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
       }
     },
     async cancelRun(input) {
@@ -90,19 +86,24 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
         throw error;
       }
     },
+    ...createTemporalSchedules(client, { bounded, attributed }),
   };
 }
 
-function attributesOf(input: SyncRunInput, trigger: RunTrigger): TypedSearchAttributes {
-  const values = { ...input, trigger, stage: 'waiting' } as const;
-  const names = ['orgId', 'connectionId', 'resourceKey', 'runId', 'trigger', 'stage'] as const;
-  const pairs = names.map(
-    (name): SearchAttributePair => ({
-      key: defineSearchAttributeKey(searchAttributes[name], SearchAttributeType.KEYWORD),
-      value: values[name],
-    }),
-  );
-  return new TypedSearchAttributes(pairs);
+/** Calls with search attributes, and without them as long as Temporal does not know ours. */
+function fallingBack(log: Pick<Log, 'warn'>): Attributed {
+  let knownAfter = 0;
+  return async (call) => {
+    const withAttributes = Date.now() >= knownAfter;
+    try {
+      await call(withAttributes);
+    } catch (error) {
+      if (!withAttributes || !hasStatus(error, invalidArgument)) throw error;
+      knownAfter = Date.now() + attributesRetryMs;
+      log.warn('Temporal does not know the Css* search attributes; it does its work without them', { error });
+      await call(false);
+    }
+  };
 }
 
 const [invalidArgument, deadlineExceeded, unavailable] = [3, 4, 14];

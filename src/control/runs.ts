@@ -6,7 +6,7 @@ import type { OrgScope } from '../../db/scope.ts';
 import { conflict, invalid, notFound } from '../core/errors.ts';
 import type { RunRow, RunTrigger } from '../core/rows.ts';
 import { cursorText, parseInitialCursor } from '../core/source/cursor-value.ts';
-import { effectiveSpec } from '../core/spec/effective.ts';
+import { runTerms } from '../core/spec/run-terms.ts';
 import type { Resource } from '../core/spec/schema.ts';
 import type { Deps } from '../deps.ts';
 
@@ -36,28 +36,15 @@ export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunReq
   }
   const pinned = await findPinnedSpec(deps.db, scope, connection.id);
   if (!pinned) throw notFound('Pinned spec version');
-  const judged = effectiveSpec(pinned.specJson, connection.specOverridesJson);
-  if (!judged.valid) {
-    throw conflict(
-      `The effective spec is invalid (${judged.issues[0]?.message ?? 'no detail'}); correct the overrides`,
-    );
-  }
-  const resource = judged.spec.resources.find(({ key }) => key === request.resourceKey);
-  if (!resource) {
-    const known = judged.spec.resources.map(({ key }) => key).join(', ');
-    throw invalid('Unknown resource', [
-      { code: 'schema', path: 'resource', message: `The spec has no such resource; it has ${known}` },
-    ]);
-  }
-  if (!judged.spec.destination && deps.defaultDestination === null) {
-    throw conflict('The spec declares no destination and this deployment has no default one (DEFAULT_DESTINATION)');
-  }
-  const run = await insertRun(deps.db, scope, {
-    ...request,
-    backfill: request.backfill && toBackfill(request.backfill, resource),
-    concurrentMax: judged.spec.http.rateLimit.maxConcurrent,
-    waitsFor: [...resource.dependsOn, ...resource.forEach.flatMap((dimension) => dimension.resource ?? [])],
+  const { resource, ...terms } = runTerms({
+    ...connection,
+    specJson: pinned.specJson,
+    resourceKey: request.resourceKey,
+    defaultDestination: deps.defaultDestination,
+    path: 'resource',
   });
+  const backfill = request.backfill && toBackfill(request.backfill, resource);
+  const run = await insertRun(deps.db, scope, { ...request, ...terms, backfill });
   await dispatchRun(deps, scope, run);
   return run;
 }

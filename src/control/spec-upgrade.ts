@@ -5,6 +5,7 @@ import { conflict, notFound } from '../core/errors.ts';
 import type { SpecUpgrade, SpecVersionRow } from '../core/rows.ts';
 import { applyChange, type ChangeDeps, judgeChange } from './connection-change.ts';
 import { cancelWorkflows } from './runs.ts';
+import { applySchedulesOf } from './schedule-apply.ts';
 
 interface UpgradeRequest {
   readonly connectionId: string;
@@ -37,7 +38,7 @@ export async function upgradeSpec(
     const pin = { id: connectionId, judged, facts: { pinnedSpecVersion: toVersion } };
     return { ...facts, applied: true, stopped: (await applyChange(deps, trx, scope, pin)).stopped };
   });
-  await cancelWorkflows(deps, scope, stopped);
+  await Promise.all([cancelWorkflows(deps, scope, stopped), applySchedulesOf(deps, scope, connectionId)]);
   return upgrade;
 }
 

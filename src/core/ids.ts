@@ -1,7 +1,7 @@
 import { typeidUnboxed } from 'typeid-js';
 
 /** The prefix of each kind of id; the part after `_` is a base32 UUIDv7, so ids sort by creation time. */
-export type IdPrefix = 'org' | 'ws' | 'spec' | 'specver' | 'con' | 'run' | 'call' | 'quar' | 'key';
+export type IdPrefix = 'org' | 'ws' | 'spec' | 'specver' | 'con' | 'run' | 'call' | 'quar' | 'sched' | 'key';
 
 /** A fresh, time-ordered id such as `run_01kae…` (TypeID). */
 export const newId = (prefix: IdPrefix): string => typeidUnboxed(prefix);

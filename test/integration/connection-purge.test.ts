@@ -6,6 +6,7 @@ import { takeToken } from '../../db/queries/buckets.ts';
 import { insertCalls } from '../../db/queries/calls.ts';
 import { findConnection, markConnectionDeleted } from '../../db/queries/connections.ts';
 import { beginRun, endRun } from '../../db/queries/lanes.ts';
+import { openOutbox, putPending } from '../../db/queries/outbox.ts';
 import { findPurgeableConnections, purgeSome } from '../../db/queries/purge.ts';
 import { addToDimension } from '../../db/queries/run-dimensions.ts';
 import { insertRun, requestCancelOfAll } from '../../db/queries/runs.ts';
@@ -109,8 +110,13 @@ async function filledConnection() {
     rate: { connectionId, name: 'http', requests: 1, perSeconds: 1, burst: 1 },
     waitMsMax: 0,
   });
+  const sender = { ...owner, runId };
+  await openOutbox(db, scope, { owner: sender, target: Buffer.from('target') });
+  await putPending(db, scope, { owner: sender, pending: { runId, batchNo: 2, draft: '', rejected: '[]', parts } });
   return { scope, orgId, connectionId, runId, owner };
 }
+
+const parts = [{ path: '0', again: false, id: 'bat_1', body: Buffer.from('{}'), indexes: [0] }];
 
 const call = {
   sequence: 1,
@@ -145,6 +151,8 @@ async function rowsOf(orgId: string): Promise<Readonly<Record<string, number>>> 
     'quarantine',
     'call_log',
     'buckets',
+    'outboxes',
+    'outbox_parts',
   ];
   const counts = tables.map(async (table): Promise<[string, number]> => {
     const { rows } = await sql<{ n: number }>`

@@ -50,6 +50,23 @@ describe('a lane', () => {
     expect(turns.filter((turn) => turn === 'running')).toHaveLength(1);
   });
 
+  it('holds a run back while one of a resource that it waits for is under way or queued before it', async () => {
+    const { scope, connectionId } = await connection();
+    const insert = async (resourceKey: string, waitsFor: readonly string[] = []) =>
+      (await insertRun(database.db, scope, newRun(connectionId, { resourceKey, waitsFor, concurrentMax: 9 }))).id;
+    const begin = (runId: string) => beginRun(database.db, scope, runId);
+    const above = await insert('above');
+    const below = await insert('below', ['above']);
+    const later = await insert('above');
+    expect(await begin(below)).toBe('waiting');
+    expect(await begin(above)).toBe('running');
+    expect(await begin(below)).toBe('waiting');
+    const outcome = { status: 'succeeded', error: null } as const;
+    const { next } = await endRun(database.db, scope, { runId: above, outcome, breaksConnection: false });
+    expect(next.map(({ id }) => id).toSorted()).toEqual([below, later].toSorted());
+    expect(await begin(below)).toBe('running');
+  });
+
   it('passes over a run that was canceled while it waited', async () => {
     const { scope, first, second, begin } = await twoRuns();
     expect((await requestCancel(database.db, scope, first))?.status).toBe('canceled');

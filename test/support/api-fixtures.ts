@@ -32,6 +32,7 @@ export interface Inventory {
   readonly activeConnectionId: string;
   readonly runId: string;
   readonly quarantineId: string;
+  readonly scheduleId: string;
   readonly keyId: string;
 }
 
@@ -54,6 +55,9 @@ export async function fillOrg(
   const { body: run } = await org.call('POST', `/connections/${activeConnectionId}/sync`, {
     body: { resource: 'items' },
   });
+  const { body: schedule } = await org.call('POST', `/connections/${activeConnectionId}/schedules`, {
+    body: { resourceKey: 'items', cron: '0 3 * * *' },
+  });
   const quarantineId = newId('quar');
   const record = {
     externalId: '7',
@@ -72,6 +76,7 @@ export async function fillOrg(
     activeConnectionId,
     runId: run.id,
     quarantineId,
+    scheduleId: schedule.id,
     keyId: key.id,
   };
 }

@@ -50,7 +50,7 @@ export interface TestApi extends AsyncDisposable {
 }
 
 /** Starts it; `allow` has the form of `EGRESS_ALLOW`. */
-export async function startApi({ allow = '' } = {}): Promise<TestApi> {
+export async function startApi({ allow = '', scheduleMinIntervalSeconds = 1 } = {}): Promise<TestApi> {
   const stack = new AsyncDisposableStack();
   const { db } = stack.use(await openTestDatabase());
   const logLines: string[] = [];
@@ -67,6 +67,7 @@ export async function startApi({ allow = '' } = {}): Promise<TestApi> {
       redirectUri: 'http://localhost:3100/api/v1/oauth/callback',
     },
     defaultDestination: null,
+    scheduleMinIntervalSeconds,
   };
   const app = createApp(deps);
   const call = (apiKey: string): Call => {
@@ -109,7 +110,15 @@ const away = async (): Promise<never> => {
   throw new Error('Temporal is away');
 };
 
-const temporalAway: ApiDeps['orchestrator'] = { startRun: away, cancelRun: away, wakeRun: away, describeRun: away };
+const temporalAway: ApiDeps['orchestrator'] = {
+  startRun: away,
+  cancelRun: away,
+  wakeRun: away,
+  describeRun: away,
+  putSchedule: away,
+  dropSchedule: away,
+  listSchedules: away,
+};
 
 /** The declared endpoint that a request reaches, or undefined. */
 const routeOf = (method: string, path: string): Route | undefined =>

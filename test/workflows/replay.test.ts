@@ -25,7 +25,7 @@ async function replay(history: Json): Promise<Error | undefined> {
 
 describe('the workflows go on with runs that an earlier version began', () => {
   test('there is a history of every path', () => {
-    expect(files).toEqual(['cancel.json', 'lane.json', 'plain.json', 'throttled.json']);
+    expect(files).toEqual(['cancel.json', 'lane.json', 'plain.json', 'throttled.json', 'tick.json']);
   });
 
   test.for(files)('%s', async (file) => {

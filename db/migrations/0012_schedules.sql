@@ -1,0 +1,31 @@
+-- A cron-driven trigger of one resource of one connection. The row is what shall be; Temporal's schedule follows it.
+create table schedules (
+  id text primary key,
+  org_id text not null,
+  connection_id text not null,
+  resource_key text not null,
+  cron text not null,
+  timezone text not null,
+  enabled boolean not null default true,
+  version integer not null default 1,
+  applied_version integer not null default 0,
+  apply_at timestamptz not null,
+  created_at timestamptz not null default now(),
+  deleted_at timestamptz,
+  unique (org_id, id),
+  foreign key (org_id, connection_id) references connections (org_id, id)
+);
+comment on column schedules.timezone is 'As it was given; Temporal gets the name of the zone in the database of zones.';
+comment on column schedules.version is 'Goes up with everything that Temporal has to hear of, the status of the connection too.';
+comment on column schedules.applied_version is 'The version that Temporal has; smaller than version: the sweeper applies it.';
+comment on column schedules.apply_at is 'When the sweeper does so: until then the request that changed it does.';
+comment on column schedules.deleted_at is 'Deleted: it reads as absent from here on; runs still refer to it.';
+create index schedules_by_connection on schedules (connection_id, id desc) where deleted_at is null;
+create index schedules_not_applied on schedules (apply_at) where applied_version < version;
+
+alter table runs add column schedule_id text;
+alter table runs add column scheduled_for timestamptz;
+alter table runs add foreign key (org_id, schedule_id) references schedules (org_id, id);
+alter table runs add check (num_nulls(schedule_id, scheduled_for) in (0, 2));
+comment on column runs.scheduled_for is 'The firing that it is of; a firing makes one run, however often it is tried.';
+create unique index runs_one_per_firing on runs (schedule_id, scheduled_for) where schedule_id is not null;

@@ -1,0 +1,197 @@
+import { type SqlBool, sql } from 'kysely';
+import { newId } from '../../src/core/ids.ts';
+import type { ConnectionStatus, ScheduleRow } from '../../src/core/rows.ts';
+import type { Db } from '../client.ts';
+import { countRows, type Listing, openListing } from '../listing.ts';
+import type { OrgScope } from '../scope.ts';
+
+const columns = ['id', 'connectionId', 'resourceKey', 'cron', 'timezone', 'enabled'] as const;
+
+/** Every change makes Temporal's schedule out of date; for 2 s it is the request that brings it up to date. */
+const changed = {
+  version: sql<number>`schedules.version + 1`,
+  applyAt: sql<string>`now() + interval '2 seconds'`,
+};
+
+/** A new, enabled schedule of a connection that `lockConnection` found in this transaction. */
+export function insertSchedule(
+  tx: Db,
+  scope: OrgScope,
+  schedule: Pick<ScheduleRow, 'connectionId' | 'resourceKey' | 'cron' | 'timezone'>,
+): Promise<ScheduleRow> {
+  return tx
+    .insertInto('schedules')
+    .values({ ...schedule, id: newId('sched'), orgId: scope.orgId, applyAt: changed.applyAt })
+    .returning(columns)
+    .executeTakeFirstOrThrow();
+}
+
+/** The schedule, or undefined when it is absent, deleted or of another org. */
+export function findSchedule(db: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> {
+  return db
+    .selectFrom('schedules')
+    .select(columns)
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('deletedAt', 'is', null)
+    .executeTakeFirst();
+}
+
+/** Every schedule of a connection, newest first. */
+export function listSchedules(db: Db, scope: OrgScope, connectionId: string): Promise<Listing<ScheduleRow>> {
+  const ofConnection = db
+    .selectFrom('schedules')
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('deletedAt', 'is', null);
+  return openListing({
+    batch(last, limit) {
+      const query = ofConnection.select(columns).orderBy('id', 'desc').limit(limit);
+      return (last ? query.where('id', '<', last.id) : query).execute();
+    },
+    count: () => countRows(ofConnection),
+  });
+}
+
+/** The schedule switched on or off, or undefined when it is absent, deleted or of another org. */
+export function setScheduleEnabled(
+  db: Db,
+  scope: OrgScope,
+  { id, enabled }: Pick<ScheduleRow, 'id' | 'enabled'>,
+): Promise<ScheduleRow | undefined> {
+  return db
+    .updateTable('schedules')
+    .set({ ...changed, enabled })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('deletedAt', 'is', null)
+    .returning(columns)
+    .executeTakeFirst();
+}
+
+/** Marks a schedule as deleted, so that it reads as absent. False: it was absent, deleted or of another org. */
+export async function markScheduleDeleted(db: Db, scope: OrgScope, id: string): Promise<boolean> {
+  const marked = await db
+    .updateTable('schedules')
+    .set({ ...changed, deletedAt: sql`now()` })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('deletedAt', 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+  return marked !== undefined;
+}
+
+/** Deletes the schedules of a connection as {@link markScheduleDeleted} does. */
+export async function markSchedulesDeleted(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
+  await liveOf(tx, scope, connectionId)
+    .set({ ...changed, deletedAt: sql`now()` })
+    .execute();
+}
+
+/** To be called with every change of a connection's status: its schedules fire only while it is active. */
+export async function noteStatusChange(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
+  await liveOf(tx, scope, connectionId).set(changed).execute();
+}
+
+/** Switches off the schedules of resources that a connection does not have any more. */
+export async function disableSchedulesExcept(
+  tx: Db,
+  scope: OrgScope,
+  { connectionId, resourceKeys }: { readonly connectionId: string; readonly resourceKeys: readonly string[] },
+): Promise<void> {
+  await liveOf(tx, scope, connectionId)
+    .set({ ...changed, enabled: false })
+    .where('enabled', '=', true)
+    .where(sql<SqlBool>`resource_key <> all(${resourceKeys})`)
+    .execute();
+}
+
+const liveOf = (db: Db, { orgId }: OrgScope, connectionId: string) =>
+  db
+    .updateTable('schedules')
+    .where('orgId', '=', orgId)
+    .where('connectionId', '=', connectionId)
+    .where('deletedAt', 'is', null);
+
+/** A schedule as Temporal shall have it. */
+export interface ScheduleState extends ScheduleRow {
+  readonly version: number;
+  readonly deletedAt: string | null;
+  readonly connectionStatus: ConnectionStatus;
+}
+
+/** The schedule, a deleted one too; undefined when it is absent or of another org. */
+export function findScheduleState(db: Db, scope: OrgScope, id: string): Promise<ScheduleState | undefined> {
+  return db
+    .selectFrom('schedules')
+    .innerJoin('connections', 'connections.id', 'schedules.connectionId')
+    .select([
+      'schedules.id',
+      'schedules.connectionId',
+      'schedules.resourceKey',
+      'schedules.cron',
+      'schedules.timezone',
+      'schedules.enabled',
+      'schedules.version',
+      'schedules.deletedAt',
+      'connections.status as connectionStatus',
+    ])
+    .where('schedules.orgId', '=', scope.orgId)
+    .where('schedules.id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Notes that Temporal has this version. False: it is not the newest any more. */
+export async function markApplied(
+  db: Db,
+  scope: OrgScope,
+  { id, version }: Pick<ScheduleState, 'id' | 'version'>,
+): Promise<boolean> {
+  const marked = await db
+    .updateTable('schedules')
+    .set({ appliedVersion: version })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('version', '=', version)
+    .returning('id')
+    .executeTakeFirst();
+  return marked !== undefined;
+}
+
+/** Ids of some schedules of a connection that Temporal has not heard of in their newest version. */
+export async function findNotApplied(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, limit }: { readonly connectionId: string; readonly limit: number },
+): Promise<readonly string[]> {
+  const schedules = await db
+    .selectFrom('schedules')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .whereRef('appliedVersion', '<', 'version')
+    .limit(limit)
+    .execute();
+  return schedules.map(({ id }) => id);
+}
+
+/** Lets the sweeper try a schedule again only after a while, so that it does not keep others from their turn. */
+export async function postponeApplying(db: Db, scope: OrgScope, id: string): Promise<void> {
+  await db
+    .updateTable('schedules')
+    .set({ applyAt: sql`now() + interval '30 seconds'` })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Lets the sweeper apply schedules whatever was applied before. */
+export async function applyAgain(db: Db, scope: OrgScope, ids: readonly string[]): Promise<void> {
+  await db
+    .updateTable('schedules')
+    .set({ version: changed.version, applyAt: sql`now()` })
+    .where('orgId', '=', scope.orgId)
+    .where(sql<SqlBool>`id = any(${ids})`)
+    .execute();
+}

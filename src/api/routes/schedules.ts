@@ -1,0 +1,88 @@
+import * as v from 'valibot';
+import { findConnection } from '../../../db/queries/connections.ts';
+import { listSchedules } from '../../../db/queries/schedules.ts';
+import { createSchedule, deleteSchedule, toggleSchedule } from '../../control/schedules.ts';
+import { notFound } from '../../core/errors.ts';
+import { ScheduleRow } from '../../core/rows.ts';
+import { idParams } from '../inputs.ts';
+import { route } from '../route.ts';
+
+const Params = idParams('sched', 'Schedule');
+const ConnectionParams = idParams('con', 'Connection');
+const tag = 'schedules';
+
+/** When connections sync by themselves. */
+export const scheduleRoutes = [
+  route({
+    method: 'get',
+    path: '/connections/:id/schedules',
+    summary: 'List the schedules of a connection',
+    tag,
+    auth: 'api_key',
+    params: ConnectionParams,
+    status: 200,
+    response: v.array(ScheduleRow),
+    errors: ['not_found'],
+    handle: async ({ scope, params }, { db }) => {
+      if (!(await findConnection(db, scope, params.id))) throw notFound('Connection');
+      return listSchedules(db, scope, params.id);
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/connections/:id/schedules',
+    summary: 'Sync a resource by a timetable',
+    description:
+      'Created enabled; it fires while the connection is active. A firing makes no run while another one of the resource is still waiting. What fell into an outage is made up for by one run, what fell into a pause by none. In the hour that a zone skips nothing fires; what fires in the hour that it repeats fires twice.',
+    tag,
+    auth: 'api_key',
+    params: ConnectionParams,
+    body: v.object({
+      resourceKey: v.pipe(v.string(), v.minLength(1), v.description('Key of the resource.')),
+      cron: v.pipe(
+        v.string(),
+        v.description(
+          'Minute, hour, day of month, month, day of week; with 6 fields the second comes first. Days restricted in both fields mean either. `L` is the last day of the month, `5L` its last Friday, `1#2` its second Monday.',
+        ),
+      ),
+      timezone: v.pipe(v.optional(v.string(), 'UTC'), v.description('A zone of the IANA database.')),
+    }),
+    bodyExample: { resourceKey: 'contacts', cron: '*/15 * * * *', timezone: 'Europe/Berlin' },
+    status: 201,
+    response: ScheduleRow,
+    errors: ['validation', 'not_found', 'conflict'],
+    repeated: 'same_answer',
+    handle: ({ scope, params, body }, deps) => createSchedule(deps, scope, { connectionId: params.id, ...body }),
+  }),
+  route({
+    method: 'patch',
+    path: '/schedules/:id',
+    summary: 'Switch a schedule on or off',
+    description: 'Firings of the time in which it was off are not made up for.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    body: v.object({ enabled: v.boolean() }),
+    bodyExample: { enabled: false },
+    status: 200,
+    response: ScheduleRow,
+    errors: ['validation', 'not_found'],
+    handle: ({ scope, params, body }, deps) => toggleSchedule(deps, scope, { id: params.id, enabled: body.enabled }),
+  }),
+  route({
+    method: 'delete',
+    path: '/schedules/:id',
+    summary: 'Delete a schedule',
+    description: 'Runs that it has started go on.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    status: 200,
+    response: v.object({ deleted: v.literal(true) }),
+    errors: ['not_found'],
+    handle: async ({ scope, params }, deps) => {
+      await deleteSchedule(deps, scope, params.id);
+      return { deleted: true } as const;
+    },
+  }),
+];

@@ -1,0 +1,152 @@
+/** Schedules as Temporal has them. Their rows say what shall be; this only makes it so. */
+import {
+  type CalendarSpec,
+  type Client,
+  DAYS_OF_WEEK,
+  MONTHS,
+  ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
+  type ScheduleOptions,
+} from '@temporalio/client';
+import {
+  controlQueue,
+  type ScheduledTickInput,
+  scheduledTickId,
+  scheduledTickType,
+  scheduleIdOf,
+  temporalScheduleId,
+} from '../../workflows/contract.ts';
+import type { Calendar, Range } from '../core/schedule/calendars.ts';
+import { checkCron } from '../core/schedule/cron.ts';
+import { firingGaps } from '../core/schedule/firing-gaps.ts';
+import { resolveTimezone } from '../core/schedule/timezone.ts';
+import { attributesOf } from './search-attributes.ts';
+
+/** A schedule as Temporal shall have it. */
+export interface ScheduleOrder {
+  readonly id: string;
+  readonly orgId: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  readonly cron: string;
+  readonly timezone: string;
+  /** Why it does not fire, for operators; null: it fires. */
+  readonly pausedBecause: string | null;
+}
+
+/** A schedule as Temporal has it. */
+export interface ListedSchedule {
+  readonly scheduleId: string;
+  readonly paused: boolean;
+}
+
+/** Gives up when the deadline of a call is over. */
+export type Bounded = <T>(call: () => Promise<T>) => Promise<T>;
+/** Calls with or without search attributes, as Temporal knows them. */
+export type Attributed = (call: (withAttributes: boolean) => Promise<unknown>) => Promise<void>;
+
+interface Calls {
+  readonly bounded: Bounded;
+  readonly attributed: Attributed;
+}
+
+const pageSize = 1000;
+
+/** The part of the port that is about schedules. */
+export function createTemporalSchedules({ schedule: schedules }: Client, { bounded, attributed }: Calls) {
+  const handleOf = (scheduleId: string) => schedules.getHandle(temporalScheduleId(scheduleId));
+  return {
+    async putSchedule(order: ScheduleOrder): Promise<void> {
+      await attributed((withAttributes) => {
+        const { memo, scheduleId, ...changeable } = optionsOf(order, withAttributes);
+        return bounded(async () => {
+          try {
+            await schedules.create({ ...changeable, memo, scheduleId });
+          } catch (error) {
+            if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+            await handleOf(order.id).update(() => changeable);
+          }
+        });
+      });
+    },
+    async dropSchedule(scheduleId: string): Promise<void> {
+      try {
+        await bounded(() => handleOf(scheduleId).delete());
+      } catch (error) {
+        if (!(error instanceof ScheduleNotFoundError)) throw error;
+      }
+    },
+    async listSchedules(): Promise<readonly ListedSchedule[]> {
+      const listed: ListedSchedule[] = [];
+      const all = schedules.list({ pageSize })[Symbol.asyncIterator]();
+      for (;;) {
+        const next = await bounded(() => all.next());
+        if (next.done) return listed;
+        const scheduleId = scheduleIdOf(next.value.scheduleId);
+        if (scheduleId !== null) listed.push({ scheduleId, paused: next.value.state.paused });
+      }
+    },
+  };
+}
+
+function optionsOf(order: ScheduleOrder, withAttributes: boolean) {
+  const { id, orgId, connectionId, resourceKey, cron, timezone, pausedBecause } = order;
+  const ids = { orgId, connectionId, resourceKey };
+  const attributes = (values: Parameters<typeof attributesOf>[0]) =>
+    withAttributes ? { typedSearchAttributes: attributesOf(values) } : {};
+  return {
+    scheduleId: temporalScheduleId(id),
+    ...timesOf(cron, timezone),
+    action: {
+      type: 'startWorkflow' as const,
+      workflowType: scheduledTickType,
+      workflowId: scheduledTickId(order),
+      taskQueue: controlQueue,
+      args: [{ orgId, scheduleId: id } satisfies ScheduledTickInput],
+      staticSummary: `tick of ${resourceKey} of ${connectionId}`,
+      staticDetails: `Schedule \`${id}\`, \`${cron}\` in ${timezone}. The result says what came of it.`,
+      ...attributes({ ...ids, trigger: 'schedule' }),
+    },
+    memo: { connectionId, resourceKey, cron },
+    state: { paused: pausedBecause !== null, note: pausedBecause ?? 'enabled' },
+    ...attributes(ids),
+  };
+}
+
+/** One catch-up run after an outage is what an incremental sync needs; more of it would be the same data again. */
+const catchupSeconds = { least: 600, most: 86_400 };
+/** Schedules of the same minute are spread, but nobody who asks for every few minutes gets another minute. */
+const jitter = { fromSeconds: 300, share: 0.05, secondsMax: 60 };
+
+/** Times and policies of a schedule. Never as text: Temporal reads other things into cron expressions, silently. */
+function timesOf(cron: string, timezone: string): Required<Pick<ScheduleOptions, 'spec' | 'policies'>> {
+  const { calendars, fault } = checkCron(cron);
+  if (!calendars) throw new Error(`The cron expression of a schedule is not valid any more: ${fault}`);
+  const { shortest, longest } = firingGaps(calendars);
+  const catchup = Math.min(Math.max(2 * longest, catchupSeconds.least), catchupSeconds.most);
+  const spread = shortest < jitter.fromSeconds ? 0 : Math.min(shortest * jitter.share, jitter.secondsMax);
+  return {
+    spec: {
+      calendars: calendars.map((calendar) => ({ ...toCalendarSpec(calendar), comment: cron })),
+      timezone: resolveTimezone(timezone) ?? timezone,
+      jitter: Math.round(spread * 1000),
+    },
+    policies: { overlap: 'SKIP', catchupWindow: catchup * 1000, pauseOnFailure: false },
+  };
+}
+
+const toCalendarSpec = ({ year, ...calendar }: Calendar): CalendarSpec => ({
+  second: [...calendar.second],
+  minute: [...calendar.minute],
+  hour: [...calendar.hour],
+  dayOfMonth: [...calendar.dayOfMonth],
+  month: calendar.month.map((range) => named(range, (month) => MONTHS[month - 1])),
+  dayOfWeek: calendar.dayOfWeek.map((range) => named(range, (day) => DAYS_OF_WEEK[day])),
+  ...(year === null ? {} : { year: [...year] }),
+});
+
+function named<Name extends string>({ start, end, step }: Range, nameOf: (value: number) => Name | undefined) {
+  const [from, to] = [nameOf(start), nameOf(end)];
+  if (from === undefined || to === undefined) throw new RangeError(`No such month or day: ${start}-${end}`);
+  return { start: from, end: to, step };
+}

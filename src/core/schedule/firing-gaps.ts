@@ -1,0 +1,65 @@
+import type { Calendar, Range } from './calendars.ts';
+
+/** Seconds between a firing and the next, on clocks that are never put back. */
+export interface FiringGaps {
+  readonly shortest: number;
+  readonly longest: number;
+}
+
+const daySeconds = 86_400;
+const firstYear = 2024;
+/** Leap years can be 8 years apart. */
+const days = 9 * 366;
+
+/** Whether there is a day on which one of the calendars fires. */
+export const firesEver = (calendars: readonly Calendar[]): boolean => firingDays(calendars).length > 0;
+
+/** The gaps of calendars that fire, all at the same times of a day. */
+export function firingGaps(calendars: readonly Calendar[]): FiringGaps {
+  const times = timesOfDay(calendars[0]);
+  const first = times[0] ?? 0;
+  const last = times.at(-1) ?? 0;
+  const within = differences(times);
+  const between = differences(firingDays(calendars)).map((gap) => gap * daySeconds - last + first);
+  return { shortest: least([...within, ...between]), longest: most([...within, ...between]) };
+}
+
+/** Numbers of the days on which one of them fires. */
+function firingDays(calendars: readonly Calendar[]): readonly number[] {
+  const firing: number[] = [];
+  for (let day = 0; day < days; day += 1) {
+    const date = new Date(Date.UTC(firstYear, 0, 1 + day));
+    if (calendars.some((calendar) => isDayOf(calendar, date))) firing.push(day);
+  }
+  return firing;
+}
+
+const isDayOf = ({ dayOfMonth, month, dayOfWeek, year }: Calendar, date: Date): boolean =>
+  holds(dayOfMonth, date.getUTCDate()) &&
+  holds(month, date.getUTCMonth() + 1) &&
+  holds(dayOfWeek, date.getUTCDay()) &&
+  (year === null || holds(year, date.getUTCFullYear()));
+
+const holds = (ranges: readonly Range[], value: number): boolean =>
+  ranges.some(({ start, end, step }) => value >= start && value <= end && (value - start) % step === 0);
+
+/** Seconds since midnight, in order. */
+function timesOfDay(calendar: Calendar | undefined): readonly number[] {
+  if (!calendar) return [];
+  const [hours, minutes, seconds] = [calendar.hour, calendar.minute, calendar.second].map(valuesOf);
+  return (hours ?? []).flatMap((hour) =>
+    (minutes ?? []).flatMap((minute) => (seconds ?? []).map((second) => hour * 3600 + minute * 60 + second)),
+  );
+}
+
+const valuesOf = (ranges: readonly Range[]): readonly number[] =>
+  ranges.flatMap(({ start, end, step }) =>
+    Array.from({ length: Math.floor((end - start) / step) + 1 }, (_, index) => start + index * step),
+  );
+
+const differences = (values: readonly number[]): number[] =>
+  values.slice(1).map((value, index) => value - (values[index] ?? value));
+
+// Spread into Math.min, the times of a day would be more arguments than a call takes.
+const least = (values: readonly number[]): number => values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);

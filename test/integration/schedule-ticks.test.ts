@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createScheduleActivities } from '../../activities/schedules.ts';
+import { endRun } from '../../db/queries/lanes.ts';
+import { findScheduleState } from '../../db/queries/schedules.ts';
+import { orgScope } from '../../db/scope.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { createConnection, publishSpec } from '../support/api-fixtures.ts';
+
+let api: TestApi;
+let org: TestOrg;
+beforeAll(async () => {
+  api = await startApi();
+  org = await api.newOrg();
+  await publishSpec(org);
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+/** An active connection with a schedule, and its firings; no worker takes what they start. */
+async function openSchedule() {
+  const connectionId = await createConnection(org);
+  await org.call('POST', `/connections/${connectionId}/activate`);
+  const post = (body: object) => org.call('POST', `/connections/${connectionId}/schedules`, { body });
+  const { body: schedule } = await post({ resourceKey: 'items', cron: '* * * * *' });
+  const { enqueueScheduledRun } = createScheduleActivities(api.deps);
+  return {
+    connectionId,
+    scheduleId: schedule.id as string,
+    fire: (minute: number, scheduleId: string = schedule.id) =>
+      enqueueScheduledRun({ orgId: org.orgId, scheduleId }, new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()),
+    post,
+    runs: async () => (await org.call('GET', `/runs?connectionId=${connectionId}`)).body,
+  };
+}
+
+describe('a firing', () => {
+  it('makes a run that waits for its turn, although Temporal is away', async () => {
+    const { fire, runs, scheduleId } = await openSchedule();
+    const { outcome, runId } = await fire(1);
+    expect(outcome).toBe('started');
+    expect(await runs()).toMatchObject([{ id: runId, trigger: 'schedule', status: 'queued', resourceKey: 'items' }]);
+    const row = api.deps.db.selectFrom('runs').select(['scheduleId', 'scheduledFor', 'dispatchedAt']);
+    expect(await row.where('id', '=', runId).executeTakeFirst()).toEqual({
+      scheduleId,
+      scheduledFor: '2026-01-01T00:01:00.000Z',
+      dispatchedAt: null,
+    });
+  });
+
+  it('that is tried again finds the run it has made, even when the schedule is off by then', async () => {
+    const { fire, runs, scheduleId } = await openSchedule();
+    const first = await fire(1);
+    await org.call('PATCH', `/schedules/${scheduleId}`, { body: { enabled: false } });
+    expect(await fire(1)).toEqual(first);
+    expect(await runs()).toHaveLength(1);
+  });
+
+  it('makes no second waiting run, also when two schedules of a resource fire at once', async () => {
+    const { fire, runs, post } = await openSchedule();
+    const { body: other } = await post({ resourceKey: 'items', cron: '*/2 * * * *' });
+    const ticks = await Promise.all([fire(2), fire(2, other.id), fire(3), fire(4, other.id)]);
+    expect(ticks.map(({ outcome }) => outcome).toSorted()).toEqual([
+      'skipped: a run of the resource is waiting already',
+      'skipped: a run of the resource is waiting already',
+      'skipped: a run of the resource is waiting already',
+      'started',
+    ]);
+    expect(await runs()).toHaveLength(1);
+  });
+
+  it('makes its run although a backfill waits: that one reads what is old', async () => {
+    const { fire, connectionId } = await openSchedule();
+    await org.call('POST', `/connections/${connectionId}/backfill`, { body: { resource: 'items' } });
+    expect((await fire(1)).outcome).toBe('started');
+  });
+});
+
+describe('a firing of what shall not fire makes no run and says why:', () => {
+  it('schedule disabled', async () => {
+    const { fire, runs, scheduleId } = await openSchedule();
+    await org.call('PATCH', `/schedules/${scheduleId}`, { body: { enabled: false } });
+    expect(await fire(1)).toEqual({ outcome: 'skipped: schedule disabled', runId: null });
+    expect(await runs()).toEqual([]);
+  });
+
+  it('schedule deleted', async () => {
+    const { fire, scheduleId } = await openSchedule();
+    await org.call('DELETE', `/schedules/${scheduleId}`);
+    expect((await fire(1)).outcome).toBe('skipped: schedule deleted');
+  });
+
+  it('connection paused', async () => {
+    const { fire, connectionId } = await openSchedule();
+    await org.call('POST', `/connections/${connectionId}/pause`);
+    expect((await fire(1)).outcome).toBe('skipped: connection paused');
+  });
+
+  it('connection error, which Temporal hears of as of a pause', async () => {
+    const { fire, scheduleId } = await openSchedule();
+    const { runId } = await fire(1);
+    const scope = orgScope(org.orgId);
+    const error = { code: 'auth_failed', message: 'refused' };
+    const end = { runId: runId ?? '', outcome: { status: 'failed', error }, breaksConnection: true } as const;
+    await endRun(api.deps.db, scope, end);
+    expect((await fire(2)).outcome).toBe('skipped: connection error');
+    expect((await findScheduleState(api.deps.db, scope, scheduleId))?.version).toBe(2);
+  });
+
+  it('the resource is gone from the spec', async () => {
+    const { fire, scheduleId } = await openSchedule();
+    await api.deps.db.updateTable('schedules').set({ resourceKey: 'gone' }).where('id', '=', scheduleId).execute();
+    expect((await fire(1)).outcome).toBe('skipped: The spec has no such resource; it has items');
+  });
+
+  it('the effective spec is invalid', async () => {
+    const { fire, connectionId } = await openSchedule();
+    const overrides = { specOverridesJson: '{"metadata":{}}' };
+    await api.deps.db.updateTable('connections').set(overrides).where('id', '=', connectionId).execute();
+    expect((await fire(1)).outcome).toMatch(/^skipped: The effective spec is invalid/);
+  });
+});
