@@ -2,8 +2,11 @@
 import type { Attempt } from '../db/queries/attempts.ts';
 import { findRecordStates } from '../db/queries/record-state.ts';
 import type { OrgScope } from '../db/scope.ts';
+import { prepareDestination } from '../src/connect/open-destination.ts';
+import { type OpenedSource, openSource } from '../src/connect/open-source.ts';
+import { ofResource, type ResourceSetup } from '../src/connect/setup.ts';
 import type { Destination, TargetTable } from '../src/core/destinations/destination.ts';
-import { AppError } from '../src/core/errors.ts';
+import type { LoggedCall } from '../src/core/http/client.ts';
 import { createRedactor } from '../src/core/http/redact.ts';
 import { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
 import { createKnownRecords } from '../src/core/pipeline/known-records.ts';
@@ -18,15 +21,14 @@ import type { Log } from '../src/log.ts';
 import { openCallLog } from './call-log.ts';
 import { createDelivery, type Delivery } from './delivery.ts';
 import { createLookupStore } from './lookup-store.ts';
-import { prepareDestination } from './open-destination.ts';
-import { type OpenedSource, openSource } from './open-source.ts';
+import { createOutbox } from './outbox.ts';
 import type { StartPoint } from './repair.ts';
-import { loadSetup, type RunSetup } from './run-setup.ts';
+import { loadSetup } from './run-setup.ts';
 import { createRunStore } from './run-store.ts';
 
 /** A run with everything open that one attempt needs. Disposing closes connections, not the run. */
 export interface OpenRun extends AsyncDisposable {
-  readonly setup: RunSetup;
+  readonly setup: ResourceSetup;
   readonly startedAt: Date;
   readonly log: Log;
   readonly destination: Destination;
@@ -50,11 +52,19 @@ export async function openRun(
   const callLog = await openCallLog(db, scope, runId);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => callLog.stored().catch((error: unknown) => deps.log.warn('calls not stored', { error })));
-  const { destination, target } = await prepareDestination(deps, setup, { id: runId, startedAt });
+  const logCall = (call: LoggedCall) => callLog.write(call);
+  const redactor = createRedactor([]);
+  const redact = (text: string) => redactor.values(text);
+  const { laneId, fence } = attempt;
+  const { destination, target } = await prepareDestination(deps, setup, {
+    id: runId,
+    startedAt,
+    outbox: createOutbox(deps, scope, { owner: { laneId, fence, runId }, redact }),
+    logCall,
+  });
   stack.use(destination);
   const clients = stack.use(new AsyncDisposableStack());
-  const redactor = createRedactor([]);
-  const opening = { runId, connectionId, setup, startedAt, callLog, redactor, stack: clients };
+  const opening = { runId, connectionId, setup, startedAt, logCall, redactor, stack: clients };
   const source = await openSource(deps, scope, { ...opening, resource, backfill });
   const lookupStore = createLookupStore(deps, scope, { connectionId, runId });
   const withTables = async (opened: OpenedSource, resourceKey: string, signal: AbortSignal): Promise<OpenedSource> => {
@@ -62,12 +72,10 @@ export async function openRun(
     const used = lookupsInUse(spec, resourceKey);
     return { ...opened, lookups: await loadLookups(opened, used, { store: lookupStore, signal, onLoaded }) };
   };
-  const { laneId, fence } = attempt;
   const known = createKnownRecords(async (externalIds) => {
     const states = await findRecordStates(db, scope, { laneId, externalIds });
     return states.map((state) => ({ ...state, hash: state.hash.toString('base64url') }));
   });
-  const redact = (text: string) => redactor.values(text);
   const force = backfill?.force ?? false;
   const opened = stack.move();
   return {
@@ -84,8 +92,7 @@ export async function openRun(
         store: createRunStore(deps, scope, { runId, attempt }),
         force,
         async openParent(resourceKey) {
-          const parent = spec.resources.find(({ key }) => key === resourceKey);
-          if (!parent) throw new AppError('spec_invalid', `The spec has no resource "${resourceKey}"`);
+          const { resource: parent } = ofResource(setup, resourceKey);
           const ofParent = await openSource(deps, scope, { ...opening, resource: parent, backfill: null });
           return { resource: parent, source: await withTables(ofParent, resourceKey, signal) };
         },

@@ -9,7 +9,15 @@ import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
 /** What the handlers work with. */
 export type ApiDeps = Pick<
   Deps,
-  'db' | 'log' | 'secretBox' | 'egress' | 'evaluator' | 'orchestrator' | 'oauth' | 'defaultDestination'
+  | 'db'
+  | 'log'
+  | 'secretBox'
+  | 'egress'
+  | 'evaluator'
+  | 'orchestrator'
+  | 'oauth'
+  | 'defaultDestination'
+  | 'scheduleMinIntervalSeconds'
 >;
 
 type Schema = v.GenericSchema;

@@ -4,8 +4,10 @@ import type { Db } from '../../db/client.ts';
 import { type ConnectionChange, changeConnection } from '../../db/queries/connections.ts';
 import { requestReset } from '../../db/queries/lane-reset.ts';
 import { requestCancelOfRunning } from '../../db/queries/runs.ts';
+import { disableSchedulesExcept } from '../../db/queries/schedules.ts';
 import { findPinnedSpec } from '../../db/queries/specs.ts';
 import type { OrgScope } from '../../db/scope.ts';
+import { openSecrets } from '../connect/secrets.ts';
 import { type Issue, notFound } from '../core/errors.ts';
 import type { ConnectionRow, JsonObject, RunRow, SpecUpgrade, SpecVersionRow } from '../core/rows.ts';
 import { effectiveSpec } from '../core/spec/effective.ts';
@@ -13,7 +15,7 @@ import { partsNotExecuted } from '../core/spec/not-executed.ts';
 import type { ConnectorSpec } from '../core/spec/schema.ts';
 import { planUpgrade } from '../core/spec/upgrade-plan.ts';
 import type { Deps } from '../deps.ts';
-import { checkValues, declaredValues, openSecrets, sealSecrets } from './connection-values.ts';
+import { checkValues, declaredValues, sealSecrets } from './connection-values.ts';
 import type { RunDeps } from './runs.ts';
 
 /** What changing a connection works with. */
@@ -97,8 +99,8 @@ function judgeValues(
 }
 
 /**
- * Applies a change without issues to a locked connection. Runs under way of resources that start over or are gone are
- * asked to stop: tell their workflows after the commit.
+ * Applies a change without issues to a locked connection. Schedules of resources that are gone are switched off, and runs
+ * under way of those and of resources that start over are asked to stop: tell Temporal of both after the commit.
  */
 export async function applyChange(
   deps: ChangeDeps,
@@ -112,6 +114,8 @@ export async function applyChange(
   for (const { resourceKey, resets } of plan.resources) {
     if (resets !== 'nothing') await requestReset(trx, scope, { connectionId: id, resourceKey, reset: resets });
   }
+  const kept = plan.resources.filter((resource) => resource.class !== 'breaking').map((r) => r.resourceKey);
+  await disableSchedulesExcept(trx, scope, { connectionId: id, resourceKeys: kept });
   const resourceKeys = plan.resources.filter((resource) => resource.class !== 'compatible').map((r) => r.resourceKey);
   return { connection, stopped: await requestCancelOfRunning(trx, scope, { connectionId: id, resourceKeys }) };
 }

@@ -1,13 +1,11 @@
-import * as v from 'valibot';
 import type { Db } from '../../db/client.ts';
-import { findSecret, putSecret } from '../../db/queries/secrets.ts';
+import { putSecret } from '../../db/queries/secrets.ts';
 import type { OrgScope } from '../../db/scope.ts';
-import { JsonObject } from '../core/rows.ts';
+import { paramsSecretKind as kind } from '../connect/secrets.ts';
+import type { JsonObject } from '../core/rows.ts';
 import { type ConnectionCheck, type ConnectionValues, checkConnectionValues } from '../core/spec/params.ts';
 import type { ConnectorSpec } from '../core/spec/schema.ts';
 import type { Deps } from '../deps.ts';
-
-const kind = 'params-secret';
 
 /** The values against the params that the spec declares; the egress guard judges those that are URLs. */
 export const checkValues = (
@@ -25,18 +23,6 @@ export async function sealSecrets(
 ): Promise<void> {
   const sealed = secretBox.seal(JSON.stringify(secrets), { orgId: scope.orgId, connectionId, kind });
   await putSecret(trx, scope, { ...sealed, connectionId, kind });
-}
-
-/** The secret params of a connection; none: an empty object. Throws when the key ring does not open them. */
-export async function openSecrets(
-  { secretBox }: Pick<Deps, 'secretBox'>,
-  trx: Db,
-  scope: OrgScope,
-  connectionId: string,
-): Promise<JsonObject> {
-  const sealed = await findSecret(trx, scope, { connectionId, kind });
-  if (!sealed) return {};
-  return v.parse(JsonObject, JSON.parse(secretBox.open(sealed, { orgId: scope.orgId, connectionId, kind })));
 }
 
 /** The values that the spec declares; those of an earlier version or of former overrides are left out. */

@@ -1,6 +1,7 @@
 import { findConnection } from '../../db/queries/connections.ts';
 import { findPinnedSpec } from '../../db/queries/specs.ts';
 import type { OrgScope } from '../../db/scope.ts';
+import { openSecrets } from '../connect/secrets.ts';
 import { AppError, conflict, notFound } from '../core/errors.ts';
 import { ThrottledError } from '../core/http/client.ts';
 import { leafTexts } from '../core/source/auth.ts';
@@ -11,7 +12,7 @@ import type { OauthAuthorizationCode } from '../core/spec/auth-schema.ts';
 import { effectiveSpec } from '../core/spec/effective.ts';
 import type { ConnectorSpec } from '../core/spec/schema.ts';
 import type { Deps } from '../deps.ts';
-import { checkValues, openSecrets } from './connection-values.ts';
+import { checkValues } from './connection-values.ts';
 
 /** What asking a provider about a grant works with. */
 export type GrantDeps = Pick<Deps, 'db' | 'log' | 'secretBox' | 'egress' | 'evaluator'>;

@@ -35,6 +35,38 @@ export const ConnectionRow = v.object({
 });
 export type ConnectionRow = v.InferOutput<typeof ConnectionRow>;
 
+/** What trying a connection came to. */
+export const ConnectionTest = v.object({
+  ok: v.pipe(v.boolean(), v.description('Every step went well.')),
+  steps: v.array(
+    v.object({
+      step: v.pipe(
+        v.picklist(['values', 'source', 'destination']),
+        v.description(
+          'values: spec, params and secrets fit. source: the credentials are taken and a first page can be read. destination: it can be reached and takes the credentials; of a webhook only the address is judged.',
+        ),
+      ),
+      ok: v.boolean(),
+      code: v.pipe(v.nullable(v.string()), v.description('As in the error of a run; null when the step went well.')),
+      message: v.string(),
+      durationMs: v.number(),
+    }),
+  ),
+  calls: v.pipe(
+    v.array(
+      v.object({
+        method: v.string(),
+        url: v.string(),
+        statusCode: v.pipe(v.nullable(v.number()), v.description('Null: no answer arrived.')),
+        durationMs: v.number(),
+        errorCode: v.nullable(v.string()),
+      }),
+    ),
+    v.description('The requests that were sent, redacted.'),
+  ),
+});
+export type ConnectionTest = v.InferOutput<typeof ConnectionTest>;
+
 /** Drafts are mutable; publishing freezes a version; `deprecated` takes no new pins. */
 export const SpecVersionStatus = v.picklist(['draft', 'published', 'deprecated']);
 export type SpecVersionStatus = v.InferOutput<typeof SpecVersionStatus>;
@@ -186,6 +218,17 @@ export const QuarantineRow = v.object({
   resolvedAt: v.pipe(v.nullable(Timestamp), v.description('Null while unresolved.')),
 });
 export type QuarantineRow = v.InferOutput<typeof QuarantineRow>;
+
+/** A cron-driven trigger of one resource of a connection. */
+export const ScheduleRow = v.object({
+  id: v.pipe(v.string(), v.examples(['sched_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  connectionId: v.string(),
+  resourceKey: v.pipe(v.string(), v.examples(['contacts'])),
+  cron: v.pipe(v.string(), v.description('5 fields, or 6 with the second first.'), v.examples(['*/15 * * * *'])),
+  timezone: v.pipe(v.string(), v.description('A zone of the IANA database.'), v.examples(['Europe/Berlin'])),
+  enabled: v.boolean(),
+});
+export type ScheduleRow = v.InferOutput<typeof ScheduleRow>;
 
 /** What a workspace is for. */
 export const WorkspaceKind = v.picklist(['dev', 'staging', 'prod']);

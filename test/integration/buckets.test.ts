@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRateLimits } from '../../activities/rate-limits.ts';
 import { openDatabase } from '../../db/client.ts';
 import { emptyBucket, takeToken } from '../../db/queries/buckets.ts';
 import { orgScope } from '../../db/scope.ts';
+import { createRateLimits } from '../../src/connect/rate-limits.ts';
 import type { NamedRateLimit } from '../../src/core/http/client.ts';
 import { HttpSettings } from '../../src/core/spec/http-schema.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTokenStore } from '../../activities/token-store.ts';
 import { openDatabase } from '../../db/client.ts';
 import { replaceToken } from '../../db/queries/tokens.ts';
 import { orgScope } from '../../db/scope.ts';
+import { createTokenStore } from '../../src/connect/token-store.ts';
 import { createSecretBox } from '../../src/core/crypto/secret-box.ts';
 import { sealToken } from '../../src/core/source/sealed-token.ts';
 import { createSharedTokens } from '../../src/core/source/shared-tokens.ts';

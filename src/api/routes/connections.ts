@@ -1,12 +1,14 @@
 import * as v from 'valibot';
 import { findConnection, listConnections } from '../../../db/queries/connections.ts';
+import { testConnection } from '../../control/connection-test.ts';
 import { updateConnection } from '../../control/connection-update.ts';
 import { activateConnection, createConnection, deleteConnection, pauseConnection } from '../../control/connections.ts';
 import { requestRun } from '../../control/runs.ts';
 import { upgradeSpec } from '../../control/spec-upgrade.ts';
 import { notFound } from '../../core/errors.ts';
-import { ConnectionRow, JsonObject, RunRow, SpecUpgrade } from '../../core/rows.ts';
+import { ConnectionRow, ConnectionTest, JsonObject, RunRow, SpecUpgrade } from '../../core/rows.ts';
 import { bodyId, DisplayText, idParams, NaturalKey } from '../inputs.ts';
+import { QueryText } from '../query-inputs.ts';
 import { route } from '../route.ts';
 
 const noun = 'Connection';
@@ -130,6 +132,26 @@ export const connectionRoutes = [
         trigger: 'backfill',
         backfill: { from: body.from, force: body.force },
       }),
+  }),
+  route({
+    method: 'post',
+    path: '/connections/:id/test',
+    summary: 'Try a connection without delivering anything',
+    description:
+      'Checks its values, obtains credentials, reads one page and reaches the destination. What fails is in the answer; nothing is delivered, and no run is made.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    query: v.object({
+      resource: v.optional(
+        v.pipe(QueryText, v.description('Key of the resource to read. Absent: the first one that is read on its own.')),
+      ),
+    }),
+    status: 200,
+    response: ConnectionTest,
+    errors: ['validation', 'not_found'],
+    handle: ({ scope, params, query }, deps) =>
+      testConnection(deps, scope, { connectionId: params.id, resourceKey: query.resource ?? null }),
   }),
   route({
     method: 'post',

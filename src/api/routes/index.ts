@@ -4,6 +4,7 @@ import { connectionRoutes } from './connections.ts';
 import { oauthRoutes } from './oauth.ts';
 import { quarantineRoutes } from './quarantine.ts';
 import { runRoutes } from './runs.ts';
+import { scheduleRoutes } from './schedules.ts';
 import { specRoutes } from './specs.ts';
 import { workspaceRoutes } from './workspaces.ts';
 
@@ -11,6 +12,7 @@ import { workspaceRoutes } from './workspaces.ts';
 export const routes: readonly Route[] = [
   ...specRoutes,
   ...connectionRoutes,
+  ...scheduleRoutes,
   ...runRoutes,
   ...quarantineRoutes,
   ...apiKeyRoutes,

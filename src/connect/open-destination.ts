@@ -1,18 +1,24 @@
 import * as v from 'valibot';
-import { targetTable } from '../src/core/destinations/columns.ts';
-import type { Destination, TargetTable } from '../src/core/destinations/destination.ts';
-import { openDestination } from '../src/core/destinations/registry.ts';
-import { AppError } from '../src/core/errors.ts';
-import { renderTemplate } from '../src/core/expressions/template.ts';
-import { DestinationSpec } from '../src/core/spec/destination-schema.ts';
-import type { Deps } from '../src/deps.ts';
-import type { RunSetup } from './run-setup.ts';
+import { targetTable } from '../core/destinations/columns.ts';
+import type { Destination, TargetTable } from '../core/destinations/destination.ts';
+import { type DestinationDeps, openDestination } from '../core/destinations/registry.ts';
+import { AppError } from '../core/errors.ts';
+import { renderTemplate } from '../core/expressions/template.ts';
+import { leafTexts } from '../core/source/auth.ts';
+import { DestinationSpec } from '../core/spec/destination-schema.ts';
+import type { Deps } from '../deps.ts';
+import type { ResourceSetup } from './setup.ts';
+
+interface PreparedRun extends Pick<DestinationDeps, 'outbox' | 'logCall'> {
+  readonly id: string;
+  readonly startedAt: Date;
+}
 
 /** The destination of a run with its templates filled in; nothing is connected yet. Throws `spec_invalid`. */
 export async function prepareDestination(
   deps: Pick<Deps, 'egress' | 'evaluator' | 'defaultDestination'>,
-  { spec, resource, params, secrets }: RunSetup,
-  run: { readonly id: string; readonly startedAt: Date },
+  { spec, resource, params, secrets }: ResourceSetup,
+  { outbox, logCall, ...run }: PreparedRun,
 ): Promise<{ readonly destination: Destination; readonly target: TargetTable }> {
   const declared = spec.destination ?? defaultDestination(deps.defaultDestination);
   const roots = { params, secrets, auth: {}, run: { id: run.id, startedAt: run.startedAt.toISOString() } };
@@ -23,7 +29,13 @@ export async function prepareDestination(
   });
   const options = v.parse(v.looseObject({ kind: v.string() }), filled);
   return {
-    destination: openDestination(options, { guard: deps.egress }),
+    destination: openDestination(options, {
+      guard: deps.egress,
+      outbox,
+      logCall,
+      secrets: leafTexts(secrets),
+      resource: { resourceKey: resource.key, specVersion: spec.metadata.version },
+    }),
     target: targetTable(resource, declared),
   };
 }

@@ -1,9 +1,9 @@
-import type { Db } from '../db/client.ts';
-import { type BucketRate, emptyBucket, takeToken } from '../db/queries/buckets.ts';
-import type { OrgScope } from '../db/scope.ts';
-import type { HttpAnswer, HttpClientOptions, HttpRequest } from '../src/core/http/client.ts';
-import { waitIn } from '../src/core/source/error-rules.ts';
-import type { HttpSettings, RateLimit } from '../src/core/spec/http-schema.ts';
+import type { Db } from '../../db/client.ts';
+import { type BucketRate, emptyBucket, takeToken } from '../../db/queries/buckets.ts';
+import type { OrgScope } from '../../db/scope.ts';
+import type { HttpAnswer, HttpClientOptions, HttpRequest } from '../core/http/client.ts';
+import { waitIn } from '../core/source/error-rules.ts';
+import type { HttpSettings, RateLimit } from '../core/spec/http-schema.ts';
 
 /** Whose requests share the buckets, and what the spec says of them. */
 interface RateLimitsOptions {

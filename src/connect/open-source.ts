@@ -1,18 +1,17 @@
-import type { OrgScope } from '../db/scope.ts';
-import { createHttpClient, type LoggedCall } from '../src/core/http/client.ts';
-import { withConcurrencyMax } from '../src/core/http/concurrency.ts';
-import type { Redactor } from '../src/core/http/redact.ts';
-import { createClassify } from '../src/core/source/classify.ts';
-import { credentialValues } from '../src/core/source/credentials.ts';
-import { createEvaluate } from '../src/core/source/evaluate.ts';
-import { openTokens } from '../src/core/source/open-tokens.ts';
-import type { Source } from '../src/core/source/source.ts';
-import { createTokenClient } from '../src/core/source/token-client.ts';
-import type { Resource } from '../src/core/spec/schema.ts';
-import type { Deps } from '../src/deps.ts';
-import type { CallLog } from './call-log.ts';
+import type { OrgScope } from '../../db/scope.ts';
+import { createHttpClient, type LoggedCall } from '../core/http/client.ts';
+import { withConcurrencyMax } from '../core/http/concurrency.ts';
+import type { Redactor } from '../core/http/redact.ts';
+import { createClassify } from '../core/source/classify.ts';
+import { credentialValues } from '../core/source/credentials.ts';
+import { createEvaluate } from '../core/source/evaluate.ts';
+import { openTokens } from '../core/source/open-tokens.ts';
+import type { Source } from '../core/source/source.ts';
+import { createTokenClient } from '../core/source/token-client.ts';
+import type { Resource } from '../core/spec/schema.ts';
+import type { Deps } from '../deps.ts';
 import { createRateLimits } from './rate-limits.ts';
-import type { RunSetup } from './run-setup.ts';
+import type { ConnectionSetup } from './setup.ts';
 import { createTokenStore } from './token-store.ts';
 
 /** A resource of a run's connection; from which watermark it is read, the reader says. */
@@ -21,12 +20,13 @@ export type OpenedSource = Omit<Source, 'watermark'>;
 interface SourceOptions {
   readonly runId: string;
   readonly connectionId: string;
-  readonly setup: Omit<RunSetup, 'resource'>;
+  readonly setup: ConnectionSetup;
   readonly resource: Resource;
   readonly startedAt: Date;
   /** Null: an ordinary read. */
   readonly backfill: Source['backfill'];
-  readonly callLog: CallLog;
+  /** Takes the log of each request. */
+  readonly logCall: (call: LoggedCall) => void;
   /** Learns every secret, those of today and every token to come. */
   readonly redactor: Redactor;
   /** Closes the clients with the run. */
@@ -34,8 +34,12 @@ interface SourceOptions {
 }
 
 /** Opens a resource for reading; nothing is sent yet. Throws `auth_failed` when a secret is empty, `spec_invalid`. */
-export async function openSource(deps: Deps, scope: OrgScope, options: SourceOptions): Promise<OpenedSource> {
-  const { runId, connectionId, setup, resource, startedAt, backfill, callLog, redactor, stack } = options;
+export async function openSource(
+  deps: Pick<Deps, 'db' | 'secretBox' | 'egress' | 'evaluator'>,
+  scope: OrgScope,
+  options: SourceOptions,
+): Promise<OpenedSource> {
+  const { runId, connectionId, setup, resource, startedAt, backfill, logCall, redactor, stack } = options;
   const { spec, params, secrets } = setup;
   const mask = (secret: string): void => {
     redactor.add(secret);
@@ -60,7 +64,7 @@ export async function openSource(deps: Deps, scope: OrgScope, options: SourceOpt
   };
   const secretValues = await credentialValues(described);
   for (const secret of secretValues) redactor.add(secret);
-  const shared = { egress: deps.egress, secrets: secretValues, logCall: (call: LoggedCall) => callLog.write(call) };
+  const shared = { egress: deps.egress, secrets: secretValues, logCall };
   const client = createHttpClient({
     ...shared,
     ...createRateLimits(deps.db, scope, { connectionId, specKey: spec.metadata.key, http: spec.http }),

@@ -1,0 +1,22 @@
+import * as v from 'valibot';
+import type { Db } from '../../db/client.ts';
+import { findSecret } from '../../db/queries/secrets.ts';
+import type { OrgScope } from '../../db/scope.ts';
+import { JsonObject } from '../core/rows.ts';
+import type { Deps } from '../deps.ts';
+
+/** Under which the secret params of a connection are sealed. */
+export const paramsSecretKind = 'params-secret';
+
+/** The secret params of a connection; none: an empty object. Throws when the key ring does not open them. */
+export async function openSecrets(
+  { secretBox }: Pick<Deps, 'secretBox'>,
+  db: Db,
+  scope: OrgScope,
+  connectionId: string,
+): Promise<JsonObject> {
+  const kind = paramsSecretKind;
+  const sealed = await findSecret(db, scope, { connectionId, kind });
+  if (!sealed) return {};
+  return v.parse(JsonObject, JSON.parse(secretBox.open(sealed, { orgId: scope.orgId, connectionId, kind })));
+}

@@ -1,0 +1,64 @@
+import type { OrgScope } from '../../db/scope.ts';
+import { AppError } from '../core/errors.ts';
+import { specChecksum } from '../core/spec/checksum.ts';
+import { effectiveSpec } from '../core/spec/effective.ts';
+import { checkConnectionValues } from '../core/spec/params.ts';
+import type { ConnectorSpec, Resource } from '../core/spec/schema.ts';
+import type { Deps } from '../deps.ts';
+import { openSecrets } from './secrets.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** What the spec and the values of a connection come to. */
+export interface ConnectionSetup {
+  readonly spec: ConnectorSpec;
+  readonly specChecksum: string;
+  /** With defaults filled in. */
+  readonly params: JsonObject;
+  readonly secrets: JsonObject;
+}
+
+/** The same, of one resource. */
+export interface ResourceSetup extends ConnectionSetup {
+  readonly resource: Resource;
+}
+
+/** What a connection is made of, as it is stored. */
+interface StoredParts {
+  readonly connectionId: string;
+  readonly specJson: JsonObject;
+  readonly specOverridesJson: JsonObject | null;
+  readonly paramsJson: JsonObject;
+}
+
+/** Puts the parts of a connection together; secrets are those of now. Throws `spec_invalid` when they do not fit. */
+export async function setUpConnection(
+  deps: Pick<Deps, 'db' | 'secretBox'>,
+  scope: OrgScope,
+  { connectionId, specJson, specOverridesJson, paramsJson }: StoredParts,
+): Promise<ConnectionSetup> {
+  const judged = effectiveSpec(specJson, specOverridesJson);
+  if (!judged.valid) {
+    throw new AppError('spec_invalid', `The effective spec is invalid: ${judged.issues[0]?.message ?? 'no detail'}`);
+  }
+  const values = checkConnectionValues(judged.spec, {
+    params: paramsJson,
+    secrets: await openSecrets(deps, deps.db, scope, connectionId),
+  });
+  if (!values.ok) {
+    const [issue] = values.issues;
+    throw new AppError(
+      'spec_invalid',
+      `The connection's values do not fit its spec: ${issue?.path ?? ''} ${issue?.message ?? ''}`,
+    );
+  }
+  const { params, secrets } = values;
+  return { spec: judged.spec, specChecksum: specChecksum(judged.document), params, secrets };
+}
+
+/** The setup of one resource. Throws `spec_invalid` when the spec has no such resource. */
+export function ofResource(setup: ConnectionSetup, resourceKey: string): ResourceSetup {
+  const resource = setup.spec.resources.find(({ key }) => key === resourceKey);
+  if (!resource) throw new AppError('spec_invalid', `The effective spec has no resource "${resourceKey}"`);
+  return { ...setup, resource };
+}

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { type AuditedDestination, openAuditedDestination } from '../support/audit.ts';
+import { testDatabaseUrl } from '../support/database-server.ts';
+import { generateRecords, startUpstream, type Upstream } from '../support/upstream.ts';
+
+const token = 'good-token-of-the-customer';
+const started = new AsyncDisposableStack();
+let upstream: Upstream;
+let api: TestApi;
+let org: TestOrg;
+let destination: AuditedDestination;
+
+beforeAll(async () => {
+  const collections = { records: generateRecords(250) };
+  upstream = started.use(await startUpstream({ collections, authorization: `Bearer ${token}` }));
+  destination = started.use(await openAuditedDestination());
+  api = started.use(await startApi({ allow: `${upstream.hostPort},${testDatabaseUrl().host}` }));
+  org = await api.newOrg();
+  const spec = {
+    metadata: { key: 'tried', name: 'Tried', version: '1.0.0' },
+    connectionParams: [
+      { key: 'apiUrl', type: 'url' },
+      ...['token', 'databaseUrl'].map((key) => ({ key, type: 'string', secret: true })),
+    ],
+    auth: { kind: 'bearer', token: '{{ secrets.token }}' },
+    http: { baseUrl: '{{ params.apiUrl }}', retry: { maxAttempts: 1 } },
+    resources: [
+      { key: 'each', primaryKey: 'id', forEach: [{ as: 'of', resource: 'records' }], request: { path: '/none' } },
+      {
+        key: 'records',
+        primaryKey: 'id',
+        request: { path: '/cursor/records', query: { per_page: '{{ page.size }}' } },
+        response: { records: 'data' },
+        pagination: { kind: 'cursor', next: 'body.next_cursor', size: 100, inject: { in: 'query', name: 'cursor' } },
+      },
+    ],
+    destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
+  };
+  await org.call('POST', '/specs', { body: spec });
+  await org.call('POST', '/specs/tried/versions/1.0.0/publish');
+}, 60_000);
+afterAll(() => started.disposeAsync());
+
+async function connection(secrets: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const { status, body } = await org.call('POST', '/connections', {
+    body: {
+      workspaceId: org.workspaceId,
+      specKey: 'tried',
+      specVersion: '1.0.0',
+      displayName: 'tried',
+      params: { apiUrl: upstream.url },
+      secrets: { token, databaseUrl: destination.url, ...secrets },
+    },
+  });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return body.id;
+}
+
+const test = async (id: string, query = '') => await org.call('POST', `/connections/${id}/test${query}`);
+
+describe('a test of a connection', () => {
+  it('reads one page, reaches the destination and delivers nothing', async () => {
+    const id = await connection();
+    const before = upstream.journal.length;
+    const { status, body } = await test(id);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      ok: true,
+      steps: [
+        { step: 'values', ok: true, code: null },
+        { step: 'source', ok: true, message: 'records: the first page has 100 records.' },
+        { step: 'destination', ok: true },
+      ],
+      calls: [{ method: 'GET', statusCode: 200 }],
+    });
+    expect(upstream.journal).toHaveLength(before + 1);
+    expect(await destination.query("select from pg_tables where schemaname = 'public'")).toEqual([]);
+    expect((await org.call('GET', '/runs')).body).toEqual([]);
+    expect((await org.call('GET', `/connections/${id}`)).body.status).toBe('pending');
+  });
+
+  it('says which step fails, and goes on with the others', async () => {
+    const { body } = await test(await connection({ token: 'a-refused-token' }));
+    expect(body).toMatchObject({
+      ok: false,
+      steps: [{ ok: true }, { step: 'source', ok: false, code: 'auth_failed' }, { step: 'destination', ok: true }],
+    });
+    expect(JSON.stringify(body)).not.toContain('a-refused-token');
+  });
+
+  it('says that the destination refuses the login, without the password', async () => {
+    const url = new URL(destination.url);
+    url.password = 'wrong-password';
+    url.username = 'nobody';
+    const { body } = await test(await connection({ databaseUrl: url.href }));
+    expect(body.steps[1]).toMatchObject({ step: 'source', ok: true });
+    expect(body.steps[2]).toMatchObject({ step: 'destination', ok: false, code: 'destination_login' });
+    expect(JSON.stringify(body)).not.toContain('wrong-password');
+  });
+
+  it('says that the address is closed, and sends nothing there', async () => {
+    const { body } = await test(await connection({ databaseUrl: 'postgres://u:p@169.254.169.254/db' }));
+    expect(body.steps[2]).toMatchObject({ step: 'destination', ok: false, code: 'egress_blocked' });
+  });
+
+  it('tries the resource that is asked for, and refuses one that is not there', async () => {
+    const id = await connection();
+    expect((await test(id, '?resource=records')).body.ok).toBe(true);
+    const { status, body } = await test(id, '?resource=recrods');
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ code: 'validation', issues: [{ path: 'resource' }] });
+  });
+
+  it('stops at values that do not fit the spec', async () => {
+    const id = await connection();
+    await api.deps.db.updateTable('connections').set({ paramsJson: '{}' }).where('id', '=', id).execute();
+    const { body } = await test(id);
+    expect(body).toMatchObject({ ok: false, steps: [{ step: 'values', ok: false, code: 'spec_invalid' }], calls: [] });
+    expect(body.steps).toHaveLength(1);
+  });
+});
