@@ -51,6 +51,7 @@ const cases: Readonly<Record<string, Addresses>> = {
   'get /connections/:id': byConnection(''),
   'post /connections/:id/sync': byConnection('/sync', { resource: 'items' }),
   'post /connections/:id/backfill': byConnection('/backfill', { resource: 'items' }),
+  'post /connections/:id/test': byConnection('/test'),
   'post /connections/:id/activate': byConnection('/activate'),
   'post /connections/:id/pause': byConnection('/pause'),
   'post /connections/:id/upgrade-spec': byConnection('/upgrade-spec', { toVersion: '1.0.0' }),

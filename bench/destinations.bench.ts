@@ -1,0 +1,110 @@
+/** Rows per second into each kind of destination, one batch at a time, beside COPY of the same rows. */
+import { pipeline } from 'node:stream/promises';
+import { from as copyFrom } from 'pg-copy-streams';
+import { expect, it } from 'vitest';
+import type { Destination } from '../src/core/destinations/destination.ts';
+import type { Deliverable } from '../src/core/pipeline/page-outcome.ts';
+import { batchOf, claimOf, columnOf } from '../test/support/batches.ts';
+import { deliveryKinds } from '../test/support/destination-kinds.ts';
+import { connectAdmin } from '../test/support/postgres-kind.ts';
+
+const rowsMax = 100_000;
+const pageSizes = [100, 500, 5000];
+
+/** 16 columns of a customer, of the types that most tables have. */
+const columns = [
+  ...['first_name', 'last_name', 'email', 'phone', 'street', 'city', 'country', 'status'].map((name) =>
+    columnOf(name, 'text'),
+  ),
+  ...['visits', 'points', 'age'].map((name) => columnOf(name, 'bigint')),
+  columnOf('amount', 'numeric'),
+  columnOf('active', 'boolean'),
+  columnOf('tags', 'json'),
+  columnOf('created_at', 'timestamptz'),
+  columnOf('updated_at', 'timestamptz'),
+];
+
+const row = (n: number, version: number): Deliverable => ({
+  externalId: `r${String(n).padStart(7, '0')}`,
+  hash: `${version}-${n}`,
+  data: {
+    first_name: `First ${n}`,
+    last_name: `Last ${n % 977}`,
+    email: `person${n}@example.com`,
+    phone: `+49 30 ${100_000 + n}`,
+    street: `Street ${n % 311} ${n % 97}`,
+    city: `City ${n % 53}`,
+    country: 'DE',
+    status: version === 1 ? 'new' : 'changed',
+    visits: n % 1000,
+    points: n * 3,
+    age: 18 + (n % 70),
+    amount: `${n}.25`,
+    active: n % 2 === 0,
+    tags: ['a', `b${n % 7}`],
+    created_at: '2026-01-01T00:00:00.000Z',
+    updated_at: '2026-02-01T00:00:00.000Z',
+  },
+});
+
+const pages = (size: number, version: number): Deliverable[][] =>
+  Array.from({ length: rowsMax / size }, (_, page) =>
+    Array.from({ length: size }, (_unused, index) => row(page * size + index, version)),
+  );
+
+/** Rows per second of the whole. */
+async function perSecond(work: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return Math.round(rowsMax / ((performance.now() - startedAt) / 1000));
+}
+
+async function apply(destination: Destination, batches: readonly Deliverable[][], firstNo: number): Promise<void> {
+  for (const [index, rows] of batches.entries()) {
+    expect(await destination.apply(batchOf(rows, { batchNo: firstNo + index }))).toEqual([]);
+  }
+}
+
+const results: Record<string, unknown>[] = [];
+
+it.each(pageSizes)('COPY, a transaction for %d rows', async (size) => {
+  const client = await connectAdmin();
+  const names = ['id', ...columns.map(({ name }) => name)];
+  await client.query(`create temporary table copied (${names.map((name) => `${name} text`).join(', ')})`);
+  const lines = pages(size, 1).map((rows) =>
+    rows.map(({ externalId, data }) => `${[externalId, ...Object.values(data)].map(String).join('\t')}\n`).join(''),
+  );
+  const rate = await perSecond(async () => {
+    for (const text of lines) await pipeline([text], client.query(copyFrom('copy copied from stdin')));
+  });
+  const { rows } = await client.query<{ count: string }>('select count(*) from copied');
+  expect(Number(rows[0]?.count)).toBe(rowsMax);
+  await client.end();
+  results.push({ kind: 'COPY', rows: size, 'inserts/s': rate });
+});
+
+for (const kind of deliveryKinds) {
+  it.each(pageSizes)(`${kind.name}, %d rows in a batch`, async (size) => {
+    await using place = await kind.createPlace();
+    await using destination = place.connect();
+    await destination.open(claimOf(place.schema, { columns }));
+    const [first, second] = [pages(size, 1), pages(size, 2)];
+    const inserts = await perSecond(() => apply(destination, first, 1));
+    const updates = await perSecond(() => apply(destination, second, first.length + 1));
+    const copy = Number(results.find((result) => result['kind'] === 'COPY' && result['rows'] === size)?.['inserts/s']);
+    expect(await place.rows('items')).toHaveLength(rowsMax);
+    results.push({
+      kind: kind.name,
+      rows: size,
+      'inserts/s': inserts,
+      'updates/s': updates,
+      'of COPY': Number((inserts / copy).toFixed(2)),
+    });
+  });
+}
+
+it('in one table', () => {
+  process.stdout.write('\n');
+  console.table(results);
+  expect(results).toHaveLength(pageSizes.length * (1 + deliveryKinds.length));
+});
