@@ -32,6 +32,14 @@ describe('loadConfig', () => {
     ]);
   });
 
+  it.each([
+    ['EGRESS_ALLOW', '127.0.0.1'],
+    ['EGRESS_ALLOW', '169.254.169.254:80'],
+    ['EGRESS_DENY', 'example.com'],
+  ])('refuses %s=%s before anything starts', (name, value) => {
+    expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be .*separated by`))]);
+  });
+
   it('never shows a faulty value', () => {
     const faults = faultsOf({
       SECRETS_KEYS: 'k1:hunter2',

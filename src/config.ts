@@ -108,10 +108,13 @@ const Environment = v.object({
     'Keys that sign the state of an OAuth authorization: the first signs, all verify. Unset: generated, and in production the OAuth endpoints answer 500.',
   ),
   EGRESS_ALLOW: variable(
-    v.optional(form.text, ''),
+    v.optional(form.allowList, ''),
     'Addresses let through although they are not public: host-or-CIDR:port, separated by commas. Plain http is allowed to these.',
   ),
-  EGRESS_DENY: variable(v.optional(form.text, ''), 'Addresses refused although they are public, in the same form.'),
+  EGRESS_DENY: variable(
+    v.optional(form.denyList, ''),
+    'Addresses refused although they are public: addresses or CIDR blocks, separated by commas.',
+  ),
   EGRESS_ALLOW_HTTP: variable(v.optional(form.flag, '0'), '1 allows plain http to public addresses.'),
   DEFAULT_DESTINATION: variable(
     v.optional(form.jsonObject),

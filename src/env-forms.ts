@@ -1,5 +1,6 @@
 /** The forms a variable of the environment can have: each checks, converts, and describes itself for messages. */
 import * as v from 'valibot';
+import { parseAllowList, parseDenyList } from './core/http/addresses.ts';
 import { type KeyRing, keyRingForm, parseKeyRing } from './key-ring.ts';
 
 /** Text without surrounding blanks. */
@@ -46,6 +47,27 @@ export const url = (...schemes: readonly string[]) =>
     v.check((value) => schemes.includes(URL.parse(value)?.protocol.slice(0, -1) ?? '')),
     v.description(`a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`),
   );
+
+/** What the egress guard lets through, as it is written. */
+export const allowList = addressList(
+  parseAllowList,
+  'host-or-CIDR:port, separated by commas, such as 10.1.2.0/24:5432 or [::1]:4010, and no metadata address',
+);
+
+/** What the egress guard refuses, as it is written. */
+export const denyList = addressList(parseDenyList, 'addresses or CIDR blocks, separated by commas');
+
+function addressList(parse: (text: string) => unknown, description: string) {
+  const isList = (value: string): boolean => {
+    try {
+      parse(value);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  return v.pipe(v.string(), v.trim(), v.check(isList), v.description(description));
+}
 
 /** A JSON object; what is in it is checked where it is used. */
 export const jsonObject = v.pipe(

@@ -43,5 +43,8 @@ export async function prepareDestination(
 function defaultDestination(configured: unknown): DestinationSpec {
   const { success, output } = v.safeParse(DestinationSpec, configured);
   if (success) return output;
-  throw new AppError('spec_invalid', 'The spec declares no destination and DEFAULT_DESTINATION is absent or malformed');
+  throw new AppError(
+    'spec_invalid',
+    'The spec declares no destination, and this deployment has no sound default one (DEFAULT_DESTINATION): add `destination` to the spec',
+  );
 }

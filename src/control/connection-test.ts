@@ -1,11 +1,13 @@
 import { findConnection } from '../../db/queries/connections.ts';
+import { findParents } from '../../db/queries/parents.ts';
 import { findPinnedSpec } from '../../db/queries/specs.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import { prepareDestination } from '../connect/open-destination.ts';
-import { openSource } from '../connect/open-source.ts';
+import { type OpenedSource, openSource } from '../connect/open-source.ts';
 import { type ConnectionSetup, ofResource, setUpConnection } from '../connect/setup.ts';
 import type { Outbox } from '../core/destinations/outbox.ts';
 import { AppError, invalid, notFound } from '../core/errors.ts';
+import { renderTemplate } from '../core/expressions/template.ts';
 import { type LoggedCall, ThrottledError } from '../core/http/client.ts';
 import { createRedactor } from '../core/http/redact.ts';
 import { newId } from '../core/ids.ts';
@@ -50,9 +52,10 @@ export async function testConnection(
     return { message: 'The values fit the spec.', value: await setUpConnection(deps, scope, parts) };
   });
   if (setup) {
+    const known = setup.spec.resources.map(({ key }) => key).join(', ');
     if (resourceKey !== null && !setup.spec.resources.some(({ key }) => key === resourceKey)) {
       throw invalid('Unknown resource', [
-        { code: 'schema', path: 'resource', message: 'The spec has no such resource.' },
+        { code: 'schema', path: 'resource', message: `The spec has no such resource; it has ${known}` },
       ]);
     }
     await using stack = new AsyncDisposableStack();
@@ -125,17 +128,77 @@ async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried
   const { deps, scope, connectionId, setup, stack, logCall } = trial;
   const resource = resourceOf(trial);
   const redactor = createRedactor([]);
-  const opening = { connectionId, setup, resource, logCall, redactor, stack, backfill: null };
-  const source = await openSource(deps, scope, { ...opening, runId: newId('run'), startedAt: new Date() });
+  const opening = { connectionId, setup, logCall, redactor, stack, backfill: null };
+  const startedAt = new Date();
+  const open = (one: Resource) =>
+    openSource(deps, scope, { ...opening, resource: one, runId: newId('run'), startedAt });
+  const source = await open(resource);
   await source.tokens?.current(signal);
-  const everything = { ...source, watermark: null };
+  const partition = await somePartition(trial, { resource, source, open }, signal);
+  if ('nothing' in partition) {
+    return { message: `${resource.key}: ${partition.nothing}, so there is nothing to read.`, value: null };
+  }
+  const everything = { ...source, ...partition, watermark: null };
   for await (const page of readPages(everything, { position: null, lookAhead: 0, signal })) {
     if (page.skipped === null) {
-      return { message: `${resource.key}: the first page has ${page.records.length} records.`, value: null };
+      return { message: `${resource.key}: the first page has ${page.records.length} record${page.records.length === 1 ? '' : 's'}.`, value: null };
     }
     throw new AppError('source_rejected', `${resource.key}: an error rule skips the read (${page.skipped}).`);
   }
   throw new AppError('source_rejected', `${resource.key}: the API gave no page.`);
+}
+
+interface Opened {
+  readonly resource: Resource;
+  readonly source: OpenedSource;
+  /** How another resource of the connection is opened. */
+  readonly open: (resource: Resource) => Promise<OpenedSource>;
+}
+
+/** The values of some partition of a resource; `nothing`: why it has none yet. */
+async function somePartition(
+  { deps, scope, connectionId, setup }: OpenTrial,
+  { resource, source, open }: Opened,
+  signal: AbortSignal,
+): Promise<{ readonly each: Readonly<Record<string, unknown>> } | { readonly nothing: string }> {
+  const each: Record<string, unknown> = {};
+  for (const { as, values, resource: parent, from } of resource.forEach) {
+    const found =
+      parent === undefined
+        ? await firstValue(source, values)
+        : from === 'store'
+          ? await firstStored(deps, scope, { connectionId, resourceKey: parent })
+          : await firstRead(await open(ofResource(setup, parent).resource), signal);
+    if (found === undefined) {
+      return {
+        nothing: parent === undefined ? `forEach "${as}" has no values` : `there is no record of ${parent} yet`,
+      };
+    }
+    each[as] = found;
+  }
+  return { each };
+}
+
+async function firstValue({ params, run, evaluator }: OpenedSource, values: string | undefined): Promise<unknown> {
+  const options = { evaluator, now: new Date(run.startedAt), missing: 'omit' } as const;
+  const list = await renderTemplate(values, { params, run, lookups: {}, auth: {} }, options);
+  return Array.isArray(list) ? list[0] : undefined;
+}
+
+async function firstStored(
+  { db }: Pick<Deps, 'db'>,
+  scope: OrgScope,
+  parent: { readonly connectionId: string; readonly resourceKey: string },
+): Promise<unknown> {
+  const [first] = await findParents(db, scope, { ...parent, after: null, limit: 1, changedFor: null });
+  return first?.fields;
+}
+
+async function firstRead(source: OpenedSource, signal: AbortSignal): Promise<unknown> {
+  for await (const { records } of readPages({ ...source, watermark: null }, { position: null, lookAhead: 0, signal })) {
+    return records[0];
+  }
+  return undefined;
 }
 
 /** The named resource, or the first that can be read on its own. Throws `spec_invalid`. */
@@ -152,8 +215,7 @@ async function reachDestination(trial: OpenTrial): Promise<Tried<null>> {
   const run = { id: newId('run'), startedAt: new Date(), outbox: noOutbox, logCall };
   const { destination } = await prepareDestination(deps, { ...setup, resource: resourceOf(trial) }, run);
   stack.use(destination);
-  await destination.check();
-  return { message: 'The destination can be reached.', value: null };
+  return { message: await destination.check(), value: null };
 }
 
 const refuse = (): Promise<never> => Promise.reject(new Error('A test delivers nothing'));

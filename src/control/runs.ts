@@ -6,6 +6,7 @@ import type { OrgScope } from '../../db/scope.ts';
 import { conflict, invalid, notFound } from '../core/errors.ts';
 import type { RunRow, RunTrigger } from '../core/rows.ts';
 import { cursorText, parseInitialCursor } from '../core/source/cursor-value.ts';
+import { isTimeCursor } from '../core/spec/incremental-schema.ts';
 import { runTerms } from '../core/spec/run-terms.ts';
 import type { Resource } from '../core/spec/schema.ts';
 import type { Deps } from '../deps.ts';
@@ -31,9 +32,7 @@ interface RunRequest {
 export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunRequest): Promise<RunRow> {
   const connection = await findConnection(deps.db, scope, request.connectionId);
   if (!connection) throw notFound('Connection');
-  if (connection.status !== 'active') {
-    throw conflict(`The connection is ${connection.status}; activate it before a sync`);
-  }
+  if (connection.status !== 'active') throw conflict(notActive[connection.status]);
   const pinned = await findPinnedSpec(deps.db, scope, connection.id);
   if (!pinned) throw notFound('Pinned spec version');
   const { resource, ...terms } = runTerms({
@@ -59,9 +58,18 @@ function toBackfill(
   if (incremental?.kind !== 'cursor') throw refused(`${key} has no cursor: leave \`from\` out`);
   const { cursor } = incremental;
   const start = parseInitialCursor(from, cursor);
-  if (start === null) throw refused(`expected a value of a cursor of type ${cursor.type}`);
+  if (start === null)
+    throw refused(
+      `expected a value of a cursor of type ${cursor.type}${isTimeCursor(cursor.type) ? ', or ISO 8601 such as 2026-01-01T00:00:00Z' : ''}`,
+    );
   return { from: cursorText(start, cursor), force };
 }
+
+const notActive = {
+  pending: 'The connection is not active yet; activate it before a sync',
+  paused: 'The connection is paused; activate it before a sync',
+  error: 'The connection is in error; correct what its last run says, then activate it',
+} as const;
 
 /** A fresh manual run of the original's connection and resource, from today's watermark. Throws as {@link requestRun}. */
 export async function replayRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {

@@ -108,7 +108,7 @@ describe.each(destinationKinds)('$name', (kind) => {
       const rejected = await destination.apply(
         batchOf([rowOf('1', { n: 1 }), rowOf('2', { n: 'secret' }), rowOf('3', { n: 3 })], { completesGeneration }),
       );
-      expect(rejected).toEqual([{ index: 1, externalId: '2', message: 'The column "n" is not an integer.' }]);
+      expect(rejected).toEqual([{ index: 1, externalId: '2', message: 'The value of column "n" is not an integer.' }]);
       const values = await itemValues(place, 'n');
       expect(values.filter((value) => !value.endsWith('null'))).toEqual(['1 1', '3 3']);
     });

@@ -66,7 +66,7 @@ describe.each(destinationKinds)('$name', (kind) => {
     await destination.open(claimOf(place.schema, { columns: [columnOf('v', type)] }));
     const rows = [rowOf('1'), rowOf('2', { v: value }), rowOf('3')];
     const rejected = await destination.apply(batchOf(rows));
-    expect(rejected).toMatchObject([{ externalId: '2', message: expect.stringMatching(/^The column "v" /) }]);
+    expect(rejected).toMatchObject([{ externalId: '2', message: expect.stringMatching(/^The value of column "v" /) }]);
     expect(rejected[0]?.message).not.toContain('secret');
     expect((await place.rows('items')).map((row) => row['_external_id'])).toEqual(['1', '3']);
   });

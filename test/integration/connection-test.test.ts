@@ -26,7 +26,18 @@ beforeAll(async () => {
     auth: { kind: 'bearer', token: '{{ secrets.token }}' },
     http: { baseUrl: '{{ params.apiUrl }}', retry: { maxAttempts: 1 } },
     resources: [
-      { key: 'each', primaryKey: 'id', forEach: [{ as: 'of', resource: 'records' }], request: { path: '/none' } },
+      ...(['store', 'live'] as const).map((from) => ({
+        key: from,
+        primaryKey: 'id',
+        forEach: [{ as: 'of', resource: 'records', from }],
+        request: { path: '/items/records/{{ each.of.id }}' },
+      })),
+      {
+        key: 'listed',
+        primaryKey: 'id',
+        forEach: [{ as: 'id', values: '{{ ["r000001", "r000002"] }}' }],
+        request: { path: '/items/records/{{ each.id }}' },
+      },
       {
         key: 'records',
         primaryKey: 'id',
@@ -110,6 +121,16 @@ describe('a test of a connection', () => {
     const { status, body } = await test(id, '?resource=recrods');
     expect(status).toBe(400);
     expect(body.error).toMatchObject({ code: 'validation', issues: [{ path: 'resource' }] });
+  });
+
+  it.each([
+    ['of a list', 'listed', 'listed: the first page has 1 record.', 1],
+    ['of records that are read live', 'live', 'live: the first page has 1 record.', 2],
+    ['of records that were never synced', 'store', 'there is no record of records yet', 0],
+  ])('reads the first partition %s', async (_what, resource, message, requests) => {
+    const { body } = await test(await connection(), `?resource=${resource}`);
+    expect(body.steps[1]).toMatchObject({ ok: true, message: expect.stringContaining(message) });
+    expect(body.calls).toHaveLength(requests);
   });
 
   it('stops at values that do not fit the spec', async () => {

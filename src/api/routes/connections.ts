@@ -169,6 +169,8 @@ export const connectionRoutes = [
     method: 'post',
     path: '/connections/:id/pause',
     summary: 'Pause a connection',
+    description:
+      'Runs under way and queued are asked to stop, schedules do not fire. What is missed is not made up for: the next sync goes on from the watermark.',
     tag,
     auth: 'api_key',
     params: Params,

@@ -89,7 +89,9 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/runs/:id/cancel',
-    summary: 'Stop a run at its next page',
+    summary: 'Stop a run',
+    description:
+      'It ends once the batch under way is delivered: a slow receiver of a webhook takes the requests of that batch first.',
     tag,
     auth: 'api_key',
     params: Params,

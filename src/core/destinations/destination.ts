@@ -110,8 +110,11 @@ export type OpenedLane =
  * throws `ThrottledError`; whoever opens the lane after it finds it where it was.
  */
 export interface Destination extends AsyncDisposable {
-  /** Whether it can be reached and takes the credentials, as far as can be told without changing or sending anything. */
-  check(): Promise<void>;
+  /**
+   * Tries it as far as can be done without changing or sending anything; what was found to be good, as a sentence. Throws
+   * as `open` does.
+   */
+  check(): Promise<string>;
   /** Creates or evolves what is missing, claims the lane, says what is known of it. */
   open(claim: LaneClaim): Promise<OpenedLane>;
   /** Rows and receipt in one transaction. Returns the rows refused when the rest was applied. */

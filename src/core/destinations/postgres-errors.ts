@@ -114,7 +114,10 @@ const fallback = ['', 'destination_rejected', 'the server refused a statement'] 
 
 /** Codes and messages of node:tls and pg that a retry cannot cure. */
 const rejections: readonly (readonly [RegExp, string])[] = [
-  [/^The server does not support SSL connections$/, 'the server offers no encryption'],
+  [
+    /^The server does not support SSL connections$/,
+    'the server offers no encryption: turn it on there, or set ssl to "disable" where the address is on EGRESS_ALLOW',
+  ],
   [
     /CERT|^UNABLE_TO_|^SELF_SIGNED|^DEPTH_ZERO|^ERR_TLS_/,
     'its certificate is not trusted; give `ca` or use ssl require',

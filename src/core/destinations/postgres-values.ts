@@ -55,7 +55,11 @@ const converters: Readonly<Record<string, (modifier: number) => ValueText>> = {
 const boundedText = (lengthMax: number) => (value: unknown) => {
   const text = scalarText(value);
   if (typeof text !== 'string' || text.length <= lengthMax) return text;
-  return countCodePoints(text) <= lengthMax ? text : { misfit: `is longer than ${lengthMax} characters` };
+  return countCodePoints(text) <= lengthMax
+    ? text
+    : {
+        misfit: `is longer than the ${lengthMax} characters that the table has for it; lengthen the column and try the record again`,
+      };
 };
 
 function countCodePoints(text: string): number {

@@ -98,7 +98,7 @@ function appendRow(row: Deliverable, { writers, columns, isPartial }: Appending)
     const checked = text === null && !mayBeNull ? { misfit: 'must not be null' } : text;
     if (checked !== null && typeof checked === 'object') {
       for (const values of columns.slice(0, index)) values.pop();
-      return `The column ${shownName(writer.name)} ${checked.misfit}.`;
+      return `The value of column ${shownName(writer.name)} ${checked.misfit}.`;
     }
     columns[index]?.push(checked);
   }

@@ -68,6 +68,7 @@ export function sqlDestination<Session extends SqlSession, Fields>(kind: SqlKind
   return {
     async check() {
       await translated(connected);
+      return 'The destination can be reached and takes the login.';
     },
     async open(claim) {
       return translated(async () => {

@@ -45,7 +45,7 @@ describe('values', () => {
     [decimal(18, 4), 'x', 'is not a number'],
     [typed('tinyint'), -1, 'is out of the range of its column'],
     [typed('float'), 5e-324, 'is out of range'],
-    [typed('nvarchar', { length: 3 }), '👍👍', 'is longer than 3 characters'],
+    [typed('nvarchar', { length: 3 }), '👍👍', expect.stringContaining('the 3 characters')],
     [typed('nvarchar'), { a: 1 }, 'is of type object, not a text'],
     [typed('varchar'), 'é', 'has characters that its varchar column may not hold; make it nvarchar'],
     [typed('bit'), 'yes', 'is of type string, not a boolean'],

@@ -100,7 +100,9 @@ function asciiText({ length }: StoredType): Form {
 const within = (lengthMax: number, convert: ValueText) => (value: unknown) => {
   const text = convert(value);
   return typeof text === 'string' && text.length > lengthMax
-    ? { misfit: `is longer than ${lengthMax} characters` }
+    ? {
+        misfit: `is longer than the ${lengthMax} characters that the table has for it; lengthen the column and try the record again`,
+      }
     : text;
 };
 

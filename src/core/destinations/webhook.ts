@@ -59,6 +59,7 @@ export function openWebhook(
     async check() {
       const { hostname, port, protocol } = options.url;
       await deps.guard.vetHost(hostname.replace(/^\[|\]$/g, ''), Number(port) || (protocol === 'http:' ? 80 : 443));
+      return 'The address of the receiver is allowed; nothing was sent to it.';
     },
     async open({ connectionId, target }) {
       if (target.mode === 'replace') throw cannotReplace();

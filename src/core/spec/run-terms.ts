@@ -45,7 +45,9 @@ export function runTerms(question: RunQuestion): RunTerms {
     ]);
   }
   if (!destination && defaultDestination === null) {
-    throw conflict('The spec declares no destination and this deployment has no default one (DEFAULT_DESTINATION)');
+    throw conflict(
+      'The spec declares no destination, and this deployment has no default one (DEFAULT_DESTINATION): add `destination` to the spec',
+    );
   }
   return {
     resource,
