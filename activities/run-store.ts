@@ -29,7 +29,9 @@ export function createRunStore(
     new Map((await countDimensions(db, scope, runId)).map(({ dimension, count }) => [dimension, count]));
   return {
     requeued: (page) => findRequeued(db, scope, { connectionId, resourceKey, ...page }),
-    clearDimension: (dimension) => clearDimension(db, scope, { runId, dimension }),
+    async clearDimension(dimension) {
+      if (!(await clearDimension(db, scope, { runId, owner: { laneId, fence }, dimension }))) throw fenced();
+    },
     async addToDimension(dimension, values, position) {
       counts = null;
       const part = { runId, owner: { laneId, fence }, dimension, values, position };

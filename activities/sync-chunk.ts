@@ -184,7 +184,9 @@ const nothingInTime = (seconds: number) =>
 /** Aborts some time after `signal`, which says that no more pages should be asked for. */
 function abortedLater(signal: AbortSignal, ms: number): AbortSignal {
   const hard = new AbortController();
-  signal.addEventListener('abort', () => setTimeout(() => hard.abort(signal.reason), ms).unref(), { once: true });
+  const abortLater = () => setTimeout(() => hard.abort(signal.reason), ms).unref();
+  if (signal.aborted) abortLater();
+  else signal.addEventListener('abort', abortLater, { once: true });
   return hard.signal;
 }
 

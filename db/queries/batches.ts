@@ -29,7 +29,7 @@ export async function recordBatch(
 ): Promise<Recorded> {
   return db.transaction().execute(async (tx) => {
     if (!(await holdsLane(tx, scope, owner))) return { outcome: 'fenced' };
-    const run = await advanceRun(tx, scope, receipt);
+    const run = await advanceRun(tx, scope, { laneId: owner.laneId, receipt });
     if (!run) return { outcome: 'stale' };
     await insertPages(tx, scope, receipt);
     await putRecordStates(tx, scope, { laneId: owner.laneId, receipt });
@@ -62,7 +62,12 @@ interface AdvancedRun {
   readonly status: RunStatus;
 }
 
-function advanceRun(tx: Db, scope: OrgScope, receipt: Receipt): Promise<AdvancedRun | undefined> {
+/** The receipt may come from the customer's database: it moves runs of its own lane only. */
+function advanceRun(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, receipt }: { readonly laneId: number; readonly receipt: Receipt },
+): Promise<AdvancedRun | undefined> {
   const total = (count: 'recordsIn' | 'recordsOut' | 'skipped' | 'quarantined' | 'deleted' | 'invalid') =>
     receipt.pages.reduce((sum, page) => sum + page[count], 0);
   return tx
@@ -85,6 +90,7 @@ function advanceRun(tx: Db, scope: OrgScope, receipt: Receipt): Promise<Advanced
     }))
     .where('orgId', '=', scope.orgId)
     .where('id', '=', receipt.runId)
+    .where('laneId', '=', laneId)
     .where('batchNo', '=', receipt.batchNo - 1)
     .returning(['connectionId', 'resourceKey', 'cancelRequestedAt', 'status'])
     .executeTakeFirst();

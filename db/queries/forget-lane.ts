@@ -51,7 +51,8 @@ export async function forgetLane(
 /** Rows in one statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
 const piece = 200_000;
 
-async function deleteRecordStates(tx: Db, scope: OrgScope, laneId: number): Promise<number> {
+/** Forgets every known record of a lane; how many it were. */
+export async function deleteRecordStates(tx: Db, scope: OrgScope, laneId: number): Promise<number> {
   for (let total = 0; ; ) {
     const { numAffectedRows = 0n } = await sql`
       delete from record_state where ctid = any(array(

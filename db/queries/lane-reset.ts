@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Reset } from '../../src/core/spec/upgrade-plan.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
+import { deleteRecordStates } from './forget-lane.ts';
 
 /**
  * Notes what the next run of a resource has to forget. Now would be too early: a run under way still records batches.
@@ -47,9 +48,7 @@ export async function resetLane(tx: Db, scope: OrgScope, runId: string): Promise
     .executeTakeFirst();
   if (!lane) return;
   await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', lane.id).execute();
-  if (lane.reset === 'state') {
-    await tx.deleteFrom('recordState').where('orgId', '=', scope.orgId).where('laneId', '=', lane.id).execute();
-  }
+  if (lane.reset === 'state') await deleteRecordStates(tx, scope, lane.id);
   await tx
     .updateTable('runs')
     .set((eb) => ({ batchNo: eb('batchNo', '+', 1) }))

@@ -32,13 +32,12 @@ interface ParentPage extends ParentLane {
 /** Stored records of a parent resource that are not deleted, by external id. */
 export async function findParents(db: Db, scope: OrgScope, page: ParentPage): Promise<Parent[]> {
   const { after, limit, changedFor } = page;
+  // A join would not let the primary key give the order: every page would sort all that is left.
   let query = db
     .selectFrom('recordState as r')
-    .innerJoin('lanes as l', 'l.id', 'r.laneId')
     .select(['r.externalId', 'r.fields'])
     .where('r.orgId', '=', scope.orgId)
-    .where('l.connectionId', '=', page.connectionId)
-    .where('l.resourceKey', '=', page.resourceKey)
+    .where('r.laneId', '=', ofLane(db, scope, page).select('id'))
     .where('r.status', '!=', 'deleted')
     .where('r.fields', 'is not', null)
     .orderBy('r.externalId')

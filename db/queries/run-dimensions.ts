@@ -6,24 +6,31 @@ import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
 import { type BatchOwner, holdsLane } from './batches.ts';
 
-/** Removes the values of a dimension, so that it can be listed anew. */
-export async function clearDimension(
-  db: Db,
-  scope: OrgScope,
-  { runId, dimension }: { readonly runId: string; readonly dimension: number },
-): Promise<void> {
-  await db
-    .deleteFrom('runDimensions')
-    .where('orgId', '=', scope.orgId)
-    .where('runId', '=', runId)
-    .where('dimension', '=', dimension)
-    .execute();
-}
-
-interface DimensionPart {
+interface Dimension {
   readonly runId: string;
   readonly owner: BatchOwner;
   readonly dimension: number;
+}
+
+/** Removes the values of a dimension, so that it can be listed anew. False: a newer attempt holds the lane. */
+export async function clearDimension(
+  db: Db,
+  scope: OrgScope,
+  { runId, owner, dimension }: Dimension,
+): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    if (!(await holdsLane(tx, scope, owner))) return false;
+    await tx
+      .deleteFrom('runDimensions')
+      .where('orgId', '=', scope.orgId)
+      .where('runId', '=', runId)
+      .where('dimension', '=', dimension)
+      .execute();
+    return true;
+  });
+}
+
+interface DimensionPart extends Dimension {
   readonly values: readonly DimensionValue[];
   /** Where the run goes on behind them. */
   readonly position: RunPosition;
@@ -37,14 +44,15 @@ export async function addToDimension(db: Db, scope: OrgScope, part: DimensionPar
     if (values.length > 0) {
       await sql`
         insert into run_dimensions (org_id, run_id, dimension, no, key, value)
-        select ${scope.orgId}, ${runId}, ${dimension}, known.count + row_number() over (order by first.place) - 1,
+        select ${scope.orgId}, ${runId}, ${dimension}, known.next + row_number() over (order by first.place) - 1,
           first.key, first.value::jsonb
         from (
           select distinct on (key) key, value, place
           from unnest(${values.map(({ key }) => key)}::text[], ${values.map(({ value }) => storableJson(value))}::text[])
             with ordinality as given (key, value, place)
           order by key, place) as first,
-          (select count(*) from run_dimensions where run_id = ${runId} and dimension = ${dimension}) as known
+          (select coalesce(max(no) + 1, 0) as next from run_dimensions
+            where run_id = ${runId} and dimension = ${dimension}) as known
         where not exists (
           select 1 from run_dimensions d where d.run_id = ${runId} and d.dimension = ${dimension} and d.key = first.key)`.execute(
         tx,

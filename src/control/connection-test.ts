@@ -141,7 +141,10 @@ async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried
   const everything = { ...source, ...partition, watermark: null };
   for await (const page of readPages(everything, { position: null, lookAhead: 0, signal })) {
     if (page.skipped === null) {
-      return { message: `${resource.key}: the first page has ${page.records.length} record${page.records.length === 1 ? '' : 's'}.`, value: null };
+      return {
+        message: `${resource.key}: the first page has ${page.records.length} record${page.records.length === 1 ? '' : 's'}.`,
+        value: null,
+      };
     }
     throw new AppError('source_rejected', `${resource.key}: an error rule skips the read (${page.skipped}).`);
   }

@@ -122,4 +122,22 @@ describe('a conditional request', () => {
     collection.rows = three().slice(0, 2);
     expect((await of.sync('unread')).statsJson).toMatchObject({ recordsIn: 2, deleted: 1 });
   });
+
+  it('is not made while deletes are held back: they would be forgotten', async () => {
+    const collection = { rows: three() };
+    const deletes = { mode: 'full_scan', maxRatio: 0, minRecords: 0 };
+    await using of = await account({ key: 'held', resources: [cached('held', collection, { deletes })] });
+    await of.sync('held');
+    collection.rows = three().slice(0, 2);
+    for (let time = 0; time < 2; time += 1) expect(await of.sync('held')).toMatchObject({ status: 'partial' });
+    expect(await of.live('held')).toEqual(['1', '2', '3']);
+  });
+
+  it('is not made for a table that is replaced, which would be empty then', async () => {
+    const replaced = cached('replaced', { rows: three() }, { target: { mode: 'replace' } });
+    await using of = await account({ key: 'replaced', resources: [replaced] });
+    await of.sync('replaced');
+    expect(await of.sync('replaced')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 3 } });
+    expect(await of.live('replaced')).toEqual(['1', '2', '3']);
+  });
 });

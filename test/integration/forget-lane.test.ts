@@ -4,7 +4,7 @@ import { recordBatch } from '../../db/queries/batches.ts';
 import { forgetLane } from '../../db/queries/forget-lane.ts';
 import { beginRun } from '../../db/queries/lanes.ts';
 import { findRecordStates } from '../../db/queries/record-state.ts';
-import { addToDimension } from '../../db/queries/run-dimensions.ts';
+import { addToDimension, clearDimension } from '../../db/queries/run-dimensions.ts';
 import { insertRun } from '../../db/queries/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -38,7 +38,7 @@ describe('forgetting a lane', () => {
   it('leaves a list of partitions that was begun since as it is', async () => {
     const { scope, runId, attempt } = await recordedRun();
     const { laneId, fence } = attempt;
-    const position = { stage: 'list', dimension: 1, after: null, read: null, listedAt: null } as const;
+    const position = { stage: 'list', dimension: 1, after: null, read: null, listedAt: null, gaps: false } as const;
     const list = () =>
       addToDimension(database.db, scope, { runId, owner: attempt, dimension: 0, values: [], position });
     await list();
@@ -67,6 +67,42 @@ describe('forgetting a lane', () => {
     const other = await recordedRun();
     await forgetLane(database.db, scope, { laneId: attempt.laneId, fence: attempt.fence, runId });
     expect(await known(other.scope, other.attempt.laneId)).toHaveLength(1);
+  });
+});
+
+describe('the partitions of a run', () => {
+  it('stay as they are when an attempt that lost the lane begins to list', async () => {
+    const { scope, runId, attempt: late } = await recordedRun();
+    const owner = await take(scope, runId);
+    const position = { stage: 'list', dimension: 0, after: 'b', read: null, listedAt: null, gaps: false } as const;
+    const list = (...keys: readonly string[]) => {
+      const values = keys.map((key) => ({ key, value: key }));
+      return addToDimension(database.db, scope, { runId, owner, dimension: 0, values, position });
+    };
+    await list('a', 'b', 'a');
+    expect(await clearDimension(database.db, scope, { runId, owner: late, dimension: 0 })).toBe(false);
+    await list('b', 'c');
+    const listed = database.db.selectFrom('runDimensions').select(['no', 'key']).where('runId', '=', runId);
+    expect(await listed.orderBy('no').execute()).toEqual([
+      { no: 0, key: 'a' },
+      { no: 1, key: 'b' },
+      { no: 2, key: 'c' },
+    ]);
+  });
+});
+
+describe('a receipt', () => {
+  it('moves no run of another lane, whatever it says', async () => {
+    const { scope, attempt } = await recordedRun();
+    const { id: runId } = await insertRun(
+      database.db,
+      scope,
+      newRun(attempt.connectionId, { resourceKey: 'b', concurrentMax: 2 }),
+    );
+    await beginRun(database.db, scope, runId);
+    expect(await recordBatch(database.db, scope, { owner: attempt, receipt: receiptOf(runId, 1) })).toEqual({
+      outcome: 'stale',
+    });
   });
 });
 

@@ -224,5 +224,15 @@ describe('a full scan', () => {
       expect(await of.sync('moving')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 0 } });
       expect(await of.live('moving')).toEqual(['1', '2', '3']);
     });
+
+    it('takes a record back that a later partition shows now', async () => {
+      const rows: Record<string, readonly ListedRow[] | null> = { a: rowsOf(1, 2), b: rowsOf(3) };
+      const moved = { ...perProject('moved', 'partition', rows), primaryKey: 'id', response: {} };
+      await using of = await account({ key: 'moved', resources: [moved], params: { projects: ['a', 'b'] } });
+      await of.sync('moved');
+      Object.assign(rows, { a: rowsOf(1), b: rowsOf(2, 3) });
+      expect(await of.sync('moved')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 1, recordsOut: 1 } });
+      expect(await of.live('moved')).toEqual(['1', '2', '3']);
+    });
   });
 });

@@ -3,7 +3,7 @@ import { syncRunId } from '../../workflows/contract.ts';
 import { type Account, type AccountOptions, openAccount } from '../support/account.ts';
 import { createAsked } from '../support/asked.ts';
 import { eventually } from '../support/eventually.ts';
-import { createScriptedApi } from '../support/scripted-api.ts';
+import { createScriptedApi, type ScriptedReply } from '../support/scripted-api.ts';
 import type { UpstreamRequest } from '../support/upstream.ts';
 import { useStack } from '../support/use-stack.ts';
 
@@ -184,6 +184,39 @@ describe('parents that are read live', () => {
     expect(partsAsked('members')).toEqual(['11', '12', '21', '22', '31', '32', '41']);
     const tables = await of.destination.query("select from pg_tables where tablename = 'teams'");
     expect(tables).toEqual([]);
+  });
+
+  it.each([
+    ['refused', { 1: { status: 403 } }, 'failed'],
+    ['not shown', { 2: { body: {} } }, 'succeeded'],
+  ])('and are %s cost no child its record', async (what, broken: Readonly<Record<number, ScriptedReply>>, status) => {
+    const key = `crews_${what.replace(' ', '_')}`;
+    let isBroken = false;
+    api.serve(key, (query) => {
+      const page = Number(query.get('page') ?? 1);
+      const given = isBroken ? broken[page] : undefined;
+      return given ?? { body: { data: [{ id: page }], next: page < 3 ? String(page + 1) : null } };
+    });
+    api.serve(`${key}_sailors`, (_query, request) => ({ body: [{ id: `of ${partOf(request)}` }] }));
+    const resources = [
+      {
+        key,
+        response: { records: 'data', recordsMissing: 'empty' },
+        pagination: byToken,
+        errors: [{ when: { status: [403] }, action: 'skip_partition' }],
+      },
+      {
+        key: `${key}_sailors`,
+        forEach: [{ as: 'crew', resource: key, from: 'live' }],
+        request: { path: `/${key}_sailors/{{ each.crew.id }}` },
+        deletes: { mode: 'full_scan' },
+      },
+    ];
+    await using of = await account({ key: key.replaceAll('_', '-'), resources });
+    await of.sync(`${key}_sailors`);
+    isBroken = true;
+    expect(await of.sync(`${key}_sailors`)).toMatchObject({ status, statsJson: { deleted: 0 } });
+    expect(await of.live(`${key}_sailors`)).toEqual(['of 1', 'of 2', 'of 3']);
   });
 
   it('are listed on by another process when the one at it dies', async () => {

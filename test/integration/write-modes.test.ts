@@ -89,6 +89,19 @@ describe('a table that is replaced', () => {
     expect(await idsOf(of)).toEqual(['1', '3']);
   });
 
+  it('stays as it was when an answer lacks its list', async () => {
+    let body: unknown = { items: [{ id: 1 }] };
+    const of = await connected('torn_table', () => ({ body }), {
+      target: { table: 'torn_table', mode: 'replace' },
+      response: { records: 'items', recordsMissing: 'empty' },
+      pagination: { kind: 'none' },
+    });
+    expect(await of.sync()).toMatchObject({ status: 'succeeded' });
+    body = {};
+    expect(await of.sync()).toMatchObject({ status: 'partial' });
+    expect(await idsOf(of)).toEqual(['1']);
+  });
+
   it('is empty after a complete run that found nothing', async () => {
     let rows: readonly Row[] = [{ id: 1 }];
     const of = await connected(

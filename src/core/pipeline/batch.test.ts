@@ -101,7 +101,10 @@ describe('a batch', () => {
       resource: { key: 'things', target: { mode: 'upsert', onTypeConflict: 'fail' } },
     } as const;
     const batch = assembleBatch([page(1, [deliver('a')], 1)], strict);
-    expect(() => batch.receipt([{ index: 0, externalId: 'a', message: 'does not fit' }])).toThrow(/does not fit/);
+    const refused = [{ index: 0, externalId: 'a', message: 'does not fit' }];
+    expect(() => batch.receipt(refused)).toThrow(/does not fit/);
+    const again = assembleBatch([{ ...page(1, [deliver('a')], 1), retried: ['quar_1'] }], strict);
+    expect(again.receiptOf(refused)).toMatchObject({ quarantine: [{ externalId: 'a' }], retried: ['quar_1'] });
   });
 
   it('carries the position of its last page and the latest word on each partition', () => {

@@ -60,7 +60,9 @@ export function assembleBatch(
   }
   const receiptOf = (rejected: readonly RejectedRow[]): Receipt => {
     const refusals = new Map(rejected.map((refusal) => [rows[refusal.index], refusal]));
-    const settled = pages.map((page) => settlePage(page, { counts, refusals, resource, redact, each: page.each }));
+    const settled = pages.map((page) =>
+      settlePage(page, { counts, refusals, resource, redact, each: page.each, isRetried: page.retried.length > 0 }),
+    );
     const records = new Map<string, RecordEntry>();
     for (const { entries } of settled) for (const entry of entries) records.set(entry.externalId, entry);
     const deleted = tombstones.map(({ externalId }) => externalId);
@@ -134,6 +136,8 @@ interface SettleOptions {
   readonly resource: BatchOptions['resource'];
   readonly redact: BatchOptions['redact'];
   readonly each: ReadyPage['each'];
+  /** Its records are tried again. */
+  readonly isRetried: boolean;
 }
 
 interface SettledPage {
@@ -170,13 +174,16 @@ function settlePage(page: ReadyPage, { counts, refusals, ...options }: SettleOpt
   return { page: { pageNo, requestKey, ...numbers }, entries, quarantine };
 }
 
-/** A record whose values do not fit the table is set aside, unless the target says that the run shall fail. */
+/**
+ * A record whose values do not fit the table is set aside, unless the target says that the run shall fail. One that is
+ * tried again is set aside anew: it would fail every run from here on.
+ */
 function refusedEntry(
   { row, raw }: Extract<Outcome, { readonly kind: 'deliver' }>,
   { message }: RejectedRow,
-  { resource, redact, each }: Pick<SettleOptions, 'resource' | 'redact' | 'each'>,
+  { resource, redact, each, isRetried }: Pick<SettleOptions, 'resource' | 'redact' | 'each' | 'isRetried'>,
 ): QuarantineEntry {
   const issues = [{ path: '', message, keyword: 'destination' }];
-  if (resource.target.onTypeConflict === 'fail') throw invalidRecord(resource.key, issues, redact);
+  if (resource.target.onTypeConflict === 'fail' && !isRetried) throw invalidRecord(resource.key, issues, redact);
   return quarantineEntry({ externalId: row.externalId, raw, each }, issues, redact);
 }

@@ -105,23 +105,33 @@ async function listStored({ source, store }: Listing, part: DimensionListing): P
 async function listLive(listing: Listing, part: DimensionListing): Promise<ListPosition | null> {
   const { store, resource } = listing;
   const { dimension, at: begin, read } = part;
+  let at = begin;
   const { resource: parent, source } = await listing.openParent(dimension.resource ?? '');
   const pick = createFieldPicker(parentFields({ resource, http: source.http }, dimension));
   if (begin.read === null) await store.clearDimension(begin.dimension);
   const everything = { ...source, watermark: null, backfill: null, validators: null };
   for await (const page of readPages(everything, { ...read, position: begin.read })) {
+    if (page.skipped !== null) throw refused(parent, page.skipped);
+    at = { ...at, gaps: at.gaps || page.recordsMissing };
     const kept = await holding(page.records, { predicate: parent.filter, recordOf: (record) => record, source });
     const wanted = await holding(kept, { predicate: dimension.when, recordOf: (record) => record, source });
     const values = wanted.flatMap((record): DimensionValue[] => {
       const id = externalIdOf(record, parent.primaryKey);
       return id.ok ? [{ key: id.externalId, value: pick(record) }] : [];
     });
-    const next = page.positionAfter === null ? following(begin) : { ...begin, read: page.positionAfter };
+    const next = page.positionAfter === null ? following(at) : { ...at, read: page.positionAfter };
     await store.addToDimension(begin.dimension, values, next);
     if (page.positionAfter === null) return next;
   }
   return null;
 }
+
+/** Without its parents a run would pass their children by as if there were none. */
+const refused = ({ key }: Pick<Resource, 'key'>, reason: string) =>
+  new AppError(
+    'source_rejected',
+    `The API refused the list of ${key}: ${reason}. The calls of the run show its answers.`,
+  );
 
 /** Those for which the predicate holds. Throws `spec_invalid` when it fails on one. */
 async function holding<Item>(

@@ -1,5 +1,5 @@
 import { type PageRead, readPages } from '../source/read-pages.ts';
-import type { Source, Validators } from '../source/source.ts';
+import type { Validators } from '../source/source.ts';
 import { partitionAt } from './partition-at.ts';
 import type { RunReading, RunReadOptions } from './read-run.ts';
 import type { PartitionPosition } from './run-position.ts';
@@ -49,7 +49,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
       ...run.source,
       each: partition.each,
       watermark: watermarkBefore,
-      validators: usable(run.source, stored.validators),
+      validators: usable(run, stored.validators),
     };
     const pages = readPages(source, { ...options, signal, position: resumed?.read ?? null });
     return { partition, stored, watermarkBefore, pages };
@@ -76,14 +76,26 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
     async [Symbol.asyncDispose]() {
       stop.abort();
       const left = await Promise.allSettled(ahead.values());
-      for (const read of left) if (read.status === 'fulfilled') await read.value.pages.return();
+      for (const read of left) if (read.status === 'fulfilled') await end(read.value.pages);
     },
   };
 }
 
-/** A backfill wants the records themselves, changed or not. */
-const usable = ({ backfill }: Pick<Source, 'backfill'>, validators: Validators | null): Validators | null =>
-  backfill === null ? validators : null;
+/**
+ * A backfill wants the records themselves, changed or not; so does a table that is replaced by what this run reads, and a
+ * scan that compares all partitions.
+ */
+function usable({ source, resource }: RunReading, validators: Validators | null): Validators | null {
+  const { deletes, target, forEach } = resource;
+  const scansAll = deletes.mode === 'full_scan' && deletes.scope === 'resource' && forEach.length > 0;
+  return source.backfill !== null || target.mode === 'replace' || scansAll ? null : validators;
+}
+
+/** Ends pages that may have been asked for by {@link begun} alone: a generator runs no `finally` before it has begun. */
+async function end(pages: PartitionRead['pages']): Promise<void> {
+  await pages.next().catch(() => undefined);
+  await pages.return();
+}
 
 /** The same pages; the first one is asked for at once. */
 function begun(pages: PartitionRead['pages']): PartitionRead['pages'] {

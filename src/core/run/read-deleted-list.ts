@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import type { PartitionEntry } from '../pipeline/receipt.ts';
 import { boundedKey } from '../source/external-id.ts';
 import { readPages } from '../source/read-pages.ts';
 import type { Source } from '../source/source.ts';
@@ -14,12 +15,14 @@ interface ListRead {
   readonly position: PartitionPosition;
   readonly partition: Partition;
   readonly next: RunPosition | null;
+  /** Says that the partition is read to its end, asked once all before is recorded. */
+  readonly completion: () => Promise<PartitionEntry>;
 }
 
 /** Tombstones for the records that the API lists as deleted, as far as they are known and not deleted yet. */
 export async function* readDeletedList(
   run: RunReading,
-  { position, partition, next }: ListRead,
+  { position, partition, next, completion }: ListRead,
   options: RunReadOptions,
 ): Stage {
   const { resource } = run;
@@ -35,7 +38,11 @@ export async function* readDeletedList(
     const positionAfter = page.positionAfter === null ? next : { ...position, read: page.positionAfter };
     const tombstones = live.map((externalId) => ({ externalId, effect: deletes.effect }));
     const incomplete = page.skipped !== null;
-    yield stagePage('listed', { tombstones, positionAfter, requestKey: page.requestKey, incomplete });
+    const isComplete = page.positionAfter === null && !incomplete;
+    const place = { positionAfter, partition: isComplete ? await completion() : null };
+    yield stagePage('listed', { tombstones, ...place, requestKey: page.requestKey, incomplete });
+    // Whatever names or shows such a record next must find it deleted.
+    if (tombstones.length > 0) await options.delivered();
     if (page.positionAfter === null) return next;
   }
   return undefined;

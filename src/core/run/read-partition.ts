@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import type { PartitionEntry } from '../pipeline/receipt.ts';
 import type { PageRead } from '../source/read-pages.ts';
 import { partitionAt } from './partition-at.ts';
 import type { Partition, PartitionReads } from './partition-reads.ts';
@@ -18,14 +19,27 @@ export async function* readPartition(run: RunReading, position: PartitionPositio
   if (position.step === 'read') return yield* readRecords(run, position, options);
   const partition = await partitionAt(run, position.no);
   const next = nextPosition(run, position);
+  const { key } = partition;
+  const completion = async (): Promise<PartitionEntry> => {
+    const { watermark } = await run.store.partition(key);
+    return { partition: key, watermark, completed: completionOf(run, position) };
+  };
   return position.step === 'listed'
-    ? yield* readDeletedList(run, { position, partition, next }, options)
-    : yield* sweepMissing(run, { at: position, partition: partition.key, next }, options);
+    ? yield* readDeletedList(run, { position, partition, next, completion }, options)
+    : yield* sweepMissing(run, { at: position, partition: isPartitioned(run) ? key : null, next, completion }, options);
 }
 
+const isPartitioned = ({ resource }: RunReading): boolean => resource.forEach.length > 0;
+
+/** A backfill reads up to the watermark only: what is new of changed parents is left to the next sync. */
+const completionOf = (
+  { source }: RunReading,
+  { listedAt, validators }: PartitionPosition,
+): PartitionEntry['completed'] => ({ listedAt: source.backfill === null ? listedAt : null, validators });
+
 interface ReadTo {
-  readonly at: PartitionPosition;
   readonly partition: Partition;
+  readonly completion: PartitionEntry['completed'];
   /** Where the run goes on after the page. */
   readonly next: RunPosition | null;
 }
@@ -37,17 +51,21 @@ async function* readRecords(run: RunReading, position: PartitionPosition, { read
     at = { ...at, validators: page.validators ?? (page.notModified ? stored.validators : at.validators) };
     at = { ...at, gaps: at.gaps || page.notModified || page.recordsMissing || page.skipped !== null };
     const next = page.positionAfter === null ? completed(run, at, page) : { ...at, read: page.positionAfter };
-    // A backfill reads up to the watermark only: what is new of changed parents is left to the next sync.
-    const listedAt = run.source.backfill === null ? at.listedAt : null;
-    yield toRunPage(page, { at: { ...at, listedAt }, partition, next });
+    yield toRunPage(page, { partition, next, completion: isCompleteBehind(page, next) ? completionOf(run, at) : null });
     if (page.positionAfter === null) return next;
     at = { ...at, read: page.positionAfter };
   }
   return undefined;
 }
 
-function toRunPage(page: PageRead, { at, partition, next }: ReadTo): RunPage {
-  const isComplete = page.positionAfter === null && page.skipped === null;
+/**
+ * Whether nothing of the partition is left behind the page. Deletes are part of it: a run that ended before them would
+ * otherwise leave them to nobody, as the next one finds neither a changed parent nor a changed answer.
+ */
+const isCompleteBehind = (page: PageRead, next: RunPosition | null): boolean =>
+  page.positionAfter === null && page.skipped === null && (next?.stage !== 'partition' || next.step === 'read');
+
+function toRunPage(page: PageRead, { partition, next, completion }: ReadTo): RunPage {
   const notes: readonly RunNote[] = page.skipped === null ? page.notes : [...page.notes, 'partition_skipped'];
   return {
     records: page.records,
@@ -60,7 +78,7 @@ function toRunPage(page: PageRead, { at, partition, next }: ReadTo): RunPage {
     partition: {
       partition: partition.key,
       watermark: page.watermarkAfter,
-      completed: isComplete ? { listedAt: at.listedAt, validators: at.validators } : null,
+      completed: completion,
     },
     incomplete: page.skipped !== null,
     completesGeneration: false,
@@ -75,19 +93,27 @@ function completed(run: RunReading, at: PartitionPosition, { skipped }: PageRead
     const message = totals.count === 1 ? 'The API refused the read' : `The API refused all ${totals.count} partitions`;
     throw new AppError('source_rejected', `${message}: ${skipped}. The calls of the run show its answers.`);
   }
-  return nextPosition(run, { ...at, totals: { ...totals, gaps: totals.gaps || at.gaps }, read: null });
+  const read = { ...at, totals: { ...totals, gaps: totals.gaps || at.gaps }, read: null };
+  const step = skipped === null ? deletesStep(run, read) : null;
+  return step === null ? nextPosition(run, read) : { ...read, step };
 }
 
-/** The step after the one at `position`, of the same partition, of the next one, or of the run. */
+/** How the deleted records of a partition are found once it is read; null: not in a step of its own. */
+function deletesStep(run: RunReading, { gaps }: PartitionPosition): 'listed' | 'sweep' | null {
+  const { deletes } = run.resource;
+  if (deletes.mode === 'endpoint') return 'listed';
+  const isAlone = deletes.mode === 'full_scan' && (deletes.scope === 'partition' || !isPartitioned(run));
+  return isAlone && !gaps ? 'sweep' : null;
+}
+
+/** What comes after a partition: the next one, or a later stage of the run. */
 function nextPosition(run: RunReading, position: PartitionPosition): RunPosition | null {
   const { deletes, target } = run.resource;
-  const { totals, step, gaps } = position;
-  const sameMode = deletes.mode === 'full_scan' ? deletes.scope : deletes.mode;
-  if (step === 'read' && sameMode === 'endpoint') return { ...position, step: 'listed', read: null };
-  if (step === 'read' && sameMode === 'partition' && !gaps) return { ...position, step: 'sweep', read: null };
+  const { totals } = position;
   if (position.no + 1 < totals.count) return nextPartition(position);
-  if (sameMode === 'resource' && totals.skipped === 0 && !totals.gaps) return { stage: 'sweep', totals };
-  return target.mode === 'replace' ? { stage: 'switch' } : null;
+  const isOpen = deletes.mode === 'full_scan' && deletes.scope === 'resource' && isPartitioned(run);
+  if (isOpen && totals.skipped === 0 && !totals.gaps) return { stage: 'sweep', totals };
+  return target.mode === 'replace' ? { stage: 'switch', gaps: totals.gaps } : null;
 }
 
 const nextPartition = (position: PartitionPosition): PartitionPosition => ({

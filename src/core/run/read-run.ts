@@ -11,7 +11,7 @@ import { type Listing, listPartitions } from './list-partitions.ts';
 import { openPartitionReads } from './partition-reads.ts';
 import { type PartitionOptions, readPartition } from './read-partition.ts';
 import { type RunPage, stagePage } from './run-page.ts';
-import type { PartitionPosition, RunPosition } from './run-position.ts';
+import type { PartitionPosition, PartitionTotals, RunPosition } from './run-position.ts';
 import type { RunStore } from './run-store.ts';
 import { sweepMissing } from './sweep.ts';
 
@@ -56,9 +56,13 @@ function stageOf(run: RunReading, position: RunPosition, options: PartitionOptio
     case 'partition':
       return readPartition(run, position, options);
     case 'sweep':
-      return sweepMissing(run, { at: position, partition: null, next: afterSweep(run) }, options);
+      return sweepMissing(
+        run,
+        { at: position, partition: null, next: afterSweep(run), completion: async () => null },
+        options,
+      );
     case 'switch':
-      return switchTable(run, options);
+      return switchTable(run, position, options);
   }
 }
 
@@ -80,8 +84,8 @@ async function* retryRequeued(run: RunReading, position: Extract<RunPosition, { 
       positionAfter: { stage: 'retry', after },
     });
   }
-  if (run.resource.forEach.length === 0) return firstPartition(1, null);
-  return { stage: 'list', dimension: 0, after: null, read: null, listedAt: null };
+  if (run.resource.forEach.length === 0) return firstPartition(1, { listedAt: null, gaps: false });
+  return { stage: 'list', dimension: 0, after: null, read: null, listedAt: null, gaps: false };
 }
 
 async function* list(
@@ -95,12 +99,15 @@ async function* list(
   if (end === null) return undefined;
   const counts = await run.store.dimensionCounts(run.resource.forEach.length);
   const count = counts.reduce((product, values) => product * values, 1);
-  if (count > 0) return firstPartition(count, end.listedAt);
+  if (count > 0) return firstPartition(count, end);
   yield stagePage('list', { positionAfter: null });
   return null;
 }
 
-const firstPartition = (count: number, listedAt: string | null): PartitionPosition => ({
+const firstPartition = (
+  count: number,
+  { listedAt, gaps }: Pick<PartitionTotals, 'gaps'> & Pick<PartitionPosition, 'listedAt'>,
+): PartitionPosition => ({
   stage: 'partition',
   no: 0,
   step: 'read',
@@ -108,15 +115,21 @@ const firstPartition = (count: number, listedAt: string | null): PartitionPositi
   watermarkBefore: null,
   validators: null,
   gaps: false,
-  totals: { count, skipped: 0, gaps: false },
+  totals: { count, skipped: 0, gaps },
   listedAt,
 });
 
 const afterSweep = (run: RunReading): RunPosition | null =>
-  run.resource.target.mode === 'replace' ? { stage: 'switch' } : null;
+  run.resource.target.mode === 'replace' ? { stage: 'switch', gaps: false } : null;
 
-async function* switchTable({ store }: RunReading, { delivered }: RunReadOptions): Stage {
+/** A read that did not show everything replaces nothing. */
+async function* switchTable(
+  { store }: RunReading,
+  { gaps }: Extract<RunPosition, { readonly stage: 'switch' }>,
+  { delivered }: RunReadOptions,
+): Stage {
   await delivered();
-  yield stagePage('switch', { positionAfter: null, completesGeneration: await store.isClean() });
+  const completesGeneration = !gaps && (await store.isClean());
+  yield stagePage('switch', { positionAfter: null, completesGeneration, incomplete: gaps });
   return null;
 }

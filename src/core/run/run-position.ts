@@ -47,10 +47,12 @@ export type RunPosition =
       readonly read: ReadPosition | null;
       /** When the list was begun; null: not yet. ISO. */
       readonly listedAt: string | null;
+      /** Some answer did not show all parents: see {@link PartitionTotals.gaps}. */
+      readonly gaps: boolean;
     }
   | PartitionPosition
   | { readonly stage: 'sweep'; readonly totals: PartitionTotals }
-  | { readonly stage: 'switch' };
+  | { readonly stage: 'switch'; readonly gaps: boolean };
 
 /** The first position of a run. */
 export const runStart: RunPosition = { stage: 'retry', after: null };

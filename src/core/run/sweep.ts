@@ -1,3 +1,4 @@
+import type { PartitionEntry } from '../pipeline/receipt.ts';
 import type { RunReading, RunReadOptions, Stage } from './read-run.ts';
 import { stagePage } from './run-page.ts';
 import type { RunPosition } from './run-position.ts';
@@ -11,13 +12,19 @@ interface Sweep {
   /** Its key; null: the whole resource. */
   readonly partition: string | null;
   readonly next: RunPosition | null;
+  /** Says that the partition is read to its end, asked once all before is recorded; null: it was said before. */
+  readonly completion: () => Promise<PartitionEntry | null>;
 }
 
 /**
  * Tombstones for the known records that a complete read did not show. The brake: when more than `maxRatio` of them are
  * missing, and at least `minRecords`, none is sent and the run ends `partial`; an API in trouble looks just like this.
  */
-export async function* sweepMissing(run: RunReading, { at, partition, next }: Sweep, options: RunReadOptions): Stage {
+export async function* sweepMissing(
+  run: RunReading,
+  { at, partition, next, completion }: Sweep,
+  options: RunReadOptions,
+): Stage {
   const { deletes } = run.resource;
   if (deletes.mode !== 'full_scan') return next;
   await options.delivered();
@@ -29,10 +36,12 @@ export async function* sweepMissing(run: RunReading, { at, partition, next }: Sw
   for (let left = missing; left > 0; left -= tombstonesMax) {
     const externalIds = await run.store.findMissing(partition, tombstonesMax);
     const tombstones = externalIds.map((externalId) => ({ externalId, effect: deletes.effect }));
-    const isLast = left <= tombstonesMax;
-    yield stagePage('sweep', { tombstones, positionAfter: isLast ? next : at });
-    if (!isLast) await options.delivered();
+    const place =
+      left <= tombstonesMax ? { positionAfter: next, partition: await completion() } : { positionAfter: at };
+    yield stagePage('sweep', { tombstones, ...place });
+    // A partition behind this one may show the record: it must be known as deleted by then.
+    await options.delivered();
   }
-  if (missing === 0) yield stagePage('sweep', { positionAfter: next });
+  if (missing === 0) yield stagePage('sweep', { positionAfter: next, partition: await completion() });
   return next;
 }

@@ -162,6 +162,14 @@ const acrossPlaces: readonly Case[] = [
     issues: ['schema resources.0.target.mode'],
   },
   {
+    rule: 'a refusal that fails the run at a webhook',
+    changes: {
+      destination: { kind: 'webhook', url: 'https://a.test', signingSecret: 'x' },
+      'resources.0.target.onTypeConflict': 'fail',
+    },
+    issues: ['schema resources.0.target.onTypeConflict'],
+  },
+  {
     rule: 'resultCap without window',
     changes: {
       'resources.0.incremental': { ...incremental, resultCap: { records: 10 } },

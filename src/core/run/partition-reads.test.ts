@@ -1,0 +1,75 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createEvaluatorPool } from '../expressions/evaluator-pool.ts';
+import type { HttpClient } from '../http/client.ts';
+import { pagesOf, sourceOf } from '../source/source-fixture.ts';
+import type { Resource } from '../spec/schema.ts';
+import { openPartitionReads } from './partition-reads.ts';
+import type { PartitionPosition } from './run-position.ts';
+import type { RunStore } from './run-store.ts';
+
+test('no request of a partition that was read ahead outlives the reads', async () => {
+  await using evaluator = createEvaluatorPool({ size: 1 });
+  const asked = new Set<string>();
+  let open = 0;
+  const allAsked = Promise.withResolvers<void>();
+  const send: HttpClient['send'] = async ({ url }, { signal }) => {
+    asked.add(url.pathname);
+    open += 1;
+    if (asked.size === 3) allAsked.resolve();
+    try {
+      if (url.pathname === '/items/0') return { status: 200, headers: {}, body: Buffer.from('[]'), url };
+      const aborted = Promise.withResolvers<void>();
+      signal.addEventListener('abort', () => aborted.resolve());
+      await aborted.promise;
+      await turn();
+      throw signal.reason;
+    } finally {
+      open -= 1;
+    }
+  };
+  const client: HttpClient = { send, logSaved: async () => {}, [Symbol.asyncDispose]: async () => {} };
+  const resource = { forEach: [{ as: 'no', values: '{{ [0, 1, 2] }}' }], request: { path: '/items/{{ each.no }}' } };
+  const http = { rateLimit: { requests: 1, perSeconds: 1, maxConcurrent: 3 } };
+  const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource, http }, { client });
+  // The fixture parses a whole spec; its type shows what reading needs of it.
+  const run = { resource: source.resource as Resource, source, store: threeValues, force: false, openParent: unused };
+  const reads = openPartitionReads(run, { signal: new AbortController().signal, delivered: async () => {} });
+  const { pages } = await reads.take(first);
+  expect(await pagesOf(pages)).toHaveLength(1);
+  await allAsked.promise;
+  await reads[Symbol.asyncDispose]();
+  expect([...asked].toSorted()).toEqual(['/items/0', '/items/1', '/items/2']);
+  expect(open).toBe(0);
+});
+
+const unused = (): never => {
+  throw new Error('not used by this test');
+};
+
+const threeValues: RunStore = {
+  requeued: unused,
+  clearDimension: unused,
+  addToDimension: unused,
+  dimensionCounts: async () => [3],
+  dimensionValue: async (_dimension, no) => ({ key: String(no), value: no }),
+  listingInstant: unused,
+  parents: unused,
+  partition: async () => ({ watermark: null, validators: null }),
+  countMissing: unused,
+  findMissing: unused,
+  findLive: unused,
+  isClean: unused,
+};
+
+const first: PartitionPosition = {
+  stage: 'partition',
+  no: 0,
+  step: 'read',
+  read: null,
+  watermarkBefore: null,
+  validators: null,
+  gaps: false,
+  totals: { count: 3, skipped: 0, gaps: false },
+  listedAt: null,
+};
