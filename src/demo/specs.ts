@@ -1,7 +1,7 @@
 /** The connector definitions of the demo, as a customer would POST them. */
 
 /** Records per page; the upstream allows 1,000. */
-export const pageSize = 500;
+export const pageSize = 1000;
 
 /** Where the rows go: schema and table in the destination database. */
 export const targetTable = { schema: 'demo', table: 'cities' } as const;
@@ -28,6 +28,13 @@ export const citiesSpec = {
     baseUrl: '{{ params.apiUrl }}',
     rateLimit: { requests: 5000, perSeconds: 1 },
     retry: { baseMs: 100 },
+    errors: [
+      {
+        when: { status: [429] },
+        action: 'rate_limited',
+        waitFrom: { header: 'x-ratelimit-reset-after', format: 'seconds' },
+      },
+    ],
   },
   resources: [
     {

@@ -154,8 +154,8 @@ const laterOf = (call: CallLogRow, calls: readonly CallLogRow[]): CallLogRow | u
 const describe = (call: CallLogRow): string => `${call.method} ${call.url}: ${answerOf(call)}`;
 
 function answerOf({ attempt, statusCode, respHeaders }: CallLogRow): string {
-  const retryAfter = respHeaders['retry-after'];
-  const asked = typeof retryAfter === 'string' ? `, Retry-After ${retryAfter} s` : '';
+  const resetAfter = respHeaders['x-ratelimit-reset-after'];
+  const asked = typeof resetAfter === 'string' ? `, to come again after ${resetAfter} s` : '';
   return `${statusCode ?? 'no answer'}${asked} (attempt ${attempt})`;
 }
 

@@ -72,13 +72,13 @@ describe('GET /cities', () => {
     expect((await fetch(`${upstream.url}/cities?${query}`, { headers })).status).toBe(400);
   });
 
-  test('answers one 429 with Retry-After and one 503, then never again', async () => {
+  test('answers one 429 that says for how long and one 503, then never again', async () => {
     await using upstream = await start();
     const pages = await readAll(upstream, '/cities?per_page=20');
     expect(pages.flat()).toEqual(records);
     const { answers } = upstream.journal();
     expect(answers).toEqual({ 200: pages.length, 429: 1, 503: 1 });
-    expect([...faultyRequests.values()]).toEqual([{ status: 429, retryAfter: '1' }, { status: 503 }]);
+    expect([...faultyRequests.values()]).toEqual([{ status: 429, resetAfter: '0.25' }, { status: 503 }]);
   });
 });
 

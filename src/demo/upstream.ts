@@ -33,9 +33,15 @@ export interface DemoUpstreamOptions {
   readonly port?: number;
 }
 
+/** An error, and in how many seconds the request may come again; absent: it does not say. */
+interface DemoFault {
+  readonly status: number;
+  readonly resetAfter?: string;
+}
+
 /** Requests for pages, counted from 1 since the start, that get an error once. */
-export const faultyRequests: ReadonlyMap<number, { readonly status: number; readonly retryAfter?: string }> = new Map([
-  [20, { status: 429, retryAfter: '1' }],
+export const faultyRequests: ReadonlyMap<number, DemoFault> = new Map([
+  [20, { status: 429, resetAfter: '0.25' }],
   [60, { status: 503 }],
 ]);
 
@@ -136,9 +142,9 @@ function answerPage(request: IncomingMessage, url: URL, { feed, token, journal }
   return { status: 200, headers: { link: `<${next.href}>; rel="next"` }, body };
 }
 
-const answerFault = ({ status, retryAfter }: { readonly status: number; readonly retryAfter?: string }): Answer => ({
+const answerFault = ({ status, resetAfter }: DemoFault): Answer => ({
   ...answerJson(status, { error: 'made up, to show a retry' }),
-  headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
+  headers: resetAfter === undefined ? {} : { 'x-ratelimit-reset-after': resetAfter },
 });
 
 const answerJson = (status: number, value: unknown): Answer => ({ status, body: Buffer.from(JSON.stringify(value)) });

@@ -72,23 +72,31 @@ export async function startReceiver(secret: string): Promise<Receiver> {
   const posts: Post[] = [];
   const unverified: string[] = [];
   const applied = new Set<string>();
-  const tables = new Map<string, ReceivedRow[]>();
+  const tables = new Map<string, Map<string, ReceivedRow>>();
+  let versions = 0;
   let script: (post: Post) => Reply | undefined = () => undefined;
 
   const apply = ({ resourceKey, connectionId, runId, records }: ReceivedBatch, refused: ReadonlySet<string>) => {
-    let rows = tables.get(resourceKey) ?? [];
+    const rows = tables.get(resourceKey) ?? new Map<string, ReceivedRow>();
+    tables.set(resourceKey, rows);
     for (const { op, externalId, data = {} } of records) {
       if (refused.has(externalId)) continue;
-      const isIt = (row: ReceivedRow) => row.connectionId === connectionId && row.externalId === externalId;
       const row = { connectionId, externalId, runId, data };
+      const key = JSON.stringify([connectionId, externalId]);
+      const held = rows.get(key);
       if (op === 'update') {
-        rows = rows.map((held) => (isIt(held) ? { ...row, data: { ...held.data, ...data } } : held));
-      } else {
-        if (op !== 'append') rows = rows.filter((held) => !isIt(held));
-        if (op !== 'delete') rows.push(row);
+        if (held) rows.set(key, { ...row, data: { ...held.data, ...data } });
+        continue;
       }
+      if (op === 'append') {
+        versions += 1;
+        rows.set(`${key} ${versions}`, row);
+        continue;
+      }
+      rows.delete(key);
+      if (op === 'upsert') rows.set(key, row);
+      else for (const version of rows.keys()) if (version.startsWith(`${key} `)) rows.delete(version);
     }
-    tables.set(resourceKey, rows);
   };
 
   const upstream = await startUpstream({
@@ -121,7 +129,7 @@ export async function startReceiver(secret: string): Promise<Receiver> {
     reply: (next) => {
       script = next;
     },
-    rows: (resourceKey) => tables.get(resourceKey) ?? [],
+    rows: (resourceKey) => [...(tables.get(resourceKey)?.values() ?? [])],
     [Symbol.asyncDispose]: () => upstream[Symbol.asyncDispose](),
   };
 }
