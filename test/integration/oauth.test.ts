@@ -27,7 +27,7 @@ beforeAll(async () => {
   const answer = ({ headers }: UpstreamRequest) =>
     oauth.isValid((headers['authorization'] ?? '').replace('Bearer ', '')) ? undefined : { status: 401, body: '{}' };
   upstream = started.use(await startUpstream({ collections, answer }));
-  slow = started.use(await startUpstream({ collections, answer, latencyMs: 250 }));
+  slow = started.use(await startUpstream({ collections, answer, latencyMs: 500 }));
   const allow = [upstream.hostPort, slow.hostPort, oauth.hostPort];
   // With one run at a time per worker, two runs at once are in two processes.
   stack = started.use(await startStack({ allow, workers: 2, env: { WORKER_CONCURRENCY: '1' } }));
@@ -232,7 +232,12 @@ const specDocument = (specKey: string) => ({
     clientId: 'client',
     clientSecret: '{{ secrets.clientSecret }}',
   },
-  http: { baseUrl: '{{ params.apiUrl }}', rateLimit: { requests: 10_000 }, retry: { baseMs: 10 } },
+  // Two runs at once, two requests of each: 20 parents at 500 ms take 5 s, longer than tokens of 2 s last.
+  http: {
+    baseUrl: '{{ params.apiUrl }}',
+    rateLimit: { requests: 10_000, maxConcurrent: 2 },
+    retry: { baseMs: 10 },
+  },
   resources: [
     ...['one', 'two', 'parents'].map((name) => ({
       key: name,
