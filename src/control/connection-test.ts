@@ -1,13 +1,11 @@
 import { findConnection } from '../../db/queries/connections.ts';
-import { findParents } from '../../db/queries/parents.ts';
 import { findPinnedSpec } from '../../db/queries/specs.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import { prepareDestination } from '../connect/open-destination.ts';
-import { type OpenedSource, openSource } from '../connect/open-source.ts';
+import { openSource } from '../connect/open-source.ts';
 import { type ConnectionSetup, ofResource, setUpConnection } from '../connect/setup.ts';
 import type { Outbox } from '../core/destinations/outbox.ts';
 import { AppError, invalid, notFound } from '../core/errors.ts';
-import { renderTemplate } from '../core/expressions/template.ts';
 import { type LoggedCall, ThrottledError } from '../core/http/client.ts';
 import { createRedactor } from '../core/http/redact.ts';
 import { newId } from '../core/ids.ts';
@@ -15,6 +13,7 @@ import type { ConnectionTest } from '../core/rows.ts';
 import { readPages } from '../core/source/read-pages.ts';
 import type { Resource } from '../core/spec/schema.ts';
 import type { Deps } from '../deps.ts';
+import { samplePartition } from './sample-partition.ts';
 
 type Step = ConnectionTest['steps'][number];
 
@@ -134,7 +133,7 @@ async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried
     openSource(deps, scope, { ...opening, resource: one, runId: newId('run'), startedAt });
   const source = await open(resource);
   await source.tokens?.current(signal);
-  const partition = await somePartition(trial, { resource, source, open }, signal);
+  const partition = await samplePartition(deps, scope, { connectionId, setup, resource, source, open, signal });
   if ('nothing' in partition) {
     return { message: `${resource.key}: ${partition.nothing}, so there is nothing to read.`, value: null };
   }
@@ -149,59 +148,6 @@ async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried
     throw new AppError('source_rejected', `${resource.key}: an error rule skips the read (${page.skipped}).`);
   }
   throw new AppError('source_rejected', `${resource.key}: the API gave no page.`);
-}
-
-interface Opened {
-  readonly resource: Resource;
-  readonly source: OpenedSource;
-  /** How another resource of the connection is opened. */
-  readonly open: (resource: Resource) => Promise<OpenedSource>;
-}
-
-/** The values of some partition of a resource; `nothing`: why it has none yet. */
-async function somePartition(
-  { deps, scope, connectionId, setup }: OpenTrial,
-  { resource, source, open }: Opened,
-  signal: AbortSignal,
-): Promise<{ readonly each: Readonly<Record<string, unknown>> } | { readonly nothing: string }> {
-  const each: Record<string, unknown> = {};
-  for (const { as, values, resource: parent, from } of resource.forEach) {
-    const found =
-      parent === undefined
-        ? await firstValue(source, values)
-        : from === 'store'
-          ? await firstStored(deps, scope, { connectionId, resourceKey: parent })
-          : await firstRead(await open(ofResource(setup, parent).resource), signal);
-    if (found === undefined) {
-      return {
-        nothing: parent === undefined ? `forEach "${as}" has no values` : `there is no record of ${parent} yet`,
-      };
-    }
-    each[as] = found;
-  }
-  return { each };
-}
-
-async function firstValue({ params, run, evaluator }: OpenedSource, values: string | undefined): Promise<unknown> {
-  const options = { evaluator, now: new Date(run.startedAt), missing: 'omit' } as const;
-  const list = await renderTemplate(values, { params, run, lookups: {}, auth: {} }, options);
-  return Array.isArray(list) ? list[0] : undefined;
-}
-
-async function firstStored(
-  { db }: Pick<Deps, 'db'>,
-  scope: OrgScope,
-  parent: { readonly connectionId: string; readonly resourceKey: string },
-): Promise<unknown> {
-  const [first] = await findParents(db, scope, { ...parent, after: null, limit: 1, changedFor: null });
-  return first?.fields;
-}
-
-async function firstRead(source: OpenedSource, signal: AbortSignal): Promise<unknown> {
-  for await (const { records } of readPages({ ...source, watermark: null }, { position: null, lookAhead: 0, signal })) {
-    return records[0];
-  }
-  return undefined;
 }
 
 /** The named resource, or the first that can be read on its own. Throws `spec_invalid`. */

@@ -1,7 +1,7 @@
 import type { LaneClaim, OpenedLane } from './destination.ts';
 import { checkpointTable, quoted } from './identifiers.ts';
-import { fenced } from './lane-errors.ts';
 import type { Session } from './postgres-session.ts';
+import { openedLane, type StoredCheckpoint } from './stored-checkpoint.ts';
 
 /** Those by which the checkpoint table is known. */
 export const checkpointColumns = ['lane', 'fence', 'table_oid', 'run_id', 'batch_no', 'receipt', 'updated_at'];
@@ -44,14 +44,5 @@ export async function claimLane(
      returning run_id as "runId", batch_no as "batchNo", receipt`,
     [claim.lane, claim.fence, place.table],
   );
-  if (!row) throw fenced();
-  const { runId, batchNo, receipt } = row;
-  if (runId === null || batchNo === null || receipt === null) return { fresh: true, checkpoint: null };
-  return { fresh: false, checkpoint: { runId, batchNo, receipt } };
-}
-
-interface StoredCheckpoint {
-  readonly runId: string | null;
-  readonly batchNo: number | null;
-  readonly receipt: string | null;
+  return openedLane(row);
 }

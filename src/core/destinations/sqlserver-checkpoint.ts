@@ -1,8 +1,8 @@
 import type { LaneClaim, OpenedLane } from './destination.ts';
 import { checkpointTable } from './identifiers.ts';
-import { fenced } from './lane-errors.ts';
 import { keyCollation, tableSql } from './sqlserver-definitions.ts';
 import type { Session } from './sqlserver-session.ts';
+import { openedLane, type StoredCheckpoint } from './stored-checkpoint.ts';
 
 /** Those by which the checkpoint table is known. */
 export const checkpointColumns = ['lane', 'fence', 'table_id', 'run_id', 'batch_no', 'receipt', 'updated_at'];
@@ -45,16 +45,7 @@ export async function claimLane(
     lane: claim.lane,
     fence: String(claim.fence),
   });
-  if (!row) throw fenced();
-  const { runId, batchNo, receipt } = row;
-  if (runId === null || batchNo === null || receipt === null) return { fresh: true, checkpoint: null };
-  return { fresh: false, checkpoint: { runId, batchNo, receipt } };
-}
-
-interface StoredCheckpoint {
-  readonly runId: string | null;
-  readonly batchNo: number | null;
-  readonly receipt: string | null;
+  return openedLane(row);
 }
 
 function claimLaneSql({ schema, table }: { readonly schema: string; readonly table: string }): string {

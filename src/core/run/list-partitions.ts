@@ -1,9 +1,9 @@
 /** The partitions of a run: every combination of the values of `forEach`, listed once and kept for the whole run. */
 import { AppError } from '../errors.ts';
-import type { Evaluator } from '../expressions/evaluator-pool.ts';
 import { renderTemplate } from '../expressions/template.ts';
 import { canonicalJson } from '../pipeline/canonical-json.ts';
 import { createFieldPicker } from '../pipeline/stored-fields.ts';
+import { createEvaluateEach } from '../source/evaluate-each.ts';
 import { boundedKey, externalIdOf } from '../source/external-id.ts';
 import { type ReadOptions, readPages } from '../source/read-pages.ts';
 import type { Source } from '../source/source.ts';
@@ -139,25 +139,16 @@ async function holding<Item>(
   options: {
     readonly predicate: string | undefined;
     readonly recordOf: (item: Item) => unknown;
-    readonly source: { readonly evaluator: Evaluator } & Pick<Source, 'params' | 'lookups' | 'run'>;
+    readonly source: Omit<Source, 'watermark'>;
   },
 ): Promise<readonly Item[]> {
   const { predicate, recordOf, source } = options;
   if (predicate === undefined || items.length === 0) return items;
-  const { params, lookups, run, evaluator } = source;
-  const results = await evaluator.transform({
-    expression: `{ "holds": $boolean((${predicate}\n)) }`,
-    records: items.map(recordOf),
-    bindings: { params, lookups, run, each: {} },
-    now: new Date(run.startedAt),
-    nulls: 'keep',
-  });
+  const evaluateEach = createEvaluateEach({ ...source, each: {} });
+  const results = await evaluateEach(`$boolean((${predicate}\n))`, items.map(recordOf));
   return items.filter((_item, index) => {
     const result = results[index];
-    if (result?.ok) return result.value['holds'] === true;
-    throw new AppError(
-      'spec_invalid',
-      `A condition on parent records fails: ${result?.failure.message ?? 'no detail'}`,
-    );
+    if (result?.ok) return result.value === true;
+    throw new AppError('spec_invalid', `A condition on parent records fails: ${result?.message ?? 'no detail'}`);
   });
 }

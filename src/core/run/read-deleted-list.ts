@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts';
 import type { PartitionEntry } from '../pipeline/receipt.ts';
+import { createEvaluateEach } from '../source/evaluate-each.ts';
 import { boundedKey } from '../source/external-id.ts';
 import { readPages } from '../source/read-pages.ts';
 import type { Source } from '../source/source.ts';
@@ -30,10 +31,11 @@ export async function* readDeletedList(
   const { deletes } = resource;
   // What was just read must be known, or a record that came and went in between would stay.
   await options.delivered();
-  const source = { ...run.source, resource: listResource(run.source.resource, deletes), ...notIncremental };
-  const pages = readPages({ ...source, each: partition.each }, { ...options, position: position.read });
+  const ofPartition = { ...run.source, each: partition.each };
+  const source = { ...ofPartition, resource: listResource(run.source.resource, deletes), ...notIncremental };
+  const pages = readPages(source, { ...options, position: position.read });
   for await (const page of pages) {
-    const listed = await idsOf(page.records, { deletes, source: run.source, each: partition.each });
+    const listed = await idsOf(page.records, { key: deletes.key, source: ofPartition });
     const live = listed.length === 0 ? [] : await run.store.findLive(listed);
     const positionAfter = page.positionAfter === null ? next : { ...position, read: page.positionAfter };
     const tombstones = live.map((externalId) => ({ externalId, effect: deletes.effect }));
@@ -66,24 +68,12 @@ function listResource(resource: Source['resource'], deletes: DeletedList): Sourc
 /** The keys of listed items as record ids; a list of values stands for a key of several fields. */
 async function idsOf(
   items: readonly unknown[],
-  list: {
-    readonly deletes: DeletedList;
-    readonly source: Pick<Source, 'params' | 'lookups' | 'run' | 'evaluator'>;
-    readonly each: Partition['each'];
-  },
+  { key, source }: { readonly key: string; readonly source: Omit<Source, 'watermark'> },
 ): Promise<readonly string[]> {
-  if (items.length === 0) return [];
-  const { params, lookups, run, evaluator } = list.source;
-  const results = await evaluator.transform({
-    expression: `{ "key": (${list.deletes.key}\n) }`,
-    records: items,
-    bindings: { params, lookups, run, each: list.each },
-    now: new Date(run.startedAt),
-    nulls: 'keep',
-  });
+  const results = await createEvaluateEach(source)(key, items);
   const ids = results.map((result) => {
-    if (!result.ok) throw new AppError('spec_invalid', `deletes.key fails on an item: ${result.failure.message}`);
-    return idOf(result.value['key']);
+    if (result.ok) return idOf(result.value);
+    throw new AppError('spec_invalid', `deletes.key fails on an item: ${result.message}`);
   });
   return [...new Set(ids)];
 }
