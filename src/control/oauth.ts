@@ -1,12 +1,13 @@
 /** How a customer authorises a connection at their provider: sent there with a signed state, and back with a code. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi';
 import { lockConnection } from '../../db/queries/connections.ts';
 import { insertOauthState, takeOauthState } from '../../db/queries/oauth-states.ts';
 import { replaceToken } from '../../db/queries/tokens.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { signToken, type TokenKind, verifyToken } from '../core/crypto/signed-token.ts';
 import { AppError, notFound } from '../core/errors.ts';
-import { authorizeUrl, exchangeCode, grantKey, newCodeVerifier } from '../core/source/authorization-code.ts';
+import { authorizeUrl, exchangeCode, grantKey } from '../core/source/authorization-code.ts';
 import { sealToken } from '../core/source/sealed-token.ts';
 import type { Deps, OauthSettings } from '../deps.ts';
 import { activateWithin } from './connections.ts';
@@ -31,9 +32,9 @@ export async function beginAuthorization(
   await using grant = await openGrant(deps, scope, connectionId);
   const { auth, context } = grant;
   const { stateKeys, redirectUri } = configured(deps);
-  const stateId = randomBytes(32).toString('base64url');
+  const stateId = generateRandomState();
   const state = await signToken(stateKeys, stateKind, { claims: { jti: stateId }, ttlSeconds: stateSeconds });
-  const codeVerifier = auth.pkce ? newCodeVerifier() : null;
+  const codeVerifier = auth.pkce ? generateRandomCodeVerifier() : null;
   const url = await orConflict(async () => {
     const made = await authorizeUrl(auth, context.values, { redirectUri, state, codeVerifier });
     deps.egress.checkUrl(made);

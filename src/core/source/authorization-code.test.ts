@@ -208,7 +208,10 @@ describe('a grant', () => {
     ],
   ])('is given back where the spec says', async (token, fields) => {
     const changes = { revokeUrl: '{{ params.url }}/revoke' };
-    const asked = await asking((auth, context) => revokeGrant(auth, token, context), { changes, reply: { body: '' } });
+    const asked = await asking((auth, context) => revokeGrant(auth, token, context), {
+      changes,
+      reply: { body: 'OK' },
+    });
     expect(asked.requests[0]?.url.pathname).toBe('/revoke');
     expect(fieldsOf(asked)).toEqual(fields);
     expect((await asking((auth, context) => revokeGrant(auth, token, context))).requests).toEqual([]);

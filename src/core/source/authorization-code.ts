@@ -5,12 +5,22 @@
  * A grant is a thing of value: only its owner can make another one. Nothing but a new one replaces it; whatever the
  * token endpoint answers to a refresh, what is stored stays.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import {
+  authorizationCodeGrantRequest,
+  calculatePKCECodeChallenge,
+  nopkce,
+  refreshTokenGrantRequest,
+  revocationRequest,
+  skipStateCheck,
+  validateAuthResponse,
+} from 'oauth4webapi';
 import { AppError } from '../errors.ts';
 import type { OauthAuthorizationCode } from '../spec/auth-schema.ts';
 import type { AuthValues } from './auth-values.ts';
-import { postAsClient, readGrant, scopeField, type TokenRequestContext } from './oauth-token.ts';
+import { partiesAt, readGrant, scopeField, type TokenRequestContext } from './oauth-token.ts';
 import type { Token } from './token.ts';
+import { throughClient } from './token-fetch.ts';
 import { renderUrl } from './url-template.ts';
 
 /** What helps when nothing that a run could do would. */
@@ -38,35 +48,40 @@ export async function authorizeUrl(
     redirect_uri: redirectUri,
     state,
     ...(await scopeField(auth, values)),
-    ...(codeVerifier === null ? {} : { code_challenge: challengeOf(codeVerifier), code_challenge_method: 'S256' }),
+    ...(codeVerifier === null ? {} : await challengeFields(codeVerifier)),
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url;
 }
 
-/** A new `code_verifier` (RFC 7636 4.1). */
-export const newCodeVerifier = (): string => randomBytes(32).toString('base64url');
+const challengeFields = async (codeVerifier: string) => ({
+  code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+  code_challenge_method: 'S256',
+});
 
-const challengeOf = (codeVerifier: string): string => createHash('sha256').update(codeVerifier).digest('base64url');
-
-/** Exchanges a code for the first token. Throws as `sendTokenRequest` does, `source_rejected` without a token. */
+/**
+ * Exchanges a code for the first token. Throws as `sendTokenRequest` does, `source_rejected` without a token.
+ *
+ * The caller has checked where the code comes from: its state is signed and of one use, and as specs name no issuer,
+ * the library could not compare `iss` with one.
+ */
 export async function exchangeCode(
   auth: OauthAuthorizationCode,
   { code, redirectUri, codeVerifier }: Omit<AuthorizationRequest, 'state'> & { readonly code: string },
   context: TokenRequestContext,
 ): Promise<Token> {
-  const { values, now } = context;
+  const { client, values, now } = context;
   const url = await renderUrl(auth.tokenUrl, values.hole);
   values.mask(code);
   if (codeVerifier !== null) values.mask(codeVerifier);
-  const fields = {
-    ...(await values.texts(auth.tokenParams)),
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: redirectUri,
-    ...(codeVerifier === null ? {} : { code_verifier: codeVerifier }),
-  };
-  return untilRefused(readGrant(auth, await postAsClient(auth, { url, fields }, context), now()));
+  const additionalParameters = await values.texts(auth.tokenParams);
+  const parties = await partiesAt(url, auth, context);
+  const [server, owner] = parties;
+  const callback = validateAuthResponse(server, owner, new URLSearchParams({ code }), skipStateCheck);
+  const options = { ...throughClient(client), additionalParameters };
+  const verifier = codeVerifier ?? nopkce;
+  const response = await authorizationCodeGrantRequest(...parties, callback, redirectUri, verifier, options);
+  return untilRefused(await readGrant(auth, response, now()));
 }
 
 /**
@@ -87,14 +102,15 @@ export async function refreshGrant(
     const message = 'The API refuses the access token, and the provider gave no refresh token with it.';
     throw new AppError('auth_failed', `${message} ${howToAuthorize}.`);
   }
-  const { values, now } = context;
+  const { client, values, now } = context;
   const url = await renderUrl(auth.refreshUrl ?? auth.tokenUrl, values.hole);
   values.mask(refreshToken);
-  const params = await values.texts(auth.tokenParams);
-  const fields = { ...params, grant_type: 'refresh_token', refresh_token: refreshToken };
+  const additionalParameters = await values.texts(auth.tokenParams);
+  const options = { ...throughClient(client), additionalParameters };
   try {
-    const answer = await postAsClient(auth, { url, fields }, context);
-    return following(previous, readGrant(auth, answer, now()), auth.refresh.rotation);
+    const parties = await partiesAt(url, auth, context);
+    const response = await refreshTokenGrantRequest(...parties, refreshToken, options);
+    return following(previous, await readGrant(auth, response, now()), auth.refresh.rotation);
   } catch (error) {
     throw explained(error);
   }
@@ -132,11 +148,13 @@ export async function revokeGrant(
   context: TokenRequestContext,
 ): Promise<void> {
   if (auth.revokeUrl === undefined) return;
-  const url = await renderUrl(auth.revokeUrl, context.values.hole);
+  const { client, values } = context;
+  const url = await renderUrl(auth.revokeUrl, values.hole);
   const token = refreshToken ?? accessToken;
-  context.values.mask(token);
+  values.mask(token);
   const hint = refreshToken === null ? 'access_token' : 'refresh_token';
-  await postAsClient(auth, { url, fields: { token, token_type_hint: hint } }, context);
+  const options = { ...throughClient(client), additionalParameters: { token_type_hint: hint } };
+  await revocationRequest(...(await partiesAt(url, auth, context)), token, options);
 }
 
 /**

@@ -1,59 +1,64 @@
 import { randomUUID } from 'node:crypto';
+import { type ClientAuth, ClientSecretPost, None } from 'oauth4webapi';
 import { algorithmOf, parsePrivateKey } from './private-key.ts';
 import { signJwt } from './signed-jwt.ts';
 
 /** How a client proves itself to its token endpoint (RFC 6749 2.3, RFC 7523 2.2, OpenID Connect Core 9). */
 export type ClientAuthMethod = 'basic' | 'post' | 'private_key_jwt' | 'none';
 
-/** What a token request carries for it. */
-export interface ClientAuth {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly fields: Readonly<Record<string, string>>;
-  /** What must be masked besides the secret itself. */
-  readonly secretValues: readonly string[];
+interface ProofContext {
+  /** Told of what must be masked besides the secret itself. */
+  readonly mask: (secret: string) => void;
+  readonly now: () => Date;
 }
+
+/**
+ * The proof that a request carries. `secret` is the client secret, for `private_key_jwt` the private key; `none` has no
+ * use for one. The request throws `auth_failed` when that is no key.
+ */
+export function clientAuth(method: ClientAuthMethod, secret: string, context: ProofContext): ClientAuth {
+  switch (method) {
+    case 'basic':
+      return basic(secret, context);
+    case 'post':
+      return ClientSecretPost(secret);
+    case 'none':
+      return None();
+    case 'private_key_jwt':
+      return privateKeyJwt(secret, context);
+  }
+}
+
+/** Not the library's, which writes `-`, `_` and `.` as `%2D`, `%5F` and `%2E`: many servers do not decode them. */
+const basic =
+  (secret: string, { mask }: ProofContext): ClientAuth =>
+  (_server, client, _form, headers) => {
+    const pair = `${formEncode(client.client_id)}:${formEncode(secret)}`;
+    mask(pair);
+    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
+  };
+
+/** RFC 6749 2.3.1: both halves are form-encoded, so that neither holds a colon. */
+const formEncode = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);
 
 /** Seconds that an assertion is good for; it is used at once. */
 const assertionSeconds = 60;
 
-/** `secret` is the client secret, for `private_key_jwt` the private key; `none` has no use for one. Throws `auth_failed` when that is no key. */
-export async function clientAuth(
-  method: ClientAuthMethod,
-  client: { readonly id: string; readonly secret: string },
-  endpoint: { readonly url: URL; readonly now: Date },
-): Promise<ClientAuth> {
-  const { id, secret } = client;
-  switch (method) {
-    case 'basic': {
-      const pair = `${formEncode(id)}:${formEncode(secret)}`;
-      const authorization = `Basic ${Buffer.from(pair).toString('base64')}`;
-      return { headers: { authorization }, fields: {}, secretValues: [pair] };
-    }
-    case 'post':
-      return { headers: {}, fields: { client_id: id, client_secret: secret }, secretValues: [] };
-    case 'none':
-      return { headers: {}, fields: { client_id: id }, secretValues: [] };
-    case 'private_key_jwt': {
-      const assertion = await signAssertion(client, endpoint);
-      const fields = { client_id: id, client_assertion_type: assertionType, client_assertion: assertion };
-      return { headers: {}, fields, secretValues: [assertion] };
-    }
-  }
-}
-
-const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-
-async function signAssertion(
-  { id, secret }: { readonly id: string; readonly secret: string },
-  { url, now }: { readonly url: URL; readonly now: Date },
-): Promise<string> {
-  const place = 'auth.clientSecret';
-  const { key, keyId } = parsePrivateKey(secret, place);
-  const claims = { iss: id, sub: id, aud: url.href, jti: randomUUID() };
-  const algorithm = algorithmOf(key, place);
-  const { token } = await signJwt({ algorithm, key, keyId, claims, now, ttlSeconds: assertionSeconds }, place);
-  return token;
-}
-
-/** RFC 6749 2.3.1: both halves are form-encoded, so that neither holds a colon. */
-const formEncode = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);
+/**
+ * Not the library's, which calls `EdDSA` by its new name `Ed25519` (RFC 9864), unknown to most servers, and adds an
+ * `nbf`, with which a server whose clock is behind refuses the assertion.
+ */
+const privateKeyJwt =
+  (secret: string, { mask, now }: ProofContext): ClientAuth =>
+  async ({ issuer: aud }, { client_id: id }, form) => {
+    const place = 'auth.clientSecret';
+    const { key, keyId } = parsePrivateKey(secret, place);
+    const algorithm = algorithmOf(key, place);
+    const claims = { iss: id, sub: id, aud, jti: randomUUID() };
+    const parts = { algorithm, key, keyId, claims, now: now(), ttlSeconds: assertionSeconds };
+    const { token: assertion } = await signJwt(parts, place);
+    mask(assertion);
+    form.set('client_id', id);
+    form.set('client_assertion_type', 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+    form.set('client_assertion', assertion);
+  };

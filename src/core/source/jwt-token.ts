@@ -1,11 +1,13 @@
+import { genericTokenEndpointRequest } from 'oauth4webapi';
 import type { JwtAuth } from '../spec/auth-schema.ts';
 import type { AuthValues } from './auth-values.ts';
 import { isObject } from './dotted-path.ts';
-import { postForm, type TokenRequestContext } from './oauth-token.ts';
+import type { TokenRequestContext } from './oauth-token.ts';
 import { parsePrivateKey } from './private-key.ts';
 import { type SignedJwt, signJwt } from './signed-jwt.ts';
 import type { Token } from './token.ts';
 import { readTokenAnswer, standardAnswer } from './token-answer.ts';
+import { answerOf, serverAt, throughClient } from './token-fetch.ts';
 import { renderUrl } from './url-template.ts';
 
 /** Signs a token that goes to the API itself. Throws `auth_failed` when the key is empty or does not fit. */
@@ -24,11 +26,16 @@ export async function exchangeJwt(
   const url = await renderUrl(exchange.tokenUrl, values.hole);
   const { token: assertion } = await signClaims(auth, values, now());
   values.mask(assertion);
-  const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion };
-  const fields = { ...grant, ...(await values.texts(exchange.params)) };
-  const answer = await postForm(client, url, { headers: {}, fields });
-  return readTokenAnswer(answer, standardAnswer, now());
+  const fields: Readonly<Record<string, string>> = { assertion, ...(await values.texts(exchange.params)) };
+  const grantType = fields['grant_type'] || 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+  const parties = [await serverAt(url, client), nobody, noProof] as const;
+  const response = await genericTokenEndpointRequest(...parties, grantType, fields, throughClient(client));
+  return readTokenAnswer(await answerOf(response), standardAnswer, now());
 }
+
+/** The assertion says whose token it is; the library wants a client all the same, but without a proof it sends none. */
+const nobody = { client_id: 'nobody' };
+const noProof = () => {};
 
 async function signClaims(auth: JwtAuth, values: AuthValues, now: Date): Promise<SignedJwt> {
   const { algorithm, ttlSeconds } = auth;

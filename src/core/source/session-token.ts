@@ -6,7 +6,7 @@ import type { TokenRequestContext } from './oauth-token.ts';
 import { renderRequest } from './render-request.ts';
 import type { Source } from './source.ts';
 import type { Token } from './token.ts';
-import { sendTokenRequest, tokenTransport } from './token-client.ts';
+import { decodeTokenAnswer, sendTokenRequest, tokenTransport } from './token-client.ts';
 
 /** The parts of a source that a login is made with. */
 type LoginSource = Pick<Source, 'evaluator' | 'run'> & { readonly http: HttpSettings };
@@ -24,7 +24,7 @@ export async function requestSession(
   const { timeoutMs = tokenTransport.timeoutMs } = auth.login;
   const answer = await sendTokenRequest(client, { ...request, ...tokenTransport, timeoutMs });
   const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
-  const roots = { body: answer.body, headers: answer.headers, status: answer.status };
+  const roots = { body: decodeTokenAnswer(answer.body), headers: answer.headers, status: answer.status };
   const token = await evaluate(auth.tokenFrom, roots);
   if ((typeof token !== 'string' && typeof token !== 'number') || token === '') {
     const message = `The login answered ${answer.status}, but auth.tokenFrom finds no token in it.`;

@@ -2,7 +2,6 @@ import { AppError } from '../errors.ts';
 import type { OauthClientCredentials } from '../spec/auth-schema.ts';
 import { valueAt } from './dotted-path.ts';
 import type { Token } from './token.ts';
-import type { TokenAnswer } from './token-client.ts';
 
 /** Where an answer has its values, and what holds when it is silent. */
 export interface TokenAnswerSettings extends Pick<OauthClientCredentials, 'tokenResponse'> {
@@ -23,11 +22,11 @@ export const standardAnswer: TokenAnswerSettings = {
 };
 
 /**
- * The token in the answer of a token endpoint, with what the answer itself says and nothing else.
+ * The token in the decoded answer of a token endpoint, with what the answer itself says and nothing else.
  * Throws `source_rejected` when there is no access token in it.
  */
 export function readTokenAnswer(
-  { body }: Pick<TokenAnswer, 'body'>,
+  body: unknown,
   { tokenResponse, defaultTtlSeconds }: TokenAnswerSettings,
   now: Date,
 ): Token {

@@ -25,27 +25,21 @@ const retry = { maxAttempts: 3, baseMs: 500, maxMs: 2_000, maxWaitSeconds: 3_600
 /**
  * The client for token and login requests: guard and call log as for every request, but without the API's bucket (a
  * request that holds its turn would wait for a second one), its error rules and redirects, which no credential follows.
+ * `takeToken` is asked for the login's own bucket; absent: there is none.
  * In the log their bodies are masked as a whole: nothing but secrets is in them.
  */
 export function createTokenClient(
-  options: Pick<HttpClientOptions, 'egress' | 'logCall' | 'secrets' | 'sleep' | 'random'>,
+  options: Pick<HttpClientOptions, 'egress' | 'logCall' | 'secrets' | 'sleep' | 'random' | 'noteAnswer'> &
+    Partial<Pick<HttpClientOptions, 'takeToken'>>,
 ): GuardedHttpClient {
   return createHttpClient({
+    takeToken: async () => 0,
     ...options,
     logCall: (call) => options.logCall(maskBodies(call)),
-    takeToken: async () => 0,
     retry,
     redirects: 'none',
     classify: async (answer, request) => classifyTokenAnswer(answer, request),
   });
-}
-
-/** What a token endpoint answered with success. */
-export interface TokenAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Decoded JSON; null without a body. */
-  readonly body: unknown;
 }
 
 /**
@@ -53,17 +47,20 @@ export interface TokenAnswer {
  * refresh token. Throws `auth_failed` when the client or its grant is refused, `source_rejected` for an answer that
  * makes no sense, `source_unavailable` when the endpoint is in trouble, and what the client throws.
  */
-export async function sendTokenRequest(client: HttpClient, request: HttpRequest): Promise<TokenAnswer> {
+export async function sendTokenRequest(client: HttpClient, request: HttpRequest): Promise<HttpAnswer> {
   const signal = AbortSignal.timeout(tokenMsMax);
   try {
-    const { status, headers, body } = await client.send(request, { signal });
-    return { status, headers, body: body.length === 0 ? null : decodeJson(body, { bigNumbers: 'string' }) };
+    return await client.send(request, { signal });
   } catch (cause) {
     if (!signal.aborted || cause instanceof AppError) throw cause;
     const message = `${place} gave no token within ${tokenMsMax / 1000} s. Run again later.`;
     throw new AppError('source_unavailable', message, { cause });
   }
 }
+
+/** What an answer says, whatever content type it has; null without a body. Throws `source_rejected` when it is no JSON. */
+export const decodeTokenAnswer = (body: Uint8Array): unknown =>
+  body.length === 0 ? null : decodeJson(body, { bigNumbers: 'string' });
 
 /** Errors of RFC 6749 5.2 and 4.1.2.1, and of providers that answer them with status 200: which of them time heals. */
 const oauthErrors: Readonly<Record<string, 'refused' | 'transient'>> = {

@@ -138,7 +138,7 @@ describe('a client proves itself', () => {
       currentDate: new Date(nowMs),
     });
     const claims = { iss: 'client:1', sub: 'client:1', aud: `${obtained.origin}/token`, exp: nowMs / 1000 + 60 };
-    expect(payload).toMatchObject(claims);
+    expect(payload).toEqual({ ...claims, iat: nowMs / 1000, jti: expect.any(String) });
     expect(protectedHeader).toMatchObject({ alg: algorithm, ...(name === 'jwk' ? { kid: 'key-7' } : {}) });
     expect(obtained.masked).toContain(assertion);
   });
@@ -148,6 +148,18 @@ describe('a client proves itself', () => {
     const failure = await obtain(auth).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'auth_failed', message: expect.stringContaining('no private key') });
     expect(String(failure)).not.toContain(secrets.secret);
+  });
+});
+
+describe('a grant may have a name of its own', () => {
+  const params = { grant_type: 'account_credentials', account_id: '7' };
+  const key = { kind: 'jwt', algorithm: 'RS256', key: '{{ secrets.rsa }}', claims: {} };
+
+  test.each([
+    ['client credentials', { ...client, params }],
+    ['a JWT exchange', { ...key, exchange: { tokenUrl: '{{ params.url }}/token', params } }],
+  ])('as %s', async (_name, auth) => {
+    expect(fieldsOf(await obtain(auth))).toMatchObject(params);
   });
 });
 
@@ -273,6 +285,7 @@ describe('a signed token', () => {
     const exchange = { tokenUrl: '{{ params.url }}/token', params: { resource: 'r' } };
     const obtained = await obtain({ ...jwt, exchange });
     const { assertion = '', ...fields } = fieldsOf(obtained);
+    expect(obtained.requests[0]?.headers['authorization']).toBeUndefined();
     expect(fields).toEqual({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', resource: 'r' });
     const verified = await jwtVerify(assertion, pairs.rsa.publicKey, { currentDate: new Date(nowMs) });
     expect(verified.payload.iss).toBe('client:1');
