@@ -1,5 +1,6 @@
 import { CamelCasePlugin, Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
+import { preparing } from './prepared-statements.ts';
 import type { Database } from './schema.ts';
 
 /** The control database, or a transaction in it. */
@@ -31,7 +32,7 @@ export function openDatabase(url: string, options: ClientOptions): Kysely<Databa
   });
   pool.on('error', options.onIdleError);
   return new Kysely<Database>({
-    dialect: new PostgresDialect({ pool }),
+    dialect: new PostgresDialect({ pool: preparing(pool) }),
     // Without maintainNestedObjectKeys the plugin renames keys inside customers' JSON.
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
   });
