@@ -1,24 +1,121 @@
-import { afterAll, expect, it } from 'vitest';
-import { withCompiledMappings } from './compiled-evaluator.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { withCompiledExpressions } from './compiled-evaluator.ts';
 import { createEvaluatorPool } from './evaluator-pool.ts';
 
-const evaluator = withCompiledMappings(createEvaluatorPool({ size: 2 }));
+const pool = createEvaluatorPool({ size: 2 });
+const evaluator = withCompiledExpressions(pool);
 afterAll(() => evaluator[Symbol.asyncDispose]());
 
-const common = { bindings: { lookups: { plan: 'table' } }, now: new Date(0), nulls: 'keep' } as const;
+const now = new Date(Date.UTC(2026, 0, 2));
+const common = { bindings: { lookups: { plan: 'table' }, params: {}, each: {} }, now, nulls: 'keep' } as const;
 
-it('does a plain mapping alike with and without lookups of the records', async () => {
-  const records = [{ a: 1 }, { a: [1, 2] }, { a: 'x' }, { a: [{ b: 1 }] }];
-  const recordLookups = [{ plan: 1 }, null, { plan: 2 }, { plan: 3 }];
-  const task = { ...common, expression: '{ "a": a }', records };
-  const results = await evaluator.transform({ ...task, recordLookups });
-  expect(results).toEqual(await evaluator.transform(task));
-  expect(results).toMatchObject([1, [1, 2], 'x', [{ b: 1 }]].map((a) => ({ ok: true, value: { a } })));
+/** As the pool answers them, where it does not matter who ran them. */
+const withoutEngine = (results: readonly object[]) => results.map((result) => ({ ...result, engine: undefined }));
+
+const records = [
+  ...[1, 'x', null, [1, 2], [{ b: 1 }], { b: [1] }, [], '\ud800', -0, Number.POSITIVE_INFINITY, undefined].map((a) => ({
+    a,
+  })),
+  ...[{}, null, 5, 'text', [], [{ a: 1 }], { a: { outerWrapper: true } }, { a: 'y'.repeat(200_000) }],
+];
+
+describe('an evaluator that compiles', () => {
+  it.each([
+    ...[
+      '{"a": a}',
+      '{"a": a + 1}',
+      '{"a": $uppercase(a)}',
+      '{"a": $number(a)}',
+      '{"a": a.b[0]}',
+      '{"b": -a}',
+      '{"a": 1/a}',
+    ],
+    ...[
+      '{"a": a > "b"}',
+      '{"a": $join(a)}',
+      '{"a": a[]}',
+      '{a: 1}',
+      '{"k": 1, "k": 2}',
+      '{"a": $error("stop")}',
+      '{"a": $now()}',
+    ],
+    ...[
+      '{"a": $lookups.plan, "b": $plan}',
+      '{"a": $string($)}',
+      '$',
+      'a',
+      '[a]',
+      'missing',
+      '"x"',
+      '{"a": $map(a, $string)}',
+      '{"a": ',
+    ],
+  ])('answers for %s what the pool answers, failures and their messages included', async (expression) => {
+    for (const nulls of ['keep', 'missing'] as const) {
+      const task = { ...common, expression, records, nulls };
+      const [compiled, interpreted] = await Promise.all([evaluator.transform(task), pool.transform(task)]);
+      expect(withoutEngine(compiled)).toEqual(withoutEngine(interpreted));
+    }
+  });
+
+  it.each(['a', 'a.b', 'a + 1', '$uppercase(a)', '$lookups.t', '$each.a', '$each', '$plan', 'missing', '$now()', '$'])(
+    'evaluates %s over one input as the pool does',
+    async (expression) => {
+      for (const input of [{ a: 1, lookups: { t: 2 } }, { a: { b: [1] }, each: { a: 3 } }, { a: 'x' }, [1], null]) {
+        const task = { expression, input, now };
+        const [compiled, interpreted] = await Promise.allSettled([evaluator.evaluate(task), pool.evaluate(task)]);
+        expect(compiled).toEqual(interpreted);
+      }
+    },
+  );
+
+  it('says which results are its own', async () => {
+    const results = await evaluator.transform({
+      ...common,
+      expression: '{"a": a + 1}',
+      records: [{ a: 1 }, { a: 'x' }],
+    });
+    expect(results).toMatchObject([{ ok: true, value: { a: 2 }, engine: 'compiled' }, { ok: false }]);
+    const [left] = await evaluator.transform({ ...common, expression: '{"a": $map(a, $string)}', records: [{ a: 1 }] });
+    expect(left).toEqual({ ok: true, value: { a: '1' } });
+  });
+
+  it('does a plain mapping alike with and without lookups of the records', async () => {
+    const recordLookups = records.map((_record, index) => (index % 2 === 0 ? { plan: index } : null));
+    const task = { ...common, expression: '{ "a": a }', records };
+    expect(await evaluator.transform({ ...task, recordLookups })).toEqual(await evaluator.transform(task));
+  });
+
+  it.each(['$lookups.plan', '$plan', 'lookups.plan'])('gives each record its own value of %s', async (path) => {
+    const recordLookups = [{ plan: 'own' }, null, { other: 1 }];
+    const task = { ...common, expression: `{ "p": ${path} }`, records: [{ a: 1 }, { a: 2 }, { a: 3 }], recordLookups };
+    const results = await evaluator.transform(task);
+    expect(results.map((result) => result.ok && result.value['p'])).toEqual(['own', 'table', 'table']);
+    expect(withoutEngine(results)).toEqual(withoutEngine(await pool.transform(task)));
+  });
+
+  it('keeps the limit on tables, whoever would run the expression', async () => {
+    const bindings = { lookups: { large: 'x'.repeat(16_000_000) }, params: {}, each: {} };
+    const task = { ...common, bindings, expression: '{"a": $lookups.none}', records: [{ a: 1 }] };
+    await expect(evaluator.transform(task)).rejects.toMatchObject({ code: 'spec_invalid' });
+  });
+
+  it('changes neither the records nor the tables', async () => {
+    const frozen = deepFreeze({ a: [{ b: [1] }, []], b: { c: null } });
+    const bindings = { lookups: deepFreeze({ t: { a: [1] } }), params: {}, each: {} };
+    const expression =
+      '{"a": a[], "b": $.b, "c": $lookups.t.a[], "d": lookups.t.a, "e": $merge([b, {"c": 1}]), "f": $reverse(a)}';
+    const task = { ...common, bindings, expression, records: [frozen] };
+    expect(withoutEngine(await evaluator.transform(task))).toEqual(withoutEngine(await pool.transform(task)));
+  });
+
+  it('begins nothing for a task that has ended', async () => {
+    const task = { ...common, expression: '{"a": a}', records: [{ a: 1 }], signal: AbortSignal.abort() };
+    await expect(evaluator.transform(task)).rejects.toThrow('abort');
+  });
 });
 
-it.each(['$lookups.plan', '$plan', 'lookups.plan'])('gives each record its own value of %s', async (path) => {
-  const records = [{ a: 1 }, { a: 2 }, { a: 3 }];
-  const recordLookups = [{ plan: 'own' }, null, { other: 1 }];
-  const results = await evaluator.transform({ ...common, expression: `{ "p": ${path} }`, records, recordLookups });
-  expect(results.map((result) => result.ok && result.value['p'])).toEqual(['own', 'table', 'table']);
-});
+function deepFreeze<Value extends object>(value: Value): Value {
+  for (const child of Object.values(value)) if (typeof child === 'object' && child !== null) deepFreeze(child);
+  return Object.freeze(value);
+}

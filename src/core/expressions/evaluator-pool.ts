@@ -31,7 +31,12 @@ export interface EvaluationFailure {
 
 /** The result of one record, in the order of the input. */
 export type Evaluated =
-  | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
+  | {
+      readonly ok: true;
+      readonly value: Readonly<Record<string, unknown>>;
+      /** Absent: JSONata's own interpreter. */
+      readonly engine?: 'compiled';
+    }
   | { readonly ok: false; readonly failure: EvaluationFailure };
 
 /** Evaluates JSONata outside this process: an expression can exhaust only its own child. */

@@ -54,12 +54,16 @@ export function createScope(): (job: {
 /** Above this a fresh copy for every batch would cost more than the batch. */
 const parsedEachTimeMax = 65_536;
 
-const bareLookups = /(?<![$\w])lookups\b/;
+/** `lookups` without `$`: the tables, where the input has no such field. */
+export const bareLookups = /(?<![$\w])lookups\b/;
+
+/** What an input itself binds as `$name`. */
+export const namesOfInput: readonly string[] = ['lookups', 'params', 'each', 'run'];
 
 /** The bindings of an input alone: its `lookups`, `params`, `each` and `run` as `$name`. */
 export function bindInput(input: unknown, nowMs: number): Values {
   if (!isObject(input)) return fixedFunctions(nowMs);
-  const names = ['lookups', 'params', 'each', 'run'].filter((name) => Object.hasOwn(input, name));
+  const names = namesOfInput.filter((name) => Object.hasOwn(input, name));
   return { ...Object.fromEntries(names.map((name) => [name, input[name]])), ...fixedFunctions(nowMs) };
 }
 
@@ -71,8 +75,8 @@ export function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, child]) => [key, withoutNulls(child)]));
 }
 
-/** JSONata sees own properties that no copy, `$keys` or JSON text shows. */
-function withHidden(input: unknown, lookups: unknown): unknown {
+/** The input itself with a property `lookups`. JSONata sees own properties that no copy, `$keys` or JSON text shows. */
+export function withHidden(input: unknown, lookups: unknown): unknown {
   if (isObject(input) && !Object.hasOwn(input, 'lookups')) {
     Object.defineProperty(input, 'lookups', { value: lookups, enumerable: false });
   }

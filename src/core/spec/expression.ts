@@ -1,4 +1,5 @@
 import jsonata from 'jsonata';
+import { parseEffort } from './parse-effort.ts';
 
 /** A node of jsonata's syntax tree; its own type leaves out half of the properties. */
 export interface AstNode {
@@ -18,6 +19,11 @@ export const expressionBytesMax = 65_536;
 /** jsonata takes quadratic time for parent steps: 8,000 of them took 2 s. */
 const parentStepsMax = 50;
 
+/** Operators that copy their left side; with as few as these, no nesting of them costs much. */
+const copiesMax = 10;
+/** Characters that the parser may work on, copies included; these take it some 0.3 s. */
+const effortMax = 262_144;
+
 /** Parses JSONata. Never throws: what the parser cannot take, however deep or long, is a message. */
 export function parseExpression(text: string): ParsedExpression {
   if (Buffer.byteLength(text) > expressionBytesMax) {
@@ -25,6 +31,13 @@ export function parseExpression(text: string): ParsedExpression {
   }
   if (text.split('%').length > parentStepsMax + 1) {
     return { ok: false, message: `the expression uses \`%\` more than ${parentStepsMax} times; split it` };
+  }
+  if (text.split(/\?[?:]/).length > copiesMax + 1 && parseEffort(text) > effortMax) {
+    return {
+      ok: false,
+      message:
+        'the expression nests too many `??` and `?:`, each doubles its left side; bind the inner ones to variables first',
+    };
   }
   try {
     return { ok: true, ast: asNode(jsonata(text).ast()) };

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { changedSpec, specDocument } from '../../../test/support/spec-documents.ts';
 import { checkSpec } from './check.ts';
 import { effectiveSpec } from './effective.ts';
-import { partsNotExecuted } from './not-executed.ts';
 
 /** A small generator with a fixed seed: the same documents on every machine (mulberry32). */
 function randomNumbers(seed: number): () => number {
@@ -64,9 +63,7 @@ describe('hostile documents', () => {
       for (let round = 0; round < 150; round++) {
         let document: unknown = specDocument(name);
         for (let change = 0; change <= round % 3; change++) document = mutate(document, random);
-        const result = checkSpec(document);
-        if (result.valid) partsNotExecuted(result.spec);
-        else refused += 1;
+        if (!checkSpec(document).valid) refused += 1;
         expect(effectiveSpec(specDocument(name), document)).toHaveProperty('valid');
       }
       expect(refused).toBeGreaterThan(50);

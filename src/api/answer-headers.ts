@@ -1,0 +1,9 @@
+/** An answer with headers of its own, which its route declares under `headers`. */
+export class AnswerWithHeaders<Body> {
+  readonly body: Body;
+  readonly headers: Readonly<Record<string, string>>;
+  constructor(body: Body, headers: Readonly<Record<string, string>>) {
+    this.body = body;
+    this.headers = headers;
+  }
+}

@@ -1,0 +1,90 @@
+import { bindingsLengthMax } from './bindings-text.ts';
+import type { CompiledExpression } from './compiled/compile.ts';
+import { type PlainValue, plainInput } from './compiled/plain-values.ts';
+import { isObject } from './compiled/values.ts';
+import type { Bindings, RecordLookups } from './evaluator-pool.ts';
+import { bareLookups, namesOfInput, withHidden, withoutNulls } from './scope.ts';
+
+/** What a compiled expression is given for one input. */
+interface Given {
+  readonly root: unknown;
+  /** In the order of its variables. */
+  readonly bound: readonly unknown[];
+}
+
+/** Gives an expression what it sees of a record, as scope.ts does for JSONata; null: only JSONata can say. */
+export type Sight = (record: unknown, own: RecordLookups) => Given | null;
+
+interface SightOptions {
+  readonly expression: string;
+  readonly compiled: CompiledExpression;
+  readonly bindings: Bindings;
+  readonly nulls: 'keep' | 'missing';
+  readonly plainOf: (value: unknown) => PlainValue | null;
+}
+
+/** Null: the bindings are for JSONata alone, or too large together, which is for the pool to say. */
+export function createSight({ expression, compiled, bindings, nulls, plainOf }: SightOptions): Sight | null {
+  // Another name might hide a function of JSONata's.
+  if (!Object.keys(bindings).every((name) => namesOfInput.includes(name))) return null;
+  const namesTables = bareLookups.test(expression);
+  const isFree = compiled.variables.length === 0 && !namesTables;
+  const values = isFree ? {} : plainBindings(bindings, plainOf);
+  if (values === null) return null;
+  if (meansFunction(compiled, values)) return null;
+  const shared = boundBy(compiled.variables, values, values['lookups']);
+  return (record, own) => {
+    const input = plainInput(record);
+    if (input === null) return null;
+    const root = nulls === 'missing' ? withoutNulls(input.value) : input.value;
+    if (isFree) return { root, bound: shared };
+    const tables = own === null ? { value: values['lookups'] } : joinedTables(values['lookups'], own);
+    if (tables === null) return null;
+    return {
+      root: namesTables && isObject(root) && isObject(tables.value) ? withHidden({ ...root }, tables.value) : root,
+      bound: own === null ? shared : boundBy(compiled.variables, values, tables.value),
+    };
+  };
+}
+
+/** What it sees of an input alone. */
+export function sightOfInput({ variables }: CompiledExpression, input: unknown): Given | null {
+  const plain = plainInput(input);
+  if (plain === null) return null;
+  const root = plain.value;
+  if (meansFunction({ variables }, isObject(root) ? root : {})) return null;
+  const isBound = (name: string): boolean => namesOfInput.includes(name) && isObject(root) && Object.hasOwn(root, name);
+  return { root, bound: variables.map((name) => (isObject(root) && isBound(name) ? root[name] : undefined)) };
+}
+
+/** `$each` is a function of JSONata's where nothing else is bound. */
+const meansFunction = ({ variables }: Pick<CompiledExpression, 'variables'>, bindings: Bindings): boolean =>
+  variables.includes('each') && !Object.hasOwn(bindings, 'each');
+
+function plainBindings(bindings: Bindings, plainOf: SightOptions['plainOf']): Bindings | null {
+  const values: Record<string, unknown> = {};
+  let length = 2;
+  for (const [name, value] of Object.entries(bindings)) {
+    if (value === undefined) continue;
+    const plain = plainOf(value);
+    if (plain === null) return null;
+    values[name] = plain.value;
+    length += JSON.stringify(name).length + plain.length + 2;
+  }
+  return length > bindingsLengthMax ? null : values;
+}
+
+function joinedTables(tables: unknown, own: NonNullable<RecordLookups>): { readonly value: unknown } | null {
+  const plain = plainInput(own);
+  if (plain === null || !isObject(plain.value)) return null;
+  return { value: isObject(tables) ? { ...tables, ...plain.value } : plain.value };
+}
+
+/** The tables are bound under their own names too, behind everything else. */
+function boundBy(variables: readonly string[], bindings: Bindings, tables: unknown): readonly unknown[] {
+  return variables.map((name) => {
+    if (name === 'lookups' && isObject(tables)) return tables;
+    if (Object.hasOwn(bindings, name)) return bindings[name];
+    return isObject(tables) && Object.hasOwn(tables, name) ? tables[name] : undefined;
+  });
+}

@@ -1,0 +1,56 @@
+import type { AstNode } from '../../spec/expression.ts';
+import { type Compiled, charge } from './evaluation.ts';
+import { listFunctions } from './functions-list.ts';
+import { numberFunctions } from './functions-number.ts';
+import { textFunctions } from './functions-text.ts';
+import { clocks, timeFunctions } from './functions-time.ts';
+import type { Native } from './native.ts';
+import { allow, type Compiler, childOf, childrenOf, refuse, type Scope } from './node.ts';
+
+const natives: ReadonlyMap<string, Native> = new Map(
+  Object.entries({ ...textFunctions, ...numberFunctions, ...timeFunctions, ...listFunctions }),
+);
+
+/** Picture strings are a language of their own. */
+const argumentsMax: Readonly<Record<string, number>> = { toMillis: 1, fromMillis: 1, now: 0, millis: 0 };
+
+/** A call of one of JSONata's functions. */
+export function compileCall(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
+  allow(node, 'procedure', 'arguments');
+  const args = childrenOf(node, 'arguments').map((child) => compiler.compile(child, scope));
+  return compileInvocation(functionNamed(childOf(node, 'procedure'), scope), args, 'input');
+}
+
+/** `value ~> $function(…)`, and `value ~> $function`, which sees no context. */
+export function compileApply(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
+  allow(node, 'lhs', 'rhs');
+  const first = compiler.compile(childOf(node, 'lhs'), scope);
+  const target = childOf(node, 'rhs');
+  // JSONata overlooks what stands behind such a call.
+  if (target['predicate'] !== undefined) return refuse();
+  if (target.type !== 'function') return compileInvocation(functionNamed(target, scope), [first], 'none');
+  allow(target, 'procedure', 'arguments');
+  const rest = childrenOf(target, 'arguments').map((child) => compiler.compile(child, scope));
+  return compileInvocation(functionNamed(childOf(target, 'procedure'), scope), [first, ...rest], 'input');
+}
+
+function functionNamed(procedure: AstNode, scope: Scope | null): string {
+  const { type, value: name } = procedure;
+  if (type !== 'variable' || typeof name !== 'string' || procedure['predicate'] !== undefined) return refuse();
+  for (let inner = scope; inner !== null; inner = inner.outer) if (inner.names.has(name)) return refuse();
+  return name;
+}
+
+function compileInvocation(name: string, args: readonly Compiled[], context: 'input' | 'none'): Compiled {
+  if (args.length > (argumentsMax[name] ?? args.length)) return refuse();
+  const clock = clocks.get(name);
+  if (clock !== undefined) return (_input, evaluation) => clock(evaluation);
+  const called = natives.get(name);
+  if (called === undefined) return refuse();
+  const { signature, call } = called;
+  return (input, evaluation) => {
+    charge(evaluation, 1 + args.length);
+    const given = args.map((arg) => arg(input, evaluation));
+    return call(signature(given, context === 'input' ? input : null), evaluation);
+  };
+}

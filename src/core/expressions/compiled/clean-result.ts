@@ -1,0 +1,67 @@
+import { recordLimits, textDefect } from '../../pipeline/record-gate.ts';
+import { charge, type Evaluation, handBack } from './evaluation.ts';
+import { isList } from './sequence.ts';
+import { isObject } from './values.ts';
+
+/**
+ * The result as a process would send it back: plain JSON without the marks of sequences. Whatever JSON or a database
+ * cannot hold, and what may be too large, is handed back, as JSONata's process says it best. Parts of the record are
+ * shared and not copied.
+ */
+export function cleanResult(value: unknown, evaluation: Evaluation): unknown {
+  return clean(value, { evaluation, lengthLeft: lengthMax, depthLeft: recordLimits.depthMax });
+}
+
+/** Of all texts and names together, a value counting for some; six times as much is possible as JSON and still sent. */
+const lengthMax = 150_000;
+const lengthOfValue = 24;
+
+interface Cleaning {
+  readonly evaluation: Evaluation;
+  lengthLeft: number;
+  depthLeft: number;
+}
+
+function clean(value: unknown, cleaning: Cleaning): unknown {
+  spend(cleaning, typeof value === 'string' ? value.length : 0);
+  if (typeof value === 'string') return textDefect(value) === null ? value : handBack();
+  if (typeof value === 'number') return Number.isFinite(value) ? withoutSign(value) : handBack();
+  if (typeof value === 'boolean' || value === null) return value;
+  return typeof value === 'object' ? cleanNested(value, cleaning) : handBack();
+}
+
+/** JSON text has no negative zero. */
+const withoutSign = (value: number): number => (value === 0 ? 0 : value);
+
+function spend(cleaning: Cleaning, length: number): void {
+  cleaning.lengthLeft -= length + lengthOfValue;
+  if (cleaning.lengthLeft < 0) handBack();
+}
+
+function cleanNested(value: object, cleaning: Cleaning): unknown {
+  if (cleaning.depthLeft === 0) return handBack();
+  cleaning.depthLeft -= 1;
+  const cleaned = isList(value) ? cleanItems(value, cleaning) : cleanProperties(value, cleaning);
+  cleaning.depthLeft += 1;
+  return cleaned;
+}
+
+function cleanItems(items: readonly unknown[], cleaning: Cleaning): readonly unknown[] {
+  charge(cleaning.evaluation, items.length);
+  return items.map((item) => clean(item, cleaning));
+}
+
+function cleanProperties(value: object, cleaning: Cleaning): object {
+  if (!isObject(value)) return handBack();
+  let changed: Record<string, unknown> | null = null;
+  for (const key of Object.keys(value)) {
+    if (textDefect(key) !== null) return handBack();
+    spend(cleaning, key.length);
+    const item = value[key];
+    const cleaned = clean(item, cleaning);
+    if (Object.is(cleaned, item)) continue;
+    changed ??= { ...value };
+    changed[key] = cleaned;
+  }
+  return changed ?? value;
+}

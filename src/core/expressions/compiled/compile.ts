@@ -1,0 +1,200 @@
+/**
+ * Most expressions of a spec are plain: fields, conditions, arithmetic, a few functions of texts and numbers. They are
+ * compiled from jsonata's own syntax tree to closures and run in this process, some ten times faster than there. No text
+ * becomes code, there is no recursion, no function of the author's, no pattern; and each evaluation has an
+ * allowance of work, so nothing it does can take long or grow large.
+ *
+ * The results are JSONata's own, to the letter. What ends in an error, exceeds the allowance or is odd in a way that
+ * only JSONata knows is handed back: the record goes the ordinary way, through the evaluator's processes, which find
+ * the same error and say it in their words. An expression with any other part is not compiled at all.
+ */
+import { type AstNode, parseExpression } from '../../spec/expression.ts';
+import { jsonataFunctions, refusedFunctions } from '../../spec/jsonata-functions.ts';
+import { compileApply, compileCall } from './calls.ts';
+import { cleanResult } from './clean-result.ts';
+import { compileArray, compileObject } from './constructors.ts';
+import { depthOf } from './depth.ts';
+import { allowanceMax, type Compiled, charge, type Evaluation } from './evaluation.ts';
+import { compileFilter } from './filters.ts';
+import { allow, type Compiler, childOf, childrenOf, filtersOf, NotCompiled, refuse, type Scope } from './node.ts';
+import { compileBinary, compileNegation } from './operators.ts';
+import { compilePath } from './paths.ts';
+import { settle } from './sequence.ts';
+import { isTruthy } from './values.ts';
+
+/** An expression that runs in this process. */
+export interface CompiledExpression {
+  /** What it wants to be bound, without `$`. Functions of JSONata's are not among them. */
+  readonly variables: readonly string[];
+  /**
+   * The result for one record, which is plain JSON and no list; undefined when it selects nothing. Throws `HandedBack`.
+   */
+  evaluate(root: unknown, given: { readonly bound: readonly unknown[]; readonly nowMs: number }): unknown;
+}
+
+/** JSONata's own limit is 500 (compiled-expression.ts). */
+const depthMax = 500;
+/** UTF-16 units; beyond that an expression is hardly one of these. */
+const textLengthMax = 16_384;
+
+/** Null: only JSONata itself evaluates this expression, or says what is wrong with it. */
+export function compile(text: string): CompiledExpression | null {
+  if (text.length > textLengthMax) return null;
+  const parsed = parseExpression(text);
+  return parsed.ok ? compileTree(parsed.ast) : null;
+}
+
+function compileTree(ast: AstNode): CompiledExpression | null {
+  const variables: string[] = [];
+  let slots = 0;
+  const compiler: Compiler = {
+    compile: (node, scope) => compileNode(node, compiler, scope),
+    newSlot: () => slots++,
+    indexOf: (variable) => {
+      const index = variables.indexOf(variable);
+      return index === -1 ? variables.push(variable) - 1 : index;
+    },
+  };
+  try {
+    if (depthOf(ast) > depthMax) return null;
+    const compiled = compiler.compile(ast, null);
+    return { variables, evaluate: (root, given) => run(compiled, root, given) };
+  } catch (error) {
+    if (error instanceof NotCompiled || error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+function run(
+  compiled: Compiled,
+  root: unknown,
+  { bound, nowMs }: { readonly bound: readonly unknown[]; readonly nowMs: number },
+): unknown {
+  const evaluation: Evaluation = {
+    root,
+    bound,
+    nowMs,
+    slots: [],
+    allowance: allowanceMax,
+  };
+  const result = compiled(root, evaluation);
+  return result === undefined ? undefined : cleanResult(result, evaluation);
+}
+
+/** A node with what stands in square brackets behind it; a sequence then collapses. */
+function compileNode(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
+  const core = compileCore(node, compiler, scope);
+  const filters = filtersOf(node, 'predicate').map((filter) => compileFilter(filter, compiler, scope));
+  const keepArray = node['keepArray'] === true;
+  if (filters.length === 0) {
+    return neverSequences.has(node.type) ? core : (input, evaluation) => settle(core(input, evaluation), keepArray);
+  }
+  return (input, evaluation) => {
+    let result = core(input, evaluation);
+    for (const filter of filters) result = filter(result, evaluation);
+    return settle(result, keepArray);
+  };
+}
+
+const neverSequences: ReadonlySet<string> = new Set(['string', 'number', 'value', 'unary']);
+
+function compileCore(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
+  switch (node.type) {
+    case 'string':
+    case 'number':
+    case 'value':
+      return compileLiteral(node);
+    case 'path':
+      return compilePath(node, compiler, scope);
+    case 'variable':
+      return compileVariable(node, compiler, scope);
+    case 'binary':
+      return compileBinary(node, compiler, scope);
+    case 'unary':
+      return compileUnary(node, compiler, scope);
+    case 'function':
+      return compileCall(node, compiler, scope);
+    case 'apply':
+      return compileApply(node, compiler, scope);
+    case 'condition':
+      return compileCondition(node, compiler, scope);
+    case 'block':
+      return compileBlock(node, compiler, scope);
+    default:
+      return refuse();
+  }
+}
+
+function compileLiteral(node: AstNode): Compiled {
+  allow(node);
+  const { value } = node;
+  return () => value;
+}
+
+function compileUnary(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
+  if (node.value === '{') return compileObject(node, compiler, scope);
+  return node.value === '[' ? compileArray(node, compiler, scope) : compileNegation(node, compiler, scope);
+}
+
+function compileCondition(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
+  allow(node, 'condition', 'then', 'else');
+  const condition = compiler.compile(childOf(node, 'condition'), scope);
+  const yes = compiler.compile(childOf(node, 'then'), scope);
+  const no = node['else'] === undefined ? () => undefined : compiler.compile(childOf(node, 'else'), scope);
+  return (input, evaluation) => {
+    charge(evaluation, 1);
+    return isTruthy(condition(input, evaluation), evaluation) ? yes(input, evaluation) : no(input, evaluation);
+  };
+}
+
+/** Names are bound by the statements of a block only: elsewhere their order would be JSONata's secret. */
+function compileBlock(node: AstNode, compiler: Compiler, outer: Scope | null): Compiled {
+  allow(node, 'expressions');
+  const scope: Scope = { names: new Map(), outer };
+  const statements = childrenOf(node, 'expressions').map((child) =>
+    child.type === 'bind' ? compileBinding(child, compiler, scope) : compiler.compile(child, scope),
+  );
+  return (input, evaluation) => {
+    charge(evaluation, statements.length);
+    let result: unknown;
+    for (const statement of statements) result = statement(input, evaluation);
+    return result;
+  };
+}
+
+function compileBinding(node: AstNode, compiler: Compiler, scope: Scope): Compiled {
+  allow(node, 'lhs', 'rhs');
+  const { value: name } = childOf(node, 'lhs');
+  const compute = compiler.compile(childOf(node, 'rhs'), scope);
+  if (typeof name !== 'string' || node['predicate'] !== undefined) return refuse();
+  const slot = compiler.newSlot();
+  // From here on: what the value itself mentions under this name is the one before.
+  scope.names.set(name, slot);
+  const keepArray = node['keepArray'] === true;
+  return (input, evaluation) => {
+    const value = compute(input, evaluation);
+    evaluation.slots[slot] = value;
+    return settle(value, keepArray);
+  };
+}
+
+/** A name that a table may have (scope.ts); others are bound by the expression or by nobody. */
+const boundName = /^[A-Za-z_]\w{0,62}$/;
+
+function compileVariable(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
+  allow(node);
+  const { value: name } = node;
+  if (name === '') return (input) => input;
+  if (name === '$') return (_input, { root }) => root;
+  if (typeof name !== 'string') return refuse();
+  for (let inner = scope; inner !== null; inner = inner.outer) {
+    const slot = inner.names.get(name);
+    if (slot !== undefined) return (_input, { slots }) => slots[slot];
+  }
+  if (!boundName.test(name) || (isFunctionName(name) && name !== 'each')) return refuse();
+  const index = compiler.indexOf(name);
+  return (_input, { bound }) => bound[index];
+}
+
+/** Functions as values are JSONata's own business; `$each` is one only where the caller binds no `each`. */
+const isFunctionName = (name: string): boolean => jsonataFunctions.has(name) || refusedFunctions.has(name);

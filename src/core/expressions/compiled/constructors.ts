@@ -1,0 +1,133 @@
+import type { AstNode } from '../../spec/expression.ts';
+import { type Compiled, charge, type Evaluation, fail, handBack } from './evaluation.ts';
+import { allow, type Compiler, childrenOf, pairsOf, refuse, type Scope } from './node.ts';
+import { isReservedName } from './plain-json.ts';
+import { isList, type List, sequenceOf } from './sequence.ts';
+import { pushAll } from './values.ts';
+
+/** `[…]`: the items of lists join, unless they are written as `[…]` too. */
+export function compileArray(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
+  allow(node, 'expressions');
+  const isKeptByPaths = node['consarray'] === true;
+  const items = childrenOf(node, 'expressions').map((child) => ({
+    compute: compiler.compile(child, scope),
+    isArray: child.value === '[',
+  }));
+  return (input, evaluation) => {
+    charge(evaluation, items.length);
+    const list: List = [];
+    for (const { compute, isArray } of items) {
+      const value = compute(input, evaluation);
+      if (value === undefined) continue;
+      if (isList(value) && !isArray) pushAll(list, value, evaluation);
+      else list.push(value);
+    }
+    if (isKeptByPaths) list.cons = true;
+    return list;
+  };
+}
+
+interface Pair {
+  readonly key: Compiled;
+  readonly compute: Compiled;
+}
+
+/** `{…}`: one object for the context. */
+export function compileObject(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
+  allow(node, 'lhs');
+  const nodes = pairsOf(node);
+  const pairs = nodes.map(
+    ([key, value]): Pair => ({
+      key: compiler.compile(key, scope),
+      compute: compiler.compile(value, scope),
+    }),
+  );
+  const names = nodes.map(([key]) => literalName(key));
+  const fixed = names.flatMap((name, index) => {
+    const compute = pairs[index]?.compute;
+    return name === null || compute === undefined ? [] : [[name, compute] as const];
+  });
+  const isFixed = fixed.length === nodes.length && new Set(names).size === nodes.length;
+  return (input, evaluation) => {
+    charge(evaluation, nodes.length);
+    if (isList(input)) return groupItems(pairs, input, evaluation);
+    return isFixed ? fill(fixed, input, evaluation) : fill(named(pairs, input, evaluation), input, evaluation);
+  };
+}
+
+/** A key that is a text in the expression; null for one that is computed. */
+function literalName(key: AstNode): string | null {
+  if (key.type !== 'string' || typeof key.value !== 'string' || key['predicate'] !== undefined) return null;
+  return isReservedName(key.value) ? refuse() : key.value;
+}
+
+function fill(
+  fields: readonly (readonly [string, Compiled])[],
+  context: unknown,
+  evaluation: Evaluation,
+): Readonly<Record<string, unknown>> {
+  const object: Record<string, unknown> = {};
+  for (const [name, compute] of fields) {
+    const value = compute(context, evaluation);
+    if (value !== undefined) object[name] = value;
+  }
+  return object;
+}
+
+/** All keys come before any value. */
+function named(
+  pairs: readonly Pair[],
+  context: unknown,
+  evaluation: Evaluation,
+): readonly (readonly [string, Compiled])[] {
+  const fields = new Map<string, Compiled>();
+  for (const { key, compute } of pairs) {
+    const name = nameOf(key(context, evaluation));
+    if (name === undefined) continue;
+    if (fields.has(name)) return fail('D1009');
+    fields.set(name, compute);
+  }
+  return [...fields];
+}
+
+function nameOf(key: unknown): string | undefined {
+  if (key === undefined) return undefined;
+  if (typeof key !== 'string') return fail('T1003');
+  return isReservedName(key) ? handBack() : key;
+}
+
+/** A list as context is grouped: items with the same key from the same pair are the context of its value together. */
+function groupItems(pairs: readonly Pair[], items: List, evaluation: Evaluation): Readonly<Record<string, unknown>> {
+  // JSONata puts an item into the empty list of the record itself.
+  if (items.length === 0) return handBack();
+  const groups = new Map<string, { readonly pair: Pair; data: unknown }>();
+  for (const item of items) {
+    charge(evaluation, pairs.length);
+    for (const pair of pairs) {
+      const name = nameOf(pair.key(item, evaluation));
+      if (name === undefined) continue;
+      const group = groups.get(name);
+      if (group === undefined) groups.set(name, { pair, data: item });
+      else if (group.pair === pair) group.data = joined(group.data, item, evaluation);
+      else return fail('D1009');
+    }
+  }
+  // JSONata computes all values at once, and how many of them is what limits it.
+  if (groups.size > pairs.length) return handBack();
+  const object: Record<string, unknown> = {};
+  for (const [name, { pair, data }] of groups) {
+    const value = pair.compute(data, evaluation);
+    if (value !== undefined) object[name] = value;
+  }
+  return object;
+}
+
+/** Both as one plain list; nothing joins nothing. */
+export function joined(first: unknown, second: unknown, evaluation: Evaluation): unknown {
+  if (first === undefined) return second;
+  if (second === undefined) return first;
+  const list: List = [];
+  pushAll(list, isList(first) ? first : sequenceOf(first), evaluation);
+  pushAll(list, isList(second) ? second : [second], evaluation);
+  return list;
+}

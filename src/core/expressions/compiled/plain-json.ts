@@ -1,0 +1,66 @@
+/** Names that mean something to JSONata's own machinery or to JavaScript's objects. */
+const reservedNames: ReadonlySet<string> = new Set([
+  ...['_jsonata_lambda', '_jsonata_function', 'outerWrapper', 'tupleStream'],
+  ...['__proto__'],
+]);
+
+/** Whether a property of this name in the data changes how JSONata treats the object. */
+export const isReservedName = (name: string): boolean => reservedNames.has(name);
+
+/** What a value is to an expression that gets it as JSON text. */
+export type Plainness =
+  /** Just what a parser of JSON gives. */
+  | 'plain'
+  /** JSON text says something else: what is undefined, -0, infinite, a date. */
+  | 'not_plain'
+  /** A reserved name, or too large or deep to be walked over here. */
+  | 'odd';
+
+/** Deeper values would end the stack of recursive steps. */
+const depthMax = 100;
+
+/** Judges a value in one walk over at most `nodesMax` values. */
+export function plainnessOf(value: unknown, { nodesMax }: { readonly nodesMax: number }): Plainness {
+  const walk = { nodesLeft: nodesMax, isPlain: true };
+  if (!isUsable(value, walk, depthMax)) return 'odd';
+  return walk.isPlain ? 'plain' : 'not_plain';
+}
+
+interface Walk {
+  nodesLeft: number;
+  isPlain: boolean;
+}
+
+function isUsable(value: unknown, walk: Walk, depthLeft: number): boolean {
+  walk.nodesLeft -= 1;
+  if (typeof value !== 'object' || value === null) {
+    if (!isPlainScalar(value)) walk.isPlain = false;
+    return true;
+  }
+  if (depthLeft === 0 || walk.nodesLeft < 0) return false;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) {
+      if (!isUsable(value[index], walk, depthLeft - 1)) return false;
+    }
+    return true;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) walk.isPlain = false;
+  return hasUsableProperties(value, walk, depthLeft - 1);
+}
+
+/** Half the time of a plain mapping is spent here: `in` takes a quarter of what `Object.entries` does. */
+function hasUsableProperties(value: object, walk: Walk, depthLeft: number): boolean {
+  for (const key in value) {
+    if (!Object.hasOwn(value, key)) continue;
+    if (reservedNames.has(key) || !isUsable((value as Readonly<Record<string, unknown>>)[key], walk, depthLeft)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+function isPlainScalar(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0);
+  return typeof value === 'string' || typeof value === 'boolean' || value === null;
+}

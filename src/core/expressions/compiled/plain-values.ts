@@ -1,0 +1,44 @@
+import { plainnessOf } from './plain-json.ts';
+
+/** A value as its JSON text gives it back; the value itself where that is the same. */
+export interface PlainValue {
+  readonly value: unknown;
+  /** Of its JSON text, in UTF-16 units. */
+  readonly length: number;
+}
+
+/** A record larger than that is no matter of microseconds anyway. */
+const nodesOfRecordMax = 100_000;
+/** Far more than tables within their own limit have (bindings-text.ts). */
+const nodesOfTableMax = 10_000_000;
+
+/** What an expression gets for an input; null for one that is left to JSONata. */
+export function plainInput(input: unknown): { readonly value: unknown } | null {
+  const plainness = plainnessOf(input, { nodesMax: nodesOfRecordMax });
+  // JSONata marks a list that is the whole input.
+  if (plainness === 'odd' || Array.isArray(input)) return null;
+  return { value: plainness === 'plain' ? input : JSON.parse(JSON.stringify(input) ?? 'null') };
+}
+
+/**
+ * Makes the function that gives a bound value as an expression gets it; null for one that is left to JSONata. What is
+ * found is kept while the object lives, as a large table is not walked over for every page: it must not change.
+ */
+export function createPlainValues(): (value: unknown) => PlainValue | null {
+  const known = new WeakMap<object, PlainValue | null>();
+  return (value) => {
+    if (typeof value !== 'object' || value === null) return judge(value);
+    const before = known.get(value);
+    if (before !== undefined) return before;
+    const judged = judge(value);
+    known.set(value, judged);
+    return judged;
+  };
+}
+
+function judge(value: unknown): PlainValue | null {
+  const plainness = plainnessOf(value, { nodesMax: nodesOfTableMax });
+  if (plainness === 'odd') return null;
+  const text = JSON.stringify(value) ?? 'null';
+  return { value: plainness === 'plain' ? value : JSON.parse(text), length: text.length };
+}

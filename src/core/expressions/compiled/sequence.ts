@@ -1,0 +1,30 @@
+/**
+ * JSONata tells the lists it makes itself ("sequences": one item alone stands for itself, none is nothing) from arrays
+ * of the data, by properties of the array. The same is done here, so that each rule reads as it does there.
+ */
+export interface List extends Array<unknown> {
+  /** Made by a path or a function: collapses, see {@link settle}. */
+  sequence?: true;
+  /** A `[]` in the expression: one item alone stays a list. */
+  keepSingleton?: true;
+  /** Made by `[…]` in a path: a step keeps it as one item. */
+  cons?: true;
+}
+
+/** Whether the value is an array of any kind. */
+export const isList = (value: unknown): value is List => Array.isArray(value);
+
+/** A sequence of these items. */
+export function sequenceOf(...items: unknown[]): List {
+  const list: List = items;
+  list.sequence = true;
+  return list;
+}
+
+/** What an expression gives for the sequence it made: nothing for no item, the item for one. Other values stay. */
+export function settle(value: unknown, keepArray: boolean): unknown {
+  if (!isList(value) || value.sequence !== true) return value;
+  if (keepArray) value.keepSingleton = true;
+  if (value.length === 0) return undefined;
+  return value.length === 1 && value.keepSingleton !== true ? value[0] : value;
+}

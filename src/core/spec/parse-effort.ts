@@ -1,0 +1,70 @@
+/**
+ * How many characters jsonata's parser works on: it parses the left side of each `??` and `?:` twice, so twenty of them
+ * within each other's brackets, two lines of text, take it seconds and thirty take for ever. Infinity where that cannot
+ * be told.
+ */
+export function parseEffort(text: string): number {
+  const groups: Group[] = [];
+  let group: Group = { done: 0, operand: 0 };
+  const end = (factor: number): void => {
+    group.done += factor * group.operand;
+    group.operand = 0;
+  };
+  let before = '';
+  let at = 0;
+  for (;;) {
+    tokens.lastIndex = at;
+    const token = tokens.exec(text)?.[0];
+    if (token === undefined) break;
+    at += token.length;
+    if (token === '/' && words.has(before)) return Number.POSITIVE_INFINITY;
+    if (token === '/' && noOperand.test(before)) at = endOfPattern(text, at);
+    else if (token === '??' || token === '?:') end(2);
+    else if ('([{'.includes(token)) {
+      groups.push(group);
+      group = { done: 0, operand: 1 };
+    } else if (')]}'.includes(token)) {
+      const { done, operand } = group;
+      group = groups.pop() ?? { done: 0, operand: 0 };
+      group.operand += done + operand;
+    } else if (separators.has(token)) end(1);
+    else group.operand += token.length;
+    if (token.trim() !== '' && !token.startsWith('/*')) before = token;
+  }
+  return [...groups, group].reduce((sum, { done, operand }) => sum + done + operand, 0);
+}
+
+/** What stands in one pair of brackets, in characters. */
+interface Group {
+  /** Behind the last separator nothing of this is copied any more. */
+  done: number;
+  /** What a `??` would copy. */
+  operand: number;
+}
+
+const separators: ReadonlySet<string> = new Set([',', ';', ':', '?', ':=']);
+
+/** Comments, texts, names in backticks, words; the operators that matter here; any other character. */
+const tokens = /\/\*[\s\S]*?\*\/|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|`[^`]*`|[\w$]+|\s+|\?\?|\?:|:=|[\s\S]/y;
+
+/** Operators, or fields of that name. */
+const words: ReadonlySet<string> = new Set(['and', 'or', 'in']);
+
+/** What a `/` cannot divide: it begins a pattern. */
+const noOperand = /^(?![\w$"'`)\]}])/;
+
+/** Behind the pattern that begins here; within brackets a slash does not end it. */
+function endOfPattern(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at += 1) {
+    const character = text.charAt(at);
+    if (character === '/' && depth === 0 && !isEscaped(text, at)) return at + 1;
+    if (text.charAt(at - 1) === '\\') continue;
+    if ('([{'.includes(character)) depth += 1;
+    if (')]}'.includes(character)) depth -= 1;
+  }
+  return text.length;
+}
+
+/** An even number of backslashes escape each other. */
+const isEscaped = (text: string, at: number): boolean => (/\\*$/.exec(text.slice(0, at))?.[0].length ?? 0) % 2 === 1;
