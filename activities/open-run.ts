@@ -90,7 +90,9 @@ export async function openRun(
         resource,
         source: loaded,
         store: createRunStore(deps, scope, { runId, attempt }),
+        lookupStore,
         force,
+        findResource: (resourceKey) => ofResource(setup, resourceKey).resource,
         async openParent(resourceKey) {
           const { resource: parent } = ofResource(setup, resourceKey);
           const ofParent = await openSource(deps, scope, { ...opening, resource: parent, backfill: null });

@@ -1,12 +1,14 @@
 import type { Attempt } from '../db/queries/attempts.ts';
 import { countMissing, findMissing } from '../db/queries/missing-records.ts';
 import { findParents, parentsInstant } from '../db/queries/parents.ts';
+import { findChangedPartitions } from '../db/queries/partition-changes.ts';
 import { findRecordStates } from '../db/queries/record-state.ts';
 import { findRequeued } from '../db/queries/requeue.ts';
 import {
   addToDimension,
   clearDimension,
   countDimensions,
+  findCombinations,
   findDimensionValue,
   findPartition,
 } from '../db/queries/run-dimensions.ts';
@@ -27,6 +29,11 @@ export function createRunStore(
   let counts: Promise<ReadonlyMap<number, number>> | null = null;
   const countAll = async () =>
     new Map((await countDimensions(db, scope, runId)).map(({ dimension, count }) => [dimension, count]));
+  const dimensionCounts: RunStore['dimensionCounts'] = async (dimensions) => {
+    counts ??= countAll();
+    const known = await counts;
+    return dimensions.map((dimension) => known.get(dimension) ?? 0);
+  };
   return {
     requeued: (page) => findRequeued(db, scope, { connectionId, resourceKey, ...page }),
     async clearDimension(dimension) {
@@ -37,15 +44,19 @@ export function createRunStore(
       const part = { runId, owner: { laneId, fence }, dimension, values, position };
       if (!(await addToDimension(db, scope, part))) throw fenced();
     },
-    async dimensionCounts(dimensions) {
-      counts ??= countAll();
-      const known = await counts;
-      return Array.from({ length: dimensions }, (_, dimension) => known.get(dimension) ?? 0);
-    },
+    dimensionCounts,
     async dimensionValue(dimension, no) {
       const value = await findDimensionValue(db, scope, { runId, dimension, no });
       if (!value) throw new Error(`Dimension ${dimension} of run ${runId} has no value ${no}`);
       return value;
+    },
+    async combinations(dimensions, page) {
+      const sizes = await dimensionCounts(dimensions);
+      const lists = dimensions.map((dimension, index) => ({ dimension, count: sizes[index] ?? 0 }));
+      return await findCombinations(db, scope, { runId, lists, ...page });
+    },
+    async changedPartitions(partitions) {
+      return new Set(await findChangedPartitions(db, scope, { connectionId, laneId, partitions }));
     },
     listingInstant: (parent) => parentsInstant(db, scope, { connectionId, resourceKey: parent }),
     parents: (parent, { select, ...page }) =>

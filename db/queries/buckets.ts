@@ -13,17 +13,20 @@ export interface BucketRate {
 }
 
 /**
- * Takes one token in one statement, so that the rate holds across every worker process (GCRA).
+ * Takes a token in one statement, so that the rate holds across every worker process (GCRA).
  *
+ * @param tokens taken together, not more than `burst`; the wait is that of the last one. One unless given.
  * @param waitMsMax a longer wait is not reserved: the caller comes back after it.
  * @returns milliseconds to wait before sending. At most `waitMsMax`: the token is the caller's. More: it is not.
  */
 export async function takeToken(
   db: Db,
   scope: OrgScope,
-  { rate, waitMsMax }: { readonly rate: BucketRate; readonly waitMsMax: number },
+  { rate, tokens = 1, waitMsMax }: { readonly rate: BucketRate; readonly tokens?: number; readonly waitMsMax: number },
 ): Promise<number> {
-  const { step, slack } = spacing(rate);
+  const { step: single, slack: whole } = spacing(rate);
+  const step = single * tokens;
+  const slack = whole - single * (tokens - 1);
   const from = sql`greatest(b.full_at, clock_timestamp())`;
   const grants = sql`${from} - clock_timestamp() <= ${seconds(slack + waitMsMax / 1000)}`;
   const { rows } = await sql<{ waitMs: number }>`

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { storableJson } from '../../src/core/pipeline/storable-json.ts';
 import type { RunPosition } from '../../src/core/run/run-position.ts';
-import type { DimensionValue, StoredPartition } from '../../src/core/run/run-store.ts';
+import type { Combination, DimensionValue, StoredPartition } from '../../src/core/run/run-store.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
 import { type BatchOwner, holdsLane } from './batches.ts';
@@ -99,6 +99,44 @@ export function findDimensionValue(
     .executeTakeFirst();
 }
 
+/** One of the dimensions that are combined. */
+interface CombinedList {
+  readonly dimension: number;
+  readonly count: number;
+}
+
+/** The keys of the combinations of several dimensions from number `from` on; those of the last dimension change fastest. */
+export async function findCombinations(
+  db: Db,
+  scope: OrgScope,
+  options: {
+    readonly runId: string;
+    readonly lists: readonly CombinedList[];
+    readonly from: number;
+    readonly limit: number;
+  },
+): Promise<readonly Combination[]> {
+  const { runId, lists, from, limit } = options;
+  const total = lists.reduce((product, { count }) => product * count, 1);
+  const end = Math.min(from + limit, total) - 1;
+  const names = lists.map((_, index) => sql.ref(`d${index}`));
+  let stride = 1;
+  const joins = lists
+    .map(({ dimension, count }, index) => ({ dimension, count, name: names[index] }))
+    .toReversed()
+    .map(({ dimension, count, name }) => {
+      const join = sql`join run_dimensions ${name} on ${name}.org_id = ${scope.orgId} and ${name}.run_id = ${runId}
+        and ${name}.dimension = ${dimension} and ${name}.no = (n / ${stride}::bigint % ${Math.max(count, 1)}::bigint)::int`;
+      stride *= count;
+      return join;
+    });
+  const { rows } = await sql<Combination>`
+    select n as no, array[${sql.join(names.map((name) => sql`${name}.key`))}] as keys
+    from generate_series(${from}::bigint, ${end}::bigint) n ${sql.join(joins, sql` `)}
+    order by n`.execute(db);
+  return rows;
+}
+
 /** What earlier runs left of a partition; undefined: it was never read. */
 export function findPartition(
   db: Db,
@@ -119,7 +157,8 @@ export function findPartition(
  * its list is not needed any more.
  */
 export async function closePartitions(tx: Db, scope: OrgScope, runId: string): Promise<void> {
-  const counts = await countDimensions(tx, scope, runId);
+  // Lists below 0 are those of parents, and of what was to be read.
+  const counts = (await countDimensions(tx, scope, runId)).filter(({ dimension }) => dimension >= 0);
   if (counts.length === 0) return;
   const listed = counts.reduce((product, { count }) => product * count, 1);
   await tx.deleteFrom('runDimensions').where('orgId', '=', scope.orgId).where('runId', '=', runId).execute();

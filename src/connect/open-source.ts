@@ -10,9 +10,9 @@ import type { Source } from '../core/source/source.ts';
 import { createTokenClient } from '../core/source/token-client.ts';
 import type { Resource } from '../core/spec/schema.ts';
 import type { Deps } from '../deps.ts';
-import { createRateLimits } from './rate-limits.ts';
+import { createLoginRateLimits, createRateLimits } from './rate-limits.ts';
 import type { ConnectionSetup } from './setup.ts';
-import { createTokenStore } from './token-store.ts';
+import { createTokenStore, tokenSlot } from './token-store.ts';
 
 /** A resource of a run's connection; from which watermark it is read, the reader says. */
 export type OpenedSource = Omit<Source, 'watermark'>;
@@ -58,6 +58,7 @@ export async function openSource(
     run: { id: runId, startedAt: startedAt.toISOString(), mode: backfill === null ? 'incremental' : 'backfill' },
     backfill,
     validators: null,
+    answers: null,
     evaluator: deps.evaluator,
     mask,
     now: () => new Date(),
@@ -65,18 +66,19 @@ export async function openSource(
   const secretValues = await credentialValues(described);
   for (const secret of secretValues) redactor.add(secret);
   const shared = { egress: deps.egress, secrets: secretValues, logCall };
+  const limited = { connectionId, specKey: spec.metadata.key, http: spec.http };
   const client = createHttpClient({
     ...shared,
-    ...createRateLimits(deps.db, scope, { connectionId, specKey: spec.metadata.key, http: spec.http }),
+    ...createRateLimits(deps.db, scope, limited),
     retry: spec.http.retry,
     redirects: spec.http.redirects,
     classify: createClassify(described, createEvaluate(deps.evaluator, startedAt)),
   });
-  const tokenClient = createTokenClient(shared);
+  const tokenClient = createTokenClient({ ...shared, ...createLoginRateLimits(deps.db, scope, limited) });
   stack.use(client);
   stack.use(tokenClient);
-  const slot = resource.auth ? resource.key : '';
-  const store = createTokenStore(deps, scope, { connectionId, slot });
-  const tokens = await openTokens(described, { client: tokenClient, store });
+  const resourceKey = resource.auth ? resource.key : null;
+  const store = createTokenStore(deps, scope, { connectionId, slot: tokenSlot(resourceKey) });
+  const tokens = await openTokens(described, { client: tokenClient, store, resourceKey });
   return { ...described, client: withConcurrencyMax(client, spec.http.rateLimit.maxConcurrent), tokens };
 }

@@ -1,9 +1,10 @@
 import type { Db } from '../../db/client.ts';
-import { type BucketRate, emptyBucket, takeToken } from '../../db/queries/buckets.ts';
+import { type BucketRate, emptyBucket } from '../../db/queries/buckets.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { HttpAnswer, HttpClientOptions, HttpRequest } from '../core/http/client.ts';
 import { waitIn } from '../core/source/error-rules.ts';
 import type { HttpSettings, RateLimit } from '../core/spec/http-schema.ts';
+import { createTokenStock } from './token-stock.ts';
 
 /** Whose requests share the buckets, and what the spec says of them. */
 interface RateLimitsOptions {
@@ -12,29 +13,36 @@ interface RateLimitsOptions {
   readonly http: Pick<HttpSettings, 'rateLimit' | 'retry'>;
 }
 
+type RateLimits = Required<Pick<HttpClientOptions, 'takeToken' | 'noteAnswer'>>;
+
 /**
  * The buckets of a connection's requests, in the database, so that they hold across processes: the API's own, and the
  * narrower one of a request that has one. A request goes when both let it.
  */
-export function createRateLimits(
+export function createRateLimits(db: Db, scope: OrgScope, options: RateLimitsOptions): RateLimits {
+  const shared = bucketOf(options.http.rateLimit, 'http', options);
+  return limitsOver(db, scope, { ...options, bucketsOf: (request) => [...ownBucket(request, options), shared] });
+}
+
+/**
+ * The bucket of a connection's login requests, if the login has one. The API's own is not asked: a request that has its
+ * turn there would wait for a second one.
+ */
+export const createLoginRateLimits = (db: Db, scope: OrgScope, options: RateLimitsOptions): RateLimits =>
+  limitsOver(db, scope, { ...options, bucketsOf: (request) => ownBucket(request, options) });
+
+function limitsOver(
   db: Db,
   scope: OrgScope,
-  { connectionId, specKey, http }: RateLimitsOptions,
-): Required<Pick<HttpClientOptions, 'takeToken' | 'noteAnswer'>> {
-  const bucketOf = (limit: RateLimit, name: string): Bucket => {
-    const { requests, perSeconds, burst } = limit;
-    const owner = limit.scope === 'org' ? { connectionId: null, name: `${specKey}: ${name}` } : { connectionId, name };
-    return { limit, rate: { ...owner, requests, perSeconds, burst } };
-  };
-  const shared = bucketOf(http.rateLimit, 'http');
-  const bucketsOf = ({ rateLimit }: HttpRequest): readonly Bucket[] =>
-    rateLimit === undefined ? [shared] : [bucketOf(rateLimit, rateLimit.name), shared];
+  { http, bucketsOf }: RateLimitsOptions & { readonly bucketsOf: (request: HttpRequest) => readonly Bucket[] },
+): RateLimits {
   const waitMsMax = http.retry.maxWaitSeconds * 1000;
+  const stock = createTokenStock(db, scope);
   return {
     async takeToken(request, { reserveWithinMs }) {
       let longest = 0;
       for (const { rate } of bucketsOf(request)) {
-        const waitMs = await takeToken(db, scope, { rate, waitMsMax: reserveWithinMs });
+        const waitMs = await stock.take(rate, reserveWithinMs);
         // Who has to come back later asks all of them again; the token taken before costs one slot at most.
         if (waitMs > reserveWithinMs) return waitMs;
         longest = Math.max(longest, waitMs);
@@ -45,11 +53,21 @@ export function createRateLimits(
       for (const { rate, limit } of bucketsOf(request)) {
         const waitMs = askedWaitMs(limit, answer);
         if (waitMs !== null && waitMs > 0) {
+          stock.clear();
           await emptyBucket(db, scope, { rate, waitMs: Math.min(waitMs, waitMsMax) });
         }
       }
     },
   };
+}
+
+const ownBucket = ({ rateLimit }: HttpRequest, options: RateLimitsOptions): readonly Bucket[] =>
+  rateLimit === undefined ? [] : [bucketOf(rateLimit, rateLimit.name, options)];
+
+function bucketOf(limit: RateLimit, name: string, { connectionId, specKey }: RateLimitsOptions): Bucket {
+  const { requests, perSeconds, burst } = limit;
+  const owner = limit.scope === 'org' ? { connectionId: null, name: `${specKey}: ${name}` } : { connectionId, name };
+  return { limit, rate: { ...owner, requests, perSeconds, burst } };
 }
 
 interface Bucket {

@@ -8,6 +8,9 @@ import type { Deps } from '../deps.ts';
 /** How long a process may take to obtain a token before another one tries, s; a request takes at most 25. */
 const leaseSeconds = 30;
 
+/** Under which the token of an auth is kept. `resourceKey`: the resource whose own it is; null: that of the spec. */
+export const tokenSlot = (resourceKey: string | null): string => resourceKey ?? '';
+
 /** Sealed tokens in the control database, where all workers find them. */
 export function createTokenStore(
   { db, secretBox }: Pick<Deps, 'db' | 'secretBox'>,

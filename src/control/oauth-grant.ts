@@ -1,12 +1,17 @@
+import type { Db } from '../../db/client.ts';
 import { findConnection } from '../../db/queries/connections.ts';
 import { findPinnedSpec } from '../../db/queries/specs.ts';
+import { findToken } from '../../db/queries/tokens.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import { openSecrets } from '../connect/secrets.ts';
-import { AppError, conflict, notFound } from '../core/errors.ts';
+import { tokenSlot } from '../connect/token-store.ts';
+import { AppError, conflict, invalid, notFound } from '../core/errors.ts';
 import { ThrottledError } from '../core/http/client.ts';
 import { leafTexts } from '../core/source/auth.ts';
 import { authValues } from '../core/source/auth-values.ts';
+import { grantKey } from '../core/source/authorization-code.ts';
 import type { TokenRequestContext } from '../core/source/oauth-token.ts';
+import { openToken } from '../core/source/sealed-token.ts';
 import { createTokenClient } from '../core/source/token-client.ts';
 import type { OauthAuthorizationCode } from '../core/spec/auth-schema.ts';
 import { effectiveSpec } from '../core/spec/effective.ts';
@@ -17,19 +22,24 @@ import { checkValues } from './connection-values.ts';
 /** What asking a provider about a grant works with. */
 export type GrantDeps = Pick<Deps, 'db' | 'log' | 'secretBox' | 'egress' | 'evaluator'>;
 
-/** A connection that its customer authorises, and a client that talks to its provider. Disposing closes the client. */
-export interface Grant extends AsyncDisposable {
+/** An auth that a customer agrees to at their provider. */
+export interface Authorizable {
+  /** The resource whose own auth it is; null: it is that of the connection. */
+  readonly resourceKey: string | null;
   readonly auth: OauthAuthorizationCode;
+}
+
+/** What the customer of a connection authorises, and a client that talks to the providers. Disposing closes the client. */
+export interface Grants extends AsyncDisposable {
+  readonly all: readonly Authorizable[];
+  /** The one of a resource; null: that of the connection. Throws conflict (it has none), validation (no such resource). */
+  of(resourceKey: string | null): Authorizable;
   readonly context: TokenRequestContext;
 }
 
-/** Throws not_found, conflict (another auth kind, or spec and values do not fit together any more). */
-export async function openGrant(deps: GrantDeps, scope: OrgScope, connectionId: string): Promise<Grant> {
+/** Throws not_found, conflict (spec and values do not fit together any more). */
+export async function openGrants(deps: GrantDeps, scope: OrgScope, connectionId: string): Promise<Grants> {
   const { spec, params, secrets } = await loadSettings(deps, scope, connectionId);
-  const { auth } = spec;
-  if (auth.kind !== 'oauth2_authorization_code') {
-    throw conflict(`The auth of this connection is ${auth.kind}: there is nothing to authorise at a provider.`);
-  }
   const client = createTokenClient({
     egress: deps.egress,
     secrets: leafTexts(secrets),
@@ -41,11 +51,34 @@ export async function openGrant(deps: GrantDeps, scope: OrgScope, connectionId: 
   const run = { id: '', startedAt: now().toISOString(), mode: '' };
   const { evaluator } = deps;
   const values = authValues({ params, secrets, run, evaluator, mask: client.addSecret });
+  const all = authorizableOf(spec);
   return {
-    auth,
+    all,
+    of: (resourceKey) => all.find((one) => one.resourceKey === resourceKey) ?? refuse(spec, all, resourceKey),
     context: { client, values, now },
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
+}
+
+function authorizableOf({ auth, resources }: ConnectorSpec): readonly Authorizable[] {
+  const auths = [{ resourceKey: null, auth }, ...resources.map((one) => ({ resourceKey: one.key, auth: one.auth }))];
+  return auths.flatMap((one) =>
+    one.auth?.kind === 'oauth2_authorization_code' ? [{ resourceKey: one.resourceKey, auth: one.auth }] : [],
+  );
+}
+
+/** Says what there is to authorise instead. */
+function refuse({ auth, resources }: ConnectorSpec, all: readonly Authorizable[], resourceKey: string | null): never {
+  const resource = resources.find(({ key }) => key === resourceKey);
+  if (resourceKey !== null && !resource) {
+    const message = `The spec has no such resource; it has ${resources.map(({ key }) => key).join(', ')}`;
+    throw invalid('Unknown resource', [{ code: 'schema', path: 'resource', message }]);
+  }
+  const what = resource ? `The resource "${resource.key}"` : 'This connection';
+  const { kind } = resource ? (resource.auth ?? { kind: 'none of its own' }) : auth;
+  const others = all.map((one) => (one.resourceKey === null ? 'without ?resource' : `?resource=${one.resourceKey}`));
+  const advice = others.length === 0 ? 'there is nothing to authorise at a provider' : `authorise ${others.join(', ')}`;
+  throw conflict(`${what} has the auth ${kind}: ${advice}.`);
 }
 
 interface Settings {
@@ -72,6 +105,40 @@ async function loadSettings(deps: GrantDeps, scope: OrgScope, connectionId: stri
     throw conflict(`The connection's values do not fit its spec: ${issue?.path ?? ''} ${issue?.message ?? ''}`);
   }
   return { spec: judged.spec, params: values.params, secrets: values.secrets };
+}
+
+/** A grant and what a token of it is made for; null: spec and values do not say, so there is none that fits. */
+export interface ExpectedGrant extends Authorizable {
+  readonly madeFor: string | null;
+}
+
+/** All that the customer of a connection authorises, with what their tokens are made for. */
+export async function expectedGrants({ all, context }: Grants): Promise<readonly ExpectedGrant[]> {
+  const expected: ExpectedGrant[] = [];
+  for (const one of all) {
+    const madeFor = await grantKey(one.auth, context.values).catch((error: unknown) => {
+      if (error instanceof AppError) return null;
+      throw error;
+    });
+    expected.push({ ...one, madeFor });
+  }
+  return expected;
+}
+
+/** The resources of those grants that no token fits; null: the connection as a whole. */
+export async function missingGrants(
+  { secretBox }: Pick<Deps, 'secretBox'>,
+  trx: Db,
+  scope: OrgScope,
+  { connectionId, expected }: { readonly connectionId: string; readonly expected: readonly ExpectedGrant[] },
+): Promise<(string | null)[]> {
+  const missing: (string | null)[] = [];
+  for (const { resourceKey, madeFor } of expected) {
+    const sealed = await findToken(trx, scope, { connectionId, slot: tokenSlot(resourceKey) });
+    const token = sealed && openToken(secretBox, sealed, { orgId: scope.orgId, connectionId });
+    if (!token || token.madeFor !== madeFor) missing.push(resourceKey);
+  }
+  return missing;
 }
 
 /** What `ask` brings. Throws conflict where it fails: the provider, or how the connection describes it, is at fault. */

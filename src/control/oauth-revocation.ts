@@ -1,13 +1,19 @@
 import { findToken } from '../../db/queries/tokens.ts';
 import type { OrgScope } from '../../db/scope.ts';
+import { tokenSlot } from '../connect/token-store.ts';
 import { AppError } from '../core/errors.ts';
 import { revokeGrant } from '../core/source/authorization-code.ts';
 import { openToken } from '../core/source/sealed-token.ts';
 import type { Token } from '../core/source/token.ts';
-import { type Grant, type GrantDeps, openGrant } from './oauth-grant.ts';
+import { type Authorizable, type GrantDeps, type Grants, openGrants } from './oauth-grant.ts';
+
+/** A grant and the tokens that it gave. */
+interface HeldGrant extends Authorizable {
+  readonly token: Token;
+}
 
 /**
- * Reads what giving back a connection's grant takes, before its secrets are deleted. What it returns does so in the
+ * Reads what giving back a connection's grants takes, before its secrets are deleted. What it returns does so in the
  * background: nobody waits for it, and when it fails there is a line in the log. Null: there is nothing to give back, or
  * it cannot be read.
  */
@@ -17,13 +23,17 @@ export async function prepareRevocation(
   connectionId: string,
 ): Promise<(() => void) | null> {
   try {
-    const sealed = await findToken(deps.db, scope, { connectionId, slot: '' });
-    if (!sealed) return null;
-    const token = openToken(deps.secretBox, sealed, { orgId: scope.orgId, connectionId });
-    const grant = await openGrant(deps, scope, connectionId);
-    return () => void revoke(deps, { grant, token, connectionId });
+    const grants = await openGrants(deps, scope, connectionId);
+    const held: HeldGrant[] = [];
+    for (const one of grants.all) {
+      const sealed = await findToken(deps.db, scope, { connectionId, slot: tokenSlot(one.resourceKey) });
+      if (sealed) held.push({ ...one, token: openToken(deps.secretBox, sealed, { orgId: scope.orgId, connectionId }) });
+    }
+    if (held.length > 0) return () => void revoke(deps, { grants, held, connectionId });
+    await grants[Symbol.asyncDispose]();
+    return null;
   } catch (error) {
-    // Another auth kind is no trouble.
+    // A spec that does not fit any more is no trouble.
     if (!(error instanceof AppError)) deps.log.warn('grant not given back', { connectionId, error });
     return null;
   }
@@ -31,12 +41,15 @@ export async function prepareRevocation(
 
 async function revoke(
   { log }: GrantDeps,
-  { grant, token, connectionId }: { readonly grant: Grant; readonly token: Token; readonly connectionId: string },
+  options: { readonly grants: Grants; readonly held: readonly HeldGrant[]; readonly connectionId: string },
 ): Promise<void> {
-  await using held = grant;
-  try {
-    await revokeGrant(held.auth, token, held.context);
-  } catch (error) {
-    log.warn('grant not given back', { connectionId, error });
+  const { held, connectionId } = options;
+  await using grants = options.grants;
+  for (const { auth, token, resourceKey } of held) {
+    try {
+      await revokeGrant(auth, token, grants.context);
+    } catch (error) {
+      log.warn('grant not given back', { connectionId, resourceKey, error });
+    }
   }
 }

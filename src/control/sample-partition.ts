@@ -24,13 +24,20 @@ export async function samplePartition(
   { connectionId, setup, resource, source, open, signal }: SampleOptions,
 ): Promise<{ readonly each: Readonly<Record<string, unknown>> } | { readonly nothing: string }> {
   const each: Record<string, unknown> = {};
+  const firstRead = async (parent: string): Promise<unknown> => {
+    const { resource: above } = ofResource(setup, parent);
+    const opened = await open(above);
+    const options = { connectionId, setup, resource: above, source: opened, open, signal };
+    const partition = await samplePartition(deps, scope, options);
+    return 'nothing' in partition ? undefined : await firstRecord({ ...opened, ...partition }, signal);
+  };
   for (const { as, values, resource: parent, from } of resource.forEach) {
     const found =
       parent === undefined
         ? await firstValue(source, values)
         : from === 'store'
           ? await firstStored(deps, scope, { connectionId, resourceKey: parent })
-          : await firstRead(await open(ofResource(setup, parent).resource), signal);
+          : await firstRead(parent);
     if (found === undefined) {
       return {
         nothing: parent === undefined ? `forEach "${as}" has no values` : `there is no record of ${parent} yet`,
@@ -56,7 +63,7 @@ async function firstStored(
   return first?.fields;
 }
 
-async function firstRead(source: OpenedSource, signal: AbortSignal): Promise<unknown> {
+async function firstRecord(source: OpenedSource, signal: AbortSignal): Promise<unknown> {
   for await (const { records } of readPages({ ...source, watermark: null }, { position: null, lookAhead: 0, signal })) {
     return records[0];
   }

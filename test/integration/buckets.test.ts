@@ -49,6 +49,14 @@ describe('a token bucket', () => {
     expect(granted).toHaveLength(10);
   });
 
+  it('gives several tokens together when the last of them is due', async () => {
+    const take = await bucket({ requests: 1, perSeconds: 10, burst: 10 });
+    expect([await take(60_000, 4), await take(60_000, 4)]).toEqual([0, 0]);
+    const wait = await take(60_000, 4);
+    expect(wait).toBeGreaterThan(19_000);
+    expect(wait).toBeLessThanOrEqual(20_000);
+  });
+
   it('that was emptied gives nothing until then, whichever process asks', async () => {
     const { orgId, connectionId } = await insertTestConnection(database.db);
     const scope = orgScope(orgId);
@@ -87,6 +95,30 @@ describe('the rate limits of a connection', () => {
     expect([await take(narrow), await take(), (await take(narrow)) > 90_000, await take()]).toEqual([0, 0, true, 0]);
   });
 
+  it('take the tokens of a fast API several at a time, and no more than it gives', async () => {
+    const { orgId, connectionId } = await insertTestConnection(database.db);
+    const fast = { requests: 100, perSeconds: 1, burst: 50 };
+    const startedAt = Date.now();
+    const granted = await Promise.all(
+      [1, 2].map(async () => {
+        const { take } = limits(orgId, connectionId, fast);
+        for (let count = 0; ; count += 1) if ((await take()) > 0) return count;
+      }),
+    );
+    const total = granted.reduce((sum, count) => sum + count, 0);
+    expect(total).toBeGreaterThanOrEqual(50 - 5);
+    expect(total).toBeLessThanOrEqual(50 + ((Date.now() - startedAt) / 1000) * 100);
+  });
+
+  it('give up tokens that they have taken when the API says that nothing is left', async () => {
+    const { orgId, connectionId } = await insertTestConnection(database.db);
+    const headers = { remaining: 'X-Left', reset: 'X-Reset', resetFormat: 'seconds' };
+    const { take, answered } = limits(orgId, connectionId, { requests: 1000, burst: 1000, headers });
+    expect(await take()).toBe(0);
+    await answered({ 'x-left': '0', 'x-reset': '40' });
+    expect(await take()).toBeGreaterThan(30_000);
+  });
+
   it.each([
     ['in seconds', 'seconds', '40'],
     ['as an instant of its own clock', 'epoch_s', String(Date.UTC(2030, 0, 1, 0, 0, 40) / 1000)],
@@ -103,7 +135,7 @@ describe('the rate limits of a connection', () => {
     await answered({ date, 'x-left': '0', 'x-reset': reset });
     const wait = await take();
     expect(wait).toBeGreaterThan(30_000);
-    expect(wait).toBeLessThanOrEqual(45_000);
+    expect(wait).toBeLessThanOrEqual(45_100);
   });
 });
 
@@ -127,6 +159,6 @@ const rateLimit = (limit: Readonly<Record<string, unknown>>) =>
 
 async function bucket(rate: { readonly requests: number; readonly perSeconds: number; readonly burst: number }) {
   const { orgId, connectionId } = await insertTestConnection(database.db);
-  return (waitMsMax: number) =>
-    takeToken(database.db, orgScope(orgId), { rate: { connectionId, name: 'http', ...rate }, waitMsMax });
+  return (waitMsMax: number, tokens = 1) =>
+    takeToken(database.db, orgScope(orgId), { rate: { connectionId, name: 'http', ...rate }, tokens, waitMsMax });
 }

@@ -7,9 +7,21 @@ import { findRecordStates } from '../../db/queries/record-state.ts';
 import { addToDimension, clearDimension } from '../../db/queries/run-dimensions.ts';
 import { insertRun } from '../../db/queries/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
+import type { ListPosition } from '../../src/core/run/run-position.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
 import { newRun, receiptOf, watermark } from '../support/receipts.ts';
 import { insertTestConnection } from '../support/rows.ts';
+
+const listBegin: ListPosition = {
+  stage: 'list',
+  dimension: 0,
+  after: null,
+  read: null,
+  part: null,
+  listedAt: null,
+  gaps: false,
+  incomplete: false,
+};
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -38,7 +50,7 @@ describe('forgetting a lane', () => {
   it('leaves a list of partitions that was begun since as it is', async () => {
     const { scope, runId, attempt } = await recordedRun();
     const { laneId, fence } = attempt;
-    const position = { stage: 'list', dimension: 1, after: null, read: null, listedAt: null, gaps: false } as const;
+    const position = { ...listBegin, dimension: 1 };
     const list = () =>
       addToDimension(database.db, scope, { runId, owner: attempt, dimension: 0, values: [], position });
     await list();
@@ -74,7 +86,7 @@ describe('the partitions of a run', () => {
   it('stay as they are when an attempt that lost the lane begins to list', async () => {
     const { scope, runId, attempt: late } = await recordedRun();
     const owner = await take(scope, runId);
-    const position = { stage: 'list', dimension: 0, after: 'b', read: null, listedAt: null, gaps: false } as const;
+    const position = { ...listBegin, after: 'b' };
     const list = (...keys: readonly string[]) => {
       const values = keys.map((key) => ({ key, value: key }));
       return addToDimension(database.db, scope, { runId, owner, dimension: 0, values, position });

@@ -13,10 +13,15 @@ export const oauthRoutes = [
     path: '/oauth/:connectionId/authorize',
     summary: 'Begin the authorization of a connection',
     description:
-      'Send the customer to `authorizeUrl`: it holds a state for one use, good for 10 minutes. Register the address of `/oauth/callback` with the provider as redirect URI.',
+      'Send the customer to `authorizeUrl`: it holds a state for one use, good for 10 minutes. Register the address of `/oauth/callback` with the provider as redirect URI. A resource with an `auth` of its own is authorized by itself.',
     tag,
     auth: 'api_key',
     params: v.object({ connectionId: pathId('con', 'Connection') }),
+    query: v.object({
+      resource: v.optional(
+        v.pipe(QueryText, v.description('Key of a resource whose own `auth` is authorized; absent: that of the spec.')),
+      ),
+    }),
     status: 200,
     response: v.object({
       authorizeUrl: v.pipe(
@@ -25,15 +30,16 @@ export const oauthRoutes = [
         v.examples(['https://login.acme.example/authorize?response_type=code&client_id=…&state=…']),
       ),
     }),
-    errors: ['not_found', 'conflict'],
-    handle: ({ scope, params }, deps) => beginAuthorization(deps, scope, params.connectionId),
+    errors: ['validation', 'not_found', 'conflict'],
+    handle: ({ scope, params, query }, deps) =>
+      beginAuthorization(deps, scope, { ...params, resourceKey: query.resource ?? null }),
   }),
   route({
     method: 'get',
     path: '/oauth/callback',
     summary: 'Finish the authorization of a connection',
     description:
-      'Where the provider sends the customer back to; the signed state is the credential. Stores the tokens, encrypted, and sets the connection active. When the customer refused there is no `code`: 400.',
+      'Where the provider sends the customer back to; the signed state is the credential. Stores the tokens, encrypted, and sets the connection active as soon as nothing else is to be authorized. When the customer refused there is no `code`: 400.',
     tag,
     auth: 'none',
     query: v.object({
@@ -47,6 +53,15 @@ export const oauthRoutes = [
     response: v.object({
       connected: v.literal(true),
       connectionId: v.pipe(v.string(), v.examples([exampleId('con')])),
+      awaiting: v.exactOptional(
+        v.pipe(
+          v.array(v.nullable(v.string())),
+          v.description(
+            'Resources whose own authorization is missing still; null: that of the spec. Until none is, the connection stays as it is.',
+          ),
+          v.examples([['reports']]),
+        ),
+      ),
     }),
     errors: ['unauthorized', 'plan_limit', 'not_found', 'conflict'],
     handle: ({ query }, deps) => finishAuthorization(deps, query),

@@ -1,4 +1,7 @@
-/** The partitions of a run: every combination of the values of `forEach`, listed once and kept for the whole run. */
+/**
+ * The partitions of a run: every combination of the values of `forEach`, listed once and kept for the whole run. Before
+ * the values of a parent that is read live and has partitions itself come those of its own entries, and so on.
+ */
 import { AppError } from '../errors.ts';
 import { renderTemplate } from '../expressions/template.ts';
 import { canonicalJson } from '../pipeline/canonical-json.ts';
@@ -9,61 +12,94 @@ import { type ReadOptions, readPages } from '../source/read-pages.ts';
 import type { Source } from '../source/source.ts';
 import type { Resource } from '../spec/schema.ts';
 import { parentFields } from '../spec/stored-fields.ts';
-import type { RunPosition } from './run-position.ts';
+import { combinationAt, countCombinations } from './combinations.ts';
+import { listCombinations } from './list-combinations.ts';
+import { comparesCombinations, type ListStep, listSteps } from './list-steps.ts';
+import type { ListPosition } from './run-position.ts';
 import type { DimensionValue, RunStore } from './run-store.ts';
 
-type Dimension = Resource['forEach'][number];
-type ListPosition = Extract<RunPosition, { readonly stage: 'list' }>;
+type DimensionStep = Extract<ListStep, { readonly kind: 'dimension' }>;
+
+/** A resource, ready to be read. */
+interface OpenResource {
+  readonly resource: Resource;
+  readonly source: Omit<Source, 'watermark'>;
+}
 
 /** What listing needs. */
-export interface Listing {
-  readonly resource: Resource;
-  /** Of the run's own resource. */
-  readonly source: Omit<Source, 'watermark'>;
+export interface Listing extends OpenResource {
   readonly store: RunStore;
+  /** Throws `spec_invalid` when there is none. */
+  findResource(resourceKey: string): Resource;
   /** A parent resource, ready to be read. */
-  openParent(resourceKey: string): Promise<{ readonly resource: Resource; readonly source: Omit<Source, 'watermark'> }>;
+  openParent(resourceKey: string): Promise<OpenResource>;
 }
 
 /** Stored parents that are looked at together. */
 const parentsMax = 1000;
 
 /**
- * Lists the dimensions from `position` on. Each part is kept with the position behind it, so that a later attempt does
- * not list it again.
+ * Makes the lists from `position` on. Each part is kept with the position behind it, so that a later attempt does not
+ * list it again.
  *
- * @returns the position behind the last dimension; null: enough for now. Throws as reading pages does, `spec_invalid`.
+ * @returns the position behind the last list; null: enough for now. Throws as reading pages does, `spec_invalid`.
  */
 export async function listPartitions(
   listing: Listing,
   position: ListPosition,
   read: Omit<ReadOptions, 'position'>,
 ): Promise<ListPosition | null> {
+  const steps = listSteps(listing);
+  const open = openedOnce(listing);
   let at: ListPosition | null = position;
   while (at !== null) {
-    const dimension: Dimension | undefined = listing.resource.forEach[at.dimension];
-    if (dimension === undefined) return at;
-    at = await listDimension(listing, { dimension, at, read });
+    const step: ListStep | undefined = steps[at.dimension];
+    if (step === undefined) return at;
+    at =
+      step.kind === 'combinations'
+        ? await listCombinations({ ...listing, signal: read.signal }, at)
+        : await listDimension({ ...listing, open }, { step, at, read });
   }
   return null;
 }
 
+/** A parent may be asked for its values and then for its records. */
+function openedOnce(listing: Listing): OpenListing['open'] {
+  const opened = new Map<string, Promise<OpenResource>>([[listing.resource.key, Promise.resolve(listing)]]);
+  return (resourceKey) => {
+    const open = opened.get(resourceKey) ?? listing.openParent(resourceKey);
+    opened.set(resourceKey, open);
+    return open;
+  };
+}
+
+interface OpenListing extends Listing {
+  readonly open: (resourceKey: string) => Promise<OpenResource>;
+}
+
 interface DimensionListing {
-  readonly dimension: Dimension;
+  readonly step: DimensionStep;
   readonly at: ListPosition;
   readonly read: Omit<ReadOptions, 'position'>;
 }
 
-function listDimension(listing: Listing, part: DimensionListing): Promise<ListPosition | null> {
-  const { dimension } = part;
+function listDimension(listing: OpenListing, part: DimensionListing): Promise<ListPosition | null> {
+  const { dimension } = part.step;
   if (dimension.resource === undefined) return listValues(listing, part);
   return dimension.from === 'live' ? listLive(listing, part) : listStored(listing, part);
 }
 
-const following = (at: ListPosition): ListPosition => ({ ...at, dimension: at.dimension + 1, after: null, read: null });
+const following = (at: ListPosition): ListPosition => ({
+  ...at,
+  dimension: at.dimension + 1,
+  after: null,
+  read: null,
+  part: null,
+});
 
-async function listValues({ source, store }: Listing, { dimension, at }: DimensionListing): Promise<ListPosition> {
-  const { params, lookups, run, evaluator } = source;
+async function listValues({ open, store }: OpenListing, { step, at }: DimensionListing): Promise<ListPosition> {
+  const { dimension, resource, list } = step;
+  const { params, lookups, run, evaluator } = (await open(resource.key)).source;
   const roots = { params, lookups, run, auth: {} };
   const options = { evaluator, now: new Date(run.startedAt), missing: 'omit' } as const;
   const values = await renderTemplate(dimension.values, roots, options);
@@ -71,8 +107,8 @@ async function listValues({ source, store }: Listing, { dimension, at }: Dimensi
     throw new AppError('spec_invalid', `forEach "${dimension.as}" gives no list. Correct its values in the spec.`);
   }
   const next = following(at);
-  await store.clearDimension(at.dimension);
-  await store.addToDimension(at.dimension, values.map(valueOf), next);
+  await store.clearDimension(list);
+  await store.addToDimension(list, values.map(valueOf), next);
   return next;
 }
 
@@ -81,14 +117,21 @@ const valueOf = (value: unknown): DimensionValue => ({
   value,
 });
 
-async function listStored({ source, store }: Listing, part: DimensionListing): Promise<ListPosition> {
-  const { dimension, at: begin } = part;
+async function listStored(listing: OpenListing, { step, at: begin }: DimensionListing): Promise<ListPosition> {
+  const { store, resource } = listing;
+  const { dimension, list } = step;
   const { resource: resourceKey = '', when } = dimension;
-  // A backfill reads the past of those, too, that did not change.
-  const select = source.backfill === null ? dimension.select : 'all';
-  const listedAt = begin.listedAt ?? (await store.listingInstant(resourceKey));
-  let at: ListPosition = { ...begin, listedAt };
-  if (at.after === null) await store.clearDimension(at.dimension);
+  const { source } = await listing.open(step.resource.key);
+  const isOwn = step.resource.key === resource.key;
+  // Among combinations a parent that did not change may stand beside a value that is new.
+  const isAlone = isOwn && source.backfill === null && !comparesCombinations(listing);
+  const select = isAlone ? dimension.select : 'all';
+  let at = begin;
+  if (at.after === null) {
+    // Of each list before it is begun: what this run claims to have seen may be no later than any of them.
+    if (isOwn) at = { ...at, listedAt: earlier(at.listedAt, await store.listingInstant(resourceKey)) };
+    await store.clearDimension(list);
+  }
   for (;;) {
     const parents = await store.parents(resourceKey, { after: at.after, limit: parentsMax, select });
     const last = parents.at(-1);
@@ -96,38 +139,70 @@ async function listStored({ source, store }: Listing, part: DimensionListing): P
     const wanted = await holding(parents, { predicate: when, recordOf: ({ fields }) => fields, source });
     const values = wanted.map(({ externalId, fields }) => ({ key: externalId, value: fields }));
     const next: ListPosition = done ? following(at) : { ...at, after: last.externalId };
-    await store.addToDimension(at.dimension, values, next);
+    await store.addToDimension(list, values, next);
     if (done) return next;
     at = next;
   }
 }
 
-async function listLive(listing: Listing, part: DimensionListing): Promise<ListPosition | null> {
-  const { store, resource } = listing;
-  const { dimension, at: begin, read } = part;
+const earlier = (one: string | null, other: string): string =>
+  one !== null && Date.parse(one) <= Date.parse(other) ? one : other;
+
+/** The records of a parent, of each of its partitions in turn. */
+async function listLive(listing: OpenListing, part: DimensionListing): Promise<ListPosition | null> {
+  const { store } = listing;
+  const { step, at: begin } = part;
+  const parent = await listing.open(step.dimension.resource ?? '');
+  const count = await countCombinations(store, step.within);
+  if (begin.part === null && begin.read === null) await store.clearDimension(step.list);
   let at = begin;
-  const { resource: parent, source } = await listing.openParent(dimension.resource ?? '');
-  const pick = createFieldPicker(parentFields({ resource, http: source.http }, dimension));
-  if (begin.read === null) await store.clearDimension(begin.dimension);
+  for (let no = begin.part?.no ?? 0; no < count; no += 1) {
+    const combined = { forEach: parent.resource.forEach, lists: step.within, store };
+    const { each } = await combinationAt(combined, no);
+    const source = { ...parent.source, each };
+    const behind = await listPart({ ...listing, parent: { ...parent, source } }, { ...part, at }, { no, count });
+    if (behind === null) return null;
+    at = behind;
+  }
+  if (count > 0) return at;
+  const next = following(at);
+  await store.addToDimension(step.list, [], next);
+  return next;
+}
+
+/** The position behind the last page of one partition of a parent; null: enough for now. */
+async function listPart(
+  { store, parent }: Pick<Listing, 'store'> & { readonly parent: OpenResource },
+  { step, at: begin, read }: DimensionListing,
+  { no, count }: { readonly no: number; readonly count: number },
+): Promise<ListPosition | null> {
+  const { resource, source } = parent;
+  const pick = createFieldPicker(parentFields({ resource: step.resource, http: source.http }, step.dimension));
   const everything = { ...source, watermark: null, backfill: null, validators: null };
+  let at = begin;
   for await (const page of readPages(everything, { ...read, position: begin.read })) {
-    if (page.skipped !== null) throw refused(parent, page.skipped);
-    at = { ...at, gaps: at.gaps || page.recordsMissing };
-    const kept = await holding(page.records, { predicate: parent.filter, recordOf: (record) => record, source });
-    const wanted = await holding(kept, { predicate: dimension.when, recordOf: (record) => record, source });
+    const refused = (at.part?.refused ?? 0) + (page.skipped === null ? 0 : 1);
+    if (page.skipped !== null && refused === count) throw refusedList(resource, page.skipped);
+    const gaps = at.gaps || page.recordsMissing || page.skipped !== null;
+    at = { ...at, gaps, incomplete: at.incomplete || page.skipped !== null };
+    const kept = await holding(page.records, { predicate: resource.filter, recordOf: (record) => record, source });
+    const wanted = await holding(kept, { predicate: step.dimension.when, recordOf: (record) => record, source });
     const values = wanted.flatMap((record): DimensionValue[] => {
-      const id = externalIdOf(record, parent.primaryKey);
+      const id = externalIdOf(record, resource.primaryKey);
       return id.ok ? [{ key: id.externalId, value: pick(record) }] : [];
     });
-    const next = page.positionAfter === null ? following(at) : { ...at, read: page.positionAfter };
-    await store.addToDimension(begin.dimension, values, next);
-    if (page.positionAfter === null) return next;
+    const isLast = page.positionAfter === null;
+    const place = { no: isLast ? no + 1 : no, refused };
+    const next = isLast && place.no === count ? following(at) : { ...at, read: page.positionAfter, part: place };
+    await store.addToDimension(step.list, values, next);
+    if (isLast) return next;
+    at = next;
   }
   return null;
 }
 
 /** Without its parents a run would pass their children by as if there were none. */
-const refused = ({ key }: Pick<Resource, 'key'>, reason: string) =>
+const refusedList = ({ key }: Pick<Resource, 'key'>, reason: string) =>
   new AppError(
     'source_rejected',
     `The API refused the list of ${key}: ${reason}. The calls of the run show its answers.`,
@@ -144,7 +219,7 @@ async function holding<Item>(
 ): Promise<readonly Item[]> {
   const { predicate, recordOf, source } = options;
   if (predicate === undefined || items.length === 0) return items;
-  const evaluateEach = createEvaluateEach({ ...source, each: {} });
+  const evaluateEach = createEvaluateEach(source);
   const results = await evaluateEach(`$boolean((${predicate}\n))`, items.map(recordOf));
   return items.filter((_item, index) => {
     const result = results[index];

@@ -1,19 +1,20 @@
+import { combinationAt, countCombinations } from './combinations.ts';
+import { combinationsList, comparesCombinations, ownLists } from './list-steps.ts';
 import type { Partition } from './partition-reads.ts';
 import type { RunReading } from './read-run.ts';
 
-/** The partition with the given number: the values of the last dimension change fastest. */
-export async function partitionAt({ resource, store }: RunReading, no: number): Promise<Partition> {
-  if (resource.forEach.length === 0) return { key: '', each: {} };
-  const counts = await store.dimensionCounts(resource.forEach.length);
-  const keys: string[] = [];
-  const each: Record<string, unknown> = {};
-  let rest = no;
-  for (const [dimension, { as }] of [...resource.forEach.entries()].toReversed()) {
-    const count = counts[dimension] ?? 1;
-    const { key, value } = await store.dimensionValue(dimension, rest % count);
-    keys.unshift(key);
-    each[as] = value;
-    rest = Math.floor(rest / count);
-  }
-  return { key: keys.length === 1 ? (keys[0] ?? '') : JSON.stringify(keys), each };
+type ListedRun = Pick<RunReading, 'resource' | 'source' | 'store'>;
+
+/** How many partitions a run has, once all is listed; 1 without `forEach`. */
+export function countPartitions(run: ListedRun): Promise<number> {
+  return countCombinations(run.store, comparesCombinations(run) ? [combinationsList] : ownLists(run.resource));
+}
+
+/** The partition with the given number. */
+export async function partitionAt(run: ListedRun, no: number): Promise<Partition> {
+  const { resource, store } = run;
+  const combined = { forEach: resource.forEach, lists: ownLists(resource), store };
+  if (!comparesCombinations(run)) return await combinationAt(combined, no);
+  const { value } = await store.dimensionValue(combinationsList, no);
+  return await combinationAt(combined, Number(value));
 }

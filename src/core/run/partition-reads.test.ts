@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createEvaluatorPool } from '../expressions/evaluator-pool.ts';
 import type { HttpClient } from '../http/client.ts';
+import { memoryStore } from '../source/lookup-store-fixture.ts';
 import { pagesOf, sourceOf } from '../source/source-fixture.ts';
 import type { Resource } from '../spec/schema.ts';
 import { openPartitionReads } from './partition-reads.ts';
@@ -33,7 +34,15 @@ test('no request of a partition that was read ahead outlives the reads', async (
   const http = { rateLimit: { requests: 1, perSeconds: 1, maxConcurrent: 3 } };
   const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource, http }, { client });
   // The fixture parses a whole spec; its type shows what reading needs of it.
-  const run = { resource: source.resource as Resource, source, store: threeValues, force: false, openParent: unused };
+  const run = {
+    resource: source.resource as Resource,
+    source,
+    store: threeValues,
+    lookupStore: memoryStore(),
+    force: false,
+    findResource: unused,
+    openParent: unused,
+  };
   const reads = openPartitionReads(run, { signal: new AbortController().signal, delivered: async () => {} });
   const { pages } = await reads.take(first);
   expect(await pagesOf(pages)).toHaveLength(1);
@@ -53,6 +62,8 @@ const threeValues: RunStore = {
   addToDimension: unused,
   dimensionCounts: async () => [3],
   dimensionValue: async (_dimension, no) => ({ key: String(no), value: no }),
+  combinations: unused,
+  changedPartitions: unused,
   listingInstant: unused,
   parents: unused,
   partition: async () => ({ watermark: null, validators: null }),

@@ -40,6 +40,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
   const signal = AbortSignal.any([options.signal, stop.signal]);
   const ahead = new Map<number, Promise<PartitionRead>>();
   const width = Math.min(run.source.http.rateLimit.maxConcurrent, aheadMax);
+  let turn = 0;
 
   const open = async (no: number, resumed: PartitionPosition | null): Promise<PartitionRead> => {
     const partition = await partitionAt(run, no);
@@ -51,7 +52,9 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
       watermark: watermarkBefore,
       validators: usable(run, stored.validators),
     };
-    const pages = readPages(source, { ...options, signal, position: resumed?.read ?? null });
+    // The requests that go out at once are those of the partition whose turn it is.
+    const isTurn = () => no === turn;
+    const pages = readPages(source, { ...options, signal, isTurn, position: resumed?.read ?? null });
     return { partition, stored, watermarkBefore, pages };
   };
   const begin = async (no: number): Promise<PartitionRead> => {
@@ -61,6 +64,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
 
   return {
     async take({ no, read, watermarkBefore, totals, ...position }) {
+      turn = no;
       const resumed = read === null ? null : { no, read, watermarkBefore, totals, ...position };
       const current = ahead.get(no) ?? open(no, resumed);
       ahead.delete(no);

@@ -2,9 +2,11 @@ import { AppError } from '../errors.ts';
 import type { PartitionEntry } from '../pipeline/receipt.ts';
 import { createEvaluateEach } from '../source/evaluate-each.ts';
 import { boundedKey } from '../source/external-id.ts';
+import { openKeptAnswers } from '../source/open-kept-answers.ts';
 import { readPages } from '../source/read-pages.ts';
-import type { Source } from '../source/source.ts';
+import type { Source, Validators } from '../source/source.ts';
 import type { Resource } from '../spec/schema.ts';
+import { listedLately } from './listed-lately.ts';
 import type { Partition } from './partition-reads.ts';
 import type { RunReading, RunReadOptions, Stage } from './read-run.ts';
 import { stagePage } from './run-page.ts';
@@ -32,7 +34,15 @@ export async function* readDeletedList(
   // What was just read must be known, or a record that came and went in between would stay.
   await options.delivered();
   const ofPartition = { ...run.source, each: partition.each };
-  const source = { ...ofPartition, resource: listResource(run.source.resource, deletes), ...notIncremental };
+  const lately = listedLately(ofPartition, deletes, run.lookupStore);
+  const source = {
+    ...ofPartition,
+    ...notIncremental,
+    resource: listResource(run.source.resource, deletes),
+    validators: (await lately?.find()) ?? null,
+    answers: lately ? null : openKeptAnswers(ofPartition, deletes.request, run.lookupStore),
+  };
+  let validators: Validators | null = null;
   const pages = readPages(source, { ...options, position: position.read });
   for await (const page of pages) {
     const listed = await idsOf(page.records, { key: deletes.key, source: ofPartition });
@@ -45,12 +55,15 @@ export async function* readDeletedList(
     yield stagePage('listed', { tombstones, ...place, requestKey: page.requestKey, incomplete });
     // Whatever names or shows such a record next must find it deleted.
     if (tombstones.length > 0) await options.delivered();
-    if (page.positionAfter === null) return next;
+    validators ??= page.validators;
+    if (page.positionAfter !== null) continue;
+    if (validators && !incomplete) await lately?.note(validators);
+    return next;
   }
   return undefined;
 }
 
-const notIncremental = { watermark: null, backfill: null, validators: null } as const;
+const notIncremental = { watermark: null, backfill: null } as const;
 
 function listResource(resource: Source['resource'], deletes: DeletedList): Source['resource'] {
   const { decoder, bigNumbers, recordsMissing } = resource.response;

@@ -4,14 +4,16 @@
  * goes on behind the last page that was recorded.
  */
 import { canonicalJson } from '../pipeline/canonical-json.ts';
+import type { LookupStore } from '../source/lookup-store.ts';
 import type { ReadOptions } from '../source/read-pages.ts';
 import type { Source } from '../source/source.ts';
 import type { Resource } from '../spec/schema.ts';
 import { type Listing, listPartitions } from './list-partitions.ts';
+import { countPartitions } from './partition-at.ts';
 import { openPartitionReads } from './partition-reads.ts';
 import { type PartitionOptions, readPartition } from './read-partition.ts';
 import { type RunPage, stagePage } from './run-page.ts';
-import type { PartitionPosition, PartitionTotals, RunPosition } from './run-position.ts';
+import type { ListPosition, PartitionPosition, PartitionTotals, RunPosition } from './run-position.ts';
 import type { RunStore } from './run-store.ts';
 import { sweepMissing } from './sweep.ts';
 
@@ -20,6 +22,8 @@ export interface RunReading extends Listing {
   readonly resource: Resource;
   readonly source: Omit<Source, 'watermark'>;
   readonly store: RunStore;
+  /** Where answers to requests beside the read itself are kept. */
+  readonly lookupStore: LookupStore;
   /** Held-back deletes are sent after all (a forced backfill). */
   readonly force: boolean;
 }
@@ -85,23 +89,25 @@ async function* retryRequeued(run: RunReading, position: Extract<RunPosition, { 
     });
   }
   if (run.resource.forEach.length === 0) return firstPartition(1, { listedAt: null, gaps: false });
-  return { stage: 'list', dimension: 0, after: null, read: null, listedAt: null, gaps: false };
+  const begin = { dimension: 0, after: null, read: null, part: null, listedAt: null };
+  return { stage: 'list', ...begin, gaps: false, incomplete: false };
 }
 
 async function* list(
   run: RunReading,
-  position: Extract<RunPosition, { readonly stage: 'list' }>,
+  position: ListPosition,
   { delivered, reads: _reads, ...read }: PartitionOptions,
 ): Stage {
   // Listing moves the run on by itself, past pages that are not recorded yet.
   await delivered();
   const end = await listPartitions(run, position, read);
   if (end === null) return undefined;
-  const counts = await run.store.dimensionCounts(run.resource.forEach.length);
-  const count = counts.reduce((product, values) => product * values, 1);
-  if (count > 0) return firstPartition(count, end);
-  yield stagePage('list', { positionAfter: null });
-  return null;
+  const count = await countPartitions(run);
+  const next = count > 0 ? firstPartition(count, end) : null;
+  if (next !== null && !end.incomplete) return next;
+  const notes = end.incomplete ? (['partition_skipped'] as const) : [];
+  yield stagePage('list', { positionAfter: next, incomplete: end.incomplete, notes });
+  return next;
 }
 
 const firstPartition = (

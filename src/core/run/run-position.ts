@@ -31,25 +31,35 @@ export interface PartitionPosition {
   readonly listedAt: string | null;
 }
 
+/** Where the list of the partitions is. */
+export interface ListPosition {
+  readonly stage: 'list';
+  /** Which of the run's lists is made (list-steps.ts); their number once all are. */
+  readonly dimension: number;
+  /** External id of the last stored parent; null: at the first. */
+  readonly after: string | null;
+  /** Page of the parents that are read live; null: at the first. */
+  readonly read: ReadPosition | null;
+  /**
+   * Of a list that is made part by part: the partition of the parents that is read live, and how many before it an error
+   * rule gave up; or the first combination that is to be looked at. Null: at the first.
+   */
+  readonly part: { readonly no: number; readonly refused: number } | null;
+  /** When the list was begun; null: not yet. ISO. */
+  readonly listedAt: string | null;
+  /** Some answer did not show all parents: see {@link PartitionTotals.gaps}. */
+  readonly gaps: boolean;
+  /** An error rule gave up a part of the parents. */
+  readonly incomplete: boolean;
+}
+
 /**
  * Where a run goes on. Plain JSON: the checkpoint. Its stages come in this order: records that are tried again, the
  * list of partitions, each partition, records that no partition showed any more, the switch of a replaced table.
  */
 export type RunPosition =
   | { readonly stage: 'retry'; readonly after: string | null }
-  | {
-      readonly stage: 'list';
-      /** Index of the entry of `forEach`; their number once all are listed. */
-      readonly dimension: number;
-      /** External id of the last stored parent; null: at the first. */
-      readonly after: string | null;
-      /** Page of the parents that are read live; null: at the first. */
-      readonly read: ReadPosition | null;
-      /** When the list was begun; null: not yet. ISO. */
-      readonly listedAt: string | null;
-      /** Some answer did not show all parents: see {@link PartitionTotals.gaps}. */
-      readonly gaps: boolean;
-    }
+  | ListPosition
   | PartitionPosition
   | { readonly stage: 'sweep'; readonly totals: PartitionTotals }
   | { readonly stage: 'switch'; readonly gaps: boolean };

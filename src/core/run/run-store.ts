@@ -20,6 +20,19 @@ export interface DimensionValue {
   readonly value: unknown;
 }
 
+/** A value of each of several dimensions. */
+export interface Combination {
+  readonly no: number;
+  /** In the order of the dimensions. */
+  readonly keys: readonly string[];
+}
+
+/** A partition and the stored parents that it is read for. */
+export interface PartitionParents {
+  readonly key: string;
+  readonly parents: readonly { readonly resourceKey: string; readonly externalId: string }[];
+}
+
 /** A record of a parent resource. */
 export interface Parent {
   readonly externalId: string;
@@ -41,10 +54,17 @@ export interface RunStore {
   clearDimension(dimension: number): Promise<void>;
   /** Adds the values whose keys the dimension does not have, and moves the run to `position`, in one transaction. */
   addToDimension(dimension: number, values: readonly DimensionValue[], position: RunPosition): Promise<void>;
-  /** Values of each dimension, in the order of `forEach`. */
-  dimensionCounts(dimensions: number): Promise<readonly number[]>;
+  /** How many values each of the given dimensions has. */
+  dimensionCounts(dimensions: readonly number[]): Promise<readonly number[]>;
   /** By its place in the dimension, from 0. Throws when there is none. */
   dimensionValue(dimension: number, no: number): Promise<DimensionValue>;
+  /** The combinations of the values of the given dimensions from number `from` on; those of the last change fastest. */
+  combinations(
+    dimensions: readonly number[],
+    page: { readonly from: number; readonly limit: number },
+  ): Promise<readonly Combination[]>;
+  /** Keys of those partitions that were not read to their end since each of the given parents changed. */
+  changedPartitions(partitions: readonly PartitionParents[]): Promise<ReadonlySet<string>>;
   /** An instant such that every change of stored parents up to it can be seen from now on; ISO. */
   listingInstant(resourceKey: string): Promise<string>;
   /** Stored records of a parent resource behind `after`, by external id; `changed`: since their partition was read. */

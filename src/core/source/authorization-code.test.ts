@@ -76,9 +76,9 @@ async function asking<Result>(
 const fieldsOf = ({ requests: [request] }: Pick<Asked<unknown>, 'requests'>) =>
   Object.fromEntries(new URLSearchParams(request?.body));
 const refreshing =
-  (previous: Token | null = held): Ask<Token> =>
+  (previous: Token | null = held, resourceKey: string | null = null): Ask<Token> =>
   (auth, context) =>
-    refreshGrant(auth, previous, context);
+    refreshGrant(auth, previous, { ...context, resourceKey });
 
 describe('the page of the provider', () => {
   const request = { redirectUri: 'https://us.test/back', state: 'the-state', codeVerifier: null };
@@ -194,8 +194,11 @@ describe('a refresh', () => {
     ['a refresh token', { ...held, refreshToken: null }],
   ])('without %s says where to authorise', async (_name, previous) => {
     const failure = asking(refreshing(previous));
-    const message = expect.stringContaining('GET /api/v1/oauth/:connectionId/authorize');
+    const message = expect.stringContaining('GET /api/v1/oauth/:connectionId/authorize says');
     await expect(failure).rejects.toMatchObject({ code: 'auth_failed', message });
+    const ofResource = asking(refreshing(previous, 'reports'));
+    const named = expect.stringMatching(/the resource "reports".*:connectionId\/authorize\?resource=reports says/);
+    await expect(ofResource).rejects.toMatchObject({ code: 'auth_failed', message: named });
   });
 });
 

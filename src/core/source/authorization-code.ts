@@ -23,8 +23,17 @@ import type { Token } from './token.ts';
 import { throughClient } from './token-fetch.ts';
 import { renderUrl } from './url-template.ts';
 
+/** What a grant is refreshed with. */
+export interface RefreshContext extends TokenRequestContext {
+  /** The resource that was authorised by itself; null: the connection as a whole. */
+  readonly resourceKey: string | null;
+}
+
 /** What helps when nothing that a run could do would. */
-const howToAuthorize = 'Authorise it: GET /api/v1/oauth/:connectionId/authorize says where';
+const howToAuthorize = ({ resourceKey }: Pick<RefreshContext, 'resourceKey'>): string =>
+  resourceKey === null
+    ? 'Authorise it: GET /api/v1/oauth/:connectionId/authorize says where'
+    : `Authorise the resource "${resourceKey}": GET /api/v1/oauth/:connectionId/authorize?resource=${resourceKey} says where`;
 
 /** Where the customer comes back to, and how we will know them and the code they bring. */
 export interface AuthorizationRequest {
@@ -91,16 +100,18 @@ export async function exchangeCode(
 export async function refreshGrant(
   auth: OauthAuthorizationCode,
   previous: Token | null,
-  context: TokenRequestContext,
+  context: RefreshContext,
 ): Promise<Token> {
   if (previous === null) {
-    const message = 'Nobody has authorised this connection yet, or only with another client or token URL.';
-    throw new AppError('auth_failed', `${message} ${howToAuthorize}.`);
+    const { resourceKey } = context;
+    const what = resourceKey === null ? 'this connection' : `the resource "${resourceKey}" of this connection`;
+    const message = `Nobody has authorised ${what} yet, or only with another client or token URL.`;
+    throw new AppError('auth_failed', `${message} ${howToAuthorize(context)}.`);
   }
   const { refreshToken } = previous;
   if (refreshToken === null) {
     const message = 'The API refuses the access token, and the provider gave no refresh token with it.';
-    throw new AppError('auth_failed', `${message} ${howToAuthorize}.`);
+    throw new AppError('auth_failed', `${message} ${howToAuthorize(context)}.`);
   }
   const { client, values, now } = context;
   const url = await renderUrl(auth.refreshUrl ?? auth.tokenUrl, values.hole);
@@ -112,7 +123,7 @@ export async function refreshGrant(
     const response = await refreshTokenGrantRequest(...parties, refreshToken, options);
     return following(previous, await readGrant(auth, response, now()), auth.refresh.rotation);
   } catch (error) {
-    throw explained(error);
+    throw explained(error, context);
   }
 }
 
@@ -132,12 +143,12 @@ function following(previous: Token, token: Token, rotation: OauthAuthorizationCo
 const untilRefused = (token: Token): Token => (token.refreshToken === null ? { ...token, expiresAtMs: null } : token);
 
 /** An answer that makes no sense is a page of some proxy more often than a new format: later, there is a token again. */
-function explained(error: unknown): unknown {
+function explained(error: unknown, context: RefreshContext): unknown {
   if (!(error instanceof AppError)) return error;
   const { code, message } = error;
   if (code === 'source_rejected') return new AppError('source_unavailable', message, { cause: error });
   if (code !== 'auth_failed') return error;
-  const advice = `Is the grant over, or was it withdrawn? ${howToAuthorize}.`;
+  const advice = `Is the grant over, or was it withdrawn? ${howToAuthorize(context)}.`;
   return new AppError('auth_failed', `${message} ${advice}`, { cause: error });
 }
 

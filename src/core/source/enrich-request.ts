@@ -11,6 +11,8 @@ import { createEvaluate } from './evaluate.ts';
 import { createEvaluateEach, type EachResult } from './evaluate-each.ts';
 import { judgeAnswer } from './judge-answer.ts';
 import { lookupKeyText } from './lookup-key-text.ts';
+import type { LookupStore } from './lookup-store.ts';
+import { openKeptAnswers } from './open-kept-answers.ts';
 import { firstPage } from './paginate.ts';
 import { rendererFor, renderRequest } from './render-request.ts';
 import { authRoot, createSigner } from './request-signer.ts';
@@ -45,7 +47,7 @@ const valueLengthMax = 1_000_000;
 export function createEnrichRequests(
   source: Omit<Source, 'watermark'>,
   step: Omit<Enrichment, 'dependsOn'>,
-  signal: AbortSignal,
+  { store, signal }: { readonly store: LookupStore; readonly signal: AbortSignal },
 ): EnrichRequests {
   const plain = sourceOfStep(source, step);
   const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
@@ -53,6 +55,7 @@ export function createEnrichRequests(
   const classify = acceptMissing(createClassify(plain, evaluate));
   const { batch, select = '$' } = step;
   const template = batch ? withListOfKeys(step.request) : step.request;
+  const answers = openKeptAnswers(source, template, store);
 
   const rendered = async (asks: readonly Ask[]): Promise<HttpRequest> => {
     const render = rendererFor(source, { ...(await sharedRoots(source, signal)), ...rootsOf(asks, step, source) });
@@ -62,12 +65,14 @@ export function createEnrichRequests(
   /** The body of the answer; null: there is no such thing. */
   const ask = async (asks: readonly Ask[]): Promise<{ readonly body: unknown } | null> => {
     const request = await rendered(asks);
-    const answer = await source.client.send(request, { signal, signer: createSigner(source, signal), classify });
+    const { answer, keep } = await answers.send(request, { signal, signer: createSigner(source, signal), classify });
     if (answer.status === 404) return null;
     const page = { position: firstPage(plain.resource.pagination), startsFromToken: false };
     const { kind } = await judgeAnswer(plain, answer, { page, evaluate });
     if (kind !== 'accepted') return null;
-    return { body: answer.body.length === 0 ? null : await decodeBody(answer, plain) };
+    const body = answer.body.length === 0 ? null : await decodeBody(answer, plain);
+    await keep({ isLast: true });
+    return { body };
   };
 
   const itemsByKey = async ({ results, keyBy }: NonNullable<Enrichment['batch']>, body: unknown) => {

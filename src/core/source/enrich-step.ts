@@ -8,6 +8,7 @@ import { keysOf, type RecordKey } from './enrich-keys.ts';
 import { type Ask, createEnrichRequests } from './enrich-request.ts';
 import type { AnswerShelf } from './enrich-shelf.ts';
 import { createEvaluateEach } from './evaluate-each.ts';
+import type { LookupStore } from './lookup-store.ts';
 import type { Source } from './source.ts';
 
 /** A record on its way through the steps. */
@@ -32,6 +33,8 @@ export interface StepContext {
   readonly source: Omit<Source, 'watermark'>;
   readonly cache: AnswerCache;
   readonly shelf: AnswerShelf;
+  /** For requests with a `cache`. */
+  readonly store: LookupStore;
   readonly signal: AbortSignal;
   /** Whether one more request that the cache saved may be logged for this page and step. */
   readonly mayLog: (step: Step) => boolean;
@@ -80,10 +83,10 @@ function distinctAsks(
 async function answersTo(
   step: Step,
   asks: readonly Ask[],
-  { source, cache, shelf, signal, mayLog }: StepContext,
+  { source, cache, shelf, store, signal, mayLog }: StepContext,
 ): Promise<Answers> {
   if (asks.length === 0) return new Map();
-  const requests = createEnrichRequests(source, step, signal);
+  const requests = createEnrichRequests(source, step, { store, signal });
   const byText = new Map(asks.map((ask) => [ask.text, ask]));
   const batches = (texts: readonly string[]) =>
     inBatches(

@@ -42,6 +42,7 @@ export function createEnrich(
         source: { ...source, each },
         cache: step.answers,
         shelf: step.shelfFor({ each, identity }),
+        store,
         signal,
         mayLog,
       }),

@@ -5,6 +5,7 @@ import { checkpointText } from './checkpoint-text.ts';
 import { decodeBody } from './decode-body.ts';
 import type { Evaluate } from './evaluate.ts';
 import { judgeAnswer } from './judge-answer.ts';
+import { type Sent, unkept } from './kept-answers.ts';
 import { type AnswerRoots, nextPage, pageIdentity, pageRoots } from './paginate.ts';
 import type { PagePosition } from './read-position.ts';
 import { type BuiltRequest, buildRequest, type RequestRoots } from './request.ts';
@@ -21,6 +22,8 @@ export type Page =
       readonly records: readonly unknown[];
       /** Null: it was the last page of its window. */
       readonly next: PagePosition | null;
+      /** Pages that the window can have from `next` on, as far as the API or `maxPages` says; 0 without one. */
+      readonly pagesLeft: number;
       /** Content by which a repeated page is recognised; null when it has none. */
       readonly identity: unknown;
       /** Records of the whole window as the API counts them; null when the spec does not ask. */
@@ -57,6 +60,8 @@ export interface PageRequest {
   readonly watermark: RequestRoots['watermark'];
   /** The API's token a token read starts from is in this request. */
   readonly startsFromToken: boolean;
+  /** The window was begun again, as the token of a page had expired. */
+  readonly isRestarted: boolean;
 }
 
 /**
@@ -74,11 +79,25 @@ export async function fetchPage(
     await source.client.logSaved(request.http);
     return savedPage(request);
   }
-  const answer = await source.client.send(request.http, { signal, signer: createSigner(source, signal) });
+  const { answer, keep } = await sendFor(source, page, { request, signal });
   const facts = factsOf(source, request, answer);
   const judgement = await judgeAnswer(source, answer, { page, evaluate });
   if (judgement.kind !== 'accepted') return { ...facts, ...judgement };
-  return { ...facts, ...(await readRecords(source, page, { answer, request, evaluate })) };
+  const records = await readRecords(source, page, { answer, request, evaluate });
+  await keep({ isLast: records.next === null });
+  return { ...facts, ...records };
+}
+
+async function sendFor(
+  source: Source,
+  { position, isRestarted }: PageRequest,
+  { request, signal }: { readonly request: BuiltRequest; readonly signal: AbortSignal },
+): Promise<Sent> {
+  const options = { signal, signer: createSigner(source, signal) };
+  const page = { isFirst: position.index === 1, isRestarted };
+  return source.answers
+    ? await source.answers.send(request.http, options, page)
+    : unkept(await source.client.send(request.http, options));
 }
 
 type RecordsPage = Omit<Extract<Page, { kind: 'records' }>, keyof ReadFacts>;
@@ -122,8 +141,9 @@ async function readRecords(
   return {
     kind: 'records',
     records,
-    next,
-    identity: pageIdentity(pagination, { items }, next),
+    next: next?.position ?? null,
+    pagesLeft: next?.pagesLeft ?? 0,
+    identity: pageIdentity(pagination, { items }, next?.position ?? null),
     total: await totalOf(response.total, roots, evaluate),
     token: tokenText(token),
     recordsMissing: missing,

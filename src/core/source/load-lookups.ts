@@ -1,5 +1,6 @@
 /** The tables of a run: loaded before its first page, at most once per run, and shared by its chunks through the store. */
 import * as v from 'valibot';
+import type { HttpClient } from '../http/client.ts';
 import type { Lookup } from '../spec/lookup-schema.ts';
 import { ResponseSettings } from '../spec/resource-schema.ts';
 import { dependenciesOf } from '../spec/step-dependencies.ts';
@@ -9,6 +10,7 @@ import { createEvaluate } from './evaluate.ts';
 import { definitionKey } from './lookup-key.ts';
 import type { CacheScope, LookupStore } from './lookup-store.ts';
 import { type RequestLookup, readTable, TableInterrupted, type TableRead } from './lookup-table.ts';
+import { openKeptAnswers } from './open-kept-answers.ts';
 import { firstPage } from './paginate.ts';
 import { buildRequest } from './request.ts';
 import { authRoot } from './request-signer.ts';
@@ -59,7 +61,7 @@ async function loadTable(
   lookup: RequestLookup,
   { store, signal, onLoaded }: LoadOptions,
 ): Promise<unknown> {
-  const source = sourceOfTable(described, lookup);
+  const source = sourceOfTable(described, lookup, store);
   const { scope, ttlSeconds = sharedTtlSeconds } = lookup.cache;
   const key = definitionKey(source, [lookup, source.lookups]);
   const kept = async (where: CacheScope) => (await store.read(where, [key])).get(key) ?? null;
@@ -103,14 +105,15 @@ async function readKept(
 }
 
 /** The table as a resource of its own. */
-function sourceOfTable(source: Omit<Source, 'watermark'>, lookup: RequestLookup): Source {
+function sourceOfTable(source: Omit<Source, 'watermark'>, lookup: RequestLookup, store: LookupStore): Source {
   const { assignTo: key, request, pagination, records } = lookup;
   const response = v.parse(ResponseSettings, { records });
   const resource: ReadableResource = { key, request, response, pagination, errors: [] };
   const described = { ...source, resource, each: {}, watermark: null, backfill: null, validators: null };
   const classify = createClassify(described, createEvaluate(source.evaluator, new Date(source.run.startedAt)));
-  const { client } = source;
-  return { ...described, client: { ...client, send: (page, how) => client.send(page, { ...how, classify }) } };
+  const send: HttpClient['send'] = (page, how) => source.client.send(page, { ...how, classify });
+  const client = { ...source.client, send };
+  return { ...described, client, answers: openKeptAnswers({ ...source, client }, request, store) };
 }
 
 /** Logs the first request of a table that another run had loaded. */

@@ -7,9 +7,9 @@ import { exchangeJwt, makeJwt } from './jwt-token.ts';
 import { createLocalTokens } from './local-tokens.ts';
 import { requestClientToken } from './oauth-token.ts';
 import { requestSession } from './session-token.ts';
-import { createSharedTokens } from './shared-tokens.ts';
+import { createSharedTokens, type SharedTokensOptions } from './shared-tokens.ts';
 import type { Source } from './source.ts';
-import type { Token, TokenSource } from './token.ts';
+import type { TokenSource } from './token.ts';
 import type { TokenStore } from './token-store.ts';
 
 /** Of kinds that cannot choose one, ms. */
@@ -22,6 +22,8 @@ interface TokenPlaces {
   /** See `createTokenClient`. */
   readonly client: HttpClient;
   readonly store: TokenStore;
+  /** The resource whose own auth it is; null: it is that of the spec. */
+  readonly resourceKey: string | null;
 }
 
 /**
@@ -33,16 +35,23 @@ export async function openTokens(source: Described, places: TokenPlaces): Promis
   return 'put' in auth ? await tokensOf(auth, source, places) : null;
 }
 
-async function tokensOf(auth: TokenAuth, source: Described, { client, store }: TokenPlaces): Promise<TokenSource> {
+async function tokensOf(
+  auth: TokenAuth,
+  source: Described,
+  { client, store, resourceKey }: TokenPlaces,
+): Promise<TokenSource> {
   const { mask, now } = source;
   const context = { client, values: authValues(source), now };
-  const shared = (request: (previous: Token | null) => Promise<Token>, ms = bufferMs): TokenSource =>
+  const shared = (request: SharedTokensOptions['request'], ms = bufferMs): TokenSource =>
     createSharedTokens({ store, request, madeFor: madeFor(source), bufferMs: ms, mask, now });
   switch (auth.kind) {
     case 'oauth2_client_credentials':
       return shared(() => requestClientToken(auth, context), auth.refresh.expiryBufferSeconds * 1000);
     case 'session':
-      return shared(() => requestSession(auth, source, context));
+      // After a refusal it is asked for without conditions: a 304 would bring the refused token again.
+      return shared((previous, { isRefused }) =>
+        requestSession(auth, source, { ...context, previous: isRefused ? null : previous }),
+      );
     case 'jwt': {
       const { exchange } = auth;
       if (exchange) return shared(() => exchangeJwt(auth, exchange, context));
@@ -51,7 +60,7 @@ async function tokensOf(auth: TokenAuth, source: Described, { client, store }: T
     case 'oauth2_authorization_code':
       return createSharedTokens({
         store,
-        request: (previous) => refreshGrant(auth, previous, context),
+        request: (previous) => refreshGrant(auth, previous, { ...context, resourceKey }),
         madeFor: await grantKey(auth, context.values),
         bufferMs: auth.refresh.expiryBufferSeconds * 1000,
         mask,

@@ -1,5 +1,8 @@
 import { AppError } from '../errors.ts';
 
+/** A decoded body above this is many times its size in memory as records: the pages behind it have to wait, bytes. */
+export const heavyBytes = 4_000_000;
+
 /** Records of one page: at some 20 µs each in the stages that every record passes, a page stays within seconds. */
 export const pageRecordsMax = 100_000;
 

@@ -181,11 +181,14 @@ const kinds: readonly Kind[] = [
   },
 ];
 
+/** One by one: so many requests as pages. */
+const http = { rateLimit: { maxConcurrent: 1 } };
+
 describe.each(kinds)('paging by $name', (kind) => {
   test('gives every page once, in order', async () => {
     await using api = await startApi(kind.answer);
     const pages = await pagesOf(
-      readPages(sourceOf({ api, evaluator, resource: kind.resource }), { position: null, signal }),
+      readPages(sourceOf({ api, evaluator, resource: kind.resource, http }), { position: null, signal }),
     );
     expect(idsOf(pages)).toEqual(kind.pages);
     expect(api.requests).toHaveLength(kind.pages.length);
@@ -197,7 +200,7 @@ describe.each(kinds)('paging by $name', (kind) => {
 
   test('resumed after any page gives exactly the remaining pages', async () => {
     await using api = await startApi(kind.answer);
-    const source = sourceOf({ api, evaluator, resource: kind.resource });
+    const source = sourceOf({ api, evaluator, resource: kind.resource, http });
     const pages = await pagesOf(readPages(source, { position: null, signal }));
     for (const [index, page] of pages.entries()) {
       if (page.positionAfter === null) continue;

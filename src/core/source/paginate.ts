@@ -27,6 +27,13 @@ export interface PageItems {
   resolveLink(link: string): string;
 }
 
+/** Where a window goes on. */
+export interface NextPage {
+  readonly position: PagePosition;
+  /** Pages that the window can have from `position` on: by the API's count where the spec names one, by `maxPages` elsewhere. */
+  readonly pagesLeft: number;
+}
+
 /** The first page of a window. */
 export const firstPage = (pagination: Pagination): PagePosition => ({
   index: 1,
@@ -51,15 +58,17 @@ export const pageRoots = (pagination: Pagination, position: PagePosition) => ({
  * without it does a short page end the read, because APIs may cap or filter pages below the size asked for.
  * Throws `page_limit` at `maxPages`, `source_rejected` for an answer that cannot be followed.
  */
-export async function nextPage(pagination: Pagination, page: PageItems): Promise<PagePosition | null> {
+export async function nextPage(pagination: Pagination, page: PageItems): Promise<NextPage | null> {
   if (pagination.kind === 'none' || (await saysStop(pagination, page))) return null;
   if (page.items.length === 0 && pagination.emptyPage === 'stop') return null;
   const next = await following(pagination, page);
-  if (next !== null && page.position.index >= pagination.maxPages) {
+  if (next === null) return null;
+  const allowed = pagination.maxPages - page.position.index;
+  if (allowed <= 0) {
     const advice = 'Use smaller windows, a narrower request, or raise pagination.maxPages.';
     throw new AppError('page_limit', `The API has more than ${pagination.maxPages} pages in one window. ${advice}`);
   }
-  return next;
+  return { ...next, pagesLeft: Math.min(next.pagesLeft, allowed) };
 }
 
 /** The content by which a page is recognised when it comes again; null when it has none (an empty page). */
@@ -76,7 +85,7 @@ async function saysStop(pagination: Pagination, page: PageItems): Promise<boolea
   return pagination.stopWhen !== undefined && (await ask(pagination.stopWhen, pagination, page)) === true;
 }
 
-async function following(pagination: Pagination, page: PageItems): Promise<PagePosition | null> {
+async function following(pagination: Pagination, page: PageItems): Promise<NextPage | null> {
   const { position } = page;
   const step = { ...position, index: position.index + 1, number: position.number + 1 };
   switch (pagination.kind) {
@@ -84,28 +93,39 @@ async function following(pagination: Pagination, page: PageItems): Promise<PageP
       return null;
     case 'page': {
       const last = await count(pagination.totalPages, pagination, page);
-      const done = last === null ? isShort(pagination, page) : step.number - pagination.start >= last;
-      return done ? null : step;
+      if (last === null) return isShort(pagination, page) ? null : uncounted(step);
+      const pagesLeft = last - (step.number - pagination.start);
+      return pagesLeft <= 0 ? null : { position: step, pagesLeft };
     }
     case 'offset': {
       const offset = nextOffset(pagination, page);
       const total = await count(pagination.total, pagination, page);
       // The overlap is no progress: the end is where the items end, not where the next request begins.
       const read = position.offset + page.items.length;
-      const done = total === null ? isShort(pagination, page) : read >= total;
-      return done ? null : { ...step, offset };
+      const next = { ...step, offset };
+      if (total === null) return isShort(pagination, page) ? null : uncounted(next);
+      if (read >= total) return null;
+      const moved = offset - position.offset;
+      return {
+        position: next,
+        pagesLeft: Math.max(1, Math.ceil((total - (pagination.overlap ?? 0) - offset) / moved)),
+      };
     }
     case 'cursor':
-      return withToken(step, await ask(pagination.next, pagination, page));
+      return uncounted(withToken(step, await ask(pagination.next, pagination, page)));
     case 'next_url':
-      return withLink(step, page, await ask(pagination.next, pagination, page));
+      return uncounted(withLink(step, page, await ask(pagination.next, pagination, page)));
     case 'link_header':
-      return withLink(step, page, linkOf(page.answer.headers['link'], pagination.rel));
+      return uncounted(withLink(step, page, linkOf(page.answer.headers['link'], pagination.rel)));
     case 'keyset':
       if (isShort(pagination, page) || page.items.length === 0) return null;
-      return { ...step, cursor: lastKey(pagination.field, page.items) };
+      return uncounted({ ...step, cursor: lastKey(pagination.field, page.items) });
   }
 }
+
+/** The API does not say how many pages follow. */
+const uncounted = (position: PagePosition | null): NextPage | null =>
+  position === null ? null : { position, pagesLeft: Number.POSITIVE_INFINITY };
 
 function ask(expression: string, pagination: Pagination, page: PageItems): Promise<unknown> {
   const roots = { ...page.answer, page: pageRoots(pagination, page.position), last: page.items.at(-1) };

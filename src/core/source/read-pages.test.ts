@@ -84,8 +84,14 @@ describe('a page that comes again', () => {
 });
 
 describe('reading ahead', () => {
-  const endless = (request: ApiRequest): ApiReply => ({ body: [{ id: numberOf(request, 'page', 0) }] });
-  const resource = { pagination: { kind: 'page', inject: inQuery('page') } };
+  const endless = (request: ApiRequest): ApiReply => {
+    const page = numberOf(request, 'page', 1);
+    return { body: { data: [{ id: page }], next: page + 1 } };
+  };
+  const resource = {
+    response: { records: 'data' },
+    pagination: { kind: 'cursor', next: 'body.next', inject: inQuery('page') },
+  };
 
   test('stops cleanly when the consumer leaves', async () => {
     await using api = await startApi(endless);
@@ -113,8 +119,8 @@ describe('reading ahead', () => {
   test('fetches nothing behind a page of more than 4 MB until it is worked off', async () => {
     const large = 'x'.repeat(4_100_000);
     await using api = await startApi((request) => {
-      const page = numberOf(request, 'page', 0);
-      return { body: [{ id: page, text: page === 2 ? large : '' }] };
+      const page = numberOf(request, 'page', 1);
+      return { body: { data: [{ id: page, text: page === 2 ? large : '' }], next: page + 1 } };
     });
     const pages = readPages(sourceOf({ api, evaluator, resource }), { position: null, signal, lookAhead: 3 });
     await pages.next();
@@ -133,7 +139,7 @@ describe('reading ahead', () => {
     const pages = await pagesOf(readPages(sourceOf({ api, evaluator, resource }), { position: null, signal, enough }));
     expect(idsOf(pages)).toEqual([[1], [2]]);
     expect(api.requests).toHaveLength(2);
-    expect(pages.at(-1)?.positionAfter).toMatchObject({ page: { number: 3 } });
+    expect(pages.at(-1)?.positionAfter).toMatchObject({ page: { cursor: 3 } });
   });
 
   test('ends with the reason of the signal', async () => {

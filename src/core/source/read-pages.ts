@@ -6,11 +6,13 @@
 import { AppError } from '../errors.ts';
 import { renderTemplate } from '../expressions/template.ts';
 import { cursorOfText, sendCursor, sendLowerBound } from './cursor-value.ts';
-import { createEvaluate, type Evaluate } from './evaluate.ts';
-import { fetchPage, type Page } from './fetch-page.ts';
+import { createEvaluate } from './evaluate.ts';
+import { fetchPage, type Page, type PageRequest } from './fetch-page.ts';
 import { lookAhead } from './look-ahead.ts';
 import { type CursorPage, readCursors } from './page-cursors.ts';
 import { createPageGuard, type PageGuard, pageKey } from './page-guard.ts';
+import { heavyBytes } from './page-size.ts';
+import { createPagesAhead, type PagesAhead } from './pages-ahead.ts';
 import { planRead } from './read-plan.ts';
 import type { ReadPlan, ReadPosition } from './read-position.ts';
 import { advance, restartFromStart, restartWindow, resumePosition, splitWindow } from './read-window.ts';
@@ -59,8 +61,13 @@ export interface ReadOptions {
   readonly position: ReadPosition | null;
   /** Ends the read with its reason. */
   readonly signal: AbortSignal;
-  /** Pages that are fetched while the consumer is at work; 3 unless given, 0 for none. */
+  /**
+   * Pages that are fetched while the consumer is at work; 3 unless given. 0: none, and no request is sent before the
+   * page in front of it is with the consumer.
+   */
   readonly lookAhead?: number;
+  /** Asked before several pages are asked for at once, where the pagination allows it; false: one by one for now. */
+  readonly isTurn?: () => boolean;
   /** Asked before each page is fetched; true: no further one is, those fetched are still given. */
   readonly enough?: () => boolean;
 }
@@ -74,15 +81,16 @@ export async function* readPages(source: Source, options: ReadOptions): AsyncGen
   const plan = await planRead(source, initialRenderer(source));
   const first = resumePosition(plan, options.position, source.now());
   const notes: ReadNote[] = options.position !== null && first !== options.position ? ['checkpoint_discarded'] : [];
-  const { enough = () => false } = options;
-  const start = (signal: AbortSignal) => readInOrder({ source, plan, evaluate, signal, enough }, first, notes);
+  const { enough = () => false, lookAhead: count = 3, isTurn = () => true } = options;
+  const start = (signal: AbortSignal) => {
+    const fetch = (request: PageRequest, until: AbortSignal) => fetchPage(source, request, { evaluate, signal: until });
+    const ahead = createPagesAhead(source, { fetch, signal, isTurn: () => count > 0 && isTurn() });
+    return readInOrder({ source, plan, ahead, signal, enough }, first, notes);
+  };
   const isHeavy = ({ bodyBytes }: Fetched) => bodyBytes > heavyBytes;
-  const fetched = lookAhead(start, { count: options.lookAhead ?? 3, isHeavy, signal: options.signal });
+  const fetched = lookAhead(start, { count, isHeavy, signal: options.signal });
   for await (const { page } of fetched) yield page;
 }
-
-/** A decoded body above this is many times its size in memory as records: the pages behind it have to wait. */
-const heavyBytes = 4_000_000;
 
 /** A page on its way to the consumer. */
 interface Fetched {
@@ -94,7 +102,7 @@ interface Fetched {
 interface Reading {
   readonly source: Source;
   readonly plan: ReadPlan;
-  readonly evaluate: Evaluate;
+  readonly ahead: PagesAhead;
   readonly signal: AbortSignal;
   readonly enough: () => boolean;
 }
@@ -109,6 +117,7 @@ async function* readInOrder(
   first: ReadPosition,
   firstNotes: readonly ReadNote[],
 ): AsyncGenerator<Fetched, void, undefined> {
+  await using _ahead = reading.ahead;
   let position: ReadPosition | null = first;
   let guard = createPageGuard(first.guard);
   let notes = firstNotes;
@@ -129,9 +138,9 @@ async function* readInOrder(
 }
 
 async function readOne(reading: Reading, position: ReadPosition, guard: PageGuard): Promise<Turn> {
-  const { source, plan, evaluate, signal } = reading;
-  const request = { position: position.page, ...sentRoots(plan, position) };
-  const page = await fetchPage(source, request, { evaluate, signal });
+  const { plan, ahead } = reading;
+  const request = { position: position.page, ...sentRoots(plan, position), isRestarted: position.restarts > 0 };
+  const page = await ahead.take(request);
   switch (page.kind) {
     case 'expired':
       return page.what === 'page'
@@ -142,16 +151,16 @@ async function readOne(reading: Reading, position: ReadPosition, guard: PageGuar
     case 'skipped':
       return { read: lastRead(position, page, { notModified: false, skipped: page.reason }), bodyBytes: 0 };
     case 'records':
-      return await settle(reading, page, { position, guard });
+      return await settle(reading, page, { request, position, guard });
   }
 }
 
 async function settle(
-  { plan, source }: Reading,
+  { plan, source, ahead }: Reading,
   page: Extract<Page, { kind: 'records' }>,
-  at: { readonly position: ReadPosition; readonly guard: PageGuard },
+  at: { readonly request: PageRequest; readonly position: ReadPosition; readonly guard: PageGuard },
 ): Promise<Turn> {
-  const { position, guard } = at;
+  const { request, position, guard } = at;
   const { cursor } = plan;
   if (cursor?.resultCap && page.total !== null && page.total > cursor.resultCap.records && position.page.index === 1) {
     return { retryFrom: splitWindow(position, cursor, page.total), note: 'window_split' };
@@ -159,6 +168,8 @@ async function settle(
   const seen = cursor ? await readCursors(page.records, cursor, position) : withoutCursors(page.records);
   const repeated = isRepeated(page, at, source);
   const next = repeated || seen.belowWindow ? null : page.next;
+  if (next === null) ahead.drop();
+  else ahead.goOn({ request, page, next });
   const { serverDate, token } = page;
   const step = advance(plan, position, { cursors: seen.cursors, next, guard: guard.state(), serverDate, token });
   const notes: readonly (ReadNote | false)[] = [

@@ -20,4 +20,12 @@ const Stored = v.object({
   refreshToken: v.nullable(v.string()),
   metadata: v.record(v.string(), v.unknown()),
   madeFor: v.string(),
+  login: v.exactOptional(
+    v.object({
+      requestKey: v.string(),
+      status: v.number(),
+      headers: v.record(v.string(), v.string()),
+      body: v.unknown(),
+    }),
+  ),
 });

@@ -1,41 +1,70 @@
+import { createHash } from 'node:crypto';
 import { AppError } from '../errors.ts';
 import type { SessionAuth } from '../spec/auth-schema.ts';
 import type { HttpSettings } from '../spec/http-schema.ts';
+import { conditionsOf } from './conditional-answers.ts';
 import { createEvaluate } from './evaluate.ts';
 import type { TokenRequestContext } from './oauth-token.ts';
 import { renderRequest } from './render-request.ts';
 import type { Source } from './source.ts';
-import type { Token } from './token.ts';
+import type { LoginAnswer, Token } from './token.ts';
 import { decodeTokenAnswer, sendTokenRequest, tokenTransport } from './token-client.ts';
 
 /** The parts of a source that a login is made with. */
 type LoginSource = Pick<Source, 'evaluator' | 'run'> & { readonly http: HttpSettings };
 
+/** What a login is made with. */
+interface LoginContext extends TokenRequestContext {
+  /** What the login may be conditional on; null: nothing is known, or it is no good. */
+  readonly previous: Token | null;
+}
+
 /**
  * Logs in and takes the session's token from the answer. It lives until `expiresFrom`, else for `ttlSeconds`, else
- * until the API refuses it. Throws `auth_failed` when the answer has no token, and what requests throw.
+ * until the API refuses it; no longer than the `cache` of the login takes its answer for true. Throws `auth_failed` when
+ * the answer has no token, and what requests throw.
  */
-export async function requestSession(
-  auth: SessionAuth,
-  source: LoginSource,
-  { client, values, now }: TokenRequestContext,
-): Promise<Token> {
-  const { http: request } = await renderRequest(source.http, auth.login, { render: values, link: null, inject: null });
-  const { timeoutMs = tokenTransport.timeoutMs } = auth.login;
-  const answer = await sendTokenRequest(client, { ...request, ...tokenTransport, timeoutMs });
+export async function requestSession(auth: SessionAuth, source: LoginSource, context: LoginContext): Promise<Token> {
+  const answer = await logIn(auth, source, context);
   const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
-  const roots = { body: decodeTokenAnswer(answer.body), headers: answer.headers, status: answer.status };
+  const roots = { body: answer.body, headers: answer.headers, status: answer.status };
   const token = await evaluate(auth.tokenFrom, roots);
   if ((typeof token !== 'string' && typeof token !== 'number') || token === '') {
     const message = `The login answered ${answer.status}, but auth.tokenFrom finds no token in it.`;
     throw new AppError('auth_failed', `${message} Check the connection's credentials and the expression.`);
   }
-  const nowMs = now().getTime();
+  const nowMs = context.now().getTime();
   const said = auth.expiresFrom === undefined ? null : instantOf(await evaluate(auth.expiresFrom, roots), nowMs);
-  const ttlMs = auth.ttlSeconds === undefined ? null : nowMs + auth.ttlSeconds * 1000;
-  const expiresAtMs = said ?? ttlMs;
-  return { accessToken: String(token), expiresAtMs, obtainedAtMs: nowMs, refreshToken: null, metadata: {} };
+  const after = (seconds: number | undefined) => (seconds === undefined ? null : nowMs + seconds * 1000);
+  const { mode, ttlSeconds } = auth.login.cache;
+  return {
+    accessToken: String(token),
+    expiresAtMs: earlier(said ?? after(auth.ttlSeconds), mode === 'ttl' ? after(ttlSeconds) : null),
+    obtainedAtMs: nowMs,
+    refreshToken: null,
+    metadata: {},
+    ...(isKept(auth, answer) ? { login: answer } : {}),
+  };
 }
+
+async function logIn({ login }: SessionAuth, source: LoginSource, context: LoginContext): Promise<LoginAnswer> {
+  const { client, values, previous } = context;
+  const { http: request } = await renderRequest(source.http, login, { render: values, link: null, inject: null });
+  const { timeoutMs = tokenTransport.timeoutMs } = login;
+  const content = JSON.stringify([request.method, request.url.href, request.headers]);
+  const requestKey = createHash('sha256').update(content).digest('base64url');
+  const known = previous?.login?.requestKey === requestKey ? previous.login : null;
+  const headers = { ...request.headers, ...(known ? conditionsOf(known) : {}) };
+  const answer = await sendTokenRequest(client, { ...request, headers, ...tokenTransport, timeoutMs });
+  if (known && answer.status === 304) return known;
+  return { requestKey, status: answer.status, headers: answer.headers, body: decodeTokenAnswer(answer.body) };
+}
+
+const isKept = ({ login: { method, cache } }: SessionAuth, answer: LoginAnswer): boolean =>
+  method === 'GET' && cache.mode === 'conditional' && Object.keys(conditionsOf(answer)).length > 0;
+
+const earlier = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.min(one, other);
 
 /**
  * The instant that a value names, ms since the epoch: an ISO 8601 or HTTP date, or a number, by its size milliseconds

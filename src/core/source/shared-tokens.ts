@@ -11,8 +11,8 @@ const patienceMs = 60_000;
 /** What tokens of one connection are made of. */
 export interface SharedTokensOptions {
   readonly store: TokenStore;
-  /** Asks for a token; `previous` is the one it replaces, null: none is known. */
-  readonly request: (previous: Token | null) => Promise<Token>;
+  /** Asks for a token; `previous` is the one it replaces, null: none is known. `isRefused`: the API did not take it. */
+  readonly request: (previous: Token | null, asked: { readonly isRefused: boolean }) => Promise<Token>;
   /** See {@link StoredToken.madeFor}. */
   readonly madeFor: string;
   /** A token is replaced this long before it expires. */
@@ -40,7 +40,8 @@ export function createSharedTokens(options: SharedTokensOptions): TokenSource {
     const { stored } = lease;
     try {
       if (isUsable(stored) && isWanted(stored)) return stored;
-      const token = await options.request(stored?.madeFor === madeFor ? stored : null);
+      const previous = stored?.madeFor === madeFor ? stored : null;
+      const token = await options.request(previous, { isRefused: previous !== null && !isWanted(previous) });
       await lease.save({ ...token, madeFor });
       return token;
     } catch (error) {

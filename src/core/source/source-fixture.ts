@@ -103,6 +103,7 @@ export function sourceOf(
     watermark: null,
     backfill: null,
     validators: null,
+    answers: null,
     client: plainClient,
     tokens: null,
     mask: () => {},

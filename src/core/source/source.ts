@@ -3,6 +3,7 @@ import type { HttpClient } from '../http/client.ts';
 import type { Auth } from '../spec/auth-schema.ts';
 import type { HttpSettings } from '../spec/http-schema.ts';
 import type { Resource } from '../spec/resource-schema.ts';
+import type { KeptAnswers } from './kept-answers.ts';
 import type { TokenSource } from './token.ts';
 
 /** The parts of a resource that say how it is read. */
@@ -41,6 +42,8 @@ export interface Source {
   readonly backfill: { readonly from: string | null } | null;
   /** For requests with a `cache`; null: none stored. */
   readonly validators: Validators | null;
+  /** For requests with a `cache` that are not the read of a resource; null: it is one. */
+  readonly answers: KeptAnswers | null;
   readonly client: HttpClient;
   /** Null: the auth kind needs no token. */
   readonly tokens: TokenSource | null;

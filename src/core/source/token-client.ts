@@ -82,9 +82,12 @@ function classifyTokenAnswer(answer: HttpAnswer, request: HttpRequest): Verdict 
   if (code !== null && oauthErrors[code] === 'transient') return { action: 'retry' };
   if (code !== null) return { action: 'fail', error: refused(`${answer.status} (${code})`) };
   const { status } = answer;
-  if (status === 304) return { action: 'fail', error: refused('304') };
+  if (status === 304 && !isConditional(request)) return { action: 'fail', error: refused('304') };
   return [400, 401, 403, 422].includes(status) ? { action: 'fail', error: refused(String(status)) } : verdict;
 }
+
+const isConditional = ({ headers }: HttpRequest): boolean =>
+  headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
 
 /** The known code in the answer's `error`; null when there is none. Other text of the server is not repeated. */
 function oauthErrorOf(answer: HttpAnswer): string | null {

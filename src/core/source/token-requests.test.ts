@@ -89,7 +89,7 @@ async function obtain(
       release: async () => {},
     }),
   };
-  const tokens = await openTokens(source, { client: tokenClient, store });
+  const tokens = await openTokens(source, { client: tokenClient, store, resourceKey: null });
   if (!tokens) throw new Error('The kind needs no token');
   const token = await tokens.current(signal);
   return { token, requests: api.requests, calls, masked, origin: api.origin };

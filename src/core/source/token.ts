@@ -8,6 +8,18 @@ export interface Token {
   readonly refreshToken: string | null;
   /** `tokenResponse.metadata`; requests see it as `auth`. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** Of a session, so that the next login can be a conditional request; absent: nothing is kept of it. */
+  readonly login?: LoginAnswer;
+}
+
+/** The answer that began a session. */
+export interface LoginAnswer {
+  /** Hash of the request that it belongs to. */
+  readonly requestKey: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Decoded. */
+  readonly body: unknown;
 }
 
 /** The token of a source. Ask for it per request and keep it no longer: any process may replace it at any time. */

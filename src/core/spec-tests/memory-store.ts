@@ -22,12 +22,20 @@ export function createMemoryStore({ ledger, now, parentsOf }: MemoryStoreOptions
       for (const value of values) if (!held.has(value.key)) held.set(value.key, value);
       dimensions.set(dimension, held);
     },
-    dimensionCounts: async (count) => Array.from({ length: count }, (_, dimension) => valuesOf(dimension).size),
+    dimensionCounts: async (lists) => lists.map((dimension) => valuesOf(dimension).size),
     async dimensionValue(dimension, no) {
       const value = [...valuesOf(dimension).values()][no];
       if (!value) throw new Error(`Dimension ${dimension} has no value ${no}`);
       return value;
     },
+    combinations: async (lists, { from, limit }) => {
+      const keys = lists.map((dimension) => [...valuesOf(dimension).keys()]);
+      return combinationsOf(keys)
+        .map((combination, no) => ({ no, keys: combination }))
+        .slice(from, from + limit);
+    },
+    // Nothing was read before the run of a test.
+    changedPartitions: async (partitions) => new Set(partitions.map(({ key }) => key)),
     listingInstant: async () => now.toISOString(),
     async parents(resourceKey, { after, limit }) {
       const parents = await parentsOf(resourceKey);
@@ -48,3 +56,10 @@ export function createMemoryStore({ ledger, now, parentsOf }: MemoryStoreOptions
     isClean: async () => ledger.isClean(),
   };
 }
+
+/** Those of the last list change fastest. */
+const combinationsOf = (lists: readonly (readonly string[])[]): readonly (readonly string[])[] =>
+  lists.reduce<readonly (readonly string[])[]>(
+    (begun, keys) => begun.flatMap((head) => keys.map((key) => [...head, key])),
+    [[]],
+  );

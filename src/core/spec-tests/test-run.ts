@@ -4,6 +4,8 @@ import { assembleBatch, type ReadyPage } from '../pipeline/batch.ts';
 import { createInvalidBrake } from '../pipeline/invalid-brake.ts';
 import { createKnownRecords } from '../pipeline/known-records.ts';
 import { createPipeline } from '../pipeline/process-page.ts';
+import { countCombinations } from '../run/combinations.ts';
+import { ownLists } from '../run/list-steps.ts';
 import { readRun } from '../run/read-run.ts';
 import { runStart } from '../run/run-position.ts';
 import type { Parent } from '../run/run-store.ts';
@@ -34,12 +36,12 @@ export async function runResource(context: TestContext, resource: Resource, star
       throw error;
     },
   );
-  const counts = await store.dimensionCounts(resource.forEach.length);
+  const count = await countCombinations(store, ownLists(resource));
   return {
     ...ledger.totals(),
     status: failure ? 'failed' : limited || !ledger.isClean() ? 'partial' : 'succeeded',
     failure,
-    watermarkAfter: ledger.watermarkAfter(counts.reduce((product, count) => product * count, 1)),
+    watermarkAfter: ledger.watermarkAfter(count),
   };
 }
 
@@ -76,7 +78,15 @@ async function readAll(
   const brake = createInvalidBrake(resource, { recordsIn: 0, invalid: 0 });
   const { maxRecords = Number.POSITIVE_INFINITY } = resource.limits;
   const { signal } = context;
-  const reading = { resource, source, store, force: false, openParent: (key: string) => openParent(context, key) };
+  const reading = {
+    resource,
+    source,
+    store,
+    lookupStore: context.lookups,
+    force: false,
+    findResource: (key: string) => resourceNamed(context, key),
+    openParent: (key: string) => openParent(context, key),
+  };
   let pageNo = 0;
   let records = 0;
   for await (const page of readRun(reading, runStart, { signal, lookAhead: 0, delivered: async () => undefined })) {

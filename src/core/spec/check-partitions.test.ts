@@ -28,6 +28,8 @@ it.each<[string, Part, Part?]>([
   ['changed parents', over({ from: 'store', select: 'changed' })],
   ['parents that are read live', over({ from: 'live' })],
   ['parents with partitions of their own from the store', over({ from: 'store' }, values), { forEach: [values] }],
+  ['parents with partitions of their own, read live', over({}), { forEach: [values] }],
+  ['changed parents beside values', over({ from: 'store', select: 'changed' }, values)],
   ['parents that are not kept, read live', over({}), { changeDetection: { mode: 'none' } }],
   [
     'a scan of partitions that changed',
@@ -54,21 +56,20 @@ it.each<[string, string, Part, Part?]>([
     over({ from: 'store' }),
     { target: { mode: 'replace' } },
   ],
-  ['live parents with partitions', 'resources.1.forEach.0.from: a resource', over({}), { forEach: [values] }],
   [
     'changed parents that are read live',
     'resources.1.forEach.0.select: `changed` needs `from',
     over({ select: 'changed' }),
   ],
   [
-    'changed parents beside values',
-    'resources.1.forEach.0.select: `changed` needs this',
-    over({ from: 'store', select: 'changed' }, values),
-  ],
-  [
     'a scan of everything over changed parents',
     'resources.1.deletes.scope: a run',
     { ...over({ from: 'store', select: 'changed' }), deletes: { mode: 'full_scan' } },
+  ],
+  [
+    'a table replaced by changed partitions',
+    'resources.1.target.mode: a run',
+    { ...over({ from: 'store', select: 'changed' }), target: { mode: 'replace' } },
   ],
   [
     'a scan without change detection',

@@ -12,6 +12,11 @@ export function checkPartitions(document: unknown): readonly Issue[] {
   const byKey = new Map(resources.map(({ value }) => [value['key'], value]));
   return resources.flatMap(({ path, value }) => [
     ...dimensionIssues({ path, value }, byKey),
+    ...when(
+      readsChanged(value) && part(value, 'target')['mode'] === 'replace',
+      `${path}.target.mode`,
+      'a run that reads changed partitions only would leave out all others: leave `select` out',
+    ),
     ...deleteIssues(path, value),
   ]);
 }
@@ -21,30 +26,17 @@ interface LocatedResource extends Located {
 }
 
 function dimensionIssues({ path, value }: LocatedResource, byKey: ReadonlyMap<unknown, JsonObject>): readonly Issue[] {
-  const dimensions = valuesAt(value, 'forEach.*');
-  return dimensions.flatMap(({ path: at, value: dimension }) => {
+  return valuesAt(value, 'forEach.*').flatMap(({ path: at, value: dimension }) => {
     if (!isJsonObject(dimension) || dimension['resource'] === undefined) return [];
     const parent = byKey.get(dimension['resource']) ?? {};
     const place = `${path}.${at}`;
-    if (dimension['from'] === 'store') {
-      return [
-        ...when(
+    return dimension['from'] === 'store'
+      ? when(
           !keepsState(parent),
           `${place}.from`,
           'the records of this resource are not kept: use `live`, or turn on its change detection',
-        ),
-        ...when(
-          dimension['select'] === 'changed' && dimensions.length > 1,
-          `${place}.select`,
-          '`changed` needs this to be the only entry of `forEach`',
-        ),
-      ];
-    }
-    const ofItsOwn = Array.isArray(parent['forEach']) && parent['forEach'].length > 0;
-    return [
-      ...when(ofItsOwn, `${place}.from`, 'a resource that has `forEach` itself cannot be read live: use `store`'),
-      ...when(dimension['select'] === 'changed', `${place}.select`, '`changed` needs `from: store`'),
-    ];
+        )
+      : when(dimension['select'] === 'changed', `${place}.select`, '`changed` needs `from: store`');
   });
 }
 
@@ -52,7 +44,7 @@ function deleteIssues(path: string, resource: JsonObject): readonly Issue[] {
   const { mode, scope = 'resource' } = part(resource, 'deletes');
   if (mode === undefined || mode === 'none') return [];
   const at = `${path}.deletes`;
-  const partial = valuesAt(resource, 'forEach.*.select').some(({ value }) => value === 'changed');
+  const partial = readsChanged(resource);
   const replaced = part(resource, 'target')['mode'] === 'replace';
   return [
     ...when(replaced, `${at}.mode`, 'a replaced table holds what was read and nothing else: leave deletes out'),
@@ -68,6 +60,9 @@ function deleteIssues(path: string, resource: JsonObject): readonly Issue[] {
     ),
   ];
 }
+
+const readsChanged = (resource: JsonObject): boolean =>
+  valuesAt(resource, 'forEach.*.select').some(({ value }) => value === 'changed');
 
 /** Whether the service remembers the records of a resource. */
 const keepsState = (resource: JsonObject): boolean =>

@@ -42,9 +42,9 @@ const structural: readonly Case[] = [
     issues: ['schema auth.clientSecret'],
   },
   {
-    rule: 'a resource that a customer would have to authorise by itself',
-    changes: { auth: { ...grant, clientAuth: 'none' }, 'resources.0.auth': { ...grant, clientSecret: 's' } },
-    issues: ['schema resources.0.auth.kind'],
+    rule: 'the same in the auth of a resource',
+    changes: { auth: { ...grant, clientAuth: 'none' }, 'resources.0.auth': grant },
+    issues: ['schema resources.0.auth.clientSecret'],
   },
   { rule: 'a bad enum value', changes: { 'auth.kind': 'magic' }, issues: ['schema auth.kind'] },
   { rule: 'a bad onInvalid', changes: { 'resources.0.onInvalid': 'x' }, issues: ['schema resources.0.onInvalid'] },

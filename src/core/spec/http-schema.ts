@@ -129,6 +129,10 @@ export const RequestTemplate = strictObject({
   timeoutMs: v.exactOptional(TimeoutMs),
   /** A second, narrower bucket besides that of `http`; requests with the same method and path template share it. */
   rateLimit: v.exactOptional(RateLimit),
+  /**
+   * `conditional`: asked with the validators of the last answer, which counts again at a 304. `ttl`: not asked for
+   * `ttlSeconds` after it; of a login, whose answer is kept as its token, that is the longest life of the token.
+   */
   cache: v.optional(
     strictObject({
       mode: v.optional(v.picklist(['none', 'conditional', 'ttl']), 'none'),

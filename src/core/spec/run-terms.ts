@@ -21,7 +21,7 @@ interface RunQuestion {
   /** Null: a spec has to declare its own. */
   readonly defaultDestination: unknown;
   /** Where the resource was named in the request. */
-  readonly path: 'resource' | 'resourceKey';
+  readonly path: 'resource' | 'resourceKey' | `resourceKeys.${number}`;
 }
 
 /**
@@ -52,6 +52,15 @@ export function runTerms(question: RunQuestion): RunTerms {
   return {
     resource,
     concurrentMax: http.rateLimit.maxConcurrent,
-    waitsFor: [...resource.dependsOn, ...resource.forEach.flatMap((dimension) => dimension.resource ?? [])],
+    waitsFor: [...new Set([...resource.dependsOn, ...parentsOf(resource, resources)])],
   };
+}
+
+/** Keys of the resources whose records a run is read for; what a parent that it reads live is read for itself included. */
+function parentsOf({ forEach }: Resource, resources: readonly Resource[]): readonly string[] {
+  return forEach.flatMap(({ resource: parentKey, from }) => {
+    if (parentKey === undefined) return [];
+    const parent = from === 'live' ? resources.find(({ key }) => key === parentKey) : undefined;
+    return [parentKey, ...(parent ? parentsOf(parent, resources) : [])];
+  });
 }

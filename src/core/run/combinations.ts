@@ -1,0 +1,38 @@
+import type { Resource } from '../spec/schema.ts';
+import type { Partition } from './partition-reads.ts';
+import type { RunStore } from './run-store.ts';
+
+/** Lists whose values are combined, one for each entry of `forEach`. */
+interface CombinedLists {
+  readonly forEach: Resource['forEach'];
+  readonly lists: readonly number[];
+  readonly store: Pick<RunStore, 'dimensionCounts' | 'dimensionValue'>;
+}
+
+/** How many combinations of values there are; 1 without lists. */
+export async function countCombinations(
+  store: Pick<RunStore, 'dimensionCounts'>,
+  lists: readonly number[],
+): Promise<number> {
+  return (await store.dimensionCounts(lists)).reduce((product, values) => product * values, 1);
+}
+
+/** The combination with the given number: the values of the last list change fastest. */
+export async function combinationAt({ forEach, lists, store }: CombinedLists, no: number): Promise<Partition> {
+  const counts = await store.dimensionCounts(lists);
+  const keys: string[] = [];
+  const each: Record<string, unknown> = {};
+  let rest = no;
+  for (const [index, { as }] of [...forEach.entries()].toReversed()) {
+    const count = counts[index] ?? 1;
+    const { key, value } = await store.dimensionValue(lists[index] ?? index, rest % count);
+    keys.unshift(key);
+    each[as] = value;
+    rest = Math.floor(rest / count);
+  }
+  return { key: partitionKey(keys), each };
+}
+
+/** The key of a partition, of the keys of its values. Empty without any. */
+export const partitionKey = (keys: readonly string[]): string =>
+  keys.length > 1 ? JSON.stringify(keys) : (keys[0] ?? '');

@@ -1,0 +1,47 @@
+import type { Resource } from '../spec/schema.ts';
+import { countCombinations, partitionKey } from './combinations.ts';
+import { combinationsList, ownLists } from './list-steps.ts';
+import type { ListPosition } from './run-position.ts';
+import type { RunStore } from './run-store.ts';
+
+/** Combinations that are looked at together. */
+const combinationsMax = 2000;
+
+/**
+ * Lists the combinations of values that are to be read: those that were never read to their end, or not since one of
+ * the parents under `select: changed` changed. A new value brings new combinations, which are read whether a parent
+ * changed or not.
+ *
+ * @returns the position behind the list.
+ */
+export async function listCombinations(
+  { resource, store, signal }: { readonly resource: Resource; readonly store: RunStore; readonly signal: AbortSignal },
+  begin: ListPosition,
+): Promise<ListPosition> {
+  const lists = ownLists(resource);
+  const count = await countCombinations(store, lists);
+  const next: ListPosition = { ...begin, dimension: begin.dimension + 1, part: null };
+  let no = begin.part?.no ?? 0;
+  if (no === 0) await store.clearDimension(combinationsList);
+  do {
+    signal.throwIfAborted();
+    const found = await store.combinations(lists, { from: no, limit: combinationsMax });
+    const combinations = found.map((combination) => ({ ...combination, key: partitionKey(combination.keys) }));
+    const wanted = await store.changedPartitions(
+      combinations.map(({ key, keys }) => ({ key, parents: changedParents(resource, keys) })),
+    );
+    const values = combinations
+      .filter(({ key }) => wanted.has(key))
+      .map((combination) => ({ key: String(combination.no), value: combination.no }));
+    no += combinationsMax;
+    const position = no < count ? { ...begin, part: { no, refused: 0 } } : next;
+    await store.addToDimension(combinationsList, values, position);
+  } while (no < count);
+  return next;
+}
+
+/** The parents of a combination whose changes count. */
+const changedParents = ({ forEach }: Resource, keys: readonly string[]) =>
+  forEach.flatMap(({ resource: resourceKey, select }, index) =>
+    resourceKey !== undefined && select === 'changed' ? [{ resourceKey, externalId: keys[index] ?? '' }] : [],
+  );

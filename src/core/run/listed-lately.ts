@@ -1,0 +1,34 @@
+import { definitionKey } from '../source/lookup-key.ts';
+import type { LookupStore } from '../source/lookup-store.ts';
+import type { Source, Validators } from '../source/source.ts';
+import type { Resource } from '../spec/schema.ts';
+
+type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;
+
+/** When the list of deleted records of a partition was last read to its end. */
+export interface ListedLately {
+  /** Null: not within the time for which the spec takes it for true. */
+  find(): Promise<Validators | null>;
+  note(validators: Validators): Promise<void>;
+}
+
+/**
+ * For a list with `cache: ttl`; null: it has none. While the list counts it is passed over, not applied again: a record
+ * that came back since it was read would be deleted by it.
+ */
+export function listedLately(
+  source: Omit<Source, 'watermark'>,
+  { request }: DeletedList,
+  store: LookupStore,
+): ListedLately | null {
+  const { mode, ttlSeconds = 0 } = request.cache;
+  if (mode !== 'ttl' || ttlSeconds === 0) return null;
+  const key = definitionKey(source, ['deleted list', source.resource.key, source.each, source.specChecksum]);
+  return {
+    async find() {
+      const text = (await store.read('connection', [key])).get(key) ?? null;
+      return text === null ? null : JSON.parse(text);
+    },
+    note: (validators) => store.write('connection', [{ key, text: JSON.stringify(validators), ttlSeconds }]),
+  };
+}

@@ -1,0 +1,168 @@
+/**
+ * Pages that are asked for before those in front of them are read. A page number or an offset follows from the one before
+ * it, not from an answer, so several can be under way and latency is paid once for all of them.
+ *
+ * Every page asked for ahead is a guess. It counts only if, when its turn comes, the page before it leads to the very same
+ * request; what it came to, its failure included, is not looked at before. So a read is what it would be one by one: its
+ * order, its end, its positions and its errors. Two things remain that a guess can spoil:
+ *
+ *  - Requests. A wrong guess is one in vain. There are never more of them than pages were read since the last wrong one,
+ *    none behind a count that the API gives, and each miss makes the next guess come later.
+ *  - The moment. Of pages under way at once a later one may be answered first. If a record is then put in at the head of
+ *    the list, the pages behind it move back by one, and the record between two answers would be in neither. But then some
+ *    page before repeats the end of the one before it, as the first page of a window is always asked for alone: there all
+ *    that is ahead is thrown away and asked for again. A declared overlap repeats records by itself and covers such moves.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { durableWaitMs, ThrottledError } from '../http/client.ts';
+import type { Page, PageRequest } from './fetch-page.ts';
+import { heavyBytes } from './page-size.ts';
+import type { PagePosition } from './read-position.ts';
+import type { Source } from './source.ts';
+
+/** The pages of one read. Disposing ends the requests that are under way. */
+export interface PagesAhead extends AsyncDisposable {
+  /** The page of `request`: the one that was asked for ahead, or else asked for now. Throws what fetching throws. */
+  take(request: PageRequest): Promise<Page>;
+  /** Told that `page` was read and that its window goes on at `next`: asks for pages from there on. */
+  goOn(read: { readonly request: PageRequest; readonly page: RecordsPage; readonly next: PagePosition }): void;
+  /** Throws away what was asked for ahead: the window has ended. */
+  drop(): void;
+}
+
+type RecordsPage = Extract<Page, { kind: 'records' }>;
+
+/** How pages are asked for. */
+export interface PagesAheadOptions {
+  readonly fetch: (request: PageRequest, signal: AbortSignal) => Promise<Page>;
+  readonly signal: AbortSignal;
+  /** Asked before pages are asked for ahead; false: one by one for now. */
+  readonly isTurn: () => boolean;
+}
+
+/** Pages of one window under way or waiting for their turn. */
+const pagesMax = 8;
+
+/** More would only wait for their tokens, which other runs could use: what the bucket gives in this time, s. */
+const bucketSeconds = 2;
+
+/** Pages that are read without a guess after a wrong one, for each that there was. */
+const patience = 16;
+
+/** Pages ahead of a read; none for a source whose next page is known only from the answer. */
+export function createPagesAhead(source: Source, { fetch, signal, isTurn }: PagesAheadOptions): PagesAhead {
+  const width = widthOf(source);
+  const underWay = new Set<Promise<unknown>>();
+  let stop = new AbortController();
+  let ahead: readonly Guess[] = [];
+  let misses = 0;
+  let readSinceMiss = 0;
+  let bodyBytesMax = 0;
+  let itemsBefore: readonly unknown[] = [];
+
+  const drop = (): void => {
+    if (ahead.length === 0) return;
+    stop.abort();
+    stop = new AbortController();
+    ahead = [];
+  };
+  const miss = (): void => {
+    drop();
+    misses += 1;
+    readSinceMiss = 0;
+  };
+  const guess = (request: PageRequest): Guess => {
+    const page = fetch(request, AbortSignal.any([signal, stop.signal]));
+    const failedAt = page.then(
+      () => null,
+      () => source.now().getTime(),
+    );
+    underWay.add(failedAt);
+    void failedAt.then(() => underWay.delete(failedAt));
+    return { request, page, failedAt };
+  };
+  const widthNow = ({ position }: PageRequest, { pagesLeft }: RecordsPage): number => {
+    const trusted = Math.min(readSinceMiss - patience * misses, position.index);
+    const wanted = Math.min(width, 1 + trusted, pagesLeft, Math.floor(heavyBytes / bodyBytesMax));
+    return trusted > 0 && isTurn() ? wanted : 0;
+  };
+
+  return {
+    async take(request) {
+      const [first, ...rest] = ahead;
+      if (first === undefined || !isDeepStrictEqual(first.request, request)) {
+        drop();
+        return await fetch(request, signal);
+      }
+      ahead = rest;
+      try {
+        return await first.page;
+      } catch (error) {
+        if (!(error instanceof ThrottledError)) throw error;
+        const leftMs = error.waitMs - (source.now().getTime() - ((await first.failedAt) ?? 0));
+        if (leftMs > durableWaitMs) throw new ThrottledError(leftMs);
+        // What is left of the wait is the client's to sleep, as it would be had nothing been asked ahead.
+        return await fetch(request, signal);
+      }
+    },
+    goOn({ request, page, next }) {
+      if (width < 2) return;
+      const { position } = request;
+      readSinceMiss += 1;
+      bodyBytesMax = Math.max(bodyBytesMax, page.bodyBytes);
+      const items = itemsOf(page);
+      const hasMoved = position.index > 1 && !isOverlapping(source) && isRepeated(itemsBefore, items);
+      itemsBefore = items;
+      const expected = ahead[0]?.request.position;
+      if (expected && (hasMoved || !isDeepStrictEqual(expected, next))) miss();
+      // The pages behind a heavy one have to wait.
+      if (bodyBytesMax > heavyBytes) drop();
+      const step = next.offset - position.offset;
+      const wanted = widthNow(request, page);
+      while (ahead.length < wanted) {
+        const last = ahead.at(-1)?.request.position;
+        ahead = [...ahead, guess({ ...request, position: last ? following(last, step) : next })];
+      }
+    },
+    drop,
+    async [Symbol.asyncDispose]() {
+      drop();
+      await Promise.all(underWay);
+    },
+  };
+}
+
+/** A page that was asked for ahead. */
+interface Guess {
+  readonly request: PageRequest;
+  readonly page: Promise<Page>;
+  /** Our clock when it failed, ms since the epoch; null: it did not. Never rejects. */
+  readonly failedAt: Promise<number | null>;
+}
+
+/** Requests at once; below 2 there is nothing to gain. Pages that are kept belong together: they are asked for in order. */
+function widthOf({ resource, http, answers }: Source): number {
+  const { kind } = resource.pagination;
+  if ((kind !== 'page' && kind !== 'offset') || answers !== null) return 0;
+  const buckets = [http.rateLimit, ...(resource.request.rateLimit ? [resource.request.rateLimit] : [])];
+  const given = buckets.map(({ requests, perSeconds }) => Math.floor((requests / perSeconds) * bucketSeconds));
+  return Math.min(pagesMax, http.rateLimit.maxConcurrent, ...given);
+}
+
+/** The page after one whose answer is not known, as the one before it was: of an offset, as many items further. */
+const following = (position: PagePosition, step: number): PagePosition => ({
+  ...position,
+  index: position.index + 1,
+  number: position.number + 1,
+  offset: position.offset + step,
+});
+
+/** As the API gave them: by these its pages are recognised. */
+const itemsOf = ({ identity }: RecordsPage): readonly unknown[] => (Array.isArray(identity) ? identity : []);
+
+const isOverlapping = ({ resource: { pagination } }: Source): boolean =>
+  pagination.kind === 'offset' && (pagination.overlap ?? 0) > 0;
+
+/** Whether a page begins with an item of the page before it. */
+const isRepeated = (before: readonly unknown[], [first]: readonly unknown[]): boolean =>
+  first !== undefined && before.some((item) => isDeepStrictEqual(item, first));
