@@ -45,12 +45,16 @@ export function listApiKeys(db: Db, scope: OrgScope): Promise<ApiKeyRow[]> {
 }
 
 /** The key, refused from now on; one revoked earlier keeps its time. Undefined when absent or of another org. */
-export function revokeApiKey(db: Db, scope: OrgScope, id: string): Promise<ApiKeyRow | undefined> {
+export function revokeApiKey(
+  db: Db,
+  scope: OrgScope,
+  id: string,
+): Promise<(ApiKeyRow & { readonly createdByKeyId: string | null }) | undefined> {
   return db
     .updateTable('apiKeys')
     .set({ revokedAt: sql`coalesce(revoked_at, now())` })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
-    .returning(columns)
+    .returning([...columns, 'createdByKeyId'])
     .executeTakeFirst();
 }

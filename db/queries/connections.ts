@@ -74,12 +74,23 @@ export function setConnectionStatus(
 ): Promise<ConnectionRow | undefined> {
   return db
     .updateTable('connections')
-    .set({ status })
+    .set({ status, errorSince: status === 'error' ? sql<string>`now()` : null })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .where('deletedAt', 'is', null)
     .returning(columns)
     .executeTakeFirst();
+}
+
+/** When the connection went to `error`; null: it is not in error, or nobody knows. */
+export async function findErrorSince(db: Db, scope: OrgScope, id: string): Promise<string | null> {
+  const connection = await db
+    .selectFrom('connections')
+    .select('errorSince')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return connection?.errorSince ?? null;
 }
 
 /** What may change of a connection; absent: stays. */

@@ -1,10 +1,13 @@
 import { sql } from 'kysely';
+import { connectionFailed, connectionReauthRequired } from '../../src/core/events/connection-events.ts';
 import { storableText } from '../../src/core/pipeline/storable-text.ts';
 import type { RunRow, RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
+import { recordOfConnection } from './connection-facts.ts';
 import { resetLane } from './lane-reset.ts';
 import { closePartitions } from './run-dimensions.ts';
+import { recordRunEnds, recordRunStarted } from './run-events.ts';
 import { findRun } from './runs.ts';
 import { noteStatusChange } from './schedules.ts';
 
@@ -31,9 +34,9 @@ export async function beginRun(
       .where('runs.id', '=', runId)
       .forNoKeyUpdate('connections')
       .executeTakeFirst();
-    if (connection && connection.status !== 'active') await cancelQueued(tx, scope, runId);
+    const canceled = connection && connection.status !== 'active' && (await cancelQueued(tx, scope, runId));
     const begun = await sql`
-      update runs set status = 'running', started_at = now(), progressed_at = now(),
+      update runs set status = 'running', started_at = clock_timestamp(), progressed_at = now(),
         dispatched_at = coalesce(dispatched_at, now()),
         watermark_before = lane_watermark(lane_id), watermark_after = lane_watermark(lane_id),
         (spec_version, spec_overrides_json, params_json) = (
@@ -51,7 +54,11 @@ export async function beginRun(
           select count(*) from runs other where other.connection_id = runs.connection_id and other.status = 'running')`.execute(
       tx,
     );
-    if (begun.numAffectedRows === 1n) await resetLane(tx, scope, runId);
+    if (begun.numAffectedRows === 1n) {
+      await resetLane(tx, scope, runId);
+      await recordRunStarted(tx, scope, runId);
+    }
+    if (canceled) await recordRunEnds(tx, scope, [runId]);
     const run = await tx
       .selectFrom('runs')
       .select('status')
@@ -63,15 +70,17 @@ export async function beginRun(
   });
 }
 
-/** A run whose connection was paused or broke while it waited does not begin. */
-async function cancelQueued(tx: Db, scope: OrgScope, runId: string): Promise<void> {
-  await tx
+/** A run whose connection was paused or broke while it waited does not begin. False: it does not wait any more. */
+async function cancelQueued(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {
+  const canceled = await tx
     .updateTable('runs')
     .set({ status: 'canceled', finishedAt: sql`now()` })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', runId)
     .where('status', '=', 'queued')
-    .execute();
+    .returning('id')
+    .executeTakeFirst();
+  return canceled !== undefined;
 }
 
 /** The outcome of a run; `succeeded` becomes `partial` when records were quarantined or something was left out. */
@@ -102,13 +111,16 @@ export interface RunEnd {
   readonly outcome: RunOutcome;
   /** When the run fails, an active connection goes to `error`. */
   readonly breaksConnection: boolean;
+  /** The system at which its customer has to authorise a connection that breaks; absent: that mends nothing. */
+  readonly provider?: string | null;
 }
 
 /**
  * Writes the final status and names the runs whose turn may have come: the first in each lane of the connection that
  * nothing runs in. Whoever asked to cancel gets `canceled`, unless the read was complete before.
  */
-export async function endRun(db: Db, scope: OrgScope, { runId, outcome, breaksConnection }: RunEnd): Promise<EndedRun> {
+export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<EndedRun> {
+  const { runId, outcome, breaksConnection } = end;
   return db.transaction().execute(async (tx) => {
     const failed = outcome.status === 'failed';
     const canceled = sql<boolean>`(cancel_requested_at is not null or ${outcome.status === 'canceled'})`;
@@ -131,21 +143,40 @@ export async function endRun(db: Db, scope: OrgScope, { runId, outcome, breaksCo
       .executeTakeFirst();
     if (ended) await closePartitions(tx, scope, runId);
     const run = await findRun(tx, scope, runId);
-    if (ended && breaksConnection && run?.status === 'failed') await breakConnection(tx, scope, ended.connectionId);
-    return { run, ended: ended !== undefined, next: await findNextRuns(tx, scope, runId) };
+    const next = await findNextRuns(tx, scope, runId);
+    if (!ended || !run) return { run, ended: false, next };
+    const broken = breaksConnection && run.status === 'failed' && (await breakConnection(tx, scope, run.connectionId));
+    await recordRunEnds(tx, scope, [runId]);
+    if (broken) await recordBreak(tx, scope, { run, provider: end.provider ?? null });
+    return { run, ended: true, next };
   });
 }
 
-async function breakConnection(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
+/** False: the connection is not active. */
+async function breakConnection(tx: Db, scope: OrgScope, connectionId: string): Promise<boolean> {
   const broken = await tx
     .updateTable('connections')
-    .set({ status: 'error' })
+    .set({ status: 'error', errorSince: sql<string>`now()` })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', connectionId)
     .where('status', '=', 'active')
     .returning('id')
     .executeTakeFirst();
   if (broken) await noteStatusChange(tx, scope, connectionId);
+  return broken !== undefined;
+}
+
+async function recordBreak(
+  tx: Db,
+  scope: OrgScope,
+  { run, provider }: { readonly run: RunRow; readonly provider: string | null },
+): Promise<void> {
+  const { id: occasion, error } = run;
+  if (!error) return;
+  await recordOfConnection(tx, scope, run.connectionId, (connection) => [
+    connectionFailed({ connection, error, occasion }),
+    ...(provider === null ? [] : [connectionReauthRequired({ connection, provider, error, occasion })]),
+  ]);
 }
 
 /** The first queued run of each idle lane of the connection that `runId` belongs to. */

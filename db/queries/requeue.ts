@@ -1,20 +1,17 @@
 import { sql } from 'kysely';
-import type { QuarantineRow } from '../../src/core/rows.ts';
 import type { Requeued } from '../../src/core/run/run-store.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
-import { findQuarantined } from './quarantine.ts';
 
 /**
- * Resolves a quarantined record and marks it for another try. One that is resolved stays as it is. Undefined: it is
- * absent or of another org.
+ * Resolves a quarantined record and marks it for another try. False: it is resolved already, absent, or of another org.
  */
-export async function requeueRecord(db: Db, scope: OrgScope, id: string): Promise<QuarantineRow | undefined> {
-  await unresolved(db, scope).where('id', '=', id).execute();
-  return findQuarantined(db, scope, id);
+export async function requeueOne(db: Db, scope: OrgScope, id: string): Promise<boolean> {
+  const requeued = await unresolved(db, scope).where('id', '=', id).returning('id').executeTakeFirst();
+  return requeued !== undefined;
 }
 
-/** As {@link requeueRecord}, every unresolved record of a connection, or of one of its resources; how many it were. */
+/** As {@link requeueOne}, every unresolved record of a connection, or of one of its resources; how many it were. */
 export async function requeueAll(
   db: Db,
   scope: OrgScope,

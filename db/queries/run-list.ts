@@ -2,7 +2,7 @@ import type { RunRow, RunStatus, RunTrigger } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import { countRows, type Listing, openListing } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
-import { runColumns } from './runs.ts';
+import { runColumns } from './run-columns.ts';
 
 /** Filters of a list of runs; an absent one does not restrict. */
 export interface RunFilter {

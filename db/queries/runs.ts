@@ -1,32 +1,11 @@
-import { type ExpressionBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { newId } from '../../src/core/ids.ts';
 import type { RunRow, RunStatus, RunTrigger } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
-import type { Backfill, Database } from '../schema.ts';
+import type { Backfill } from '../schema.ts';
 import type { OrgScope } from '../scope.ts';
-
-const columns = [
-  'id',
-  'connectionId',
-  'resourceKey',
-  'trigger',
-  'status',
-  'startedAt',
-  'finishedAt',
-  'watermarkBefore',
-  'watermarkAfter',
-] as const;
-
-/** The columns of a {@link RunRow}. */
-export const runColumns = (eb: ExpressionBuilder<Database, 'runs'>) =>
-  [
-    ...columns,
-    sql<RunRow['statsJson']>`jsonb_build_object(
-      'recordsIn', ${eb.ref('recordsIn')}, 'recordsOut', ${eb.ref('recordsOut')}, 'skipped', ${eb.ref('skipped')},
-      'deleted', ${eb.ref('deleted')}, 'quarantined', ${eb.ref('quarantined')})`.as('statsJson'),
-    sql<RunRow['error']>`case when ${eb.ref('status')} = 'failed' then
-      jsonb_build_object('code', ${eb.ref('errorCode')}, 'message', ${eb.ref('errorMessage')}) end`.as('error'),
-  ] as const;
+import { runColumns } from './run-columns.ts';
+import { recordRunEnds } from './run-events.ts';
 
 interface NewRun {
   readonly connectionId: string;
@@ -109,13 +88,13 @@ export function findRunOfFiring(
     .executeTakeFirst();
 }
 
-/** Whether a run of the resource waits that will read what is new: neither a backfill nor one that was asked to stop. */
-export async function hasWaitingRun(
+/** A run of the resource that waits and will read what is new: neither a backfill nor one that was asked to stop. */
+export function findWaitingRun(
   db: Db,
   scope: OrgScope,
   { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string },
-): Promise<boolean> {
-  const waiting = await db
+): Promise<{ readonly id: string } | undefined> {
+  return db
     .selectFrom('runs')
     .select('id')
     .where('orgId', '=', scope.orgId)
@@ -125,7 +104,6 @@ export async function hasWaitingRun(
     .where('trigger', '<>', 'backfill')
     .where('cancelRequestedAt', 'is', null)
     .executeTakeFirst();
-  return waiting !== undefined;
 }
 
 /** Notes that Temporal has taken the run; the sweeper leaves it alone from now on. */
@@ -140,31 +118,45 @@ export async function markDispatched(db: Db, scope: OrgScope, id: string): Promi
 }
 
 /**
- * Asks a run to stop. One that no workflow has taken yet is canceled at once; any other stops at its next batch.
- * Undefined when the run is absent, of another org, or already final.
+ * Asks a run to stop, as part of a transaction. One that no workflow has taken yet is canceled at once; any other stops at
+ * its next batch. Undefined when the run is absent, of another org, or already final.
  */
-export function requestCancel(db: Db, scope: OrgScope, id: string): Promise<RunRow | undefined> {
-  return cancelOpen(db, scope).where('id', '=', id).returning(runColumns).executeTakeFirst();
+export async function requestCancel(tx: Db, scope: OrgScope, id: string): Promise<RunRow | undefined> {
+  const run = await cancelOpen(tx, scope).where('id', '=', id).returning(runColumns).executeTakeFirst();
+  await recordEndOf(tx, scope, run ? [run] : []);
+  return run;
 }
 
 /** Asks every open run of a connection to stop, as {@link requestCancel} does. */
-export function requestCancelOfAll(db: Db, scope: OrgScope, connectionId: string): Promise<RunRow[]> {
-  return cancelOpen(db, scope).where('connectionId', '=', connectionId).returning(runColumns).execute();
+export async function requestCancelOfAll(tx: Db, scope: OrgScope, connectionId: string): Promise<RunRow[]> {
+  const runs = await cancelOpen(tx, scope).where('connectionId', '=', connectionId).returning(runColumns).execute();
+  await recordEndOf(tx, scope, runs);
+  return runs;
 }
 
 /** Asks the runs under way of some resources to stop, as {@link requestCancel} does; those that wait stay. */
 export async function requestCancelOfRunning(
-  db: Db,
+  tx: Db,
   scope: OrgScope,
   { connectionId, resourceKeys }: { readonly connectionId: string; readonly resourceKeys: readonly string[] },
 ): Promise<RunRow[]> {
   if (resourceKeys.length === 0) return [];
-  return cancelOpen(db, scope)
+  return cancelOpen(tx, scope)
     .where('connectionId', '=', connectionId)
     .where('resourceKey', 'in', resourceKeys)
     .where('status', '=', 'running')
     .returning(runColumns)
     .execute();
+}
+
+/** Those that wait for a workflow to stop them are not over yet. */
+async function recordEndOf(tx: Db, scope: OrgScope, asked: readonly RunRow[]): Promise<void> {
+  const over = asked.filter(({ status }) => status === 'canceled');
+  await recordRunEnds(
+    tx,
+    scope,
+    over.map(({ id }) => id),
+  );
 }
 
 function cancelOpen(db: Db, scope: OrgScope) {

@@ -17,7 +17,9 @@ const changed = {
 export function insertSchedule(
   tx: Db,
   scope: OrgScope,
-  schedule: Pick<ScheduleRow, 'connectionId' | 'resourceKey' | 'cron' | 'timezone'>,
+  schedule: Pick<ScheduleRow, 'connectionId' | 'resourceKey' | 'cron' | 'timezone'> & {
+    readonly longestGapSeconds: number;
+  },
 ): Promise<ScheduleRow> {
   return tx
     .insertInto('schedules')
@@ -27,15 +29,20 @@ export function insertSchedule(
 }
 
 /** The schedule, or undefined when it is absent, deleted or of another org. */
-export function findSchedule(db: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> {
-  return db
+export const findSchedule = (db: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> =>
+  scheduleById(db, scope, id).executeTakeFirst();
+
+/** As {@link findSchedule}; until the transaction ends nobody else changes or deletes it. */
+export const lockSchedule = (tx: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> =>
+  scheduleById(tx, scope, id).forNoKeyUpdate().executeTakeFirst();
+
+const scheduleById = (db: Db, scope: OrgScope, id: string) =>
+  db
     .selectFrom('schedules')
     .select(columns)
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
-    .where('deletedAt', 'is', null)
-    .executeTakeFirst();
-}
+    .where('deletedAt', 'is', null);
 
 /** Every schedule of a connection, newest first. */
 export function listSchedules(db: Db, scope: OrgScope, connectionId: string): Promise<Listing<ScheduleRow>> {
@@ -69,23 +76,23 @@ export function setScheduleEnabled(
     .executeTakeFirst();
 }
 
-/** Marks a schedule as deleted, so that it reads as absent. False: it was absent, deleted or of another org. */
-export async function markScheduleDeleted(db: Db, scope: OrgScope, id: string): Promise<boolean> {
-  const marked = await db
+/** Marks a schedule as deleted, so that it reads as absent. Undefined: it was absent, deleted or of another org. */
+export function markScheduleDeleted(db: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> {
+  return db
     .updateTable('schedules')
     .set({ ...changed, deletedAt: sql`now()` })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .where('deletedAt', 'is', null)
-    .returning('id')
+    .returning(columns)
     .executeTakeFirst();
-  return marked !== undefined;
 }
 
-/** Deletes the schedules of a connection as {@link markScheduleDeleted} does. */
-export async function markSchedulesDeleted(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
-  await liveOf(tx, scope, connectionId)
+/** Deletes the schedules of a connection as {@link markScheduleDeleted} does; those that it were. */
+export function markSchedulesDeleted(tx: Db, scope: OrgScope, connectionId: string): Promise<ScheduleRow[]> {
+  return liveOf(tx, scope, connectionId)
     .set({ ...changed, deletedAt: sql`now()` })
+    .returning(columns)
     .execute();
 }
 
@@ -94,16 +101,17 @@ export async function noteStatusChange(tx: Db, scope: OrgScope, connectionId: st
   await liveOf(tx, scope, connectionId).set(changed).execute();
 }
 
-/** Switches off the schedules of resources that a connection does not have any more. */
-export async function disableSchedulesExcept(
+/** Switches off the schedules of resources that a connection does not have any more; those that were on. */
+export function disableSchedulesExcept(
   tx: Db,
   scope: OrgScope,
   { connectionId, resourceKeys }: { readonly connectionId: string; readonly resourceKeys: readonly string[] },
-): Promise<void> {
-  await liveOf(tx, scope, connectionId)
+): Promise<ScheduleRow[]> {
+  return liveOf(tx, scope, connectionId)
     .set({ ...changed, enabled: false })
     .where('enabled', '=', true)
     .where(sql<SqlBool>`resource_key <> all(${resourceKeys})`)
+    .returning(columns)
     .execute();
 }
 

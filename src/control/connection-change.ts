@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Db } from '../../db/client.ts';
 import { type ConnectionChange, changeConnection } from '../../db/queries/connections.ts';
+import { recordEvent } from '../../db/queries/events.ts';
 import { requestReset } from '../../db/queries/lane-reset.ts';
 import { requestCancelOfRunning } from '../../db/queries/runs.ts';
 import { disableSchedulesExcept } from '../../db/queries/schedules.ts';
@@ -9,9 +10,10 @@ import { findPinnedSpec } from '../../db/queries/specs.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import { openSecrets } from '../connect/secrets.ts';
 import { type Issue, notFound } from '../core/errors.ts';
+import { scheduleUpdated } from '../core/events/schedule-events.ts';
+import { newId } from '../core/ids.ts';
 import type { ConnectionRow, JsonObject, RunRow, SpecUpgrade, SpecVersionRow } from '../core/rows.ts';
 import { effectiveSpec } from '../core/spec/effective.ts';
-import { partsNotExecuted } from '../core/spec/not-executed.ts';
 import type { ConnectorSpec } from '../core/spec/schema.ts';
 import { planUpgrade } from '../core/spec/upgrade-plan.ts';
 import type { Deps } from '../deps.ts';
@@ -63,19 +65,16 @@ export async function judgeChange(
   };
 }
 
-/** The effective spec, or null and what is wrong with it. Overrides may not ask for what publishing would refuse. */
+/** The effective spec, or null and what is wrong with it. */
 function judgeSpec(
   document: JsonObject,
   overrides: JsonObject | null,
 ): { readonly spec: ConnectorSpec | null; readonly issues: readonly Issue[] } {
   const judged = effectiveSpec(document, overrides);
-  if (overrides === null) return judged.valid ? { spec: judged.spec, issues: [] } : { spec: null, ...judged };
-  const issues = judged.valid ? partsNotExecuted(judged.spec) : judged.issues;
+  if (judged.valid) return { spec: judged.spec, issues: [] };
+  if (overrides === null) return { spec: null, issues: judged.issues };
   const under = (path: string) => (path === '' ? 'specOverridesJson' : `specOverridesJson.${path}`);
-  return {
-    spec: judged.valid ? judged.spec : null,
-    issues: issues.map((issue) => ({ ...issue, path: under(issue.path) })),
-  };
+  return { spec: null, issues: judged.issues.map((issue) => ({ ...issue, path: under(issue.path) })) };
 }
 
 interface Values {
@@ -115,7 +114,13 @@ export async function applyChange(
     if (resets !== 'nothing') await requestReset(trx, scope, { connectionId: id, resourceKey, reset: resets });
   }
   const kept = plan.resources.filter((resource) => resource.class !== 'breaking').map((r) => r.resourceKey);
-  await disableSchedulesExcept(trx, scope, { connectionId: id, resourceKeys: kept });
+  const silenced = await disableSchedulesExcept(trx, scope, { connectionId: id, resourceKeys: kept });
   const resourceKeys = plan.resources.filter((resource) => resource.class !== 'compatible').map((r) => r.resourceKey);
-  return { connection, stopped: await requestCancelOfRunning(trx, scope, { connectionId: id, resourceKeys }) };
+  const stopped = await requestCancelOfRunning(trx, scope, { connectionId: id, resourceKeys });
+  const occasion = newId('evt');
+  for (const schedule of silenced) {
+    const previous = { ...schedule, enabled: true };
+    await recordEvent(trx, scope, scheduleUpdated({ schedule, connection, previous, occasion }));
+  }
+  return { connection, stopped };
 }

@@ -1,5 +1,6 @@
 import { changeConnection, lockConnection } from '../../db/queries/connections.ts';
 import type { OrgScope } from '../../db/scope.ts';
+import { wakeEndpoints } from '../connect/wake-endpoints.ts';
 import { conflict, invalid, notFound } from '../core/errors.ts';
 import type { ConnectionRow } from '../core/rows.ts';
 import { applyChange, type ChangeDeps, judgeChange, type SettingsChange } from './connection-change.ts';
@@ -38,6 +39,7 @@ export async function updateConnection(
     if (issues.length > 0) throw invalid('The change breaks the rules of the spec.', issues);
     return applyChange(deps, trx, scope, { id, judged, facts });
   });
+  void wakeEndpoints(deps, scope);
   await Promise.all([cancelWorkflows(deps, scope, stopped), applySchedulesOf(deps, scope, id)]);
   return connection;
 }

@@ -1,24 +1,29 @@
-import type { Db } from '../../db/client.ts';
+import { recordOfConnection } from '../../db/queries/connection-facts.ts';
 import {
-  countActiveConnections,
-  findConnection,
   insertConnection,
-  lockActiveConnectionsMax,
+  lockConnection,
   markConnectionDeleted,
   newConnectionId,
   setConnectionStatus,
 } from '../../db/queries/connections.ts';
+import { markHooksDeleted } from '../../db/queries/hooks.ts';
 import { requestCancelOfAll } from '../../db/queries/runs.ts';
 import { markSchedulesDeleted, noteStatusChange } from '../../db/queries/schedules.ts';
 import { deleteSecrets } from '../../db/queries/secrets.ts';
 import { findSpecVersion } from '../../db/queries/specs.ts';
 import { findWorkspace } from '../../db/queries/workspaces.ts';
 import type { OrgScope } from '../../db/scope.ts';
-import { AppError, conflict, invalid, notFound } from '../core/errors.ts';
+import { type WakeDeps, wakeEndpoints } from '../connect/wake-endpoints.ts';
+import { conflict, invalid, notFound } from '../core/errors.ts';
+import { connectionCreated, connectionPaused } from '../core/events/connection-events.ts';
+import type { EventConnection } from '../core/events/event-connection.ts';
+import { scheduleDeleted } from '../core/events/schedule-events.ts';
+import { newId } from '../core/ids.ts';
 import type { ConnectionRow, JsonObject } from '../core/rows.ts';
 import { checkSpec } from '../core/spec/check.ts';
 import type { ConnectionCheck } from '../core/spec/params.ts';
 import type { Deps } from '../deps.ts';
+import { activateWithin, recordActivation } from './connection-activation.ts';
 import { checkValues, sealSecrets } from './connection-values.ts';
 import type { GrantDeps } from './oauth-grant.ts';
 import { prepareRevocation } from './oauth-revocation.ts';
@@ -43,7 +48,7 @@ export interface ConnectionRequest {
  * conflict (version not published), validation (params or secrets break the spec's rules).
  */
 export async function createConnection(
-  deps: Pick<Deps, 'db' | 'secretBox' | 'egress'>,
+  deps: WakeDeps & Pick<Deps, 'secretBox' | 'egress'>,
   scope: OrgScope,
   request: ConnectionRequest,
 ): Promise<ConnectionRow> {
@@ -57,11 +62,14 @@ export async function createConnection(
 
   const id = newConnectionId();
   const facts = { id, workspaceId, specId: spec.specId, pinnedSpecVersion: version, displayName, externalCustomerId };
-  return db.transaction().execute(async (trx) => {
+  const made = await db.transaction().execute(async (trx) => {
     const row = await insertConnection(trx, scope, { ...facts, params: values.params });
     await sealSecrets(deps, trx, scope, { connectionId: id, secrets: values.secrets });
+    await recordOfConnection(trx, scope, id, (connection) => [connectionCreated(connection)]);
     return row;
   });
+  void wakeEndpoints(deps, scope);
+  return made;
 }
 
 function checkedValues(
@@ -81,24 +89,14 @@ function checkedValues(
  * Throws not_found, plan_limit.
  */
 export async function activateConnection(deps: ApplyDeps, scope: OrgScope, id: string): Promise<ConnectionRow> {
-  const connection = await deps.db.transaction().execute((trx) => activateWithin(trx, scope, id));
+  const connection = await deps.db.transaction().execute(async (trx) => {
+    const activation = await activateWithin(trx, scope, id);
+    await recordActivation(trx, scope, { ...activation, reason: 'api' });
+    return activation.connection;
+  });
+  void wakeEndpoints(deps, scope);
   await applySchedulesOf(deps, scope, id);
   return connection;
-}
-
-/** As {@link activateConnection}, as part of a transaction; its schedules are to be applied after the commit. */
-export async function activateWithin(trx: Db, scope: OrgScope, id: string): Promise<ConnectionRow> {
-  const max = await lockActiveConnectionsMax(trx, scope);
-  const connection = await findConnection(trx, scope, id);
-  if (!connection) throw notFound('Connection');
-  if (connection.status === 'active') return connection;
-  if (max !== null && (await countActiveConnections(trx, scope)) >= max) {
-    const allowed = `The plan allows ${max} active connections.`;
-    throw new AppError('plan_limit', `${allowed} Pause one, or raise the plan.`);
-  }
-  const active = found(await setConnectionStatus(trx, scope, { id, status: 'active' }));
-  await noteStatusChange(trx, scope, id);
-  return active;
 }
 
 /**
@@ -107,16 +105,24 @@ export async function activateWithin(trx: Db, scope: OrgScope, id: string): Prom
  */
 export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string): Promise<ConnectionRow> {
   const { connection, runs } = await deps.db.transaction().execute(async (trx) => {
+    const { status: previousStatus } = found(await lockConnection(trx, scope, id));
     const paused = found(await setConnectionStatus(trx, scope, { id, status: 'paused' }));
     await noteStatusChange(trx, scope, id);
-    return { connection: paused, runs: await requestCancelOfAll(trx, scope, id) };
+    const canceled = await requestCancelOfAll(trx, scope, id);
+    if (previousStatus !== 'paused') {
+      const occasion = newId('evt');
+      const tell = (to: EventConnection) => [connectionPaused({ connection: to, previousStatus, occasion })];
+      await recordOfConnection(trx, scope, id, tell);
+    }
+    return { connection: paused, runs: canceled };
   });
+  void wakeEndpoints(deps, scope);
   await Promise.all([cancelWorkflows(deps, scope, runs), applySchedulesOf(deps, scope, id)]);
   return connection;
 }
 
 /**
- * Deletes a connection: at once it reads as absent, its schedules and secrets are gone and its open runs are asked to
+ * Deletes a connection: at once it reads as absent, its schedules, hooks and secrets are gone and its open runs are asked to
  * stop; the sweeper removes the rest once they have. What was delivered stays with the customer; a grant of an OAuth provider is
  * given back in the background, where the spec says how. Throws not_found.
  */
@@ -125,9 +131,15 @@ export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScop
   const runs = await deps.db.transaction().execute(async (trx) => {
     if (!(await markConnectionDeleted(trx, scope, id))) throw notFound('Connection');
     await deleteSecrets(trx, scope, id);
-    await markSchedulesDeleted(trx, scope, id);
-    return requestCancelOfAll(trx, scope, id);
+    await markHooksDeleted(trx, scope, id);
+    const schedules = await markSchedulesDeleted(trx, scope, id);
+    const canceled = await requestCancelOfAll(trx, scope, id);
+    await recordOfConnection(trx, scope, id, (connection) =>
+      schedules.map((schedule) => scheduleDeleted({ schedule, connection })),
+    );
+    return canceled;
   });
+  void wakeEndpoints(deps, scope);
   revoke?.();
   await Promise.all([cancelWorkflows(deps, scope, runs), applySchedulesOf(deps, scope, id)]);
 }

@@ -4,7 +4,7 @@ import { insertWorkspace } from '../../db/queries/workspaces.ts';
 import { orgScope } from '../../db/scope.ts';
 import { WorkspaceKind, type WorkspaceRow } from '../core/rows.ts';
 import type { Deps } from '../deps.ts';
-import { type IssuedApiKey, issueApiKey } from './api-keys.ts';
+import { type IssuedApiKey, issueWithin } from './api-keys.ts';
 
 /** What an API key may do unless its maker says less: everything in its org. */
 export const fullScopes: readonly string[] = ['*'];
@@ -26,7 +26,7 @@ export function createOrg(
     const made = await insertOrg(trx, org);
     const scope = orgScope(made.id);
     const workspaces = await insertWorkspaces(trx, scope);
-    const apiKey = await issueApiKey({ db: trx }, scope, { scopes: fullScopes, expiresAt: null, createdByKeyId: null });
+    const apiKey = await issueWithin(trx, scope, { scopes: fullScopes, expiresAt: null, createdByKeyId: null });
     return { org: made, workspaces, apiKey };
   });
 }

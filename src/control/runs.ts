@@ -3,6 +3,7 @@ import { findRun, insertRun, markDispatched, requestCancel } from '../../db/quer
 import { findPinnedSpec } from '../../db/queries/specs.ts';
 import type { Backfill } from '../../db/schema.ts';
 import type { OrgScope } from '../../db/scope.ts';
+import { wakeEndpoints } from '../connect/wake-endpoints.ts';
 import { conflict, invalid, notFound } from '../core/errors.ts';
 import type { RunRow, RunTrigger } from '../core/rows.ts';
 import { cursorText, parseInitialCursor } from '../core/source/cursor-value.ts';
@@ -81,12 +82,13 @@ export async function replayRun(deps: RunDeps, scope: OrgScope, runId: string): 
 
 /** Asks a run to stop at its next page; asking twice is asking once. Throws not_found, conflict (already final). */
 export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
-  const run = await requestCancel(deps.db, scope, runId);
+  const run = await deps.db.transaction().execute((trx) => requestCancel(trx, scope, runId));
   if (!run) {
     const existing = await findRun(deps.db, scope, runId);
     if (!existing) throw notFound('Run');
     throw conflict(`The run has already ended as ${existing.status}`);
   }
+  void wakeEndpoints(deps, scope);
   await cancelWorkflows(deps, scope, [run]);
   return run;
 }

@@ -1,11 +1,17 @@
+import { recordOfConnection } from '../../db/queries/connection-facts.ts';
 import { lockConnection } from '../../db/queries/connections.ts';
-import { insertSchedule, markScheduleDeleted, setScheduleEnabled } from '../../db/queries/schedules.ts';
+import { recordEvent } from '../../db/queries/events.ts';
+import { insertSchedule, lockSchedule, markScheduleDeleted, setScheduleEnabled } from '../../db/queries/schedules.ts';
 import { findPinnedSpec } from '../../db/queries/specs.ts';
 import type { OrgScope } from '../../db/scope.ts';
+import { wakeEndpoints } from '../connect/wake-endpoints.ts';
 import { type Issue, invalid, notFound } from '../core/errors.ts';
+import { scheduleCreated, scheduleDeleted, scheduleUpdated } from '../core/events/schedule-events.ts';
+import { newId } from '../core/ids.ts';
 import type { ScheduleRow } from '../core/rows.ts';
 import { checkCron } from '../core/schedule/cron.ts';
 import { firingGaps } from '../core/schedule/firing-gaps.ts';
+import { longestGapSeconds } from '../core/schedule/longest-gap.ts';
 import { resolveTimezone } from '../core/schedule/timezone.ts';
 import { runTerms } from '../core/spec/run-terms.ts';
 import type { Deps } from '../deps.ts';
@@ -32,8 +38,12 @@ export async function createSchedule(
     if (!pinned) throw notFound('Pinned spec version');
     const { defaultDestination } = deps;
     runTerms({ ...connection, specJson: pinned.specJson, resourceKey, defaultDestination, path: 'resourceKey' });
-    return insertSchedule(trx, scope, request);
+    const gap = { longestGapSeconds: longestGapSeconds(request.cron) };
+    const made = await insertSchedule(trx, scope, { ...request, ...gap });
+    await recordEvent(trx, scope, scheduleCreated({ schedule: made, connection }));
+    return made;
   });
+  void wakeEndpoints(deps, scope);
   await applyNow(deps, scope, [schedule.id]);
   return schedule;
 }
@@ -62,14 +72,32 @@ export async function toggleSchedule(
   scope: OrgScope,
   change: Pick<ScheduleRow, 'id' | 'enabled'>,
 ): Promise<ScheduleRow> {
-  const schedule = await setScheduleEnabled(deps.db, scope, change);
-  if (!schedule) throw notFound('Schedule');
+  const schedule = await deps.db.transaction().execute(async (trx) => {
+    const previous = await lockSchedule(trx, scope, change.id);
+    const toggled = previous && (await setScheduleEnabled(trx, scope, change));
+    if (!toggled) throw notFound('Schedule');
+    if (toggled.enabled !== previous.enabled) {
+      const occasion = newId('evt');
+      await recordOfConnection(trx, scope, toggled.connectionId, (connection) => [
+        scheduleUpdated({ schedule: toggled, connection, previous, occasion }),
+      ]);
+    }
+    return toggled;
+  });
+  void wakeEndpoints(deps, scope);
   await applyNow(deps, scope, [schedule.id]);
   return schedule;
 }
 
 /** Deletes a schedule; runs it has started go on. Throws not_found. */
 export async function deleteSchedule(deps: ApplyDeps, scope: OrgScope, id: string): Promise<void> {
-  if (!(await markScheduleDeleted(deps.db, scope, id))) throw notFound('Schedule');
+  await deps.db.transaction().execute(async (trx) => {
+    const schedule = await markScheduleDeleted(trx, scope, id);
+    if (!schedule) throw notFound('Schedule');
+    await recordOfConnection(trx, scope, schedule.connectionId, (connection) => [
+      scheduleDeleted({ schedule, connection }),
+    ]);
+  });
+  void wakeEndpoints(deps, scope);
   await applyNow(deps, scope, [id]);
 }

@@ -1,7 +1,12 @@
+import type { Db } from '../../db/client.ts';
+import { recordOfConnection } from '../../db/queries/connection-facts.ts';
 import { lockConnection } from '../../db/queries/connections.ts';
 import { findVersionOfSpec } from '../../db/queries/specs.ts';
 import type { OrgScope } from '../../db/scope.ts';
+import { wakeEndpoints } from '../connect/wake-endpoints.ts';
 import { conflict, notFound } from '../core/errors.ts';
+import { connectionSpecUpgraded } from '../core/events/connection-events.ts';
+import { newId } from '../core/ids.ts';
 import type { SpecUpgrade, SpecVersionRow } from '../core/rows.ts';
 import { applyChange, type ChangeDeps, judgeChange } from './connection-change.ts';
 import { cancelWorkflows } from './runs.ts';
@@ -36,10 +41,25 @@ export async function upgradeSpec(
     if (dryRun) return { ...facts, applied: false, stopped: [] };
     refuseBroken(plan, toVersion);
     const pin = { id: connectionId, judged, facts: { pinnedSpecVersion: toVersion } };
-    return { ...facts, applied: true, stopped: (await applyChange(deps, trx, scope, pin)).stopped };
+    const applied = await applyChange(deps, trx, scope, pin);
+    await recordUpgrade(trx, scope, facts);
+    return { ...facts, applied: true, stopped: applied.stopped };
   });
+  void wakeEndpoints(deps, scope);
   await Promise.all([cancelWorkflows(deps, scope, stopped), applySchedulesOf(deps, scope, connectionId)]);
   return upgrade;
+}
+
+async function recordUpgrade(
+  trx: Db,
+  scope: OrgScope,
+  { connectionId, from, to }: Pick<SpecUpgrade, 'connectionId' | 'from' | 'to'>,
+): Promise<void> {
+  if (from === to) return;
+  const occasion = newId('evt');
+  await recordOfConnection(trx, scope, connectionId, (connection) => [
+    connectionSpecUpgraded({ connection, from, to, occasion }),
+  ]);
 }
 
 /** A connection may be pinned to a published version only. Throws conflict. */

@@ -1,3 +1,4 @@
+import { recordEvent } from '../../db/queries/events.ts';
 import {
   ensureSpec,
   findSpecVersion,
@@ -8,11 +9,12 @@ import {
   updateDraft,
 } from '../../db/queries/specs.ts';
 import type { OrgScope } from '../../db/scope.ts';
+import { type WakeDeps, wakeEndpoints } from '../connect/wake-endpoints.ts';
 import { AppError, conflict, invalid, notFound } from '../core/errors.ts';
+import { specDeprecated, specPublished } from '../core/events/org-events.ts';
 import type { JsonObject, SpecVersionRow, ValidationResult } from '../core/rows.ts';
 import { checkSpec, type SpecCheck } from '../core/spec/check.ts';
 import { specChecksum } from '../core/spec/checksum.ts';
-import { partsNotExecuted } from '../core/spec/not-executed.ts';
 import { runSpecTests } from '../core/spec-tests/run-spec-tests.ts';
 import type { Deps } from '../deps.ts';
 
@@ -76,23 +78,26 @@ export async function deleteDraft({ db }: SpecDeps, scope: OrgScope, name: Versi
 
 /**
  * Freezes a draft, so that connections can pin to it. Throws not_found, conflict (published already, or changed
- * meanwhile), and validation when the spec asks for something that this version of the service would not do, or when one
- * of its tests fails.
+ * meanwhile), and validation when one of the spec's tests fails.
  */
 export async function publishVersion(
-  { db, evaluator }: SpecDeps & Evaluating,
+  deps: WakeDeps & Evaluating,
   scope: OrgScope,
   name: VersionName,
 ): Promise<SpecVersionRow> {
+  const { db, evaluator } = deps;
   const { id, status, specJson, checksum } = await versionNamed(db, scope, name);
   if (status !== 'draft') throw alreadyPublished();
   const { spec } = judged(specJson);
-  const parts = partsNotExecuted(spec);
-  if (parts.length > 0) throw invalid('The spec uses parts that are not executed yet: take them out.', parts);
   const failures = await runSpecTests(spec, { evaluator });
   if (failures.length > 0) throw invalid('Tests of the spec fail: correct the spec or its tests.', failures);
-  const published = await markPublished(db, scope, { id, checksum });
+  const published = await db.transaction().execute(async (trx) => {
+    const row = await markPublished(trx, scope, { id, checksum });
+    if (row) await recordEvent(trx, scope, specPublished({ ...row, key: name.key }));
+    return row;
+  });
   if (!published) throw conflict('The draft was published or changed meanwhile: read it, then publish what it is now.');
+  void wakeEndpoints(deps, scope);
   return published;
 }
 
@@ -100,9 +105,16 @@ export async function publishVersion(
  * Closes a published version to new connections and upgrades; those pinned to it go on. A deprecated one is returned
  * unchanged. Throws not_found, conflict (still a draft).
  */
-export async function deprecateVersion({ db }: SpecDeps, scope: OrgScope, name: VersionName): Promise<SpecVersionRow> {
+export async function deprecateVersion(deps: WakeDeps, scope: OrgScope, name: VersionName): Promise<SpecVersionRow> {
+  const { db } = deps;
   const { id } = await versionNamed(db, scope, name);
-  const deprecated = (await markDeprecated(db, scope, id)) ?? (await versionNamed(db, scope, name));
+  const marked = await db.transaction().execute(async (trx) => {
+    const row = await markDeprecated(trx, scope, id);
+    if (row) await recordEvent(trx, scope, specDeprecated({ ...row, key: name.key }));
+    return row;
+  });
+  if (marked) void wakeEndpoints(deps, scope);
+  const deprecated = marked ?? (await versionNamed(db, scope, name));
   if (deprecated.status !== 'deprecated')
     throw conflict('A draft cannot be deprecated: delete it, or publish it first.');
   return deprecated;
@@ -115,15 +127,21 @@ interface Preview {
   readonly lookups: JsonObject;
 }
 
+interface Previewed {
+  readonly row: JsonObject;
+  /** What ran the expression; a run would use the same. */
+  readonly engine: 'compiled' | 'interpreted';
+}
+
 /** An expression run over a record, as a run would do it. Throws validation when it fails or gives no object. */
 export async function previewTransform(
   { evaluator }: Evaluating,
   { expression, record, lookups }: Preview,
-): Promise<JsonObject> {
+): Promise<Previewed> {
   const input = { records: [record], bindings: { lookups, params: {}, each: {} }, now: new Date() } as const;
   try {
     const [result] = await evaluator.transform({ expression, ...input, nulls: 'keep', timeoutMs: previewTimeoutMs });
-    if (result?.ok) return result.value;
+    if (result?.ok) return { row: result.value, engine: result.engine ?? 'interpreted' };
     throw expressionFailed(result?.failure.message ?? 'gave no result');
   } catch (error) {
     // Ends its process again and again: for a run that is a fault of the spec, here of the request.

@@ -1,10 +1,39 @@
-import { typeidUnboxed } from 'typeid-js';
+import { createHash } from 'node:crypto';
+import { fromUUIDBytes, typeidUnboxed } from 'typeid-js';
 
 /** The prefix of each kind of id; the part after `_` is a base32 UUIDv7, so ids sort by creation time. */
-export type IdPrefix = 'org' | 'ws' | 'spec' | 'specver' | 'con' | 'run' | 'call' | 'quar' | 'sched' | 'key';
+export type IdPrefix =
+  | 'org'
+  | 'ws'
+  | 'spec'
+  | 'specver'
+  | 'con'
+  | 'run'
+  | 'call'
+  | 'quar'
+  | 'sched'
+  | 'key'
+  | 'evt'
+  | 'whe'
+  | 'whs'
+  | 'whd'
+  | 'whr'
+  | 'hook'
+  | 'hreq';
 
 /** A fresh, time-ordered id such as `run_01kae…` (TypeID). */
 export const newId = (prefix: IdPrefix): string => typeidUnboxed(prefix);
+
+/** Ids made before the time sort before it, all others behind it. */
+export function firstIdAt(prefix: IdPrefix, time: Date): string {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUIntBE(time.getTime(), 0, 6);
+  return fromUUIDBytes(prefix, bytes).toString();
+}
+
+/** An id of the same form that the parts decide: equal parts, equal id. It says nothing of time. */
+export const hashId = (prefix: IdPrefix, parts: readonly string[]): string =>
+  fromUUIDBytes(prefix, createHash('sha256').update(JSON.stringify(parts)).digest().subarray(0, 16)).toString();
 
 const suffix = '[0-7][0-9a-hjkmnp-tv-z]{25}';
 const patterns = new Map<IdPrefix, RegExp>();

@@ -119,14 +119,17 @@ async function secretsOf(connectionId: string): Promise<number> {
   return (await secrets.select('kind').execute()).length;
 }
 
-/** The tables in which a row names the connection, or one of its lanes. */
+/** Tables whose rows outlive what they name. */
+const outliving: ReadonlySet<string> = new Set(['idempotency_keys', 'webhook_events']);
+
+/** The other tables in which a row names the connection, or one of its lanes. */
 async function rowsNaming(connectionId: string): Promise<readonly string[]> {
   const { db } = shared().stack;
   const tables = (await db.introspection.getTables()).map(({ name }) => name);
   const found = tables.map(async (name) => {
     const { rows } =
       await sql`select from ${sql.table(name)} t where t::text like ${`%${connectionId}%`} limit 1`.execute(db);
-    return rows.length > 0 && name !== 'idempotency_keys' ? [name] : [];
+    return rows.length > 0 && !outliving.has(name) ? [name] : [];
   });
   return (await Promise.all(found)).flat();
 }

@@ -3,9 +3,11 @@ import { findConnection, listConnections } from '../../../db/queries/connections
 import { testConnection } from '../../control/connection-test.ts';
 import { updateConnection } from '../../control/connection-update.ts';
 import { activateConnection, createConnection, deleteConnection, pauseConnection } from '../../control/connections.ts';
+import { readFreshness } from '../../control/freshness.ts';
 import { requestRun } from '../../control/runs.ts';
 import { upgradeSpec } from '../../control/spec-upgrade.ts';
 import { notFound } from '../../core/errors.ts';
+import { FreshnessView } from '../../core/freshness-view.ts';
 import { ConnectionRow, ConnectionTest, JsonObject, RunRow, SpecUpgrade } from '../../core/rows.ts';
 import { bodyId, DisplayText, idParams, NaturalKey } from '../inputs.ts';
 import { QueryText } from '../query-inputs.ts';
@@ -197,6 +199,19 @@ export const connectionRoutes = [
     response: SpecUpgrade,
     errors: ['validation', 'not_found', 'conflict'],
     handle: ({ scope, params, body }, deps) => upgradeSpec(deps, scope, { connectionId: params.id, ...body }),
+  }),
+  route({
+    method: 'get',
+    path: '/connections/:id/freshness',
+    summary: 'Say how up to date a connection is',
+    description: 'What a browser with an embed token sees: health of each resource, ages, the last runs.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    status: 200,
+    response: FreshnessView,
+    errors: ['not_found'],
+    handle: ({ scope, params }, deps) => readFreshness(deps, scope, params.id),
   }),
   route({
     method: 'patch',

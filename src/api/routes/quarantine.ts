@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { findConnection } from '../../../db/queries/connections.ts';
 import { findQuarantined, listQuarantine } from '../../../db/queries/quarantine.ts';
-import { requeueAll, requeueRecord } from '../../../db/queries/requeue.ts';
+import { requeueConnection, requeueRecord } from '../../control/requeue.ts';
 import { notFound } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import { QuarantineRow } from '../../core/rows.ts';
@@ -59,11 +59,7 @@ export const quarantineRoutes = [
     status: 200,
     response: QuarantineRow,
     errors: ['not_found'],
-    handle: async ({ scope, params }, { db }) => {
-      const record = await requeueRecord(db, scope, params.id);
-      if (!record) throw notFound(noun);
-      return record;
-    },
+    handle: ({ scope, params }, deps) => requeueRecord(deps, scope, params.id),
   }),
   route({
     method: 'post',
@@ -79,9 +75,6 @@ export const quarantineRoutes = [
     status: 200,
     response: v.object({ requeued: v.pipe(v.number(), v.description('Records that were not resolved before.')) }),
     errors: ['validation', 'not_found'],
-    handle: async ({ scope, body }, { db }) => {
-      if (!(await findConnection(db, scope, body.connectionId))) throw notFound('Connection');
-      return { requeued: await requeueAll(db, scope, body) };
-    },
+    handle: async ({ scope, body }, deps) => ({ requeued: await requeueConnection(deps, scope, body) }),
   }),
 ];

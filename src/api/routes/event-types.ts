@@ -1,0 +1,30 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
+import * as v from 'valibot';
+import { eventCatalogue, eventSchema, exampleEvent } from '../../core/events/catalogue.ts';
+import { type EventType, eventTypes, isDefaultEvent } from '../../core/events/event-types.ts';
+import { EventTypeRow } from '../../core/rows.ts';
+import { route } from '../route.ts';
+
+/** What endpoints can be told of. */
+export const eventTypeRoutes = [
+  route({
+    method: 'get',
+    path: '/webhook-event-types',
+    summary: 'List the types of events, each with its JSON Schema and an example',
+    tag: 'webhook endpoints',
+    auth: 'api_key',
+    status: 200,
+    response: v.array(EventTypeRow),
+    errors: [],
+    handle: async () => eventTypes.map(toRow),
+  }),
+];
+
+const toRow = (type: EventType): EventTypeRow => ({
+  type,
+  summary: eventCatalogue[type].summary,
+  default: isDefaultEvent(type),
+  // A receiver has no other document at hand: nothing is referred to.
+  schema: { ...toJsonSchema(eventSchema(type), { typeMode: 'output', target: 'draft-2020-12', errorMode: 'ignore' }) },
+  example: exampleEvent(type),
+});

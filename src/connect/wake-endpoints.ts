@@ -1,0 +1,19 @@
+import { findDueEndpoints } from '../../db/queries/events.ts';
+import type { OrgScope } from '../../db/scope.ts';
+import type { Deps } from '../deps.ts';
+
+/** What telling endpoints works with. */
+export type WakeDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
+
+/**
+ * After a commit that recorded events: lets the endpoints of the org begin to send them. Never fails; what is not
+ * reached is found by the sweeper.
+ */
+export async function wakeEndpoints({ db, orchestrator, log }: WakeDeps, scope: OrgScope): Promise<void> {
+  try {
+    const due = await findDueEndpoints(db, scope);
+    await Promise.all(due.map((endpointId) => orchestrator.wakeEndpoint({ orgId: scope.orgId, endpointId })));
+  } catch (error) {
+    log.warn('webhook endpoints not woken; the sweeper will', { orgId: scope.orgId, error });
+  }
+}

@@ -1,0 +1,182 @@
+import * as v from 'valibot';
+import { ConnectionStatus } from '../rows.ts';
+import type { Happening } from './envelope.ts';
+import { aboutConnection, EventConnection } from './event-connection.ts';
+import type { EventDeclarations } from './event-declaration.ts';
+import { exampleConnection } from './examples.ts';
+
+const Failure = v.object({ code: v.pipe(v.string(), v.examples(['auth_failed'])), message: v.string() });
+
+const Transition = v.object({
+  connection: EventConnection,
+  previousStatus: v.pipe(v.nullable(ConnectionStatus), v.description('Null: it is new.')),
+  reason: v.pipe(
+    v.picklist(['api', 'oauth']),
+    v.description('api: a call of the API. oauth: its customer authorised it.'),
+  ),
+});
+const ConnectionError = v.object({ connection: EventConnection, previousStatus: ConnectionStatus, error: Failure });
+const ConnectionRecovered = v.object({
+  connection: EventConnection,
+  previousStatus: v.literal('error'),
+  failedSince: v.pipe(v.nullable(v.string()), v.description('ISO 8601, UTC; null: not known.')),
+});
+const ReauthRequired = v.object({
+  connection: EventConnection,
+  provider: v.pipe(v.string(), v.description('The name that its spec gives to the system.'), v.examples(['Acme CRM'])),
+  error: Failure,
+});
+const SpecUpgraded = v.object({
+  connection: EventConnection,
+  from: v.pipe(v.string(), v.examples(['1.3.0'])),
+  to: v.pipe(v.string(), v.examples(['1.4.0'])),
+});
+
+type Transition = v.InferOutput<typeof Transition>;
+
+/** Of something that can happen to a connection again and again. */
+interface Occasion {
+  readonly connection: EventConnection;
+  /** Tells one time from another; the same for the same. */
+  readonly occasion: string;
+}
+
+const toConnection = ({ connection, occasion }: Occasion) => ({
+  ...aboutConnection(connection),
+  subject: `${connection.id} ${occasion}`,
+});
+
+/** A connection was made. */
+export const connectionCreated = (connection: EventConnection): Happening => ({
+  ...aboutConnection(connection),
+  type: 'connection.created',
+  subject: connection.id,
+  data: { connection, previousStatus: null, reason: 'api' } satisfies Transition,
+});
+
+/** A connection has become active. */
+export const connectionActivated = ({
+  connection,
+  previousStatus,
+  reason,
+  occasion,
+}: Occasion & Pick<Transition, 'previousStatus' | 'reason'>): Happening => ({
+  ...toConnection({ connection, occasion }),
+  type: 'connection.activated',
+  data: { connection, previousStatus, reason } satisfies Transition,
+});
+
+/** A connection was paused. */
+export const connectionPaused = ({
+  connection,
+  previousStatus,
+  occasion,
+}: Occasion & Pick<Transition, 'previousStatus'>): Happening => ({
+  ...toConnection({ connection, occasion }),
+  type: 'connection.paused',
+  data: { connection, previousStatus, reason: 'api' } satisfies Transition,
+});
+
+/** A failure that only the customer can mend has put a connection out of service. */
+export const connectionFailed = ({
+  connection,
+  error,
+  occasion,
+}: Occasion & { readonly error: v.InferOutput<typeof Failure> }): Happening => ({
+  ...toConnection({ connection, occasion }),
+  type: 'connection.error',
+  data: { connection, previousStatus: 'active', error } satisfies v.InferOutput<typeof ConnectionError>,
+});
+
+/** A connection that was in error is active again; `failedSince` is ISO 8601, null: not known. */
+export const connectionRecovered = ({
+  connection,
+  failedSince,
+  occasion,
+}: Occasion & { readonly failedSince: string | null }): Happening => ({
+  ...toConnection({ connection, occasion }),
+  type: 'connection.recovered',
+  data: { connection, previousStatus: 'error', failedSince } satisfies v.InferOutput<typeof ConnectionRecovered>,
+});
+
+/** The customer has to authorise a connection at their provider again. */
+export const connectionReauthRequired = ({
+  connection,
+  provider,
+  error,
+  occasion,
+}: Occasion & { readonly provider: string; readonly error: v.InferOutput<typeof Failure> }): Happening => ({
+  ...toConnection({ connection, occasion }),
+  type: 'connection.reauth_required',
+  data: { connection, provider, error } satisfies v.InferOutput<typeof ReauthRequired>,
+});
+
+/** A connection was pinned to another version of its spec. */
+export const connectionSpecUpgraded = ({
+  connection,
+  from,
+  to,
+  occasion,
+}: Occasion & { readonly from: string; readonly to: string }): Happening => ({
+  ...toConnection({ connection, occasion }),
+  type: 'connection.spec_upgraded',
+  data: { connection, from, to } satisfies v.InferOutput<typeof SpecUpgraded>,
+});
+
+const once = { connection: exampleConnection, occasion: 'example' };
+const refused = {
+  code: 'auth_failed',
+  message: "The API answered 401: check the connection's credentials and authorize it again.",
+};
+const broken = { ...once, connection: { ...exampleConnection, status: 'error' } } as const;
+
+/** What happens to a connection as a whole. */
+export const connectionEvents: EventDeclarations<
+  | 'connection.created'
+  | 'connection.activated'
+  | 'connection.paused'
+  | 'connection.error'
+  | 'connection.recovered'
+  | 'connection.reauth_required'
+  | 'connection.spec_upgraded'
+> = {
+  'connection.created': {
+    summary: 'A connection was made; it is pending.',
+    data: Transition,
+    example: connectionCreated({ ...exampleConnection, status: 'pending' }).data,
+  },
+  'connection.activated': {
+    summary: 'A connection has become active.',
+    data: Transition,
+    example: connectionActivated({ ...once, previousStatus: 'pending', reason: 'oauth' }).data,
+  },
+  'connection.paused': {
+    summary: 'A connection was paused: its schedules are silent and its runs stop.',
+    data: Transition,
+    example: connectionPaused({
+      ...once,
+      connection: { ...exampleConnection, status: 'paused' },
+      previousStatus: 'active',
+    }).data,
+  },
+  'connection.error': {
+    summary: 'Credentials or destination were refused: the connection is out of service until somebody corrects it.',
+    data: ConnectionError,
+    example: connectionFailed({ ...broken, error: refused }).data,
+  },
+  'connection.recovered': {
+    summary: 'A connection that was in error is active again.',
+    data: ConnectionRecovered,
+    example: connectionRecovered({ ...once, failedSince: '2026-03-01T08:30:12.470Z' }).data,
+  },
+  'connection.reauth_required': {
+    summary: 'The customer has to authorise the connection at their provider again.',
+    data: ReauthRequired,
+    example: connectionReauthRequired({ ...broken, provider: 'Acme CRM', error: refused }).data,
+  },
+  'connection.spec_upgraded': {
+    summary: 'A connection was pinned to another version of its spec.',
+    data: SpecUpgraded,
+    example: connectionSpecUpgraded({ ...once, from: '1.3.0', to: '1.4.0' }).data,
+  },
+};

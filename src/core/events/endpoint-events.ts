@@ -1,0 +1,92 @@
+import * as v from 'valibot';
+import type { Happening } from './envelope.ts';
+import type { EventDeclarations } from './event-declaration.ts';
+import { exampleEndpoint } from './examples.ts';
+
+const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const ofEndpoint = { endpointId: v.string(), url: v.string() };
+
+const EndpointFailing = v.object({
+  ...ofEndpoint,
+  since: v.pipe(v.string(), v.description('The first of the failures in a row: ISO 8601, UTC.')),
+  lastStatusCode: v.pipe(v.nullable(v.number()), v.description('Null: no answer arrived.')),
+  pending: v.pipe(Count, v.description('Events that wait for it.')),
+});
+const EndpointDisabled = v.object({
+  ...ofEndpoint,
+  reason: v.pipe(
+    v.picklist(['gone', 'failing']),
+    v.description('gone: it asked for it. failing: it answered nothing good for too long.'),
+  ),
+  failingSince: v.pipe(v.nullable(v.string()), v.description('ISO 8601, UTC; null: it did not fail before.')),
+  skipped: v.pipe(Count, v.description('Events that it does not get unless they are recovered.')),
+});
+const WebhookTest = v.object({ endpointId: v.string(), message: v.string() });
+
+const ofOrg = { workspaceId: null, connectionId: null, runId: null };
+
+/** An endpoint fails again and again; told to the other endpoints, once for each row of failures. */
+export const endpointFailing = (data: v.InferOutput<typeof EndpointFailing>): Happening => ({
+  ...ofOrg,
+  type: 'endpoint.failing',
+  subject: `${data.endpointId} ${data.since}`,
+  data,
+});
+
+/** An endpoint was switched off; told to the others. `occasion` tells one time from another. */
+export const endpointDisabled = ({
+  occasion,
+  ...data
+}: v.InferOutput<typeof EndpointDisabled> & { readonly occasion: string }): Happening => ({
+  ...ofOrg,
+  type: 'endpoint.disabled',
+  subject: `${data.endpointId} ${occasion}`,
+  data,
+});
+
+/** Somebody tries an endpoint. `occasion` tells one test from another. */
+export const webhookTest = ({
+  endpointId,
+  occasion,
+}: {
+  readonly endpointId: string;
+  readonly occasion: string;
+}): Happening => ({
+  ...ofOrg,
+  type: 'webhook.test',
+  subject: occasion,
+  data: {
+    endpointId,
+    message: 'A test of this endpoint: nothing has happened.',
+  } satisfies v.InferOutput<typeof WebhookTest>,
+});
+
+/** What happens to endpoints. */
+export const endpointEvents: EventDeclarations<'endpoint.failing' | 'endpoint.disabled' | 'webhook.test'> = {
+  'endpoint.failing': {
+    summary: 'Deliveries to another endpoint of the org fail again and again.',
+    data: EndpointFailing,
+    example: endpointFailing({
+      ...exampleEndpoint,
+      since: '2026-03-01T08:30:12.470Z',
+      lastStatusCode: 503,
+      pending: 12,
+    }).data,
+  },
+  'endpoint.disabled': {
+    summary: 'Another endpoint of the org was switched off.',
+    data: EndpointDisabled,
+    example: endpointDisabled({
+      ...exampleEndpoint,
+      reason: 'gone',
+      failingSince: null,
+      skipped: 12,
+      occasion: 'example',
+    }).data,
+  },
+  'webhook.test': {
+    summary: 'Somebody tries an endpoint; it is sent to no other one.',
+    data: WebhookTest,
+    example: webhookTest({ endpointId: exampleEndpoint.endpointId, occasion: 'example' }).data,
+  },
+};

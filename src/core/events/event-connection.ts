@@ -1,0 +1,27 @@
+import * as v from 'valibot';
+import { ConnectionRow } from '../rows.ts';
+import type { Happening } from './envelope.ts';
+
+const { id, displayName, externalCustomerId, workspaceId, pinnedSpecVersion, status } = ConnectionRow.entries;
+
+/** A connection as events show it: what it is called, and neither its params nor its overrides. */
+export const EventConnection = v.object({
+  id,
+  displayName,
+  externalCustomerId,
+  workspaceId,
+  specKey: v.pipe(v.string(), v.examples(['acme-crm'])),
+  pinnedSpecVersion,
+  status,
+});
+export type EventConnection = v.InferOutput<typeof EventConnection>;
+
+/** The parts of a {@link Happening} that say which connection it is about. */
+export const aboutConnection = ({
+  id: connectionId,
+  workspaceId: ofWorkspace,
+}: Pick<EventConnection, 'id' | 'workspaceId'>): Pick<Happening, 'workspaceId' | 'connectionId' | 'runId'> => ({
+  workspaceId: ofWorkspace,
+  connectionId,
+  runId: null,
+});

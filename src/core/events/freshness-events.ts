@@ -1,0 +1,64 @@
+import * as v from 'valibot';
+import type { Happening } from './envelope.ts';
+import { aboutConnection, EventConnection } from './event-connection.ts';
+import type { EventDeclarations } from './event-declaration.ts';
+import { exampleConnection } from './examples.ts';
+
+const Seconds = v.pipe(v.number(), v.minValue(0));
+
+const Freshness = v.object({
+  connection: EventConnection,
+  resourceKey: v.string(),
+  lastSuccessAt: v.pipe(v.nullable(v.string()), v.description('ISO 8601, UTC; null: no run has succeeded yet.')),
+  expectedIntervalSeconds: v.pipe(
+    v.nullable(Seconds),
+    v.description('The longest time its schedules leave between two runs; null: it has none any more.'),
+  ),
+  ageSeconds: v.pipe(v.nullable(Seconds), v.description('Since the last success; null: there was none.')),
+});
+
+/** How old the data of a resource are. */
+export interface FreshnessFacts extends v.InferOutput<typeof Freshness> {
+  /** Tells one change from another; the same for the same. */
+  readonly occasion: string;
+}
+
+/** The data of a resource are older than its schedule promises. */
+export const connectionOverdue = (facts: FreshnessFacts): Happening => ({
+  ...toResource(facts),
+  type: 'connection.overdue',
+});
+
+/** The data of a resource that was overdue are as fresh again as its schedule promises. */
+export const connectionOnTime = (facts: FreshnessFacts): Happening => ({
+  ...toResource(facts),
+  type: 'connection.on_time',
+});
+
+function toResource({ occasion, ...data }: FreshnessFacts) {
+  const { connection, resourceKey } = data;
+  return { ...aboutConnection(connection), subject: `${connection.id} ${resourceKey} ${occasion}`, data };
+}
+
+const example: FreshnessFacts = {
+  connection: exampleConnection,
+  resourceKey: 'contacts',
+  lastSuccessAt: '2026-03-01T08:30:12.470Z',
+  expectedIntervalSeconds: 900,
+  ageSeconds: 2700,
+  occasion: 'example',
+};
+
+/** Whether data are as fresh as was promised. */
+export const freshnessEvents: EventDeclarations<'connection.overdue' | 'connection.on_time'> = {
+  'connection.overdue': {
+    summary: 'The data of a resource are older than its schedule promises.',
+    data: Freshness,
+    example: connectionOverdue(example).data,
+  },
+  'connection.on_time': {
+    summary: 'The data of a resource that was overdue are fresh again.',
+    data: Freshness,
+    example: connectionOnTime({ ...example, ageSeconds: 0 }).data,
+  },
+};

@@ -1,0 +1,138 @@
+import * as v from 'valibot';
+import { cutText } from '../pipeline/cut-text.ts';
+import type { Happening } from './envelope.ts';
+import { aboutConnection, type EventConnection } from './event-connection.ts';
+import type { EventDeclarations } from './event-declaration.ts';
+import { exampleConnection, exampleQuarantineId, exampleRun } from './examples.ts';
+import type { RunFacts } from './run-events.ts';
+
+/** Records that one event names; the quarantine itself has all of them. */
+export const namedRecordsMax = 20;
+/** Issues of a record that are named, and longest path: an event stays far below 64 KiB. */
+const issuesMax = 5;
+const pathLengthMax = 200;
+
+const Count = v.pipe(v.number(), v.integer(), v.minValue(1));
+
+const RecordsQuarantined = v.object({
+  runId: v.string(),
+  resourceKey: v.string(),
+  count: Count,
+  truncated: v.pipe(v.boolean(), v.description('More records were set aside than are named here.')),
+  records: v.pipe(
+    v.array(
+      v.object({
+        quarantineId: v.string(),
+        externalId: v.string(),
+        issues: v.array(
+          v.object({
+            path: v.pipe(v.string(), v.description('Dotted, with array indexes; empty for the record itself.')),
+            code: v.pipe(v.string(), v.description('The JSON Schema keyword, or the stage that refused the record.')),
+          }),
+        ),
+      }),
+    ),
+    v.maxLength(namedRecordsMax),
+  ),
+});
+
+const RecordsRequeued = v.object({
+  quarantineId: v.pipe(v.nullable(v.string()), v.description('Null: all of a connection or resource were asked for.')),
+  connectionId: v.string(),
+  resourceKey: v.pipe(v.nullable(v.string()), v.description('Null: of all resources.')),
+  externalId: v.pipe(v.nullable(v.string()), v.description('Null: as for `quarantineId`.')),
+  count: Count,
+});
+
+/** What is wrong with a record as its quarantine row keeps it; messages are left out, whoever wrote them. */
+const KeptIssues = v.fallback(v.array(v.object({ path: v.string(), keyword: v.optional(v.string(), 'invalid') })), []);
+
+/** A record that was set aside, as its row says it. */
+export interface SetAside {
+  readonly id: string;
+  readonly externalId: string;
+  readonly validationErrors: unknown;
+}
+
+/** A run that is over has set records aside; `records` are the first of them. */
+export function recordsQuarantined({
+  run,
+  connection,
+  records,
+}: RunFacts & { readonly records: readonly SetAside[] }): Happening {
+  const named = records.slice(0, namedRecordsMax);
+  // The row of a record that two pages brought is one.
+  const count = Math.max(run.statsJson.quarantined, named.length);
+  const data: v.InferOutput<typeof RecordsQuarantined> = {
+    runId: run.id,
+    resourceKey: run.resourceKey,
+    count,
+    truncated: count > named.length,
+    records: named.map(({ id, externalId, validationErrors }) => ({
+      quarantineId: id,
+      externalId,
+      issues: issuesOf(validationErrors),
+    })),
+  };
+  return { ...aboutConnection(connection), type: 'records.quarantined', subject: run.id, runId: run.id, data };
+}
+
+const issuesOf = (validationErrors: unknown) =>
+  v
+    .parse(KeptIssues, validationErrors)
+    .slice(0, issuesMax)
+    .map(({ path, keyword }) => ({ path: cutText(path, pathLengthMax), code: keyword }));
+
+/** What one call marked for another try. */
+export interface Requeueing {
+  readonly connection: Pick<EventConnection, 'id' | 'workspaceId'>;
+  /** Null: of all resources. */
+  readonly resourceKey: string | null;
+  /** Null: the call named no single one. */
+  readonly record: Pick<SetAside, 'id' | 'externalId'> | null;
+  readonly count: number;
+  /** Tells one call from another. */
+  readonly occasion: string;
+}
+
+/** Quarantined records were marked for another try. */
+export function recordsRequeued({ connection, resourceKey, record, count, occasion }: Requeueing): Happening {
+  const data: v.InferOutput<typeof RecordsRequeued> = {
+    quarantineId: record?.id ?? null,
+    connectionId: connection.id,
+    resourceKey,
+    externalId: record?.externalId ?? null,
+    count,
+  };
+  return { ...aboutConnection(connection), type: 'records.requeued', subject: occasion, data };
+}
+
+/** What happens to single records. */
+export const recordEvents: EventDeclarations<'records.quarantined' | 'records.requeued'> = {
+  'records.quarantined': {
+    summary: 'A run that is over has set records aside; comes before the event of its end.',
+    data: RecordsQuarantined,
+    example: recordsQuarantined({
+      run: { ...exampleRun, statsJson: { ...exampleRun.statsJson, quarantined: 1 } },
+      connection: exampleConnection,
+      records: [
+        {
+          id: exampleQuarantineId,
+          externalId: '4711',
+          validationErrors: [{ path: 'email', keyword: 'format', message: 'must match format "email"' }],
+        },
+      ],
+    }).data,
+  },
+  'records.requeued': {
+    summary: 'Somebody has asked for quarantined records to be tried again.',
+    data: RecordsRequeued,
+    example: recordsRequeued({
+      connection: exampleConnection,
+      resourceKey: exampleRun.resourceKey,
+      record: { id: exampleQuarantineId, externalId: '4711' },
+      count: 1,
+      occasion: exampleQuarantineId,
+    }).data,
+  },
+};

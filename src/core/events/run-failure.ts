@@ -1,0 +1,37 @@
+import * as v from 'valibot';
+import type { RunErrorCode } from '../errors.ts';
+
+/** The part of a run in which it failed. */
+export const RunStage = v.picklist(['auth', 'fetch', 'enrich', 'transform', 'validate', 'deliver']);
+export type RunStage = v.InferOutput<typeof RunStage>;
+
+interface FailureFacts {
+  /** Null: the code does not tell. */
+  readonly stage: RunStage | null;
+  /** Whether a later run may succeed although nobody corrects anything. */
+  readonly retryable: boolean;
+}
+
+/** What the code of a failed run says beside its message. The only such table. */
+const facts = {
+  auth_failed: { stage: 'auth', retryable: false },
+  egress_blocked: { stage: 'fetch', retryable: false },
+  page_loop: { stage: 'fetch', retryable: false },
+  page_limit: { stage: 'fetch', retryable: false },
+  source_rejected: { stage: 'fetch', retryable: false },
+  source_unavailable: { stage: 'fetch', retryable: true },
+  record_invalid: { stage: 'validate', retryable: false },
+  destination_rejected: { stage: 'deliver', retryable: false },
+  destination_login: { stage: 'deliver', retryable: false },
+  destination_gone: { stage: 'deliver', retryable: false },
+  destination_unavailable: { stage: 'deliver', retryable: true },
+  spec_invalid: { stage: null, retryable: false },
+  no_progress: { stage: null, retryable: true },
+  fenced: { stage: null, retryable: true },
+  internal: { stage: null, retryable: true },
+  orchestration_lost: { stage: null, retryable: true },
+} as const satisfies Record<RunErrorCode | 'internal' | 'orchestration_lost', FailureFacts>;
+
+/** The facts of the code of a failed run; those of `internal` for a code that has none. */
+export const failureFacts = (code: string): FailureFacts =>
+  Object.hasOwn(facts, code) ? facts[code as keyof typeof facts] : facts.internal;

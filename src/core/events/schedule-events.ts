@@ -1,0 +1,103 @@
+import * as v from 'valibot';
+import { ScheduleRow } from '../rows.ts';
+import type { Happening } from './envelope.ts';
+import { aboutConnection, type EventConnection } from './event-connection.ts';
+import type { EventDeclarations } from './event-declaration.ts';
+import { exampleConnection, exampleSchedule } from './examples.ts';
+
+const ScheduleChanged = v.object({ schedule: ScheduleRow });
+const ScheduleUpdated = v.object({ schedule: ScheduleRow, previous: ScheduleRow });
+const SkipReason = v.picklist(['overlap', 'connection_not_active', 'spec_invalid']);
+const ScheduleSkipped = v.object({
+  schedule: ScheduleRow,
+  scheduledFor: v.pipe(v.string(), v.description('When it was to fire: ISO 8601, UTC.')),
+  reason: v.pipe(
+    SkipReason,
+    v.description(
+      'overlap: a run of the resource waits already and will read what this one would. spec_invalid: the effective spec of the connection does not allow the run.',
+    ),
+  ),
+});
+
+/** Why a firing made no run. */
+export type SkipReason = v.InferOutput<typeof SkipReason>;
+
+/** A schedule with the connection that it belongs to. */
+export interface ScheduleFacts {
+  readonly schedule: ScheduleRow;
+  readonly connection: Pick<EventConnection, 'id' | 'workspaceId'>;
+}
+
+/** A schedule was made. */
+export const scheduleCreated = ({ schedule, connection }: ScheduleFacts): Happening => ({
+  ...aboutConnection(connection),
+  type: 'schedule.created',
+  subject: schedule.id,
+  data: { schedule } satisfies v.InferOutput<typeof ScheduleChanged>,
+});
+
+/** A schedule was changed from what it was. `occasion` tells one change from another. */
+export const scheduleUpdated = ({
+  schedule,
+  connection,
+  previous,
+  occasion,
+}: ScheduleFacts & { readonly previous: ScheduleRow; readonly occasion: string }): Happening => ({
+  ...aboutConnection(connection),
+  type: 'schedule.updated',
+  subject: `${schedule.id} ${occasion}`,
+  data: { schedule, previous } satisfies v.InferOutput<typeof ScheduleUpdated>,
+});
+
+/** A schedule was deleted; it is shown as it was. */
+export const scheduleDeleted = ({ schedule, connection }: ScheduleFacts): Happening => ({
+  ...aboutConnection(connection),
+  type: 'schedule.deleted',
+  subject: schedule.id,
+  data: { schedule } satisfies v.InferOutput<typeof ScheduleChanged>,
+});
+
+/** A firing of a schedule made no run. */
+export const scheduleSkipped = ({
+  schedule,
+  connection,
+  scheduledFor,
+  reason,
+}: ScheduleFacts & { readonly scheduledFor: string; readonly reason: SkipReason }): Happening => ({
+  ...aboutConnection(connection),
+  type: 'schedule.skipped',
+  subject: `${schedule.id} ${scheduledFor}`,
+  data: { schedule, scheduledFor, reason } satisfies v.InferOutput<typeof ScheduleSkipped>,
+});
+
+const example: ScheduleFacts = { schedule: exampleSchedule, connection: exampleConnection };
+
+/** What happens to schedules. */
+export const scheduleEvents: EventDeclarations<
+  'schedule.created' | 'schedule.updated' | 'schedule.deleted' | 'schedule.skipped'
+> = {
+  'schedule.created': {
+    summary: 'A schedule was made.',
+    data: ScheduleChanged,
+    example: scheduleCreated(example).data,
+  },
+  'schedule.updated': {
+    summary: 'A schedule was switched on or off.',
+    data: ScheduleUpdated,
+    example: scheduleUpdated({
+      ...example,
+      previous: { ...exampleSchedule, enabled: false },
+      occasion: 'example',
+    }).data,
+  },
+  'schedule.deleted': {
+    summary: 'A schedule was deleted.',
+    data: ScheduleChanged,
+    example: scheduleDeleted(example).data,
+  },
+  'schedule.skipped': {
+    summary: 'A schedule fired and made no run.',
+    data: ScheduleSkipped,
+    example: scheduleSkipped({ ...example, scheduledFor: '2026-03-01T08:30:00.000Z', reason: 'overlap' }).data,
+  },
+};

@@ -1,0 +1,311 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRunActivities } from '../../activities/runs.ts';
+import { createScheduleActivities } from '../../activities/schedules.ts';
+import { setConnectionStatus } from '../../db/queries/connections.ts';
+import { recordEvent } from '../../db/queries/events.ts';
+import { beginRun, endRun } from '../../db/queries/lanes.ts';
+import { insertRun } from '../../db/queries/runs.ts';
+import { type OrgScope, orgScope } from '../../db/scope.ts';
+import { issueApiKey } from '../../src/control/api-keys.ts';
+import { activateWithin, recordActivation } from '../../src/control/connection-activation.ts';
+import { specPublished } from '../../src/core/events/org-events.ts';
+import { newId } from '../../src/core/ids.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { connectionBody, createConnection, publishSpec, specDocument } from '../support/api-fixtures.ts';
+import { recordedEvents, typesOf, withoutGaps } from '../support/events.ts';
+import { eventually } from '../support/eventually.ts';
+import { newRun } from '../support/receipts.ts';
+
+let api: TestApi;
+let org: TestOrg;
+let scope: OrgScope;
+beforeAll(async () => {
+  api = await startApi();
+  org = await api.newOrg();
+  scope = orgScope(org.orgId);
+  await publishSpec(org);
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+const ofConnection = (connectionId: string) => recordedEvents(api.deps.db, { orgId: org.orgId, connectionId });
+
+async function activeConnection(): Promise<string> {
+  const connectionId = await createConnection(org);
+  await org.call('POST', `/connections/${connectionId}/activate`);
+  return connectionId;
+}
+
+/** The types of what happened to a connection after it became active. */
+const typesAfterActivation = async (connectionId: string) => typesOf(await ofConnection(connectionId)).slice(2);
+
+/** Runs that are queued and that no workflow has taken. */
+async function queue(connectionId: string, count: number): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const { body } = await org.call('POST', `/connections/${connectionId}/sync`, { body: { resource: 'items' } });
+    ids.push(body.id);
+  }
+  return ids;
+}
+
+describe('events and the transaction that makes them true', () => {
+  it('are both there or both not, and what is taken back leaves no gap', async () => {
+    const connectionId = await createConnection(org);
+    const activate = (fails: boolean) =>
+      api.deps.db.transaction().execute(async (trx) => {
+        await recordActivation(trx, scope, { ...(await activateWithin(trx, scope, connectionId)), reason: 'api' });
+        if (fails) throw new Error('taken back');
+      });
+    await expect(activate(true)).rejects.toThrow('taken back');
+    expect(typesOf(await ofConnection(connectionId))).toEqual(['connection.created']);
+    await activate(false);
+    const events = await ofConnection(connectionId);
+    expect(events.map(({ type, sequence }) => [type, sequence])).toEqual([
+      ['connection.created', 1],
+      ['connection.activated', 2],
+    ]);
+  });
+
+  it('are none of what was refused', async () => {
+    const capped = await api.newOrg({ activeConnectionsMax: 0 });
+    await publishSpec(capped);
+    const connectionId = await createConnection(capped);
+    expect((await capped.call('POST', `/connections/${connectionId}/activate`)).status).toBe(402);
+    const events = await recordedEvents(api.deps.db, { orgId: capped.orgId, connectionId });
+    expect(typesOf(events)).toEqual(['connection.created']);
+  });
+
+  it('count without gaps, whoever records at once', async () => {
+    const connectionId = await activeConnection();
+    const path = `/connections/${connectionId}/schedules`;
+    const body = { resourceKey: 'items', cron: '0 3 * * *' };
+    await Promise.all(Array.from({ length: 12 }, () => org.call('POST', path, { body })));
+    const events = await ofConnection(connectionId);
+    expect(events).toHaveLength(14);
+    expect(events.map(({ sequence }) => sequence)).toEqual(withoutGaps(events));
+  });
+});
+
+describe('the end of a run', () => {
+  const failed = {
+    outcome: { status: 'failed', error: { code: 'auth_failed', message: 'refused' } },
+    breaksConnection: true,
+  } as const;
+
+  it('is told once, however often it is written', async () => {
+    const connectionId = await activeConnection();
+    const [runId = ''] = await queue(connectionId, 1);
+    await beginRun(api.deps.db, scope, runId);
+    await beginRun(api.deps.db, scope, runId);
+    await Promise.all([1, 2].map(() => endRun(api.deps.db, scope, { runId, ...failed })));
+    await endRun(api.deps.db, scope, { runId, ...failed });
+    expect(await typesAfterActivation(connectionId)).toEqual(['run.started', 'run.failed', 'connection.error']);
+  });
+
+  it('is told of runs that no workflow had taken when they were canceled', async () => {
+    const connectionId = await activeConnection();
+    const [first = ''] = await queue(connectionId, 1);
+    await org.call('POST', `/runs/${first}/cancel`);
+    await queue(connectionId, 2);
+    await org.call('POST', `/connections/${connectionId}/pause`);
+    const events = (await ofConnection(connectionId)).slice(2);
+    expect(events.map(({ type, data }) => [type, data.reason])).toEqual([
+      ['run.canceled', 'requested'],
+      ['run.canceled', 'connection_not_active'],
+      ['run.canceled', 'connection_not_active'],
+      ['connection.paused', 'api'],
+    ]);
+  });
+
+  it('is told of a run that does not begin because its connection is not active any more', async () => {
+    const connectionId = await activeConnection();
+    const { id } = await insertRun(api.deps.db, scope, newRun(connectionId));
+    await setConnectionStatus(api.deps.db, scope, { id: connectionId, status: 'error' });
+    for (const _repeat of [1, 2]) expect(await beginRun(api.deps.db, scope, id)).toBe('canceled');
+    const [event, ...more] = (await ofConnection(connectionId)).slice(2);
+    expect(event).toMatchObject({ type: 'run.canceled', runId: id, data: { reason: 'connection_not_active' } });
+    expect(more).toEqual([]);
+  });
+
+  it('is told of a run whose connection is deleted, beside the end of its schedules', async () => {
+    const connectionId = await activeConnection();
+    const body = { resourceKey: 'items', cron: '0 3 * * *' };
+    await org.call('POST', `/connections/${connectionId}/schedules`, { body });
+    await queue(connectionId, 1);
+    await org.call('DELETE', `/connections/${connectionId}`);
+    expect(await typesAfterActivation(connectionId)).toEqual(['schedule.created', 'run.canceled', 'schedule.deleted']);
+  });
+
+  it('asks for a new authorization where the customer gave one', async () => {
+    const auth = {
+      kind: 'oauth2_authorization_code',
+      authorizeUrl: 'https://id.acme.example/authorize',
+      tokenUrl: 'https://id.acme.example/token',
+      clientId: 'ours',
+      clientSecret: '{{ secrets.apiKey }}',
+    };
+    await org.call('POST', '/specs', { body: { ...specDocument({ key: 'granted' }), auth } });
+    await org.call('POST', '/specs/granted/versions/1.0.0/publish');
+    const secrets = { apiKey: 'planted-secret' };
+    const { body } = await org.call('POST', '/connections', { body: { ...connectionBody(org, 'granted'), secrets } });
+    await org.call('POST', `/connections/${body.id}/activate`);
+    const [runId = ''] = await queue(body.id, 1);
+    const input = { orgId: org.orgId, connectionId: body.id, resourceKey: 'items', runId };
+    await createRunActivities(api.deps).endRun(input, failed.outcome);
+    const events = (await ofConnection(body.id)).slice(2);
+    expect(typesOf(events)).toEqual(['run.failed', 'connection.error', 'connection.reauth_required']);
+    expect(events.at(-1)?.data).toMatchObject({ provider: 'Acme', error: { code: 'auth_failed' } });
+    expect(events.map(({ text }) => text).join()).not.toContain('planted-secret');
+  });
+});
+
+describe('a firing that makes no run', () => {
+  it('is told once, with the reason', async () => {
+    const connectionId = await activeConnection();
+    const { body: schedule } = await org.call('POST', `/connections/${connectionId}/schedules`, {
+      body: { resourceKey: 'items', cron: '* * * * *' },
+    });
+    const { enqueueScheduledRun } = createScheduleActivities(api.deps);
+    const fire = (minute: number) =>
+      enqueueScheduledRun({ orgId: org.orgId, scheduleId: schedule.id }, `2026-01-01T00:0${minute}:00.000Z`);
+    await fire(1);
+    for (const _repeat of [1, 2]) await fire(2);
+    await org.call('POST', `/connections/${connectionId}/pause`);
+    await fire(3);
+    const skipped = (await ofConnection(connectionId)).filter(({ type }) => type === 'schedule.skipped');
+    expect(skipped.map(({ data }) => [data.scheduledFor, data.reason, data.schedule])).toEqual([
+      ['2026-01-01T00:02:00.000Z', 'overlap', schedule],
+      ['2026-01-01T00:03:00.000Z', 'connection_not_active', schedule],
+    ]);
+  });
+});
+
+describe('quarantined records that are tried again', () => {
+  it('are told of by call, not by record', async () => {
+    const connectionId = await activeConnection();
+    const [runId = ''] = await queue(connectionId, 1);
+    const rows = [1, 2, 3].map((number) => ({
+      id: newId('quar'),
+      orgId: org.orgId,
+      connectionId,
+      resourceKey: 'items',
+      externalId: String(number),
+      rawJson: '"planted-record"',
+      validationErrors: '[]',
+      runId,
+    }));
+    await api.deps.db.insertInto('quarantine').values(rows).execute();
+    await org.call('POST', `/quarantine/${rows[0]?.id}/requeue`);
+    for (const requeued of [2, 0]) {
+      const { body } = await org.call('POST', '/quarantine/requeue', { body: { connectionId } });
+      expect(body).toEqual({ requeued });
+    }
+    const events = (await ofConnection(connectionId)).slice(2);
+    expect(events.map(({ type, data }) => [type, data])).toEqual([
+      [
+        'records.requeued',
+        { quarantineId: rows[0]?.id, connectionId, resourceKey: 'items', externalId: '1', count: 1 },
+      ],
+      ['records.requeued', { quarantineId: null, connectionId, resourceKey: null, externalId: null, count: 2 }],
+    ]);
+  });
+});
+
+describe('endpoints', () => {
+  const endpoint = (parts: object) => ({
+    id: newId('whe'),
+    orgId: org.orgId,
+    url: 'https://hooks.acme.example',
+    maxInFlight: 1,
+    timeoutMs: 1000,
+    ordering: 'any' as const,
+    signatureSchemes: ['v1' as const],
+    ...parts,
+  });
+  /** How an event was put into the queue of each of these endpoints; absent: it was not. */
+  async function queued(endpoints: readonly { readonly id: string }[], eventIds: readonly string[]) {
+    const messages = await api.deps.db
+      .selectFrom('webhookMessages')
+      .select(['endpointId', 'status'])
+      .where('eventId', 'in', eventIds)
+      .orderBy('seq')
+      .execute();
+    return endpoints.map(({ id }) => messages.filter((one) => one.endpointId === id).map(({ status }) => status));
+  }
+
+  it('get what they ask for, and the others nothing', async () => {
+    const connectionId = await activeConnection();
+    const now = new Date().toISOString();
+    const endpoints = [
+      endpoint({}),
+      endpoint({ eventTypes: ['schedule.created'] }),
+      endpoint({ eventTypes: ['schedule.created'], connectionIds: [connectionId] }),
+      endpoint({ eventTypes: ['schedule.created'], connectionIds: [newId('con')] }),
+      endpoint({ connectionIds: [connectionId], workspaceIds: [org.workspaceId] }),
+      endpoint({ workspaceIds: [newId('ws')] }),
+      endpoint({ enabled: false, disabledReason: 'manual' }),
+      endpoint({ deletedAt: now }),
+    ];
+    await api.deps.db.insertInto('webhookEndpoints').values(endpoints).execute();
+    const body = { resourceKey: 'items', cron: '0 3 * * *' };
+    await org.call('POST', `/connections/${connectionId}/schedules`, { body });
+    await org.call('POST', `/connections/${connectionId}/pause`);
+    const events = (await ofConnection(connectionId)).slice(2);
+    expect(typesOf(events)).toEqual(['schedule.created', 'connection.paused']);
+    expect(
+      await queued(
+        endpoints,
+        events.map(({ id }) => id),
+      ),
+    ).toEqual([['pending'], ['pending'], ['pending'], [], ['pending'], [], ['skipped'], []]);
+  });
+
+  it('get an event once, and the one that it is about does not', async () => {
+    const endpoints = [endpoint({}), endpoint({})];
+    await api.deps.db.insertInto('webhookEndpoints').values(endpoints).execute();
+    const version = { specId: newId('spec'), key: 'k', version: '1.0.0', checksum: '', publishedAt: null };
+    const about = endpoints[1]?.id ?? '';
+    for (const _repeat of [1, 2]) {
+      const happening = specPublished(version);
+      await api.deps.db.transaction().execute((trx) => recordEvent(trx, scope, happening, about));
+    }
+    const events = await recordedEvents(api.deps.db, { orgId: org.orgId });
+    const ours = events.filter(({ data }) => data.specId === version.specId);
+    expect(ours).toHaveLength(1);
+    expect(await queued(endpoints, [ours[0]?.id ?? ''])).toEqual([['pending'], []]);
+  });
+
+  it('are woken after the commit, and nobody waits for it', async () => {
+    const woken: string[] = [];
+    const own = endpoint({ eventTypes: ['api_key.created'] });
+    await api.deps.db.insertInto('webhookEndpoints').values(own).execute();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wakeEndpoint = async ({ endpointId }: { readonly endpointId: string }) => {
+      await promise;
+      woken.push(endpointId);
+    };
+    const deps = { ...api.deps, orchestrator: { ...api.deps.orchestrator, wakeEndpoint } };
+    await issueApiKey(deps, scope, { scopes: ['*'], expiresAt: null, createdByKeyId: null });
+    expect(woken).toEqual([]);
+    resolve();
+    await eventually('the endpoint is woken', async () => woken.includes(own.id));
+  });
+});
+
+describe('GET /webhook-event-types', () => {
+  it('lists every type with a schema that stands alone and takes its example', async () => {
+    const { status, body } = await org.call('GET', '/webhook-event-types');
+    expect(status).toBe(200);
+    expect(body).toHaveLength(27);
+    const ajv = new Ajv2020({ strict: false });
+    for (const { type, schema, example } of body) {
+      expect(ajv.validate(schema, example), type).toBe(true);
+      expect(ajv.validate(schema, { ...example, type: 'another.type' }), type).toBe(false);
+      expect(ajv.validate(schema, { ...example, data: 1 }), type).toBe(false);
+    }
+    const byDefault = body.filter((row: { default: boolean }) => row.default).map((row: { type: string }) => row.type);
+    expect(byDefault).toContain('run.succeeded');
+    expect(byDefault).not.toContain('run.started');
+  });
+});
