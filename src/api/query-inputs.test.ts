@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { QueryText, queryInstant } from './query-inputs.ts';
+import { QueryText, queryInstant, queryLimit } from './query-inputs.ts';
 
 const instant = queryInstant('when');
 
@@ -37,5 +37,25 @@ describe('a text in a query', () => {
   it('may be anything that can be compared with stored text', () => {
     expect(v.is(QueryText, 'ü %')).toBe(true);
     expect(v.is(QueryText, 'a\u0000')).toBe(false);
+  });
+});
+
+describe('a limit in a query', () => {
+  const limit = queryLimit({ usual: 50, max: 200 });
+
+  it.each([
+    [undefined, 50],
+    ['1', 1],
+    ['007', 7],
+    ['200', 200],
+    ['201', 200],
+    ['9'.repeat(400), 200],
+  ])('%j is %d', (text, rows) => {
+    expect(v.parse(limit, text)).toBe(rows);
+  });
+
+  it.each(['0', '00', '-1', '+1', '1.0', '1e2', '0x10', 'NaN', ' 1', ''])('is not %j', (text) => {
+    const { issues = [] } = v.safeParse(limit, text);
+    expect(issues.map(({ message }) => message)).toEqual(['expected a whole number of at least 1']);
   });
 });

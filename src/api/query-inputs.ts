@@ -1,21 +1,10 @@
 import * as v from 'valibot';
 import type { IdPrefix } from '../core/ids.ts';
-import { hasFormat } from '../core/spec/param-format.ts';
 import { exampleId } from './inputs.ts';
-
-const instantForm = 'expected an ISO 8601 time such as 2026-03-01T08:30:00Z; write the + of a zone as %2B';
+import { instant } from './instant.ts';
 
 /** A point in time in a query, of this era; the output is ISO 8601 in UTC. */
-export const queryInstant = (description: string) =>
-  v.pipe(
-    v.string(),
-    v.description(description),
-    v.isoTimestamp(instantForm),
-    v.rawCheck(({ dataset, addIssue }) => {
-      if (!dataset.issues && dataset.typed && !isInstant(dataset.value)) addIssue({ message: instantForm });
-    }),
-    v.transform((text) => new Date(text).toISOString()),
-  );
+export const queryInstant = (description: string) => instant(description, '; write the + of a zone as %2B');
 
 /** An id as a filter. Its form is for the handler: one that names nothing is a 404. */
 export const queryId = (prefix: IdPrefix, description: string) =>
@@ -27,10 +16,11 @@ export const QueryText = v.pipe(
   v.check((text) => !text.includes('\u0000'), 'holds the character U+0000'),
 );
 
-/** An instant that exists: neither 31 February nor, moved to UTC, a time before year 1. */
-function isInstant(text: string): boolean {
-  const ms = Date.parse(text);
-  return hasFormat('date-time', text) && !Number.isNaN(ms) && ms >= firstMs;
-}
-
-const firstMs = Date.parse('0001-01-01T00:00:00Z');
+/** How many rows of a list are wanted; more than `max` are cut to it. */
+export const queryLimit = ({ usual, max }: { readonly usual: number; readonly max: number }) =>
+  v.pipe(
+    v.optional(v.string(), String(usual)),
+    v.description(`How many, newest first: a whole number of at least 1; at most ${max} are given.`),
+    v.regex(/^0*[1-9]\d*$/, 'expected a whole number of at least 1'),
+    v.transform((text) => Math.min(Number(text), max)),
+  );

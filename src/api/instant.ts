@@ -1,0 +1,24 @@
+import * as v from 'valibot';
+import { hasFormat } from '../core/spec/param-format.ts';
+
+const form = 'expected an ISO 8601 time such as 2026-03-01T08:30:00Z';
+
+/** A point in time of this era; the output is ISO 8601 in UTC. `hint` follows the form in the issue of another text. */
+export const instant = (description: string, hint = '') =>
+  v.pipe(
+    v.string(),
+    v.description(description),
+    v.isoTimestamp(form + hint),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.issues && dataset.typed && !isInstant(dataset.value)) addIssue({ message: form + hint });
+    }),
+    v.transform((text) => new Date(text).toISOString()),
+  );
+
+/** An instant that exists: neither 31 February nor, moved to UTC, a time before year 1. */
+function isInstant(text: string): boolean {
+  const ms = Date.parse(text);
+  return hasFormat('date-time', text) && !Number.isNaN(ms) && ms >= firstMs;
+}
+
+const firstMs = Date.parse('0001-01-01T00:00:00Z');

@@ -1,0 +1,65 @@
+import * as v from 'valibot';
+import { findDelivery, listDeliveries } from '../../../db/queries/webhook-deliveries.ts';
+import { redeliver } from '../../control/webhook-redelivery.ts';
+import { notFound } from '../../core/errors.ts';
+import { WebhookDeliveryDetail, WebhookDeliveryView } from '../../core/rows.ts';
+import { bodyId, idParams } from '../inputs.ts';
+import { queryLimit } from '../query-inputs.ts';
+import { route } from '../route.ts';
+
+const noun = 'Webhook delivery';
+const Params = idParams('whd', noun);
+const tag = 'webhook deliveries';
+
+/** The log of what the org was told. */
+export const webhookDeliveryRoutes = [
+  route({
+    method: 'get',
+    path: '/webhook-deliveries',
+    summary: 'List the latest attempts to deliver events',
+    description: 'One element for each request that was or will be sent, newest first.',
+    tag,
+    auth: 'api_key',
+    query: v.object({ limit: queryLimit({ usual: 50, max: 200 }) }),
+    status: 200,
+    response: v.array(WebhookDeliveryView),
+    errors: ['validation'],
+    handle: ({ scope, query }, { db }) => listDeliveries(db, scope, query.limit),
+  }),
+  route({
+    method: 'get',
+    path: '/webhook-deliveries/:id',
+    summary: 'Read an attempt with what was sent and answered',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    status: 200,
+    response: WebhookDeliveryDetail,
+    errors: ['not_found'],
+    handle: async ({ scope, params }, { db }) => {
+      const delivery = await findDelivery(db, scope, params.id);
+      if (!delivery) throw notFound(noun);
+      return delivery;
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/webhook-deliveries/:id/redeliver',
+    summary: 'Send a delivery once more',
+    description:
+      'The same bytes under the same `webhook-id`, signed with the secret of now, in one attempt that is not repeated: a new element of the log, which says later what came of it. It goes where the original went, also to an endpoint that is off, or to the oldest endpoint when that one is gone. When it succeeds, the automatic attempts of that event end.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    body: v.object({
+      endpointId: v.nullish(v.pipe(bodyId('whe'), v.description('Another endpoint to send it to.')), null),
+    }),
+    bodyOptional: true,
+    bodyExample: {},
+    status: 202,
+    response: WebhookDeliveryView,
+    errors: ['validation', 'not_found', 'conflict'],
+    repeated: 'same_answer',
+    handle: ({ scope, params, body }, deps) => redeliver(deps, scope, { id: params.id, endpointId: body.endpointId }),
+  }),
+];

@@ -1,0 +1,239 @@
+import * as v from 'valibot';
+import { findEndpoint, listEndpoints, readEndpointStats } from '../../../db/queries/webhook-endpoints.ts';
+import { findRecovery } from '../../../db/queries/webhook-recoveries.ts';
+import { createEndpoint, deleteEndpoint, updateEndpoint } from '../../control/webhook-endpoints.ts';
+import { recoverEndpoint } from '../../control/webhook-recovery.ts';
+import { rotateSecret } from '../../control/webhook-secrets.ts';
+import { testEndpoint } from '../../control/webhook-test.ts';
+import { notFound } from '../../core/errors.ts';
+import {
+  EventType,
+  RecoverySubject,
+  WebhookDeliveryView,
+  WebhookEndpointRow,
+  WebhookEndpointStats,
+  WebhookRecovery,
+} from '../../core/rows.ts';
+import { idParams } from '../inputs.ts';
+import { instant } from '../instant.ts';
+import { route } from '../route.ts';
+import { BroughtSecret, endpointSettings as settings } from './webhook-endpoint-body.ts';
+
+const noun = 'Webhook endpoint';
+const Params = idParams('whe', noun);
+const RecoveryParams = idParams('whr', 'Webhook recovery');
+const tag = 'webhook endpoints';
+
+const ShownSecret = v.optional(
+  v.pipe(v.string(), v.description('Only when it was made here. Shown once; it cannot be recovered.')),
+);
+
+const windowHours = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const;
+
+/** Where events of the org are sent. */
+export const webhookEndpointRoutes = [
+  route({
+    method: 'post',
+    path: '/webhook-endpoints',
+    summary: 'Create a webhook endpoint',
+    description:
+      'Events from now on are sent to it, signed by Standard Webhooks. The host is resolved now, and again for every request: addresses that are not public are refused.',
+    tag,
+    auth: 'api_key',
+    body: v.object({
+      url: settings.url,
+      description: v.optional(settings.description, null),
+      eventTypes: v.optional(settings.eventTypes, null),
+      connectionIds: v.optional(settings.connectionIds, null),
+      workspaceIds: v.optional(settings.workspaceIds, null),
+      secret: v.nullish(BroughtSecret, null),
+      enabled: v.optional(settings.enabled, true),
+      rateLimitPerSecond: v.optional(settings.rateLimitPerSecond, null),
+      maxInFlight: v.optional(settings.maxInFlight, 10),
+      timeoutMs: v.optional(settings.timeoutMs, 15_000),
+      ordering: v.optional(settings.ordering, 'any'),
+      signatureSchemes: v.optional(settings.signatureSchemes, () => ['v1'] as const),
+    }),
+    bodyExample: { url: 'https://hooks.example.com/sync', eventTypes: ['run.succeeded', 'run.failed'] },
+    status: 201,
+    response: v.object({ ...WebhookEndpointRow.entries, secret: ShownSecret }),
+    errors: ['validation', 'conflict'],
+    repeated: 'conflict',
+    handle: ({ scope, body }, deps) => createEndpoint(deps, scope, body),
+  }),
+  route({
+    method: 'get',
+    path: '/webhook-endpoints',
+    summary: 'List the webhook endpoints',
+    tag,
+    auth: 'api_key',
+    status: 200,
+    response: v.array(WebhookEndpointRow),
+    errors: [],
+    handle: ({ scope }, { db }) => listEndpoints(db, scope),
+  }),
+  route({
+    method: 'get',
+    path: '/webhook-endpoints/:id',
+    summary: 'Read a webhook endpoint',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    status: 200,
+    response: WebhookEndpointRow,
+    errors: ['not_found'],
+    handle: async ({ scope, params }, { db }) => {
+      const endpoint = await findEndpoint(db, scope, params.id);
+      if (!endpoint) throw notFound(noun);
+      return endpoint;
+    },
+  }),
+  route({
+    method: 'patch',
+    path: '/webhook-endpoints/:id',
+    summary: 'Change a webhook endpoint',
+    description:
+      'Fields that are absent stay; the secret is changed by `rotate-secret`. `enabled: false` keeps what waits until it is switched on again. `enabled: true` also forgets failures and pauses of an endpoint that is on.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    body: v.partial(v.object(settings)),
+    bodyExample: { enabled: true },
+    status: 200,
+    response: WebhookEndpointRow,
+    errors: ['validation', 'not_found'],
+    handle: ({ scope, params, body }, deps) => updateEndpoint(deps, scope, { id: params.id, ...body }),
+  }),
+  route({
+    method: 'delete',
+    path: '/webhook-endpoints/:id',
+    summary: 'Delete a webhook endpoint',
+    description: 'What waits for it is given up, its secrets are removed; the log of its deliveries stays.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    status: 200,
+    response: v.object({ deleted: v.literal(true) }),
+    errors: ['not_found'],
+    handle: async ({ scope, params }, deps) => {
+      await deleteEndpoint(deps, scope, params.id);
+      return { deleted: true } as const;
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/webhook-endpoints/:id/rotate-secret',
+    summary: 'Replace the secret of a webhook endpoint',
+    description:
+      'Requests are signed with the new secret first, and beside it with the one before until that has expired. An endpoint with `v1a` gets a new key pair likewise. At most three secrets sign at once.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    body: v.object({
+      secret: v.nullish(BroughtSecret, null),
+      overlapSeconds: v.pipe(
+        v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(604_800)), 86_400),
+        v.description('How long the one before goes on to sign.'),
+      ),
+    }),
+    bodyOptional: true,
+    bodyExample: { overlapSeconds: 3600 },
+    status: 200,
+    response: v.object({
+      id: v.string(),
+      secret: ShownSecret,
+      previousExpiresAt: v.pipe(v.string(), v.description('ISO 8601, UTC.')),
+    }),
+    errors: ['validation', 'not_found', 'conflict'],
+    repeated: 'conflict',
+    handle: ({ scope, params, body }, deps) => rotateSecret(deps, scope, { endpointId: params.id, ...body }),
+  }),
+  route({
+    method: 'post',
+    path: '/webhook-endpoints/:id/test',
+    summary: 'Send an example of an event to a webhook endpoint',
+    description: 'One real request, also to an endpoint that is off. Read the delivery for what came of it.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    body: v.object({ eventType: v.optional(EventType, 'webhook.test') }),
+    bodyOptional: true,
+    bodyExample: { eventType: 'run.succeeded' },
+    status: 202,
+    response: WebhookDeliveryView,
+    errors: ['validation', 'not_found'],
+    repeated: 'same_answer',
+    handle: ({ scope, params, body }, deps) => testEndpoint(deps, scope, { id: params.id, ...body }),
+  }),
+  route({
+    method: 'post',
+    path: '/webhook-endpoints/:id/recover',
+    summary: 'Send events of the past to a webhook endpoint',
+    description:
+      'Makes them due again, oldest first, with every automatic attempt. What the endpoint has taken, or is still to get, is not sent again. Poll `GET /webhook-recoveries/:id`.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    body: v.object({
+      since: instant('Events from then on.'),
+      until: v.optional(v.nullable(instant('Events before it, at most 30 days after `since`. Null: until now.')), null),
+      include: v.pipe(
+        v.array(RecoverySubject),
+        v.minLength(1),
+        v.description(
+          'failed: every attempt failed. skipped: the endpoint was off. missing: it did not exist, or did not ask for them.',
+        ),
+      ),
+    }),
+    bodyExample: { since: '2026-03-01T00:00:00Z', until: '2026-03-02T00:00:00Z', include: ['failed', 'skipped'] },
+    status: 202,
+    response: WebhookRecovery,
+    errors: ['validation', 'not_found'],
+    repeated: 'same_answer',
+    handle: ({ scope, params, body }, deps) =>
+      recoverEndpoint(deps, scope, {
+        ...body,
+        endpointId: params.id,
+        until: body.until ?? new Date().toISOString(),
+      }),
+  }),
+  route({
+    method: 'get',
+    path: '/webhook-endpoints/:id/stats',
+    summary: 'Say how a webhook endpoint does',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    query: v.object({
+      window: v.pipe(
+        v.optional(v.picklist(['1h', '24h', '7d', '30d']), '24h'),
+        v.description('The attempts of how long are counted.'),
+      ),
+    }),
+    status: 200,
+    response: WebhookEndpointStats,
+    errors: ['validation', 'not_found'],
+    handle: async ({ scope, params, query: { window } }, { db }) => {
+      const endpoint = await findEndpoint(db, scope, params.id);
+      if (!endpoint) throw notFound(noun);
+      const stats = await readEndpointStats(db, scope, { id: params.id, hours: windowHours[window] });
+      return { window, ...stats, state: endpoint.state };
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/webhook-recoveries/:id',
+    summary: 'Say how far a recovery is',
+    tag,
+    auth: 'api_key',
+    params: RecoveryParams,
+    status: 200,
+    response: WebhookRecovery,
+    errors: ['not_found'],
+    handle: async ({ scope, params }, { db }) => {
+      const recovery = await findRecovery(db, scope, params.id);
+      if (!recovery) throw notFound('Webhook recovery');
+      return recovery;
+    },
+  }),
+];

@@ -1,0 +1,41 @@
+import type { Db } from '../../db/client.ts';
+import { findSigningSecrets } from '../../db/queries/webhook-secrets.ts';
+import type { OrgScope } from '../../db/scope.ts';
+import type { SecretContext } from '../core/crypto/secret-box.ts';
+import { notFound } from '../core/errors.ts';
+import type { SignatureScheme } from '../core/rows.ts';
+import type { Deps } from '../deps.ts';
+
+/** What signs the requests to one endpoint at this moment. */
+export interface SigningSecrets {
+  /** The row of the current `v1` secret. */
+  readonly secretId: string;
+  /** `whsec_…`, the current one first, then previous ones that still sign. */
+  readonly v1: readonly string[];
+  /** `whsk_…`, likewise; empty: the scheme is not enabled. */
+  readonly v1a: readonly string[];
+}
+
+/** Where a signing secret is sealed: each row has a context of its own. */
+export const signingContext = (orgId: string, secretId: string): SecretContext => ({
+  orgId,
+  connectionId: secretId,
+  kind: 'webhook-secret',
+});
+
+/** The secrets of an endpoint, opened. Throws not_found when it is absent or deleted, and when the key ring does not open them. */
+export async function openSigningSecrets(
+  { secretBox }: Pick<Deps, 'secretBox'>,
+  db: Db,
+  scope: OrgScope,
+  endpointId: string,
+): Promise<SigningSecrets> {
+  const stored = await findSigningSecrets(db, scope, endpointId);
+  const current = stored.find(({ scheme }) => scheme === 'v1');
+  if (!current) throw notFound('Webhook endpoint');
+  const open = (wanted: SignatureScheme): readonly string[] =>
+    stored
+      .filter(({ scheme }) => scheme === wanted)
+      .map((secret) => secretBox.open(secret, signingContext(scope.orgId, secret.id)));
+  return { secretId: current.id, v1: open('v1'), v1a: open('v1a') };
+}
