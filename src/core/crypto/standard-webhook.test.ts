@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { createPublicKey, randomBytes, verify } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
+import { makeSigningKeyPair, signingKeyOf } from './signing-key-pair.ts';
 import { secretFault, webhookHeaders } from './standard-webhook.ts';
 
 const message = { id: 'msg_1', sentAt: new Date(), body: '{"text":"🌍 \\u0000"}' };
@@ -53,5 +54,30 @@ describe('a secret', () => {
   ])('is judged before anything is sent: %j', (secret, fault) => {
     if (fault === null) expect(secretFault(secret)).toBeNull();
     else expect(secretFault(secret)).toContain(fault);
+  });
+});
+
+describe('a v1a signature', () => {
+  const pair = makeSigningKeyPair();
+  const secret = encoded();
+  const headers = webhookHeaders(
+    { ...message, body: Buffer.from(message.body) },
+    [secret],
+    [signingKeyOf(pair.privateKey)],
+  );
+  const [first = '', second = ''] = headers['webhook-signature'].split(' ');
+
+  it('follows the others, so that a library that does not know it accepts the message', () => {
+    expect(first).toMatch(/^v1,/);
+    expect(new Webhook(secret).verify(message.body, headers)).toBeDefined();
+  });
+
+  it('is verified with the public key, over id, time and body', () => {
+    const x = Buffer.from(pair.publicKey.slice('whpk_'.length), 'base64').toString('base64url');
+    const key = createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', x } });
+    const signature = Buffer.from(second.replace('v1a,', ''), 'base64');
+    const signed = (body: string) => Buffer.from(`${message.id}.${headers['webhook-timestamp']}.${body}`);
+    expect(verify(null, signed(message.body), key, signature)).toBe(true);
+    expect(verify(null, signed(`${message.body} `), key, signature)).toBe(false);
   });
 });

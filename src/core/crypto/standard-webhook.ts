@@ -1,28 +1,33 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject, sign } from 'node:crypto';
 
 /** What is signed: one attempt to send a message. */
 export interface WebhookMessage {
   /** The same in every attempt; without `.`, which separates what is signed. */
   readonly id: string;
   readonly sentAt: Date;
-  /** The bytes on the wire, as text. */
-  readonly body: string;
+  /** The bytes on the wire; a text stands for its UTF-8. */
+  readonly body: string | Uint8Array;
 }
 
 /**
  * The headers of a message by Standard Webhooks: id, time of the attempt in whole seconds, and a `v1` signature
  * (HMAC-SHA256) for each of `secrets`, the current one first. A secret is `whsec_` and the base64 of its bytes, or any
- * other text, whose UTF-8 bytes count.
+ * other text, whose UTF-8 bytes count. Behind them a `v1a` signature (ed25519) for each of `keys`: receivers' libraries
+ * that know only the first scheme skip these.
  */
 export function webhookHeaders(
   { id, sentAt, body }: WebhookMessage,
   secrets: readonly string[],
+  keys: readonly KeyObject[] = [],
 ): Readonly<Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>> {
   const timestamp = String(Math.floor(sentAt.getTime() / 1000));
+  const head = `${id}.${timestamp}.`;
   const signatures = secrets.map((secret) => {
-    const signature = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`, 'utf8');
+    const signature = createHmac('sha256', standardWebhookKey(secret)).update(head, 'utf8').update(body);
     return `v1,${signature.digest('base64')}`;
   });
+  const content = keys.length === 0 ? null : Buffer.concat([Buffer.from(head), Buffer.from(body)]);
+  if (content) for (const key of keys) signatures.push(`v1a,${sign(null, content, key).toString('base64')}`);
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }
 
@@ -38,5 +43,6 @@ export function secretFault(secret: string): string | null {
     : `what follows \`${prefix}\` is not standard base64`;
 }
 
-const keyOf = (secret: string): Buffer =>
+/** The bytes that a secret stands for: what follows `whsec_` is base64, any other text counts as it is. */
+export const standardWebhookKey = (secret: string): Buffer =>
   secret.startsWith(prefix) ? Buffer.from(secret.slice(prefix.length), 'base64') : Buffer.from(secret, 'utf8');

@@ -29,6 +29,11 @@ export interface EgressGuard {
   /** What {@link EgressGuard.checkUrl} would throw, as text for a 400, or null; unparsable text is refused too. */
   judgeUrlSync(url: string): string | null;
   /**
+   * Judges a URL as a socket to it would be, names by their DNS answers of now. Throws `egress_blocked`, or a plain error
+   * when DNS did not answer. Says nothing of later: every socket is judged again.
+   */
+  vetUrl(url: URL): Promise<void>;
+  /**
    * The addresses behind a database host, at least one, all allowed. Connect to one of these, never to `host` again.
    * Throws `egress_blocked`, or a plain error when DNS did not answer (worth a retry).
    */
@@ -75,7 +80,9 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
     return answers.map((answer) => vetAddress(answer, { host, port }, options));
   };
 
-  const vetForHttp = async (target: buildConnector.Options): Promise<readonly VettedAddress[]> => {
+  const vetForHttp = async (
+    target: Pick<buildConnector.Options, 'protocol' | 'hostname' | 'port'>,
+  ): Promise<readonly VettedAddress[]> => {
     const plain = target.protocol === 'http:';
     const vetted = await vet(target.hostname.replace(/^\[|\]$/g, ''), Number(target.port) || (plain ? 80 : 443));
     if (plain && !options.allowHttp && !vetted.every((one) => one.allowListed)) throw egressBlocked('plain_http');
@@ -95,6 +102,10 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
     judgeUrlSync: (text) => {
       const reason = URL.canParse(text) ? judgeUrl(new URL(text), options) : 'host';
       return reason === null ? null : explainBlock(reason);
+    },
+    vetUrl: async (url) => {
+      checkUrl(url);
+      await vetForHttp(url);
     },
     vetHost: async (host, port) => {
       if (!databaseHost.test(host) && isIP(host) === 0) throw egressBlocked('host');
@@ -167,7 +178,8 @@ const opens = (entry: AllowEntry, address: ip.IPv4 | ip.IPv6, target: Target): b
 /** A name without addresses is refused with the same reason as a private one: the difference would map our network. */
 async function answersFor(host: string, lookup: Lookup): Promise<readonly string[]> {
   const slow = Promise.withResolvers<never>();
-  const timer = setTimeout(() => slow.reject(new Error('DNS did not answer within 5 s')), connectTimeoutMs);
+  const silence = Object.assign(new Error('DNS did not answer within 5 s'), { syscall: 'getaddrinfo' });
+  const timer = setTimeout(() => slow.reject(silence), connectTimeoutMs);
   try {
     return await Promise.race([lookup(host), slow.promise]);
   } catch (error) {

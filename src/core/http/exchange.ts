@@ -2,6 +2,7 @@ import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompres
 import type { Dispatcher } from 'undici';
 import { AppError } from '../errors.ts';
 import type { HttpAnswer, HttpRequest } from './client.ts';
+import { flatHeaders } from './flat-headers.ts';
 
 /** One request as it goes over the wire: the first of an attempt, or one that a redirect led to. */
 export interface Hop {
@@ -36,7 +37,7 @@ export async function exchange(dispatcher: Dispatcher, hop: Hop, limits: Exchang
     headersTimeout: limits.headersTimeoutMs ?? Math.max(gapMs, limits.timeoutMs - gapMs),
     bodyTimeout: gapMs,
   });
-  const headers = flatten(response.headers);
+  const headers = flatHeaders(response.headers);
   const sent = await readBody(response, limits.responseBytesMax);
   const body = await decode(sent, headers['content-encoding'], limits.responseBytesMax);
   return { status: response.statusCode, headers, body, url: hop.url };
@@ -47,14 +48,6 @@ export const acceptedEncodings = 'gzip, br, zstd, deflate';
 
 /** Milliseconds without a byte; the header may take longer when a request is given more time in all. */
 const gapMs = 15_000;
-
-function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) flat[name] = typeof value === 'string' ? value : value.join(', ');
-  }
-  return flat;
-}
 
 /** Leaving the loop early destroys the stream and with it the socket: an oversized body is not read to its end. */
 async function readBody(response: Dispatcher.ResponseData, bytesMax: number): Promise<Buffer> {

@@ -1,0 +1,227 @@
+/**
+ * Sends what waits for one endpoint until nothing does: claim, post, settle, as many at once as the endpoint allows. The
+ * three overlap, and each claim takes all the places that became free during the one before it, so that a fast receiver
+ * gets large batches and a slow one is not waited for.
+ *
+ * A crash at any point loses nothing: what was claimed is a row with a lease, and is sent again when that runs out.
+ */
+import { randomUUID } from 'node:crypto';
+import { takeToken } from '../db/queries/buckets.ts';
+import * as queue from '../db/queries/webhook-queue.ts';
+import { type OrgScope, orgScope } from '../db/scope.ts';
+import { openSigningSecrets } from '../src/connect/endpoint-secrets.ts';
+import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
+import { signingKeyOf } from '../src/core/crypto/signing-key-pair.ts';
+import { attemptHeaders, maskedHeaders, type SigningKeys } from '../src/core/deliveries/attempt-headers.ts';
+import { judgeAttempt } from '../src/core/deliveries/judge-attempt.ts';
+import type { PostSlots } from '../src/core/deliveries/post-slots.ts';
+import { retryDelayMs } from '../src/core/deliveries/retry-delay.ts';
+import { shownOutcome, signingRedactor } from '../src/core/deliveries/shown-outcome.ts';
+import type { Redactor } from '../src/core/http/redact.ts';
+import type { WebhookSender } from '../src/core/http/webhook-post.ts';
+import type { Deps } from '../src/deps.ts';
+import type { DrainResult, WebhookEndpointInput } from '../workflows/contract.ts';
+import { createLandings } from './landings.ts';
+import { createSettler, type Settler } from './settler.ts';
+
+/** What draining works with. */
+export interface DrainDeps extends Pick<Deps, 'db' | 'secretBox' | 'orchestrator' | 'log' | 'config'> {
+  readonly send: WebhookSender;
+  /** Of the process. */
+  readonly slots: PostSlots;
+}
+
+/** A drain ends after it, so that its workflow shows how far it is, ms. */
+const drainMsMax = 30_000;
+/** Added to the time of a request, a lease outlives everything that settles it, ms. */
+const leaseMarginMs = 15_000;
+/** Between two looks for more while requests are under way, ms. */
+const lookMs = 250;
+/** With most places taken, a moment is given for more of them to become free, ms. */
+const gatherMs = 5;
+/** A drain that has sent something looks on for so long before it ends, and how often, ms: events come in company. */
+const lingerMs = 300;
+const lingerLookMs = 50;
+
+/** Sends until nothing waits, `stopping` aborts or 30 s are over. Requests under way are waited for, and recorded. */
+export async function drain(
+  deps: DrainDeps,
+  { orgId, endpointId }: WebhookEndpointInput,
+  stopping: AbortSignal,
+): Promise<DrainResult> {
+  const scope = orgScope(orgId);
+  await queue.mendLeases(deps.db, scope, endpointId);
+  const run = openDrain(deps, scope, endpointId);
+  try {
+    await sendAll(run, stopping);
+  } finally {
+    try {
+      await run.landings.all();
+    } finally {
+      await run.settler.settle();
+    }
+  }
+  const endpoint = await queue.readOpenEndpoint(deps.db, scope, endpointId);
+  const { sent, failed } = run.count;
+  return { state: endpoint?.state ?? 'deleted', nextDueMs: nextDueMs(endpoint, sent), sent, failed };
+}
+
+type OpenDrain = ReturnType<typeof openDrain>;
+
+function openDrain(deps: DrainDeps, scope: OrgScope, endpointId: string) {
+  const schedule = deps.config.webhookRetryScheduleSeconds;
+  const leaseToken = randomUUID();
+  const settler: Settler = createSettler({
+    db: deps.db,
+    scope,
+    endpointId,
+    leaseToken,
+    patienceMs: schedule.reduce((sum, seconds) => sum + seconds, 0) * 1000,
+    onEvents: () => void wakeEndpoints(deps, scope),
+  });
+  return {
+    deps,
+    scope,
+    endpointId,
+    schedule,
+    leaseToken,
+    settler,
+    landings: createLandings(),
+    count: { sent: 0, failed: 0 },
+  };
+}
+
+async function sendAll(run: OpenDrain, stopping: AbortSignal): Promise<void> {
+  const { deps, scope, endpointId, settler, landings, count } = run;
+  const endMs = performance.now() + drainMsMax;
+  let restingSince: number | null = null;
+  let careful = true;
+  while (!stopping.aborted && performance.now() < endMs) {
+    // What comes next depends on how the last attempt ended: that has to be known first.
+    if (careful || settler.holdsFailure()) await settler.settle();
+    const endpoint = await queue.readOpenEndpoint(deps.db, scope, endpointId);
+    if (!endpoint || endpoint.state === 'deleted') return;
+    if (settler.holdsFailure()) continue;
+    careful = endpoint.window < endpoint.maxInFlight || endpoint.window === 1;
+    const { claimed, waitMs } = await claimNext(run, endpoint);
+    if (claimed > 0) {
+      restingSince = null;
+      if (landings.size() <= endpoint.window / 2) continue;
+      await landings.next(lookMs);
+      if (landings.size() > endpoint.window / 2) await landings.within(gatherMs);
+    } else if (landings.size() > 0 || waitMs !== null) {
+      await landings.next(waitMs ?? lookMs);
+    } else {
+      restingSince ??= performance.now();
+      if (count.sent === 0 || performance.now() - restingSince > lingerMs) return;
+      await landings.within(lingerLookMs);
+    }
+  }
+}
+
+interface ClaimedNow {
+  readonly claimed: number;
+  /** The rate limit of the endpoint has to be waited for, ms; null: it has not. */
+  readonly waitMs: number | null;
+}
+
+/** Claims as much as there is room for, and starts to send it. */
+async function claimNext(run: OpenDrain, endpoint: queue.OpenEndpoint): Promise<ClaimedNow> {
+  const { deps, scope, endpointId, landings } = run;
+  const room = {
+    asked: endpoint.asked ? endpoint.maxInFlight - landings.size() : 0,
+    due: (endpoint.dueInMs ?? 1) <= 0 ? endpoint.window - landings.size() : 0,
+  };
+  const most = Math.max(room.asked, room.due);
+  if (most <= 0) return { claimed: 0, waitMs: null };
+  const waitMs = await waitOfRate(run, endpoint);
+  if (waitMs > 0) return { claimed: 0, waitMs };
+  const slots = await deps.slots.take(endpoint.rateLimitPerSecond === null ? most : 1);
+  let attempts: queue.ClaimedAttempt[] = [];
+  try {
+    const { secretId, v1, v1a } = await openSigningSecrets(deps, deps.db, scope, endpointId);
+    const keys = { v1, v1a: v1a.map(signingKeyOf) };
+    attempts = await claim(run, endpoint, {
+      asked: Math.min(room.asked, slots),
+      due: Math.min(room.due, slots),
+      slots,
+    });
+    const redactor = signingRedactor([...v1, ...v1a]);
+    for (const attempt of attempts) landings.add(makeAttempt(run, { endpoint, attempt, secretId, keys, redactor }));
+  } finally {
+    deps.slots.give(slots - attempts.length);
+  }
+  return { claimed: attempts.length, waitMs: null };
+}
+
+/** Milliseconds until the endpoint's rate allows one more; 0: its token is taken. */
+async function waitOfRate(
+  { deps, scope, endpointId }: OpenDrain,
+  { rateLimitPerSecond: requests }: queue.OpenEndpoint,
+): Promise<number> {
+  if (requests === null) return 0;
+  const rate = { connectionId: null, name: `webhook:${endpointId}`, requests, perSeconds: 1, burst: 1 };
+  return await takeToken(deps.db, scope, { rate, waitMsMax: 0 });
+}
+
+/** What somebody asked for goes first. */
+async function claim(
+  { deps: { db }, scope, endpointId, leaseToken }: OpenDrain,
+  { timeoutMs, probing, ordering }: queue.OpenEndpoint,
+  room: { readonly asked: number; readonly due: number; readonly slots: number },
+): Promise<queue.ClaimedAttempt[]> {
+  const lease = { endpointId, leaseToken, leaseMs: timeoutMs + leaseMarginMs };
+  const asked = room.asked > 0 ? await queue.claimAsked(db, scope, { ...lease, limit: room.asked }) : [];
+  const limit = Math.min(room.due, room.slots) - asked.length;
+  if (limit <= 0) return asked;
+  const own = { ...lease, limit };
+  const due =
+    probing || ordering === 'fifo'
+      ? await queue.claimOldest(db, scope, { claim: own, probing })
+      : await queue.claimDue(db, scope, own);
+  return [...asked, ...due];
+}
+
+interface Sending {
+  readonly endpoint: queue.OpenEndpoint;
+  readonly attempt: queue.ClaimedAttempt;
+  readonly secretId: string;
+  readonly keys: SigningKeys;
+  readonly redactor: Redactor;
+}
+
+async function makeAttempt(run: OpenDrain, { endpoint, attempt, secretId, keys, redactor }: Sending): Promise<void> {
+  const { deps, endpointId, schedule, settler, count } = run;
+  try {
+    const headers = attemptHeaders(attempt, keys, new Date());
+    const outcome = await deps.send(endpointId, {
+      url: new URL(endpoint.url),
+      headers,
+      body: attempt.payload,
+      timeoutMs: endpoint.timeoutMs,
+    });
+    const verdict = judgeAttempt(outcome, Date.now());
+    const { message } = attempt;
+    count.sent += 1;
+    if (!verdict.delivered) count.failed += 1;
+    settler.add({
+      attempt,
+      probe: endpoint.probing,
+      secretId,
+      requestHeaders: maskedHeaders(headers),
+      outcome: shownOutcome(outcome, redactor),
+      verdict,
+      retryInMs: message?.counts ? retryDelayMs(message.attempts, schedule, Math.random) : null,
+    });
+  } finally {
+    deps.slots.give(1);
+  }
+}
+
+/** When it is worth looking again, ms; null: nothing waits. After a drain that sent nothing, not at once. */
+function nextDueMs(endpoint: queue.OpenEndpoint | undefined, sent: number): number | null {
+  if (!endpoint) return null;
+  const { state, asked, dueInMs, leaseEndsInMs } = endpoint;
+  const times = [asked && state !== 'deleted' ? 0 : null, dueInMs, leaseEndsInMs].filter((ms) => ms !== null);
+  return times.length === 0 ? null : Math.ceil(Math.max(sent === 0 ? lookMs : 0, Math.min(...times)));
+}

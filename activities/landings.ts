@@ -1,0 +1,51 @@
+/** Work under way, and the moments in which some of it ends. */
+export interface Landings {
+  size(): number;
+  /** Adds work. Its failure is thrown by {@link Landings.all}. */
+  add(work: Promise<void>): void;
+  /** Resolves when some work ends, or after `ms`. */
+  next(ms: number): Promise<void>;
+  /** Resolves after `ms`. */
+  within(ms: number): Promise<void>;
+  /** Resolves when all of it has ended. Throws the first failure. */
+  all(): Promise<void>;
+}
+
+/** Starts with none. */
+export function createLandings(): Landings {
+  const underWay = new Set<Promise<void>>();
+  let failure: { readonly error: unknown } | null = null;
+  let landed = Promise.withResolvers<void>();
+  const track = async (work: Promise<void>): Promise<void> => {
+    try {
+      await work;
+    } catch (error) {
+      failure ??= { error };
+    }
+  };
+  const within = (ms: number, earlier?: Promise<void>): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      void earlier?.finally(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  return {
+    size: () => underWay.size,
+    add(work) {
+      const tracked: Promise<void> = track(work).finally(() => {
+        underWay.delete(tracked);
+        landed.resolve();
+        landed = Promise.withResolvers();
+      });
+      underWay.add(tracked);
+    },
+    next: (ms) => within(ms, landed.promise),
+    within: (ms) => within(ms),
+    async all() {
+      await Promise.all(underWay);
+      if (failure) throw failure.error;
+    },
+  };
+}

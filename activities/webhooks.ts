@@ -1,0 +1,43 @@
+import { CancelledFailure, Context } from '@temporalio/activity';
+import { createPostSlots } from '../src/core/deliveries/post-slots.ts';
+import { createWebhookSender } from '../src/core/http/webhook-post.ts';
+import type { Deps } from '../src/deps.ts';
+import { type DrainResult, postsMax, type WebhookEndpointInput } from '../workflows/contract.ts';
+import { drain } from './drain.ts';
+import { toFailure } from './failures.ts';
+
+/** Less than half of the heartbeat timeout, ms. */
+const heartbeatMs = 5000;
+
+/** What sends the events of endpoints. */
+export function createWebhookActivities(deps: Deps) {
+  const drainDeps = { ...deps, send: createWebhookSender(deps.egress), slots: createPostSlots(postsMax) };
+  return {
+    /**
+     * Sends what waits for an endpoint. Safe to run twice, at the same time even: what one has claimed the other does not
+     * see. A worker that is shut down finishes what is under way and answers as if nothing more had waited for now.
+     */
+    async drainEndpoint(input: WebhookEndpointInput): Promise<DrainResult> {
+      const context = Context.current();
+      const { cancellationSignal } = context;
+      const log = deps.log.child({ ...input });
+      const beat = setInterval(() => context.heartbeat(), heartbeatMs);
+      try {
+        const result = await drain({ ...drainDeps, log }, input, cancellationSignal);
+        if (result.sent > 0) log.info('events sent', { ...result });
+        throwIfCanceled(cancellationSignal);
+        return result;
+      } catch (error) {
+        if (error instanceof CancelledFailure) throw error;
+        log.error('endpoint not drained', { error });
+        throw toFailure(error);
+      } finally {
+        clearInterval(beat);
+      }
+    },
+  };
+}
+
+function throwIfCanceled({ aborted, reason }: AbortSignal): void {
+  if (aborted && reason instanceof CancelledFailure && reason.message !== 'WORKER_SHUTDOWN') throw reason;
+}

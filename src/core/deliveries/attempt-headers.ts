@@ -1,0 +1,51 @@
+import type { KeyObject } from 'node:crypto';
+import manifest from '../../../package.json' with { type: 'json' };
+import { webhookHeaders } from '../crypto/standard-webhook.ts';
+
+/** An attempt to deliver an event, about to be made. */
+export interface AttemptToSend {
+  /** The id of its row in the log. */
+  readonly id: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  /** Counts the attempts of the event at the endpoint from 1. */
+  readonly attempt: number;
+  readonly trigger: 'auto' | 'redelivery' | 'recover' | 'test';
+  readonly payload: Uint8Array;
+}
+
+/** What an attempt is signed with, the current ones first. */
+export interface SigningKeys {
+  readonly v1: readonly string[];
+  /** Empty: the scheme is not enabled. */
+  readonly v1a: readonly KeyObject[];
+}
+
+const userAgent = `${manifest.name}/${manifest.version}`;
+
+/**
+ * The headers of an attempt. What is signed is the id, the time and the body; `x-service-*` help in finding the attempt
+ * and are not signed. Nobody else adds headers, so none can be overridden.
+ */
+export function attemptHeaders(
+  { id, eventId, eventType, attempt, trigger, payload }: AttemptToSend,
+  { v1, v1a }: SigningKeys,
+  sentAt: Date,
+): Readonly<Record<string, string>> {
+  return {
+    'content-type': 'application/json',
+    'content-length': String(payload.byteLength),
+    'user-agent': userAgent,
+    ...webhookHeaders({ id: eventId, sentAt, body: payload }, v1, v1a),
+    'x-service-delivery-id': id,
+    'x-service-event-type': eventType,
+    'x-service-attempt': String(attempt),
+    'x-service-redelivery': String(trigger === 'redelivery'),
+  };
+}
+
+/** The headers as the log shows them: which signatures there were, and not one of them. */
+export function maskedHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const { 'webhook-signature': signature = '' } = headers;
+  return { ...headers, 'webhook-signature': signature.replace(/(?<=^| )(v1a?),\S+/g, '$1,***') };
+}

@@ -1,0 +1,17 @@
+/** How much a delay is made shorter or longer at most, so that what failed together does not come back together. */
+const jitter = 0.2;
+
+/**
+ * Milliseconds from the end of the `attempts`-th failed attempt to the next; null: it was the last.
+ *
+ * @param scheduleSeconds between the attempts: one more attempt than there are.
+ * @param random from 0 up to but not including 1.
+ */
+export function retryDelayMs(
+  attempts: number,
+  scheduleSeconds: readonly number[],
+  random: () => number,
+): number | null {
+  const seconds = scheduleSeconds[attempts - 1];
+  return seconds === undefined ? null : Math.round(seconds * 1000 * (1 - jitter + random() * 2 * jitter));
+}

@@ -1,0 +1,16 @@
+import { createRedactor, type Redactor } from '../http/redact.ts';
+import type { PostOutcome } from '../http/webhook-post.ts';
+
+/** Characters of an answer that the log keeps. */
+const bodyCharsMax = 16_384;
+
+/** Masks the signing secrets of an endpoint, with and without their prefix (`whsec_…`, `whsk_…`). */
+export const signingRedactor = (secrets: readonly string[]): Redactor =>
+  createRedactor(secrets.flatMap((secret) => [secret, secret.slice(secret.indexOf('_') + 1)]));
+
+/** What the log shows of an outcome. A receiver that answers with its secret tells it to every reader of the log else. */
+export const shownOutcome = (outcome: PostOutcome, redactor: Redactor): PostOutcome => ({
+  ...outcome,
+  headers: redactor.responseHeaders(outcome.headers),
+  body: redactor.text(outcome.body, bodyCharsMax),
+});

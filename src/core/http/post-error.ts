@@ -1,0 +1,47 @@
+import { AppError } from '../errors.ts';
+
+/** Why an attempt to deliver an event failed. */
+export type PostErrorCode =
+  | 'timeout'
+  | 'connect_refused'
+  | 'connection_reset'
+  | 'dns_error'
+  | 'tls_error'
+  | 'egress_blocked'
+  | 'redirect'
+  | 'http_status'
+  | 'body_too_slow';
+
+/** How far the request had come. */
+export interface PostProgress {
+  /** Its deadline ended it. */
+  readonly expired: boolean;
+  /** The header of an answer had come. */
+  readonly answered: boolean;
+}
+
+/**
+ * The class of a failure. `connection_reset` is all that is left once everything with a cause of its own is named: the
+ * receiver may have seen the request.
+ */
+export function postErrorOf(error: unknown, { expired, answered }: PostProgress): PostErrorCode {
+  if (error instanceof AppError) return 'egress_blocked';
+  if (expired) return answered ? 'body_too_slow' : 'timeout';
+  const code = textOf(error, 'code');
+  if (textOf(error, 'syscall') === 'getaddrinfo') return 'dns_error';
+  if (timeoutCodes.has(code)) return 'timeout';
+  if (refusedCodes.has(code)) return 'connect_refused';
+  return tlsCode.test(code) ? 'tls_error' : 'connection_reset';
+}
+
+const timeoutCodes: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
+const refusedCodes: ReadonlySet<string> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL']);
+/** OpenSSL's and Node's names for a handshake that failed or a certificate that is not accepted. */
+const tlsCode =
+  /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH_|EPROTO$)/;
+
+function textOf(error: unknown, name: 'code' | 'syscall'): string {
+  if (!(error instanceof Error)) return '';
+  const value: unknown = name in error ? error[name as keyof Error] : '';
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,136 @@
+/**
+ * One POST to an org's webhook endpoint. Unlike the guarded client of runs it repeats nothing, follows nothing and waits
+ * for nobody: every request has a row in the delivery log that was written before it, and what comes after an answer is
+ * decided by that log.
+ *
+ * One dispatcher per endpoint, as runs have one each: no socket ever carries the bytes of two orgs, not even to the same
+ * origin. It lives on between the drains of a busy endpoint, so that TLS is not negotiated for each event.
+ */
+import { Agent } from 'undici';
+import { AppError } from '../errors.ts';
+import { startDeadline } from './deadline.ts';
+import type { EgressGuard } from './egress.ts';
+import { flatHeaders } from './flat-headers.ts';
+import { type PostErrorCode, postErrorOf } from './post-error.ts';
+
+/** What is posted. */
+export interface WebhookPost {
+  readonly url: URL;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Goes over the wire as it is. */
+  readonly body: Uint8Array;
+  /** Milliseconds for request and answer together. */
+  readonly timeoutMs: number;
+}
+
+/** What came of it. */
+export interface PostOutcome {
+  /** Null: no answer began. */
+  readonly statusCode: number | null;
+  /** Null: a complete answer with a status of 2xx. */
+  readonly errorCode: PostErrorCode | null;
+  /** Lower-case names; repeated headers joined with `, `. Empty without an answer. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Its first 32 KiB as text: more than the log shows, so that what is cut there can be masked whole. */
+  readonly body: string;
+  readonly durationMs: number;
+}
+
+/** Posts to endpoints; never throws for what a receiver does. */
+export type WebhookSender = (endpointId: string, post: WebhookPost) => Promise<PostOutcome>;
+
+/** Bytes of an answer that are read; the socket is closed on one that has more. */
+const readBytesMax = 65_536;
+/** Bytes of an answer that are kept. */
+const keptBytesMax = 32_768;
+/** Sockets of an endpoint are kept for this long without a request, ms; most servers close theirs after 5 s or more. */
+const keepAliveMs = 4000;
+/** The same where the server says how long it keeps them, ms. */
+const keepAliveMsMax = 30_000;
+/** An endpoint's dispatcher is forgotten after this long without a request, ms. */
+const idleMs = 60_000;
+
+/** Makes a sender; one per process. Its idle sockets do not keep the process alive. */
+export function createWebhookSender(egress: EgressGuard): WebhookSender {
+  const dispatchers = new Map<string, { readonly agent: Agent; readonly idle: NodeJS.Timeout }>();
+  const forget = (endpointId: string): void => {
+    const entry = dispatchers.get(endpointId);
+    dispatchers.delete(endpointId);
+    void entry?.agent.close();
+  };
+  const agentOf = (endpointId: string): Agent => {
+    const known = dispatchers.get(endpointId);
+    if (known) {
+      known.idle.refresh();
+      return known.agent;
+    }
+    const agent = createAgent(egress);
+    dispatchers.set(endpointId, { agent, idle: setTimeout(() => forget(endpointId), idleMs).unref() });
+    return agent;
+  };
+  return (endpointId, post) => send(agentOf(endpointId), egress, post);
+}
+
+async function send(agent: Agent, egress: EgressGuard, post: WebhookPost): Promise<PostOutcome> {
+  const startedAt = performance.now();
+  using deadline = startDeadline(never, post.timeoutMs);
+  const answer: { statusCode: number | null; headers: Record<string, string>; body: string } = {
+    statusCode: null,
+    headers: {},
+    body: '',
+  };
+  let errorCode: PostErrorCode | null = null;
+  try {
+    egress.checkUrl(post.url);
+    const response = await agent.request({
+      origin: post.url.origin,
+      path: post.url.pathname + post.url.search,
+      method: 'POST',
+      headers: post.headers,
+      body: post.body,
+      signal: deadline.signal,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    answer.statusCode = response.statusCode;
+    answer.headers = flatHeaders(response.headers);
+    answer.body = await readBody(response.body);
+    errorCode = judgeStatus(response.statusCode);
+  } catch (error) {
+    if (error instanceof AppError && error.code !== 'egress_blocked') throw error;
+    errorCode = postErrorOf(error, { expired: deadline.expired(), answered: answer.statusCode !== null });
+  }
+  return { ...answer, errorCode, durationMs: Math.round(performance.now() - startedAt) };
+}
+
+/** Nothing but its deadline ends a request: a worker that stops lets it come to its end. */
+const never = new AbortController().signal;
+
+function judgeStatus(status: number): PostErrorCode | null {
+  if (status >= 200 && status < 300) return null;
+  return status >= 300 && status < 400 ? 'redirect' : 'http_status';
+}
+
+/** Leaving the loop early closes the socket. */
+async function readBody(body: AsyncIterable<unknown>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    if (!(chunk instanceof Buffer)) throw new TypeError('The body arrived as text.');
+    if (bytes < keptBytesMax) chunks.push(chunk.subarray(0, keptBytesMax - bytes));
+    bytes += chunk.length;
+    if (bytes >= readBytesMax) break;
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+const createAgent = (egress: EgressGuard): Agent =>
+  new Agent({
+    allowH2: false,
+    connect: egress.connector(),
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: keepAliveMsMax,
+    maxHeaderSize: 16_384,
+    pipelining: 1,
+  });
