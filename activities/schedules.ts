@@ -1,15 +1,17 @@
 import type { Db } from '../db/client.ts';
 import { lockConnection } from '../db/queries/connections.ts';
-import { findRunOfFiring, hasWaitingRun, insertRun, markDispatched } from '../db/queries/runs.ts';
+import { recordEvent } from '../db/queries/events.ts';
+import { findRunOfFiring, findWaitingRun, insertRun } from '../db/queries/runs.ts';
 import { findSchedule } from '../db/queries/schedules.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
-import { AppError } from '../src/core/errors.ts';
-import type { RunRow } from '../src/core/rows.ts';
-import { type RunTerms, runTerms } from '../src/core/spec/run-terms.ts';
+import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
+import { type SkipReason, scheduleSkipped } from '../src/core/events/schedule-events.ts';
+import type { ConnectionRow, RunRow, ScheduleRow } from '../src/core/rows.ts';
 import type { Deps } from '../src/deps.ts';
 import type { ScheduledTickInput, TickOutcome } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
+import { startQueuedRun, termsOrFault } from './queued-run.ts';
 
 type ScheduleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
@@ -37,7 +39,8 @@ export function createScheduleActivities(deps: ScheduleDeps) {
           typeof made === 'string'
             ? { outcome: `skipped: ${made}`, runId: null }
             : { outcome: 'started', runId: made.id };
-        if (typeof made !== 'string') await start(deps, scope, made);
+        if (typeof made === 'string') await wakeEndpoints(deps, scope);
+        else await startQueuedRun(deps, scope, made);
         deps.log.info('schedule fired', { ...input, scheduledFor, ...tick });
         return tick;
       } catch (error) {
@@ -48,7 +51,7 @@ export function createScheduleActivities(deps: ScheduleDeps) {
   };
 }
 
-/** The run of a firing, or why there is none. */
+/** The run of a firing, or why there is none; that is an event unless somebody wanted it so. */
 async function enqueue(
   deps: Pick<ScheduleDeps, 'defaultDestination'>,
   trx: Db,
@@ -63,33 +66,28 @@ async function enqueue(
   const { connectionId, resourceKey } = schedule;
   // Firings of one connection come one after the other, so that two of them do not both find nobody waiting.
   const connection = await lockConnection(trx, scope, connectionId);
-  if (connection?.status !== 'active') return `connection ${connection?.status ?? 'deleted'}`;
-  if (await hasWaitingRun(trx, scope, schedule)) return 'a run of the resource is waiting already';
+  if (!connection) return 'connection deleted';
+  const skipped = skipper(trx, scope, { schedule, connection, ...firing });
+  if (connection.status !== 'active') return skipped('connection_not_active', `connection ${connection.status}`);
+  if (await findWaitingRun(trx, scope, schedule)) return skipped('overlap', 'a run of the resource is waiting already');
   const specJson = (await findPinnedSpec(trx, scope, connectionId))?.specJson ?? {};
   const { defaultDestination } = deps;
   const terms = termsOrFault({ ...connection, specJson, resourceKey, defaultDestination, path: 'resourceKey' });
-  if (typeof terms === 'string') return terms;
+  if (typeof terms === 'string') return skipped('spec_invalid', terms);
   const { concurrentMax, waitsFor } = terms;
   const run = { connectionId, resourceKey, concurrentMax, waitsFor, trigger: 'schedule', backfill: null } as const;
   return insertRun(trx, scope, { ...run, ...firing });
 }
 
-function termsOrFault(question: Parameters<typeof runTerms>[0]): RunTerms | string {
-  try {
-    return runTerms(question);
-  } catch (error) {
-    if (error instanceof AppError) return error.issues?.[0]?.message ?? error.message;
-    throw error;
-  }
+interface SkippedFiring extends Firing {
+  readonly schedule: ScheduleRow;
+  readonly connection: ConnectionRow;
 }
 
-/** Starts the workflow of a run; what fails is left to the sweeper. */
-async function start({ db, orchestrator, log }: ScheduleDeps, scope: OrgScope, run: RunRow): Promise<void> {
-  const { id: runId, connectionId, resourceKey, trigger } = run;
-  try {
-    await orchestrator.startRun({ orgId: scope.orgId, connectionId, resourceKey, runId }, trigger);
-    await markDispatched(db, scope, runId);
-  } catch (error) {
-    log.warn('Temporal not reached; the sweeper will try again', { runId, error });
-  }
-}
+/** Records that a firing makes no run; the words for operators are returned. */
+const skipper =
+  (trx: Db, scope: OrgScope, { schedule, connection, scheduledFor }: SkippedFiring) =>
+  async (reason: SkipReason, words: string): Promise<string> => {
+    await recordEvent(trx, scope, scheduleSkipped({ schedule, connection, scheduledFor, reason }));
+    return words;
+  };

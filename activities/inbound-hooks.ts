@@ -1,0 +1,74 @@
+import type { Db } from '../db/client.ts';
+import { lockConnection } from '../db/queries/connections.ts';
+import { dropTriggers, dueInMs, joinRun } from '../db/queries/hook-requests.ts';
+import { findWaitingRun, insertRun } from '../db/queries/runs.ts';
+import { findPinnedSpec } from '../db/queries/specs.ts';
+import { type OrgScope, orgScope } from '../db/scope.ts';
+import type { RunRow } from '../src/core/rows.ts';
+import type { Deps } from '../src/deps.ts';
+import type { InboundHookInput, InboundStep } from '../workflows/contract.ts';
+import { toFailure } from './failures.ts';
+import { startQueuedRun, termsOrFault } from './queued-run.ts';
+
+type InboundDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
+
+/** A step, and the run that it has made, if any. */
+interface Enqueued {
+  readonly step: InboundStep;
+  readonly made: RunRow | null;
+}
+
+/** What requests to hooks come to. */
+export function createInboundHookActivities(deps: InboundDeps) {
+  return {
+    /**
+     * Makes the run that requests of a resource wait for, when it is due, or lets them join one that has not begun yet.
+     * Run and requests are one transaction, so a repeat finds no request waiting; a run whose start was lost is the
+     * sweeper's.
+     */
+    async enqueueInboundRun(input: InboundHookInput): Promise<InboundStep> {
+      const scope = orgScope(input.orgId);
+      try {
+        const { step, made } = await deps.db.transaction().execute((trx) => enqueue(deps, trx, scope, input));
+        if (made) await startQueuedRun(deps, scope, made);
+        if (step.waitMs === 0) deps.log.info('hook requests answered', { ...input, ...step });
+        return step;
+      } catch (error) {
+        deps.log.error('run of hook requests not made', { ...input, error });
+        throw toFailure(error);
+      }
+    },
+  };
+}
+
+async function enqueue(
+  { defaultDestination }: Pick<InboundDeps, 'defaultDestination'>,
+  trx: Db,
+  scope: OrgScope,
+  asked: InboundHookInput,
+): Promise<Enqueued> {
+  const { connectionId, resourceKey } = asked;
+  // No run of the connection begins while the lock is held: one that waits starts after every request seen here.
+  const connection = await lockConnection(trx, scope, connectionId);
+  const due = await dueInMs(trx, scope, asked);
+  if (due === null) return { step: { waitMs: null, outcome: 'no request waits', runId: null }, made: null };
+  const skipped = async (reason: string): Promise<Enqueued> => {
+    await dropTriggers(trx, scope, asked, reason);
+    return { step: { waitMs: 0, outcome: `ignored: ${reason}`, runId: null }, made: null };
+  };
+  if (connection?.status !== 'active') return skipped(`connection ${connection?.status ?? 'deleted'}`);
+  const waiting = await findWaitingRun(trx, scope, asked);
+  if (waiting) {
+    await joinRun(trx, scope, asked, { runId: waiting.id, isNew: false });
+    return { step: { waitMs: 0, outcome: 'joined', runId: waiting.id }, made: null };
+  }
+  if (due > 0) return { step: { waitMs: due, outcome: 'gathering', runId: null }, made: null };
+  const specJson = (await findPinnedSpec(trx, scope, connectionId))?.specJson ?? {};
+  const terms = termsOrFault({ ...connection, specJson, resourceKey, defaultDestination, path: 'resourceKey' });
+  if (typeof terms === 'string') return skipped(terms);
+  const { concurrentMax, waitsFor } = terms;
+  const run = { connectionId, resourceKey, concurrentMax, waitsFor, trigger: 'webhook', backfill: null } as const;
+  const made = await insertRun(trx, scope, run);
+  await joinRun(trx, scope, asked, { runId: made.id, isNew: true });
+  return { step: { waitMs: 0, outcome: 'started', runId: made.id }, made };
+}

@@ -1,0 +1,60 @@
+/** The addresses that upstreams post to. They lie beside the versioned interface: the token in them is the credential. */
+import type { Context, Hono } from 'hono';
+import { findHookByToken, type ReceivingHook } from '../../db/queries/hooks.ts';
+import { refuseForged, scopeOfHook, takeRequest } from '../control/inbound.ts';
+import { hashHookToken } from '../core/crypto/hook-token.ts';
+import { notFound } from '../core/errors.ts';
+import {
+  cloudEventsHandshake,
+  graphHandshake,
+  type HandshakeAnswer,
+  hubHandshake,
+  slackHandshake,
+} from '../core/hooks/handshake.ts';
+import { readBytes } from './body-gate.ts';
+import { hookPath } from './observe.ts';
+import type { ApiDeps } from './route.ts';
+import type { ApiEnv } from './serve-route.ts';
+
+type HookContext = Context<ApiEnv>;
+
+/** Serves them. */
+export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
+  const path = `${hookPath}:token`;
+  app.post(path, async (c) => {
+    const hook = await hookOf(c, deps);
+    const asked = graphHandshake(new URL(c.req.url).searchParams);
+    if (asked) return shake(asked);
+    const request = { header: headersOf(c), body: await readBytes(c.req.raw), receivedAt: new Date() };
+    await refuseForged(deps, hook, request);
+    const challenge = hook.verification.kind === 'slack' ? slackHandshake(request.body) : null;
+    if (challenge) return shake(challenge);
+    const duplicate = await takeRequest(deps, hook, request);
+    return c.json(duplicate ? { accepted: true, duplicate } : { accepted: true }, 202);
+  });
+  app.get(path, async (c) => {
+    await hookOf(c, deps);
+    return shakeOrRefuse(hubHandshake(new URL(c.req.url).searchParams));
+  });
+  app.options(path, async (c) => {
+    await hookOf(c, deps);
+    return shakeOrRefuse(cloudEventsHandshake(headersOf(c)));
+  });
+}
+
+/** One answer for a token that nobody has, a deleted hook and a disabled one. */
+async function hookOf(c: HookContext, { db }: ApiDeps): Promise<ReceivingHook> {
+  const hook = await findHookByToken(db, hashHookToken(c.req.param('token') ?? ''));
+  if (!hook) throw notFound('Hook');
+  c.set('orgId', scopeOfHook(hook).orgId);
+  return hook;
+}
+
+const headersOf = (c: HookContext) => (name: string) => c.req.raw.headers.get(name);
+
+const shake = ({ body, headers }: HandshakeAnswer): Response => new Response(body, { status: 200, headers });
+
+function shakeOrRefuse(answer: HandshakeAnswer | null): Response {
+  if (!answer) throw notFound('Handshake');
+  return shake(answer);
+}

@@ -1,0 +1,172 @@
+import * as v from 'valibot';
+import { findConnection } from '../../../db/queries/connections.ts';
+import { listHookRequests } from '../../../db/queries/hook-requests.ts';
+import { findHook, listHooks } from '../../../db/queries/hooks.ts';
+import { createHook, deleteHook, rotateHook, toggleHook } from '../../control/hooks.ts';
+import { notFound } from '../../core/errors.ts';
+import { Dedupe, Verification } from '../../core/hooks/verification-schema.ts';
+import { HookRequestRow, HookRow } from '../../core/rows.ts';
+import { idParams } from '../inputs.ts';
+import { route } from '../route.ts';
+
+const Params = idParams('hook', 'Hook');
+const ConnectionParams = idParams('con', 'Connection');
+const tag = 'hooks';
+
+/** What an upstream signs with, or sends: of its own making or of ours. */
+const Secret = v.pipe(
+  v.string(),
+  v.minLength(8),
+  v.maxLength(500),
+  v.regex(/^[\x21-\x7e]+$/, 'expected printable ASCII without blanks'),
+  v.description('Absent: one is made. Set the one of an upstream that makes it itself.'),
+);
+const seconds = (fallback: number, most: number, description: string) =>
+  v.pipe(
+    v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(most)), fallback),
+    v.description(description),
+  );
+const shownOnce = (description: string) => v.pipe(v.nullable(v.string()), v.description(description));
+const urlExample = 'http://localhost:3100/api/hooks/mG5s…';
+
+/** Addresses that upstreams post to, to start a sync at once. */
+export const hookRoutes = [
+  route({
+    method: 'get',
+    path: '/connections/:id/hooks',
+    summary: 'List the hooks of a connection',
+    tag,
+    auth: 'api_key',
+    params: ConnectionParams,
+    status: 200,
+    response: v.array(HookRow),
+    errors: ['not_found'],
+    handle: async ({ scope, params }, { db }) => {
+      if (!(await findConnection(db, scope, params.id))) throw notFound('Connection');
+      return listHooks(db, scope, params.id);
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/connections/:id/hooks',
+    summary: 'Sync resources when the upstream says so',
+    description:
+      'Give `url` to the upstream; it and a secret that is made here are shown only now. A request that is verified gets 202 once it is stored, and a run of each resource starts after it: many requests share one. The same notification, compared for 7 days by its id or else by its body, counts once; `dedupe: {"by": "nothing"}` is for upstreams whose notifications are all alike. While the connection is not active requests are ignored. The handshakes of Slack, Microsoft Graph, Meta and CloudEvents are answered.',
+    tag,
+    auth: 'api_key',
+    params: ConnectionParams,
+    body: v.object({
+      resourceKeys: v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1), v.maxLength(50)),
+      verification: v.pipe(
+        v.intersect([Verification, v.object({ secret: v.optional(Secret) })]),
+        v.description(
+          'How a request shows that it comes from the upstream. With `none` whoever has the address can start syncs.',
+        ),
+      ),
+      dedupe: v.optional(v.nullable(Dedupe), null),
+      debounceSeconds: seconds(2, 300, 'The run starts when no request has come for so long,'),
+      maxWaitSeconds: seconds(30, 3600, 'or so long after the first, however many come.'),
+      mode: v.pipe(v.optional(v.picklist(['sync']), 'sync'), v.description('A request starts a sync.')),
+    }),
+    bodyExample: { resourceKeys: ['contacts'], verification: { kind: 'standard_webhooks' } },
+    status: 201,
+    response: v.object({
+      ...HookRow.entries,
+      url: v.pipe(v.string(), v.examples([urlExample])),
+      secret: shownOnce('Null: you gave it, or none is needed.'),
+    }),
+    errors: ['validation', 'not_found', 'conflict'],
+    repeated: 'conflict',
+    handle: ({ scope, params, body }, deps) => {
+      const { mode: _mode, ...wanted } = body;
+      const { secret, ...verification } = wanted.verification;
+      return createHook(deps, scope, { ...wanted, connectionId: params.id, verification, secret });
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/hooks/:id',
+    summary: 'Get a hook',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    status: 200,
+    response: HookRow,
+    errors: ['not_found'],
+    handle: async ({ scope, params }, { db }) => {
+      const hook = await findHook(db, scope, params.id);
+      if (!hook) throw notFound('Hook');
+      return hook;
+    },
+  }),
+  route({
+    method: 'patch',
+    path: '/hooks/:id',
+    summary: 'Switch a hook on or off',
+    description: 'While it is off its address answers as if there were none.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    body: v.object({ enabled: v.boolean() }),
+    bodyExample: { enabled: false },
+    status: 200,
+    response: HookRow,
+    errors: ['validation', 'not_found'],
+    handle: ({ scope, params, body }, deps) => toggleHook(deps, scope, { id: params.id, enabled: body.enabled }),
+  }),
+  route({
+    method: 'delete',
+    path: '/hooks/:id',
+    summary: 'Delete a hook',
+    description: 'Runs that it has asked for go on.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    status: 200,
+    response: v.object({ deleted: v.literal(true) }),
+    errors: ['not_found'],
+    handle: async ({ scope, params }, deps) => {
+      await deleteHook(deps, scope, params.id);
+      return { deleted: true } as const;
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/hooks/:id/rotate',
+    summary: 'Replace the address or the secret of a hook',
+    description: 'What is replaced is refused from now on, without overlap.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    body: v.object({
+      replace: v.pipe(v.array(v.picklist(['url', 'secret'])), v.minLength(1), v.maxLength(2)),
+      secret: v.optional(Secret),
+    }),
+    bodyExample: { replace: ['secret'] },
+    status: 200,
+    response: v.object({
+      ...HookRow.entries,
+      url: v.pipe(shownOnce('Null: it stays.'), v.examples([urlExample])),
+      secret: shownOnce('Null: it stays, or you gave it.'),
+    }),
+    errors: ['validation', 'not_found'],
+    repeated: 'conflict',
+    handle: ({ scope, params, body }, deps) => rotateHook(deps, scope, { ...body, secret: body.secret, id: params.id }),
+  }),
+  route({
+    method: 'get',
+    path: '/hooks/:id/requests',
+    summary: 'List the requests to a hook',
+    description: 'Those of the last 7 days, newest first, without what was in them.',
+    tag,
+    auth: 'api_key',
+    params: Params,
+    status: 200,
+    response: v.array(HookRequestRow),
+    errors: ['not_found'],
+    handle: async ({ scope, params }, { db }) => {
+      if (!(await findHook(db, scope, params.id))) throw notFound('Hook');
+      return listHookRequests(db, scope, params.id);
+    },
+  }),
+];

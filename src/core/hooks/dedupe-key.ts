@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import type { Dedupe, Verification } from './verification-schema.ts';
+import type { ReceivedRequest } from './verify-request.ts';
+
+/** Where the kinds of verification have the id of a notification. */
+const dedupeOf = {
+  standard_webhooks: { by: 'header', name: 'webhook-id' },
+  github: { by: 'header', name: 'x-github-delivery' },
+  shopify: { by: 'header', name: 'x-shopify-webhook-id' },
+  stripe: { by: 'pointer', pointer: '/id' },
+  slack: { by: 'pointer', pointer: '/event_id' },
+  hmac: { by: 'body' },
+  header_secret: { by: 'body' },
+  none: { by: 'body' },
+} as const satisfies Record<Verification['kind'], Dedupe>;
+
+/** What a verified request is compared by. */
+export type DedupeKey =
+  | { readonly key: Uint8Array | null; readonly fault: null }
+  | { readonly key: null; readonly fault: string };
+
+/**
+ * A hash that is the same for the same notification; null: it is compared with none. A request without the header that
+ * names it has a fault: the id of several upstreams is not signed, and who strips it could repeat a request. Requests
+ * without a body say nothing that could make them the same.
+ */
+export function dedupeKey(
+  { verification, dedupe }: { readonly verification: Verification; readonly dedupe: Dedupe | null },
+  { header, body }: Pick<ReceivedRequest, 'header' | 'body'>,
+): DedupeKey {
+  const rule: Dedupe = dedupe ?? dedupeOf[verification.kind];
+  if (rule.by === 'nothing') return { key: null, fault: null };
+  if (rule.by === 'header') {
+    const id = header(rule.name);
+    return id === null || id === '' ? { key: null, fault: 'the id is missing' } : found('id', id);
+  }
+  const id = rule.by === 'pointer' ? scalarAt(rule.pointer, body) : null;
+  if (id !== null) return found('id', id);
+  return body.byteLength === 0 ? { key: null, fault: null } : found('body', body);
+}
+
+const found = (kind: 'id' | 'body', value: string | Uint8Array): DedupeKey => ({
+  key: createHash('sha256').update(`${kind}:`).update(value).digest(),
+  fault: null,
+});
+
+/** The text or number at a JSON pointer; null: the body is no JSON, or has none there. */
+function scalarAt(pointer: string, body: Uint8Array): string | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(body).toString('utf8'));
+  } catch {
+    return null;
+  }
+  for (const part of pointer.slice(1).split('/')) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return null;
+    value = (value as Readonly<Record<string, unknown>>)[key];
+  }
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+}

@@ -1,0 +1,84 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { standardWebhookKey } from '../crypto/standard-webhook.ts';
+import type { Verification } from './verification-schema.ts';
+
+/** Header values by lower-case name; null: absent. */
+export type HeaderLookup = (name: string) => string | null;
+
+/** What a request says of its signature, whatever the kind. */
+export interface Claim {
+  /** Whole seconds; null: the kind has no time; empty: it is missing. */
+  readonly timestamp: string | null;
+  /** Any of them may be right: an upstream that changes its secret signs with both. */
+  readonly signatures: readonly string[];
+  readonly algorithm: string;
+  readonly encoding: 'hex' | 'base64';
+  readonly key: string | Buffer;
+  /** What stands before the body in what is signed. */
+  readonly prefix: string;
+  readonly toleranceSeconds: number;
+}
+
+/** The kinds that sign the body. */
+export type SignedVerification = Exclude<Verification, { readonly kind: 'none' | 'header_secret' }>;
+
+const toleranceSeconds = 300;
+const sha256Hex = { algorithm: 'sha256', encoding: 'hex', toleranceSeconds } as const;
+const sha256Base64 = { ...sha256Hex, encoding: 'base64' } as const;
+
+/** Reads the claim of a request, in the words of its upstream. */
+export function readClaim(verification: SignedVerification, header: HeaderLookup, secret: string): Claim {
+  switch (verification.kind) {
+    case 'github': {
+      const signatures = signaturesIn(header('x-hub-signature-256'), 'sha256=');
+      return { ...sha256Hex, timestamp: null, signatures, key: secret, prefix: '' };
+    }
+    case 'shopify': {
+      const signatures = signaturesIn(header('x-shopify-hmac-sha256'), '');
+      return { ...sha256Base64, timestamp: null, signatures, key: secret, prefix: '' };
+    }
+    case 'slack': {
+      const timestamp = header('x-slack-request-timestamp') ?? '';
+      const signatures = signaturesIn(header('x-slack-signature'), 'v0=');
+      return { ...sha256Hex, timestamp, signatures, key: secret, prefix: `v0:${timestamp}:` };
+    }
+    case 'stripe': {
+      const parts = (header('stripe-signature') ?? '').split(',').map((part) => part.trim());
+      const timestamp = parts.find((part) => part.startsWith('t='))?.slice(2) ?? '';
+      const signatures = parts.flatMap((part) => signaturesIn(part, 'v1='));
+      return { ...sha256Hex, timestamp, signatures, key: secret, prefix: `${timestamp}.` };
+    }
+    case 'standard_webhooks': {
+      const timestamp = header('webhook-timestamp') ?? '';
+      const entries = (header('webhook-signature') ?? '').split(' ');
+      const signatures = entries.flatMap((entry) => signaturesIn(entry, 'v1,'));
+      const prefix = `${header('webhook-id') ?? ''}.${timestamp}.`;
+      return { ...sha256Base64, timestamp, signatures, key: standardWebhookKey(secret), prefix };
+    }
+    case 'hmac': {
+      const { algorithm, encoding, content, timestampHeader, toleranceSeconds: tolerance } = verification;
+      const timestamp = timestampHeader === null ? null : (header(timestampHeader) ?? '');
+      return {
+        algorithm,
+        encoding,
+        timestamp,
+        signatures: signaturesIn(header(verification.header), verification.prefix),
+        key: secret,
+        prefix: content === 'body' ? '' : `${timestamp ?? ''}.`,
+        toleranceSeconds: tolerance,
+      };
+    }
+  }
+}
+
+const signaturesIn = (value: string | null, prefix: string): readonly string[] =>
+  value?.startsWith(prefix) && value.length > prefix.length ? [value.slice(prefix.length)] : [];
+
+/** Whether one of the signatures is that of the body; takes the same time for every wrong one of the right length. */
+export function isSigned({ algorithm, encoding, key, prefix, signatures }: Claim, body: Uint8Array): boolean {
+  const expected = createHmac(algorithm, key).update(prefix, 'utf8').update(body).digest();
+  return signatures.some((signature) => isSame(Buffer.from(signature, encoding), expected));
+}
+
+const isSame = (given: Uint8Array, expected: Uint8Array): boolean =>
+  given.byteLength === expected.byteLength && timingSafeEqual(given, expected);

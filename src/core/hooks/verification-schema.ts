@@ -1,0 +1,59 @@
+import * as v from 'valibot';
+
+/** The name of a header, in any case. */
+const HeaderName = v.pipe(
+  v.string(),
+  v.maxLength(100),
+  v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'expected the name of a header'),
+);
+
+/** A signature over the bytes of the body by HMAC, in the form of any upstream that has no kind of its own. */
+const Hmac = v.object({
+  kind: v.literal('hmac'),
+  header: v.pipe(HeaderName, v.description('Where the signature is.'), v.examples(['x-acme-signature'])),
+  algorithm: v.optional(v.picklist(['sha1', 'sha256', 'sha512']), 'sha256'),
+  encoding: v.optional(v.picklist(['hex', 'base64']), 'hex'),
+  prefix: v.pipe(
+    v.optional(v.pipe(v.string(), v.maxLength(50)), ''),
+    v.description('What stands before the signature in its header.'),
+    v.examples(['sha256=']),
+  ),
+  content: v.pipe(
+    v.optional(v.picklist(['body', 'timestamp.body']), 'body'),
+    v.description('What is signed; with `timestamp.body` the time, a point and the body.'),
+  ),
+  timestampHeader: v.pipe(
+    v.optional(v.nullable(HeaderName), null),
+    v.description('Where the time is, in whole seconds; needed with `timestamp.body`.'),
+  ),
+  toleranceSeconds: v.pipe(
+    v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3600)), 300),
+    v.description('How far that time may be from ours.'),
+  ),
+});
+
+/** How a request shows that it comes from the upstream, without the secret that is needed for it. */
+export const Verification = v.variant('kind', [
+  v.object({ kind: v.picklist(['standard_webhooks', 'github', 'stripe', 'shopify', 'slack']) }),
+  Hmac,
+  v.object({ kind: v.literal('header_secret'), header: HeaderName }),
+  v.object({ kind: v.literal('none') }),
+]);
+export type Verification = v.InferOutput<typeof Verification>;
+
+/** What makes two requests the same notification. */
+export const Dedupe = v.variant('by', [
+  v.object({ by: v.literal('header'), name: HeaderName }),
+  v.object({
+    by: v.literal('pointer'),
+    pointer: v.pipe(
+      v.string(),
+      v.maxLength(200),
+      v.regex(/^(?:\/(?:[^/~]|~[01])*)+$/, 'expected a JSON pointer such as /event/id'),
+      v.description('A JSON pointer into the body; without a value there, the whole body counts.'),
+    ),
+  }),
+  v.object({ by: v.literal('body') }),
+  v.object({ by: v.literal('nothing') }),
+]);
+export type Dedupe = v.InferOutput<typeof Dedupe>;

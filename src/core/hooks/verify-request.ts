@@ -1,0 +1,42 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { type HeaderLookup, isSigned, readClaim } from './signed-content.ts';
+import type { Verification } from './verification-schema.ts';
+
+/** A request as it came: nothing of it is parsed before it is verified. */
+export interface ReceivedRequest {
+  readonly header: HeaderLookup;
+  readonly body: Uint8Array;
+  readonly receivedAt: Date;
+}
+
+/**
+ * Why a request is not from the upstream, in words for the owner of the hook; null: it is. A signed kind whose time is
+ * missing fails: who could leave it out could repeat a request for ever. Null as the secret lets nothing through.
+ */
+export function verifyRequest(
+  verification: Verification,
+  secret: string | null,
+  { header, body, receivedAt }: ReceivedRequest,
+): string | null {
+  if (verification.kind === 'none') return null;
+  if (secret === null) return 'the hook has no secret';
+  if (verification.kind === 'header_secret') return headerFault(header(verification.header), secret);
+  const claim = readClaim(verification, header, secret);
+  if (claim.signatures.length === 0) return 'the signature is missing';
+  if (claim.timestamp === '') return 'the timestamp is missing';
+  if (verification.kind === 'standard_webhooks' && !header('webhook-id')) return 'the id is missing';
+  if (!isSigned(claim, body)) return 'the signature is wrong';
+  return claim.timestamp === null ? null : timeFault(claim.timestamp, claim.toleranceSeconds, receivedAt);
+}
+
+function headerFault(given: string | null, secret: string): string | null {
+  if (given === null) return 'the secret is missing';
+  const digest = (text: string) => createHash('sha256').update(text, 'utf8').digest();
+  return timingSafeEqual(digest(given), digest(secret)) ? null : 'the secret is wrong';
+}
+
+function timeFault(timestamp: string, toleranceSeconds: number, now: Date): string | null {
+  if (!/^\d{1,12}$/.test(timestamp)) return 'the timestamp is not in whole seconds';
+  const apart = Math.abs(Math.floor(now.getTime() / 1000) - Number(timestamp));
+  return apart <= toleranceSeconds ? null : `the timestamp is ${apart} s from our time`;
+}

@@ -1,0 +1,159 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createInboundHookActivities } from '../../activities/inbound-hooks.ts';
+import { findUnwokenResources, purgeHookRequests } from '../../db/queries/hook-requests.ts';
+import { orgScope } from '../../db/scope.ts';
+import { wakeOverdue } from '../../src/control/inbound-sweep.ts';
+import type { InboundHookInput } from '../../workflows/contract.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { createConnection, publishSpec } from '../support/api-fixtures.ts';
+import { createHook, sendTo } from '../support/hooks.ts';
+
+let api: TestApi;
+let org: TestOrg;
+beforeAll(async () => {
+  api = await startApi();
+  org = await api.newOrg();
+  await publishSpec(org);
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+/** An active connection with a hook; no workflow takes what comes in, the test is it. */
+async function openHook(rest: object = {}) {
+  const connectionId = await createConnection(org);
+  await org.call('POST', `/connections/${connectionId}/activate`);
+  const hook = await createHook(sendTo(api), org, connectionId, { debounceSeconds: 0, ...rest });
+  const { enqueueInboundRun } = createInboundHookActivities(api.deps);
+  const asked = { connectionId, resourceKey: 'items' };
+  return {
+    ...asked,
+    hook,
+    step: () => enqueueInboundRun({ orgId: org.orgId, ...asked }),
+    runs: async () => (await org.call('GET', `/runs?connectionId=${connectionId}`)).body,
+    unwoken: (requestId: string) => findUnwokenResources(api.deps.db, orgScope(org.orgId), { requestId, connectionId }),
+  };
+}
+
+const statusesOf = async ({ requests }: Awaited<ReturnType<typeof openHook>>['hook']) =>
+  (await requests()).map(({ status, reason, runs }) => [status, reason, runs[0]?.runId]);
+
+describe('the run of requests', () => {
+  it('is made once, although Temporal is away; a repeat finds nobody waiting', async () => {
+    const { hook, step, runs } = await openHook();
+    await hook.post('1');
+    await hook.post('2');
+    const made = await step();
+    expect(made).toMatchObject({ waitMs: 0, outcome: 'started' });
+    expect(await step()).toEqual({ waitMs: null, outcome: 'no request waits', runId: null });
+    expect(await runs()).toMatchObject([
+      { id: made.runId, trigger: 'webhook', status: 'queued', resourceKey: 'items' },
+    ]);
+    expect(await statusesOf(hook)).toEqual([
+      ['coalesced', null, made.runId],
+      ['accepted', null, made.runId],
+    ]);
+  });
+
+  it('is one that waits already, also of a person, but no backfill: that one reads what is old', async () => {
+    const { hook, step, connectionId } = await openHook({ debounceSeconds: 300, maxWaitSeconds: 300 });
+    await org.call('POST', `/connections/${connectionId}/backfill`, { body: { resource: 'items' } });
+    await hook.post('1');
+    expect((await step()).outcome).toBe('gathering');
+    const { body: manual } = await org.call('POST', `/connections/${connectionId}/sync`, {
+      body: { resource: 'items' },
+    });
+    expect(await step()).toEqual({ waitMs: 0, outcome: 'joined', runId: manual.id });
+    expect(await statusesOf(hook)).toEqual([['coalesced', null, manual.id]]);
+  });
+
+  it('waits until no request has come for a while, yet no longer than the first may wait', async () => {
+    const quiet = await openHook({ debounceSeconds: 100, maxWaitSeconds: 200 });
+    await quiet.hook.post('1');
+    const { waitMs } = await quiet.step();
+    expect(waitMs).toBeGreaterThan(60_000);
+    expect(waitMs).toBeLessThanOrEqual(100_000);
+    await receivedAgo(quiet.hook.id, 150);
+    await quiet.hook.post('2');
+    const { waitMs: rest } = await quiet.step();
+    expect(rest).toBeGreaterThan(10_000);
+    expect(rest).toBeLessThanOrEqual(50_000);
+    await receivedAgo(quiet.hook.id, 200);
+    expect((await quiet.step()).outcome).toBe('started');
+  });
+});
+
+/** Lets all requests have come so many seconds ago. */
+async function receivedAgo(hookId: string, seconds: number): Promise<void> {
+  const receivedAt = sql<string>`now() - make_interval(secs => ${seconds})`;
+  await api.deps.db.updateTable('hookRequests').set({ receivedAt }).where('hookId', '=', hookId).execute();
+}
+
+describe('requests for which no run may be made are ignored, and the log says why:', () => {
+  it('connection paused', async () => {
+    const { hook, step, connectionId, runs } = await openHook();
+    await hook.post('1');
+    await org.call('POST', `/connections/${connectionId}/pause`);
+    expect((await step()).outcome).toBe('ignored: connection paused');
+    expect(await statusesOf(hook)).toEqual([['ignored', 'connection paused', null]]);
+    expect(await runs()).toEqual([]);
+    await org.call('POST', `/connections/${connectionId}/activate`);
+    expect(await (await hook.post('1')).json()).toEqual({ accepted: true });
+  });
+
+  it('the effective spec is invalid', async () => {
+    const { hook, step, connectionId } = await openHook();
+    await hook.post('1');
+    const overrides = { specOverridesJson: '{"metadata":{}}' };
+    await api.deps.db.updateTable('connections').set(overrides).where('id', '=', connectionId).execute();
+    expect((await step()).outcome).toMatch(/^ignored: The effective spec is invalid/);
+  });
+});
+
+describe('a workflow', () => {
+  it('is woken by the first request that waits, and by the first after a run was made', async () => {
+    const { hook, step, unwoken } = await openHook();
+    await hook.post('1');
+    await hook.post('2');
+    const [second, first] = await hook.requests();
+    expect([await unwoken(first?.id ?? ''), await unwoken(second?.id ?? '')]).toEqual([['items'], []]);
+    await step();
+    await hook.post('3');
+    const [third] = await hook.requests();
+    expect(await unwoken(third?.id ?? '')).toEqual(['items']);
+  });
+
+  it('that nobody could wake is woken by the sweeper, once its run is overdue', async () => {
+    const { hook, connectionId, step } = await openHook();
+    const woken: InboundHookInput[] = [];
+    const noteInbound = async (input: InboundHookInput) => void woken.push(input);
+    const sweep = () => wakeOverdue({ ...api.deps, orchestrator: { ...api.deps.orchestrator, noteInbound } });
+    const ofThis = () => woken.filter((input) => input.connectionId === connectionId);
+    await hook.post('1');
+    await receivedAgo(hook.id, 3);
+    await hook.post('2');
+    await sweep();
+    expect(ofThis()).toEqual([]);
+    await receivedAgo(hook.id, 3);
+    await sweep();
+    expect(ofThis()).toEqual([{ orgId: org.orgId, connectionId, resourceKey: 'items' }]);
+    await step();
+    await sweep();
+    expect(ofThis()).toHaveLength(1);
+  });
+});
+
+describe('the log of requests', () => {
+  it('forgets after 7 days, and the same notification counts again', async () => {
+    const { hook, step } = await openHook();
+    await hook.post('1');
+    await step();
+    await receivedAgo(hook.id, 7 * 86_400 - 60);
+    await purgeHookRequests(api.deps.db);
+    expect(await (await hook.post('1')).json()).toEqual({ accepted: true, duplicate: true });
+    await receivedAgo(hook.id, 7 * 86_400 + 60);
+    expect(await hook.requests()).toEqual([]);
+    await purgeHookRequests(api.deps.db);
+    expect(await (await hook.post('1')).json()).toEqual({ accepted: true });
+    expect(await hook.requests()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,33 @@
+/**
+ * Turns the requests to the hooks of a connection and resource into runs, and ends when none waits. What is to be done
+ * is in the database: a signal only says that it is worth looking, so that one that is lost, or comes a thousand times,
+ * changes nothing.
+ */
+import { continueAsNew, defineSignal, setCurrentDetails, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
+import { control } from './bookkeeping.ts';
+import { type InboundHookInput, type InboundStep, notedSignal } from './contract.ts';
+
+const noted = defineSignal(notedSignal);
+
+/** Makes the runs that requests wait for; the result is what came of the last ones. */
+export async function inboundHook(
+  input: InboundHookInput,
+  last: InboundStep | null = null,
+): Promise<InboundStep | null> {
+  const state = { noted: false, last };
+  setHandler(noted, () => {
+    state.noted = true;
+  });
+  for (;;) {
+    state.noted = false;
+    const step = await control.enqueueInboundRun(input);
+    if (step.waitMs === null && !state.noted) return state.last;
+    if (step.waitMs === 0) {
+      state.last = step;
+      setCurrentDetails(step.runId === null ? step.outcome : `${step.outcome}: \`${step.runId}\``);
+    } else if (step.waitMs !== null) {
+      await sleep(step.waitMs, { summary: 'gathering requests' });
+    }
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof inboundHook>(input, state.last);
+  }
+}
