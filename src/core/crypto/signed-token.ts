@@ -6,6 +6,10 @@ export interface TokenKind {
   /** The `typ` of its header. */
   readonly type: string;
   readonly audience: string;
+  /** Absent: none is named, and none looked for. */
+  readonly issuer?: string;
+  /** How long a token counts after it is over, for clocks that differ; 0 unless given. */
+  readonly clockToleranceSeconds?: number;
 }
 
 /** A short-lived token that only this service reads (JWT, HS256), signed by the first key of the ring. */
@@ -16,7 +20,7 @@ export function signToken(
 ): Promise<string> {
   const [current] = ring;
   if (!current) throw new Error('The key ring is empty: signing needs at least one key.');
-  return new SignJWT(claims)
+  return new SignJWT(kind.issuer === undefined ? claims : { ...claims, iss: kind.issuer })
     .setProtectedHeader({ alg: 'HS256', typ: kind.type, kid: current.id })
     .setAudience(kind.audience)
     .setIssuedAt()
@@ -35,6 +39,8 @@ export async function verifyToken(
       algorithms: ['HS256'],
       typ: kind.type,
       audience: kind.audience,
+      ...(kind.issuer === undefined ? {} : { issuer: kind.issuer }),
+      clockTolerance: kind.clockToleranceSeconds ?? 0,
       requiredClaims: ['iat', 'exp', ...requiredClaims],
     });
     return payload;

@@ -1,0 +1,47 @@
+import * as v from 'valibot';
+import { mintEmbedToken } from '../../control/embed.ts';
+import { readFreshness } from '../../control/freshness.ts';
+import { embedSecondsMax } from '../../core/crypto/embed-token.ts';
+import { FreshnessView } from '../../core/freshness-view.ts';
+import { exampleId } from '../inputs.ts';
+import { route } from '../route.ts';
+
+const tag = 'embed';
+
+/** Showing a customer how up to date their connection is, in a page of yours. */
+export const embedRoutes = [
+  route({
+    method: 'post',
+    path: '/tokens/embed',
+    summary: 'Mint a token for a browser',
+    description:
+      'It reads one connection through `GET /embed/connection` and nothing else, until it expires. Your server mints it for the widget at `/embed/freshness.js`; the API key never leaves your server.',
+    tag,
+    auth: 'api_key',
+    body: v.object({
+      connectionId: v.pipe(v.string(), v.examples([exampleId('con')])),
+      ttlSeconds: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(embedSecondsMax)), 900),
+    }),
+    bodyExample: { connectionId: exampleId('con'), ttlSeconds: 900 },
+    status: 200,
+    response: v.object({
+      token: v.string(),
+      expiresAt: v.pipe(v.number(), v.description('Epoch seconds.'), v.examples([1_772_354_700])),
+    }),
+    errors: ['not_found'],
+    handle: ({ scope, body }, deps) => mintEmbedToken(deps, scope, body),
+  }),
+  route({
+    method: 'get',
+    path: '/embed/connection',
+    summary: 'Read the freshness of the connection of an embed token',
+    description:
+      'For pages of other origins too (CORS). On 401 let your server mint a fresh token; 404: the connection was deleted.',
+    tag,
+    auth: 'embed_token',
+    status: 200,
+    response: FreshnessView,
+    errors: ['not_found'],
+    handle: ({ scope, caller }, deps) => readFreshness(deps, scope, caller.connectionId),
+  }),
+];

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Handler } from 'hono';
+
+/** Where the script of `<connector-freshness>` is served; outside `/api`, as it is no part of the versioned interface. */
+export const widgetPath = '/embed/freshness.js';
+
+/** The files it is made of, in the order in which they need each other. */
+const parts = ['words', 'look', 'parts', 'connector-freshness'];
+
+/**
+ * One classic script, which loads across origins without CORS; a function around it keeps its names out of the page.
+ * Nothing else is done to the files: there is nothing to build.
+ */
+const script = `(() => {\n'use strict';\n${parts.map(readPart).join('\n')}})();\n`;
+const etag = `"${createHash('sha256').update(script).digest('base64url')}"`;
+
+const headers = {
+  'content-type': 'text/javascript; charset=utf-8',
+  // Browsers ask again after an hour, so that a new version reaches every page the same day.
+  'cache-control': 'public, max-age=3600',
+  // It is there to be loaded by pages of other sites.
+  'cross-origin-resource-policy': 'cross-origin',
+  etag,
+};
+
+/** Serves the script, or says that the browser has it already. */
+export const serveWidget: Handler = (c) =>
+  isKnown(c.req.header('if-none-match') ?? '') ? c.body(null, 304, headers) : c.body(script, 200, headers);
+
+/** Weakly compared, as RFC 9110 (13.1.2) has it: a proxy that compresses weakens the tag. */
+const isKnown = (ifNoneMatch: string): boolean =>
+  ifNoneMatch.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+
+function readPart(name: string): string {
+  return readFileSync(new URL(`../embed-widget/${name}.js`, import.meta.url), 'utf8');
+}

@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { decodeJwt } from 'jose';
+import type { RingKey } from './secret-box.ts';
+import { signToken, type TokenKind, verifyToken } from './signed-token.ts';
+
+/** What embed tokens are signed with. */
+export interface EmbedSigner {
+  readonly keys: readonly RingKey[];
+  readonly issuer: string;
+}
+
+/** What a token lets a browser see. */
+export interface EmbedSubject {
+  readonly orgId: string;
+  readonly connectionId: string;
+}
+
+/** The longest a token can be good for, s. */
+export const embedSecondsMax = 3600;
+
+const kindOf = ({ issuer }: EmbedSigner): TokenKind => ({
+  type: 'embed+jwt',
+  audience: 'embed',
+  issuer,
+  clockToleranceSeconds: 5,
+});
+
+/** A token for a browser, good for one connection; `expiresAt` in epoch seconds. */
+export async function signEmbedToken(
+  signer: EmbedSigner,
+  { orgId, connectionId, ttlSeconds }: EmbedSubject & { readonly ttlSeconds: number },
+): Promise<{ readonly token: string; readonly expiresAt: number }> {
+  const claims = { sub: connectionId, org: orgId, jti: randomUUID() };
+  const token = await signToken(signer.keys, kindOf(signer), { claims, ttlSeconds });
+  const { exp } = decodeJwt(token);
+  if (exp === undefined) throw new Error('A signed token says when it is over.');
+  return { token, expiresAt: exp };
+}
+
+/** What the token is good for; null when it is none of ours, was altered, is over, or was made for too long. */
+export async function verifyEmbedToken(signer: EmbedSigner, token: string): Promise<EmbedSubject | null> {
+  const claims = await verifyToken(signer.keys, kindOf(signer), { token, requiredClaims: ['sub', 'org'] });
+  const { sub, org, iat, exp } = claims ?? {};
+  if (sub === undefined || typeof org !== 'string' || iat === undefined || exp === undefined) return null;
+  return exp - iat <= embedSecondsMax ? { orgId: org, connectionId: sub } : null;
+}

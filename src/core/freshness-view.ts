@@ -1,0 +1,56 @@
+import * as v from 'valibot';
+import { ConnectionRow, RunRow, RunStats, RunStatus, Timestamp } from './rows.ts';
+
+/** How a connection or a resource does. */
+export const Health = v.pipe(
+  v.picklist(['healthy', 'degraded', 'failing', 'syncing', 'pending']),
+  v.description(
+    'failing: the last run failed. degraded: overdue, or the last run was partial. syncing: a run is queued or under way. pending: no run yet. Of a connection, the worst of its resources.',
+  ),
+);
+export type Health = v.InferOutput<typeof Health>;
+
+const Overdue = v.pipe(v.boolean(), v.description('The last success is longer ago than two expected intervals.'));
+const AgeSeconds = v.pipe(
+  v.nullable(v.number()),
+  v.description('Seconds since the last success; null: there was none.'),
+);
+const LastSuccessAt = v.pipe(v.nullable(Timestamp), v.description('Null: no run has succeeded yet.'));
+
+/** How up to date one resource is. */
+export const ResourceFreshness = v.object({
+  resourceKey: v.pipe(v.string(), v.examples(['contacts'])),
+  health: Health,
+  lastSuccessAt: LastSuccessAt,
+  lastRecords: v.pipe(v.nullable(v.number()), v.description('Records that the last success delivered.')),
+  lastRunAt: v.pipe(v.nullable(Timestamp), v.description('Null: no run yet.')),
+  lastRunStatus: v.nullable(RunStatus),
+  ageSeconds: AgeSeconds,
+  expectedIntervalSeconds: v.pipe(
+    v.nullable(v.number()),
+    v.description('The longest time that its enabled schedules leave between two firings; null: it has none.'),
+  ),
+  overdue: Overdue,
+});
+export type ResourceFreshness = v.InferOutput<typeof ResourceFreshness>;
+
+/** How up to date a connection is. */
+export const Freshness = v.object({
+  health: Health,
+  lastSuccessAt: LastSuccessAt,
+  ageSeconds: AgeSeconds,
+  overdue: Overdue,
+  resources: v.array(ResourceFreshness),
+});
+export type Freshness = v.InferOutput<typeof Freshness>;
+
+/** What a customer may see of a connection: no params, no errors, no records. */
+export const FreshnessView = v.object({
+  connection: v.pick(ConnectionRow, ['id', 'displayName', 'status']),
+  freshness: Freshness,
+  recentRuns: v.pipe(
+    v.array(v.object({ ...v.pick(RunRow, ['id', 'status', 'resourceKey', 'startedAt']).entries, stats: RunStats })),
+    v.description('Up to 10, newest first.'),
+  ),
+});
+export type FreshnessView = v.InferOutput<typeof FreshnessView>;

@@ -1,0 +1,78 @@
+/** How well a connection is kept up to date: judged from its runs and schedules. */
+import type { Freshness, Health, ResourceFreshness } from './freshness-view.ts';
+import type { RunStatus } from './rows.ts';
+
+/** What is known of one resource of a connection. */
+export interface ResourceFacts {
+  readonly resourceKey: string;
+  /** When the newest run started, or was asked for as long as it is queued; null: there is none. */
+  readonly lastRunAt: string | null;
+  readonly lastRunStatus: RunStatus | null;
+  /** A run is queued or running. */
+  readonly underWay: boolean;
+  /** How the newest run ended that was not canceled: a canceled one says nothing of the connection. Null: none ended. */
+  readonly lastOutcome: 'succeeded' | 'partial' | 'failed' | null;
+  /** When the newest run that succeeded ended; null: none did. */
+  readonly lastSuccessAt: string | null;
+  /** Records that it delivered. */
+  readonly lastRecords: number | null;
+  /** Null: no enabled schedule. */
+  readonly expectedIntervalSeconds: number | null;
+}
+
+/** A success older than this many expected intervals is overdue. */
+export const overdueIntervals = 2;
+
+/** Whether the last success is longer ago than the schedules allow. Without a success or a schedule nothing is. */
+export function isOverdue(
+  { lastSuccessAt, expectedIntervalSeconds }: Pick<ResourceFacts, 'lastSuccessAt' | 'expectedIntervalSeconds'>,
+  nowMs: number,
+): boolean {
+  if (lastSuccessAt === null || expectedIntervalSeconds === null) return false;
+  return nowMs - Date.parse(lastSuccessAt) > overdueIntervals * expectedIntervalSeconds * 1000;
+}
+
+/** Whole seconds since then; null: never. A clock ahead of ours makes no negative age. */
+export const ageSecondsOf = (at: string | null, nowMs: number): number | null =>
+  at === null ? null : Math.max(0, Math.floor((nowMs - Date.parse(at)) / 1000));
+
+/** The freshness of a connection with these resources. */
+export function freshnessOf(facts: readonly ResourceFacts[], nowMs: number): Freshness {
+  const resources = facts.map((resource) => resourceFreshness(resource, nowMs));
+  const successes = resources.flatMap(({ lastSuccessAt }) => lastSuccessAt ?? []);
+  // ISO timestamps in UTC sort as text.
+  const lastSuccessAt = successes.toSorted().at(-1) ?? null;
+  return {
+    health: worst(resources.map(({ health }) => health)),
+    lastSuccessAt,
+    ageSeconds: ageSecondsOf(lastSuccessAt, nowMs),
+    overdue: resources.some(({ overdue }) => overdue),
+    resources,
+  };
+}
+
+function resourceFreshness(facts: ResourceFacts, nowMs: number): ResourceFreshness {
+  const { underWay, lastOutcome, ...shown } = facts;
+  const overdue = isOverdue(facts, nowMs);
+  return {
+    ...shown,
+    health: healthOf({ underWay, lastOutcome, overdue }),
+    ageSeconds: ageSecondsOf(facts.lastSuccessAt, nowMs),
+    overdue,
+  };
+}
+
+function healthOf({
+  underWay,
+  lastOutcome,
+  overdue,
+}: Pick<ResourceFacts, 'underWay' | 'lastOutcome'> & { readonly overdue: boolean }): Health {
+  if (lastOutcome === 'failed') return 'failing';
+  if (underWay) return 'syncing';
+  if (lastOutcome === null) return 'pending';
+  return overdue || lastOutcome === 'partial' ? 'degraded' : 'healthy';
+}
+
+const worstFirst: readonly Health[] = ['failing', 'degraded', 'syncing', 'pending', 'healthy'];
+
+const worst = (all: readonly Health[]): Health => worstFirst.find((health) => all.includes(health)) ?? 'pending';

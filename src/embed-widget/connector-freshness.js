@@ -1,0 +1,202 @@
+/**
+ * `<connector-freshness>`: shows in any page how up to date a connection is. It talks to one endpoint,
+ * `GET /embed/connection`, with a token that the page gives it by property, never in markup.
+ *
+ * @typedef {() => string | Promise<string>} GetToken asks the page's own server for a fresh token
+ * @typedef {keyof Words['problem']} Problem why there is nothing new to show
+ */
+
+/** Between two questions while the page is visible, ms; spread a little, so that many pages do not ask at once. */
+const refreshMs = 30_000;
+/** How long an answer may take, ms. */
+const answerMs = 15_000;
+
+/** Where the service is, unless the page says: where this script came from. */
+const ownUrl = document.currentScript instanceof HTMLScriptElement ? document.currentScript.src : location.href;
+
+class ConnectorFreshness extends HTMLElement {
+  static observedAttributes = ['api-url', 'lang'];
+
+  #token = '';
+  /** @type {GetToken | null} */
+  #getToken = null;
+  /** @type {Promise<void> | null} The token that is being fetched. */
+  #minting = null;
+  /** @type {AbortController | null} The question under way. */
+  #asking = null;
+  /** @type {FreshnessView | null} What was shown last. */
+  #view = null;
+  /** @type {Problem | null} */
+  #problem = null;
+  #soon = false;
+  #timer = 0;
+
+  // What changes is changed in place: a reader's focus stays, and the live region speaks only when its words change.
+  #name = element('span', { class: 'name', part: 'name', id: 'name' });
+  #state = element('span', { part: 'state' });
+  #note = element('span', { part: 'note', class: 'muted' });
+  #last = element('p', { class: 'muted', part: 'last-success' });
+  #resources = element('ul', { role: 'list', part: 'resources' });
+  #summary = element('summary');
+  #runList = element('ul', { role: 'list' });
+  #runs = element('details', { part: 'runs' }, this.#summary, this.#runList);
+
+  constructor() {
+    super();
+    const root = this.attachShadow({ mode: 'open' });
+    root.adoptedStyleSheets = [styles];
+    const status = element('p', { role: 'status', 'aria-live': 'polite' }, this.#state, ' ', this.#note);
+    const head = element('div', { class: 'head' }, this.#name, status);
+    const attributes = { class: 'card', part: 'card', 'aria-labelledby': 'name' };
+    root.append(element('section', attributes, head, this.#last, this.#resources, this.#runs));
+  }
+
+  /** The embed token; setting it refreshes. */
+  get token() {
+    return this.#token;
+  }
+  set token(value) {
+    this.#token = textOf(value);
+    this.#refreshSoon();
+  }
+
+  /** Called once whenever the token is missing or refused. */
+  get getToken() {
+    return this.#getToken;
+  }
+  set getToken(value) {
+    this.#getToken = typeof value === 'function' ? value : null;
+    this.#refreshSoon();
+  }
+
+  connectedCallback() {
+    this.#adopt('token');
+    this.#adopt('getToken');
+    document.addEventListener('visibilitychange', this.#onVisible);
+    this.#show();
+    this.#refreshSoon();
+  }
+
+  disconnectedCallback() {
+    document.removeEventListener('visibilitychange', this.#onVisible);
+    clearTimeout(this.#timer);
+    this.#asking?.abort();
+  }
+
+  /** @param {string} changed */
+  attributeChangedCallback(changed) {
+    if (changed === 'lang') this.#show();
+    else this.#refreshSoon();
+  }
+
+  /** A property that the page set before this script ran hides ours. @param {'token' | 'getToken'} property */
+  #adopt(property) {
+    if (!Object.hasOwn(this, property)) return;
+    const value = /** @type {any} */ (this)[property];
+    Reflect.deleteProperty(this, property);
+    Reflect.set(this, property, value);
+  }
+
+  #onVisible = () => {
+    if (document.visibilityState === 'visible') this.#refreshSoon();
+  };
+
+  /** Once for everything that the page sets in one go. */
+  #refreshSoon() {
+    if (this.#soon) return;
+    this.#soon = true;
+    queueMicrotask(() => {
+      this.#soon = false;
+      void this.#refresh();
+    });
+  }
+
+  async #refresh() {
+    clearTimeout(this.#timer);
+    this.#asking?.abort();
+    if (!this.isConnected || (this.#token === '' && !this.#getToken)) return;
+    const { signal } = (this.#asking = new AbortController());
+    const { view, problem } = await this.#read(signal);
+    if (signal.aborted) return;
+    if (problem === 'expired') this.#token = '';
+    this.#view = problem === 'gone' ? null : (view ?? this.#view);
+    this.#problem = problem;
+    this.#show();
+    const waitMs = refreshMs * (0.9 + Math.random() * 0.2);
+    this.#timer = window.setTimeout(() => document.visibilityState === 'visible' && this.#refreshSoon(), waitMs);
+  }
+
+  /**
+   * Never throws.
+   * @param {AbortSignal} signal
+   * @returns {Promise<{ view: FreshnessView | null, problem: Problem | null }>}
+   */
+  async #read(signal) {
+    try {
+      const answer = await this.#answer(signal);
+      if (!answer.ok) return { view: null, problem: problemOf(answer.status) };
+      return { view: await answer.json(), problem: null };
+    } catch {
+      return { view: null, problem: 'unavailable' };
+    }
+  }
+
+  /** Asks again when the token was refused, but a token that was just made is not replaced. @param {AbortSignal} signal */
+  async #answer(signal) {
+    const missing = this.#token === '';
+    if (missing) await this.#mint();
+    const answer = await this.#ask(signal);
+    if (answer.status !== 401 || missing || !this.#getToken) return answer;
+    await this.#mint();
+    return this.#ask(signal);
+  }
+
+  #mint() {
+    this.#minting ??= Promise.resolve(this.#getToken?.())
+      .then((token) => void (this.#token = textOf(token)))
+      .finally(() => void (this.#minting = null));
+    return this.#minting;
+  }
+
+  /** @param {AbortSignal} signal */
+  #ask(signal) {
+    const base = (this.getAttribute('api-url') ?? new URL('..', ownUrl).href).replace(/(\/api(\/v1)?)?\/*$/, '');
+    return fetch(`${base}/api/v1/embed/connection`, {
+      headers: { 'x-service-embed-token': this.#token },
+      cache: 'no-store',
+      credentials: 'omit',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
+    });
+  }
+
+  /** Shows what is known. What cannot be asked for at the moment is unknown, however it was. */
+  #show() {
+    const wanted = this.closest('[lang]')?.getAttribute('lang') || navigator.language;
+    const [lang, text] = /^de\b/i.test(wanted) ? [wanted, words.de] : [/^en\b/i.test(wanted) ? wanted : 'en', words.en];
+    const [view, problem] = [this.#view, this.#problem];
+    if (view && !problem) this.#setState(view.freshness.health, text.state[stateOf(view.freshness)]);
+    else this.#setState('unknown', problem ? text.state.unknown : text.loading);
+    setText(this.#note, problem ? text.problem[problem] : view ? text.connection[view.connection.status] : '');
+    setText(this.#name, view?.connection.displayName ?? '');
+    this.#runs.hidden = !view || view.recentRuns.length === 0;
+    this.#last.replaceChildren(...(view ? lastSuccess(view.freshness.lastSuccessAt, text, lang) : []));
+    this.#resources.replaceChildren(...(view?.freshness.resources ?? []).map((each) => resourceItem(each, text, lang)));
+    setText(this.#summary, text.runs);
+    this.#runList.replaceChildren(...(view?.recentRuns ?? []).map((run) => runItem(run, text, lang)));
+  }
+
+  /** @param {keyof typeof shapes} health @param {string} words */
+  #setState(health, words) {
+    if (this.#state.dataset['health'] === health && this.#state.textContent === words) return;
+    this.#state.dataset['health'] = health;
+    this.#state.replaceChildren(icon(health), words);
+  }
+}
+
+/** @param {unknown} value */
+const textOf = (value) => (typeof value === 'string' ? value : '');
+
+/** @param {number} status @returns {Problem} */
+const problemOf = (status) => (status === 401 ? 'expired' : status === 404 ? 'gone' : 'unavailable');
+
+if (!customElements.get('connector-freshness')) customElements.define('connector-freshness', ConnectorFreshness);
