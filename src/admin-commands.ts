@@ -4,7 +4,9 @@ import { listApiKeys } from '../db/queries/api-keys.ts';
 import { findOrg, listOrgs } from '../db/queries/orgs.ts';
 import type { Database } from '../db/schema.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
-import { issueApiKey, withdrawApiKey } from './control/api-keys.ts';
+import { rotateKeys, showKeys } from './admin-keys.ts';
+import type { Config } from './config.ts';
+import { issueWithin, withdrawWithin } from './control/api-keys.ts';
 import { createOrg, fullScopes } from './control/orgs.ts';
 import { createWorkspace } from './control/workspaces.ts';
 import { notFound } from './core/errors.ts';
@@ -17,9 +19,20 @@ export class UsageError extends Error {
 }
 
 /** What a command found or did: one JSON document, and the same for people. */
-interface CommandResult {
+export interface CommandResult {
   readonly json: unknown;
   readonly lines: readonly string[];
+  /** True: not everything could be done, as the document says; the exit code is 1. */
+  readonly failed?: boolean;
+}
+
+/** What commands work with. */
+export interface AdminTools {
+  readonly db: Kysely<Database>;
+  /** Its `databaseUrl` is that of `db`. */
+  readonly config: Config;
+  /** Writes a line for whoever waits; never into the result. */
+  progress(this: void, line: string): void;
 }
 
 /** One command of the operator. */
@@ -32,7 +45,7 @@ export interface Command {
   /** The options as the usage shows them. */
   readonly synopsis: string;
   /** Throws {@link UsageError} for options that do not fit, `AppError` for what cannot be done. */
-  run(db: Kysely<Database>, given: Readonly<Record<string, unknown>>): Promise<CommandResult>;
+  run(tools: AdminTools, given: Readonly<Record<string, unknown>>): Promise<CommandResult>;
 }
 
 /** How the commands are called. */
@@ -66,7 +79,7 @@ export const commands: readonly Command[] = [
       plan: v.optional(Text, 'standard'),
       'max-active-connections': v.optional(v.nullable(Count), null),
     }),
-    async run(db, { name, plan, 'max-active-connections': activeConnectionsMax }) {
+    async run({ db }, { name, plan, 'max-active-connections': activeConnectionsMax }) {
       const { org, workspaces, apiKey } = await createOrg({ db }, { name, plan, activeConnectionsMax });
       return {
         json: { orgId: org.id, workspaces: workspaces.map(({ id, kind }) => ({ id, kind })), apiKey: apiKey.key },
@@ -83,7 +96,7 @@ export const commands: readonly Command[] = [
     summary: 'Show every org, newest first.',
     synopsis: '',
     options: v.object({}),
-    async run(db) {
+    async run({ db }) {
       const orgs = await listOrgs(db);
       const cap = (max: number | null) => (max === null ? 'no cap' : `at most ${max} active connections`);
       return {
@@ -97,7 +110,7 @@ export const commands: readonly Command[] = [
     summary: 'Make a workspace.',
     synopsis: `--org ORG --name NAME --kind ${WorkspaceKind.options.join('|')}`,
     options: v.object({ org: Text, name: Text, kind: WorkspaceKind }),
-    async run(db, { org, name, kind }) {
+    async run({ db }, { org, name, kind }) {
       const workspace = await createWorkspace({ db }, await scopeOf(db, org), { name, kind });
       return { json: workspace, lines: [`workspace  ${workspace.id}  ${workspace.name} (${workspace.kind})`] };
     },
@@ -107,10 +120,11 @@ export const commands: readonly Command[] = [
     summary: 'Make an API key, which is shown only now.',
     synopsis: '--org ORG [--expires-in-days DAYS]',
     options: v.object({ org: Text, 'expires-in-days': v.optional(Days) }),
-    async run(db, { org, 'expires-in-days': days }) {
+    async run({ db }, { org, 'expires-in-days': days }) {
       const expiresAt = days === undefined ? null : new Date(Date.now() + days * 86_400_000).toISOString();
       const grant = { scopes: fullScopes, expiresAt, createdByKeyId: null };
-      const issued = await issueApiKey({ db }, await scopeOf(db, org), grant);
+      const scope = await scopeOf(db, org);
+      const issued = await db.transaction().execute((trx) => issueWithin(trx, scope, grant));
       return { json: issued, lines: [`API key    ${issued.key}  (shown only now)`, `id         ${issued.id}`] };
     },
   }),
@@ -119,7 +133,7 @@ export const commands: readonly Command[] = [
     summary: 'Show the API keys of an org, newest first.',
     synopsis: '--org ORG',
     options: v.object({ org: Text }),
-    async run(db, { org }) {
+    async run({ db }, { org }) {
       const keys = await listApiKeys(db, await scopeOf(db, org));
       return { json: keys, lines: keys.map(lineOf) };
     },
@@ -129,25 +143,40 @@ export const commands: readonly Command[] = [
     summary: 'Refuse an API key from its next request on.',
     synopsis: '--org ORG --id KEY_ID',
     options: v.object({ org: Text, id: Text }),
-    async run(db, { org, id }) {
-      const key = await withdrawApiKey({ db }, await scopeOf(db, org), id);
+    async run({ db }, { org, id }) {
+      const scope = await scopeOf(db, org);
+      const key = await db.transaction().execute((trx) => withdrawWithin(trx, scope, id));
       return { json: key, lines: [lineOf(key)] };
     },
+  }),
+  command({
+    name: 'keys status',
+    summary: 'Show which keys of SECRETS_KEYS are in use, and which may be removed from it.',
+    synopsis: '',
+    options: v.object({}),
+    run: showKeys,
+  }),
+  command({
+    name: 'keys rotate',
+    summary: 'Wrap every stored secret with the first key of SECRETS_KEYS, while the service runs. Safe to repeat.',
+    synopsis: '',
+    options: v.object({}),
+    run: rotateKeys,
   }),
 ];
 
 interface Declaration<E extends v.ObjectEntries> extends Pick<Command, 'name' | 'summary' | 'synopsis'> {
   readonly options: v.ObjectSchema<E, undefined>;
-  readonly run: (db: Kysely<Database>, options: v.InferOutput<v.ObjectSchema<E, undefined>>) => Promise<CommandResult>;
+  readonly run: (tools: AdminTools, options: v.InferOutput<v.ObjectSchema<E, undefined>>) => Promise<CommandResult>;
 }
 
 function command<E extends v.ObjectEntries>({ options, run, ...facts }: Declaration<E>): Command {
   return {
     ...facts,
     options: Object.keys(options.entries),
-    async run(db, given) {
+    async run(tools, given) {
       const { success, output, issues } = v.safeParse(options, given);
-      if (success) return run(db, output);
+      if (success) return run(tools, output);
       throw new UsageError(issues.map(faultOf).join('\n'));
     },
   };

@@ -8,9 +8,10 @@ import { commands, UsageError, usage } from './admin-commands.ts';
 import type { Config } from './config.ts';
 import { AppError } from './core/errors.ts';
 import { configOrExit } from './entry.ts';
+import { WrongKeyRingError } from './key-ring-check.ts';
 
 /** The part of ready.json that is read here. */
-const Ready = v.pipe(v.string(), v.parseJson(), v.object({ databaseUrl: v.string() }));
+const Ready = v.pipe(v.string(), v.parseJson(), v.object({ databaseUrl: v.string(), temporalAddress: v.string() }));
 /** Exit code for a command line that is not understood. */
 const usageExitCode = 2;
 
@@ -19,6 +20,7 @@ try {
 } catch (error) {
   // What an operator caused is explained; anything else keeps its stack.
   if (error instanceof UsageError) process.stderr.write(`${error.message}\n\n${usage()}\n`);
+  else if (error instanceof WrongKeyRingError) process.stderr.write(`${error.message}\n`);
   else if (error instanceof AppError) process.stderr.write(`${[error.message, ...issuesOf(error)].join('\n  ')}\n`);
   else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exitCode = error instanceof UsageError ? usageExitCode : 1;
@@ -33,15 +35,16 @@ async function main(args: readonly string[]): Promise<void> {
   const command = commands.find(({ name }) => name === `${noun} ${verb}`);
   if (!command) throw new UsageError(`There is no command "${noun} ${verb}".`);
   const { json, ...options } = optionsOf(rest, command.options);
-  const config = configOrExit(process.env);
-  const db = openDatabase(await databaseUrlOf(config), {
+  const config = await withServices(configOrExit(process.env));
+  const db = openDatabase(config.databaseUrl, {
     poolSize: 1,
     applicationName: 'connector-sync admin',
     onIdleError() {},
   });
   try {
-    const result = await command.run(db, options);
+    const result = await command.run({ db, config, progress: (line) => process.stderr.write(`${line}\n`) }, options);
     process.stdout.write(`${json ? JSON.stringify(result.json) : result.lines.join('\n')}\n`);
+    if (result.failed) process.exitCode = 1;
   } finally {
     await db.destroy();
   }
@@ -56,12 +59,15 @@ function optionsOf(args: readonly string[], names: readonly string[]): Readonly<
   }
 }
 
-/** The configured database, or the embedded one of a running `npm start`. */
-async function databaseUrlOf({ databaseUrl, dataDir }: Config): Promise<string> {
-  if (databaseUrl !== null) return databaseUrl;
+/** What is not configured is that of a running `npm start`: its database, and its Temporal server. */
+async function withServices(config: Config): Promise<Config & { readonly databaseUrl: string }> {
+  const { databaseUrl, dataDir, temporalConfigured } = config;
+  if (databaseUrl !== null) return { ...config, databaseUrl };
   const path = join(dataDir, 'ready.json');
   try {
-    return v.parse(Ready, await readFile(path, 'utf8')).databaseUrl;
+    const ready = v.parse(Ready, await readFile(path, 'utf8'));
+    if (!temporalConfigured) process.env['TEMPORAL_ADDRESS'] = ready.temporalAddress;
+    return { ...config, databaseUrl: ready.databaseUrl };
   } catch (cause) {
     throw new UsageError(
       `DATABASE_URL is not set and ${path} names no embedded database: start one with "npm start".`,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keepCanary } from '../db/queries/canary.ts';
+import { keepCanary, putCanaryKey } from '../db/queries/canary.ts';
 import type { Deps } from './deps.ts';
 
 /** The key ring of this process cannot open what is stored. Going on would seal secrets nobody else can open. */
@@ -29,6 +29,12 @@ export async function checkKeyRing(
       await sleep(waitMs, undefined, { signal }).catch(() => undefined);
     }
   }
+}
+
+/** Wraps the canary with the first key of the ring: from here on no process starts without that key. */
+export async function rewrapCanary({ db, secretBox }: Pick<Deps, 'db' | 'secretBox'>): Promise<void> {
+  const replaces = await keepCanary(db, secretBox.seal('canary', nowhere));
+  await putCanaryKey(db, { sealed: secretBox.rewrap(replaces, nowhere), replaces });
 }
 
 function openCanary(open: () => string): void {

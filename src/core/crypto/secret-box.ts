@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { decrypt, encrypt, keyBytes, nonceBytes } from './aes-gcm.ts';
 
 /** A ring key wraps the data keys; 32 bytes. */
 export interface RingKey {
@@ -13,7 +14,7 @@ type SecretKind = 'params-secret' | 'oauth-token' | 'oauth-verifier' | 'webhook-
 /** Where a value belongs; moved to another row it does not open. */
 export interface SecretContext {
   readonly orgId: string;
-  /** The connection, or the webhook endpoint for `webhook-secret`. */
+  /** The connection; for `webhook-secret` the row of the secret, for `upstream-webhook` the hook. */
   readonly connectionId: string;
   readonly kind: SecretKind;
 }
@@ -39,11 +40,6 @@ export interface SecretBox {
   /** The same value with its data key under the ring's first key; the value itself is not decrypted. */
   rewrap(sealed: SealedSecret, context: SecretContext): SealedSecret;
 }
-
-const algorithm = 'aes-256-gcm';
-const keyBytes = 32;
-const nonceBytes = 12;
-const tagBytes = 16;
 
 /** A box over the ring: the first key encrypts, all decrypt. Throws when the ring is empty or a key is not 32 bytes. */
 export function createSecretBox(ring: readonly RingKey[]): SecretBox {
@@ -83,28 +79,3 @@ export function createSecretBox(ring: readonly RingKey[]): SecretBox {
 // The data key is bound to its ring key, the value is not: re-wrapping must not touch the value.
 const dataAad = ({ orgId, connectionId, kind }: SecretContext): string => `css|1|${orgId}|${connectionId}|${kind}`;
 const wrapAad = (context: SecretContext, kekId: string): string => `${dataAad(context)}|${kekId}`;
-
-interface CipherInput {
-  readonly key: Uint8Array;
-  readonly nonce: Uint8Array;
-  readonly aad: string;
-}
-
-function encrypt(plain: Uint8Array, { key, nonce, aad }: CipherInput): Buffer {
-  const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
-  cipher.setAAD(Buffer.from(aad, 'utf8'));
-  return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
-}
-
-// Node takes a tag of 4 bytes unless `authTagLength` is given (DEP0182).
-function decrypt(sealed: Uint8Array, { key, nonce, aad }: CipherInput): Buffer {
-  if (sealed.byteLength < tagBytes) throw new Error('The sealed value is too short to carry its tag.');
-  const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
-  decipher.setAAD(Buffer.from(aad, 'utf8'));
-  decipher.setAuthTag(sealed.subarray(sealed.byteLength - tagBytes));
-  try {
-    return Buffer.concat([decipher.update(sealed.subarray(0, sealed.byteLength - tagBytes)), decipher.final()]);
-  } catch (cause) {
-    throw new Error('The sealed value does not open: it was altered, or belongs to another row or key.', { cause });
-  }
-}

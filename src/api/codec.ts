@@ -1,0 +1,61 @@
+/** Decrypts what the Temporal UI and CLI show. Beside the versioned interface: it is for operators, across orgs. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Hono } from 'hono';
+import { cors } from 'hono/cors';
+import * as v from 'valibot';
+import type { Payload, PayloadCodec } from '../core/crypto/payload-codec.ts';
+import { readBody } from './body-gate.ts';
+import { HttpRefusal } from './errors.ts';
+import { codecPath } from './observe.ts';
+import type { ApiDeps } from './route.ts';
+import type { ApiEnv } from './serve-route.ts';
+
+const Base64 = v.pipe(v.string(), v.base64());
+/** Payloads in the JSON form of Temporal's messages. */
+const Payloads = v.object({
+  payloads: v.array(v.object({ metadata: v.optional(v.record(v.string(), Base64), {}), data: v.optional(Base64, '') })),
+});
+
+/**
+ * Serves it when it is configured. The UI can send no credential but an address, so the token is in there, and a page
+ * of any origin may ask: a browser adds nothing of its own to what it knows.
+ */
+export function serveCodec(app: Hono<ApiEnv>, { codec: settings }: Pick<ApiDeps, 'codec'>): void {
+  if (settings === null) return;
+  const path = `${codecPath}:token/decode`;
+  app.use(path, cors({ origin: '*', allowMethods: ['POST'], maxAge: 600 }));
+  app.post(path, async (c) => {
+    if (!isSame(c.req.param('token'), settings.token)) throw noCodec();
+    const { success, output } = v.safeParse(Payloads, await readBody(c.req.raw));
+    if (!success)
+      throw new HttpRefusal(400, 'The body must hold Temporal payloads: { "payloads": [...] }.', {
+        code: 'validation',
+      });
+    const payloads = output.payloads.map(({ metadata, data }) => ({
+      metadata: fromBase64(metadata),
+      data: bytes(data),
+    }));
+    const decoded = await Promise.all(payloads.map((payload) => decodeOne(settings.codec, payload)));
+    return c.json({
+      payloads: decoded.map(({ metadata, data }) => ({ metadata: toBase64(metadata), data: text(data) })),
+    });
+  });
+}
+
+/** What does not decrypt stays as it is, so that the rest of a page can be read; its metadata names the key. */
+async function decodeOne(codec: PayloadCodec, payload: Payload): Promise<Payload> {
+  const [decoded = payload] = await codec.decode([payload]).catch(() => [payload]);
+  return decoded;
+}
+
+const noCodec = (): HttpRefusal => new HttpRefusal(404, 'There is no such endpoint.', { code: 'not_found' });
+
+const isSame = (given: string, expected: string): boolean => timingSafeEqual(digest(given), digest(expected));
+const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+const bytes = (base64: string): Uint8Array => Buffer.from(base64, 'base64');
+const text = (data: Uint8Array | null | undefined): string => Buffer.from(data ?? []).toString('base64');
+const fromBase64 = (metadata: Readonly<Record<string, string>>): Record<string, Uint8Array> =>
+  Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, bytes(value)]));
+const toBase64 = (metadata: Payload['metadata']): Record<string, string> =>
+  Object.fromEntries(Object.entries(metadata ?? {}).map(([name, value]) => [name, text(value)]));

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { createPayloadCodec, type Payload, payloadKeyId, UnknownPayloadKeyError } from './payload-codec.ts';
+
+const key = (id: string) => ({ id, key: new Uint8Array(randomBytes(32)) });
+const [k1, k2] = [key('k1'), key('k2')];
+
+const json = (value: unknown): Payload => ({
+  metadata: { encoding: Buffer.from('json/plain') },
+  data: Buffer.from(JSON.stringify(value)),
+});
+const nothing: Payload = { metadata: { encoding: Buffer.from('binary/null') } };
+
+async function encode(payload: Payload): Promise<Payload> {
+  const [encoded] = await createPayloadCodec([k1]).encode([payload]);
+  if (!encoded) throw new Error('nothing was encoded');
+  return encoded;
+}
+
+describe('the payload codec', () => {
+  it.each([
+    ['an input', json({ orgId: 'org_a', runId: 'run_ä🔑' })],
+    ['a failure', json({ message: 'HTTP 500', stack_trace: 'Error: HTTP 500\n at x' })],
+    ['a number', json(7)],
+    ['bytes', { metadata: { encoding: Buffer.from('binary/plain') }, data: Buffer.from([0, 10, 255]) }],
+  ])('encrypts %s under the first key, and gives it back', async (_what, payload) => {
+    const [encoded, again] = await createPayloadCodec([k1, k2]).encode([payload, payload]);
+    expect(payloadKeyId(encoded ?? {})).toBe('k1');
+    expect(Buffer.from(encoded?.data ?? []).includes(Buffer.from(payload.data ?? []))).toBe(false);
+    expect(encoded?.data).not.toEqual(again?.data);
+    expect(await createPayloadCodec([k2, k1]).decode([encoded ?? {}])).toEqual([payload]);
+  });
+
+  it('gives back a payload without data', async () => {
+    const [decoded] = await createPayloadCodec([k1]).decode([await encode(nothing)]);
+    expect(decoded?.metadata).toEqual(nothing.metadata);
+    expect(decoded?.data).toHaveLength(0);
+  });
+
+  it.each([
+    ['a summary', json('sync items of con_a (manual)')],
+    ['the current details of a workflow', json({ definition: { type: 'syncRun' }, currentDetails: '**items**' })],
+  ])('leaves %s to operators', async (_what, payload) => {
+    expect(await encode(payload)).toEqual(payload);
+  });
+
+  it('encrypts what only looks like current details', async () => {
+    const payload = json({ definition: {}, currentDetails: '', token: 'x' });
+    expect(payloadKeyId(await encode(payload))).toBe('k1');
+  });
+
+  it('takes what was stored before there was encryption', async () => {
+    const payloads = [json({ runId: 'run_a' }), nothing, {}];
+    expect(await createPayloadCodec([k1]).decode(payloads)).toEqual(payloads);
+  });
+
+  it('names the key that the ring lacks', async () => {
+    const decoding = createPayloadCodec([k2]).decode([await encode(json({}))]);
+    await expect(decoding).rejects.toThrow(UnknownPayloadKeyError);
+    await expect(decoding).rejects.toThrow(/under key k1, which SECRETS_KEYS does not have: put it back/);
+  });
+
+  it.each([
+    ['another key of the same id', (payload: Payload) => payload, [{ ...k2, id: 'k1' }]],
+    ['a turned bit', ({ metadata, data }: Payload) => ({ metadata, data: turned(data) }), [k1]],
+    ['a cut payload', ({ metadata, data }: Payload) => ({ metadata, data: data?.subarray(0, 20) }), [k1]],
+  ] as const)('refuses %s', async (_what, alter, ring) => {
+    const altered = alter(await encode(json({ runId: 'run_a' }))) as Payload;
+    await expect(createPayloadCodec(ring).decode([altered])).rejects.toThrow('The sealed value');
+  });
+});
+
+function turned(data: Uint8Array | null | undefined): Uint8Array {
+  const copy = Uint8Array.from(data ?? []);
+  copy[copy.length - 1] = (copy.at(-1) ?? 0) ^ 1;
+  return copy;
+}
