@@ -204,6 +204,16 @@ describe('a receiver in trouble', () => {
     expect(idsAt()).toEqual([0, 1]);
   });
 
+  it('that does not answer in time gets the same again', async () => {
+    const gate = place.receiver.upstream.hold(1);
+    expect(await send(rowsOf(2), { timeoutMs: 200 })).toEqual([]);
+    gate.release();
+    const { journal } = place.receiver.upstream;
+    expect(journal).toHaveLength(2);
+    expect(new Set(journal.map(({ body, headers }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
+    expect(idsAt()).toEqual([0, 1]);
+  });
+
   it('may say that it has accepted the batch before', async () => {
     place.receiver.reply(() => ({ status: 409, body: { duplicate: true } }));
     expect(await send(rowsOf(2))).toEqual([]);

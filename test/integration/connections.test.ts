@@ -183,4 +183,15 @@ describe('POST /connections/:id/sync', () => {
     });
     expect((await org.call('GET', `/runs?connectionId=${id}`)).body).toEqual([]);
   });
+
+  it('answers 409 when neither the effective spec nor the deployment says where records go', async () => {
+    const id = await createConnection(org);
+    await org.call('POST', `/connections/${id}/activate`);
+    const overrides = { body: { specOverridesJson: { destination: null } } };
+    expect((await org.call('PATCH', `/connections/${id}`, overrides)).status).toBe(200);
+    expect(await org.call('POST', `/connections/${id}/sync`, { body: { resource: 'items' } })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'conflict', message: expect.stringContaining('add `destination` to the spec') } },
+    });
+  });
 });

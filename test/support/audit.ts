@@ -12,16 +12,25 @@ export interface Writes {
   readonly deletes: number;
 }
 
-/** A customer's database. */
-export interface AuditedDestination extends AsyncDisposable {
-  readonly url: string;
-  query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]>;
+/** A customer's database whose writes are counted. */
+export interface CountedDestination extends AsyncDisposable {
+  /** The `destination` of a spec, which finds {@link CountedDestination.secret} at `secrets.destination`; or none. */
+  readonly declared: Readonly<Record<string, unknown>> | undefined;
+  readonly secret: string;
+  /** Rows of a table. */
+  count(table: string): Promise<number>;
   /** Counts every insert, update and delete of a row from now on, in the very transaction that makes it. */
   audit(table: string): Promise<void>;
   /** Of the table under audit. */
   writes(): Promise<Writes>;
   /** Resolves when no session but ours is left: what a killed process had sent has ended, one way or the other. */
   quiet(): Promise<void>;
+}
+
+/** A customer's PostgreSQL database. */
+export interface AuditedDestination extends CountedDestination {
+  readonly url: string;
+  query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]>;
 }
 
 /** Makes an empty database on the test server; disposing drops it. */
@@ -37,7 +46,13 @@ export async function openAuditedDestination(): Promise<AuditedDestination> {
   const query = async <Row extends pg.QueryResultRow>(sql: string) => (await pool.query<Row>(sql)).rows;
   return {
     url: url.href,
+    declared: { kind: 'postgres', url: '{{ secrets.destination }}', ssl: 'disable' },
+    secret: url.href,
     query,
+    async count(table) {
+      const [stored] = await query<{ count: string }>(`select count(*) from ${table}`);
+      return Number(stored?.count);
+    },
     async audit(table) {
       await pool.query(auditSql(table));
     },

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { CountedDestination } from './audit.ts';
 import type { Stack } from './stack.ts';
 import type { Sync } from './sync.ts';
 
@@ -18,7 +19,11 @@ export const inFlightMax = (perPage: number): number => 2 * Math.ceil(1000 / per
  */
 export async function expectExactlyOnce(
   { db }: Pick<Stack, 'db'>,
-  { sync, runId, timeoutMs }: { readonly sync: Sync; readonly runId: string; readonly timeoutMs?: number },
+  {
+    sync,
+    runId,
+    timeoutMs,
+  }: { readonly sync: Sync<CountedDestination>; readonly runId: string; readonly timeoutMs?: number },
   { records, inFlight }: ExactlyOnce,
 ): Promise<void> {
   const run = await sync.ended(runId, timeoutMs);

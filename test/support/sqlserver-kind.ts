@@ -95,7 +95,8 @@ interface Server {
   readonly port: number;
 }
 
-const optionsFor = (url: URL, { host, port }: Server) => ({
+/** Options of a destination at the server, reached at this host and port. */
+export const optionsFor = (url: URL, { host, port }: Server) => ({
   kind: 'sqlserver',
   host,
   port,

@@ -1,13 +1,13 @@
 import type { RunRow } from '../../src/core/rows.ts';
-import { type AuditedDestination, openAuditedDestination } from './audit.ts';
+import { type AuditedDestination, type CountedDestination, openAuditedDestination } from './audit.ts';
 import { eventually } from './eventually.ts';
 import type { Stack } from './stack.ts';
 import type { Upstream } from './upstream.ts';
 
-/** A customer's connection from one collection of the fake API into a database of its own. */
-export interface Sync extends AsyncDisposable {
+/** A customer's connection from one collection of the fake API into a database. */
+export interface Sync<Destination extends CountedDestination = AuditedDestination> extends AsyncDisposable {
   readonly connectionId: string;
-  readonly destination: AuditedDestination;
+  readonly destination: Destination;
   /** Pages of the collection. */
   readonly pages: number;
   /** Requests a sync; the id of the run. */
@@ -34,16 +34,25 @@ export interface SyncOptions {
   /** Records per page; 100 unless given. */
   readonly perPage?: number;
   readonly rateLimit?: { readonly requests: number; readonly perSeconds: number };
+  /** Of each record; five of its fields unless given. */
+  readonly transform?: string;
 }
 
 /** Far above what one machine can send: a test is not paced. */
 const unlimited = { requests: 1_000_000, perSeconds: 1 };
 
+/** A sync into a PostgreSQL database of its own. */
+export const createSync = async (stack: Stack, options: SyncOptions): Promise<Sync> =>
+  createSyncInto(stack, await openAuditedDestination(), options);
+
 /** Drafts and publishes a spec, creates and activates a connection of it, all through the API. */
-export async function createSync(stack: Stack, options: SyncOptions): Promise<Sync> {
+export async function createSyncInto<Destination extends CountedDestination>(
+  stack: Stack,
+  destination: Destination,
+  options: SyncOptions,
+): Promise<Sync<Destination>> {
   const { upstream, collection, perPage = 100 } = options;
   const { call } = stack.org;
-  const destination = await openAuditedDestination();
   const connectionId = await createConnection(stack, destination, options);
   const path = `/cursor/${collection}?`;
   const requests = () => upstream.journal.filter(({ url }) => url.startsWith(path));
@@ -81,9 +90,8 @@ export async function createSync(stack: Stack, options: SyncOptions): Promise<Sy
     fetches: () => requests().length,
     async pagesInFlight() {
       await destination.quiet();
-      const [stored] = await destination.query<{ count: string }>(`select count(*) from ${collection}`);
       const asked = Math.max(0, ...requests().map(({ url }) => pageOf(url, perPage)));
-      return asked - Math.ceil(Number(stored?.count) / perPage);
+      return asked - Math.ceil((await destination.count(collection)) / perPage);
     },
     [Symbol.asyncDispose]: () => destination[Symbol.asyncDispose](),
   };
@@ -97,10 +105,10 @@ export function pageOf(url: string, perPage: number): number {
 
 async function createConnection(
   { org }: Stack,
-  destination: AuditedDestination,
+  { declared, secret }: CountedDestination,
   options: SyncOptions,
 ): Promise<string> {
-  const document = specDocument(options);
+  const document = { ...specDocument(options), destination: declared };
   const { key, version } = document.metadata;
   const ask = async (path: string, body?: unknown): Promise<{ readonly id: string }> => {
     const answer = await org.call('POST', path, body === undefined ? {} : { body });
@@ -115,17 +123,19 @@ async function createConnection(
     specVersion: version,
     displayName: options.collection,
     params: { apiUrl: options.upstream.url },
-    secrets: { databaseUrl: destination.url },
+    secrets: { destination: secret },
   });
   await ask(`/connections/${id}/activate`);
   return id;
 }
 
-const specDocument = ({ collection, perPage = 100, rateLimit = unlimited }: SyncOptions) => ({
+const fiveFields = "{ 'id': id, 'name': name, 'email': email, 'amount': amount, 'updated_at': updated_at }";
+
+const specDocument = ({ collection, perPage = 100, rateLimit = unlimited, transform = fiveFields }: SyncOptions) => ({
   metadata: { key: collection.replaceAll('_', '-'), name: collection, version: '1.0.0' },
   connectionParams: [
     { key: 'apiUrl', type: 'url' },
-    { key: 'databaseUrl', type: 'string', secret: true },
+    { key: 'destination', type: 'string', secret: true },
   ],
   http: { baseUrl: '{{ params.apiUrl }}', rateLimit },
   resources: [
@@ -144,9 +154,8 @@ const specDocument = ({ collection, perPage = 100, rateLimit = unlimited }: Sync
         inject: { in: 'query', name: 'cursor' },
       },
       incremental: { kind: 'cursor', cursor: { field: 'updated_at', type: 'datetime' }, order: 'asc' },
-      transform: "{ 'id': id, 'name': name, 'email': email, 'amount': amount, 'updated_at': updated_at }",
+      transform,
       target: { table: collection },
     },
   ],
-  destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
 });

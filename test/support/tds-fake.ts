@@ -32,11 +32,22 @@ export interface TdsScript {
   readonly login?: () => LoginAnswer;
   /** No rows unless given. */
   readonly request?: (request: TdsRequest) => RequestAnswer;
+  /** In its place, for a server that keeps something for each connection. */
+  readonly session?: () => TdsSession;
   /** Encrypts with this certificate; without it the server has no encryption. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
-/** A scripted server that speaks TDS 7.4, on a free port of 127.0.0.1. */
+/** What a server does for one connection. */
+export interface TdsSession {
+  request(request: TdsRequest): Promise<RequestAnswer>;
+  /** The first part of a bulk copy is here; the rest is read when this resolves. */
+  copying(): Promise<void>;
+  /** The connection is gone, perhaps in the middle of a bulk copy. */
+  ended(isCopying: boolean): void;
+}
+
+/** A scripted server that speaks TDS 7.4, on 127.0.0.1. */
 export interface TdsFake extends AsyncDisposable {
   readonly port: number;
   readonly requests: readonly TdsRequest[];
@@ -47,8 +58,8 @@ export interface TdsFake extends AsyncDisposable {
 /** Packets larger than this are cut in parts. */
 const packetDataMax = 4000;
 
-/** Starts a server that answers by the script. */
-export async function startTdsFake(script: TdsScript = {}): Promise<TdsFake> {
+/** Starts a server that answers by the script, on a free port unless told. */
+export async function startTdsFake(script: TdsScript = {}, wanted = { port: 0 }): Promise<TdsFake> {
   const sockets = new Set<Socket>();
   const requests: TdsRequest[] = [];
   let attentions = 0;
@@ -57,6 +68,15 @@ export async function startTdsFake(script: TdsScript = {}): Promise<TdsFake> {
     sockets.add(socket);
     socket.on('error', () => socket.destroy());
     const wire = createWire(socket, script.tls);
+    const session = script.session?.() ?? statelessSession(script);
+    let isCopying = false;
+    wire.onPart = (type) => {
+      if (isCopying || type !== TYPE['BULK_LOAD']) return;
+      isCopying = true;
+      socket.pause();
+      void session.copying().then(() => socket.resume());
+    };
+    socket.on('close', () => session.ended(isCopying));
     wire.onMessage = (type, data) => {
       if (type === TYPE['PRELOGIN']) return wire.send(prelogin(script.tls !== undefined), () => wire.encrypt());
       if (type === TYPE['LOGIN7']) return answer(wire, socket, script.login?.() ?? 'ok');
@@ -68,13 +88,17 @@ export async function startTdsFake(script: TdsScript = {}): Promise<TdsFake> {
       }
       const request = readRequest(type, data);
       if (!request) return;
+      isCopying = false;
       requests.push(request);
-      answer(wire, socket, script.request?.(request) ?? []);
+      void (async () => {
+        const answered = await session.request(request);
+        if (!socket.destroyed) answer(wire, socket, answered);
+      })();
     };
   };
 
   const listener = createServer(serve);
-  listener.listen(0, '127.0.0.1');
+  listener.listen(wanted.port, '127.0.0.1');
   await once(listener, 'listening');
   const address = listener.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
@@ -92,6 +116,12 @@ export async function startTdsFake(script: TdsScript = {}): Promise<TdsFake> {
   };
 }
 
+const statelessSession = ({ request }: TdsScript): TdsSession => ({
+  request: async (asked) => request?.(asked) ?? [],
+  copying: async () => undefined,
+  ended: () => undefined,
+});
+
 const prelogin = (isEncrypted: boolean): Buffer =>
   new PreloginPayload({ encrypt: isEncrypted, version: { major: 14, minor: 0, build: 0, subbuild: 0 } }).data;
 
@@ -108,6 +138,8 @@ function answer(wire: Wire, socket: Socket, answered: LoginAnswer | RequestAnswe
 /** Messages in and out of one connection. */
 interface Wire {
   onMessage: (type: number, data: Buffer) => void;
+  /** A packet of a message that has more. */
+  onPart: (type: number) => void;
   send(data: Buffer, sent?: () => void): void;
   /** From now on the client shakes hands in prelogin packets, and what follows is encrypted as a whole. */
   encrypt(): void;
@@ -117,9 +149,12 @@ function createWire(socket: Socket, tls: TdsScript['tls']): Wire {
   let output: Duplex = socket;
   let handshake: Duplex | null = null;
   let isRaw = false;
-  const messages = messageReader((type, data) => {
-    if (handshake && type === TYPE['PRELOGIN']) handshake.push(data);
-    else wire.onMessage(type, data);
+  const messages = messageReader({
+    onMessage: (type, data) => {
+      if (handshake && type === TYPE['PRELOGIN']) handshake.push(data);
+      else wire.onMessage(type, data);
+    },
+    onPart: (type) => wire.onPart(type),
   });
   socket.on('data', (chunk) => {
     // The first byte of a TLS record with application data; the handshake came in packets of type 0x12.
@@ -130,6 +165,7 @@ function createWire(socket: Socket, tls: TdsScript['tls']): Wire {
   });
   const wire: Wire = {
     onMessage: () => undefined,
+    onPart: () => undefined,
     send: (data, sent) => output.write(packets(TYPE['TABULAR_RESULT'] ?? 0, data), () => sent?.()),
     encrypt() {
       if (!tls) return;
@@ -145,7 +181,10 @@ function createWire(socket: Socket, tls: TdsScript['tls']): Wire {
       secure.on('error', () => socket.destroy());
       secure.on(
         'data',
-        messageReader((type, data) => wire.onMessage(type, data)),
+        messageReader({
+          onMessage: (type, data) => wire.onMessage(type, data),
+          onPart: (type) => wire.onPart(type),
+        }),
       );
       output = secure;
     },
@@ -154,7 +193,7 @@ function createWire(socket: Socket, tls: TdsScript['tls']): Wire {
 }
 
 /** Puts packets together to messages. */
-function messageReader(onMessage: (type: number, data: Buffer) => void): (chunk: Buffer) => void {
+function messageReader({ onMessage, onPart }: Pick<Wire, 'onMessage' | 'onPart'>): (chunk: Buffer) => void {
   let pending = Buffer.alloc(0);
   let parts: Buffer[] = [];
   return (chunk) => {
@@ -164,7 +203,10 @@ function messageReader(onMessage: (type: number, data: Buffer) => void): (chunk:
       const packet = new Packet(Buffer.from(pending.subarray(0, length)));
       pending = pending.subarray(length);
       parts.push(packet.data());
-      if (!packet.isLast()) continue;
+      if (!packet.isLast()) {
+        onPart(packet.type());
+        continue;
+      }
       const data = Buffer.concat(parts);
       parts = [];
       onMessage(packet.type(), data);

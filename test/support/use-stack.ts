@@ -11,13 +11,13 @@ export interface SharedStack {
 /** Starts both before the tests of a file and ends them after; a failed test prints the ends of all logs. */
 export function useStack(
   upstreamOptions: UpstreamOptions,
-  stackOptions: Omit<StackOptions, 'allow'> = {},
+  { allow = [], ...stackOptions }: Partial<StackOptions> = {},
 ): () => SharedStack {
   const started = new AsyncDisposableStack();
   let shared: SharedStack | undefined;
   beforeAll(async () => {
     const upstream = started.use(await startUpstream(upstreamOptions));
-    const stack = started.use(await startStack({ ...stackOptions, allow: [upstream.hostPort] }));
+    const stack = started.use(await startStack({ ...stackOptions, allow: [upstream.hostPort, ...allow] }));
     shared = { upstream, stack };
   }, 60_000);
   afterEach(({ task }) => {

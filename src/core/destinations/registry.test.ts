@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { expect, it } from 'vitest';
 import { destinationDeps } from '../../../test/support/destination-deps.ts';
 import { createEgressGuard } from '../http/egress.ts';
@@ -27,4 +28,14 @@ it('refuses a webhook that cannot sign', () => {
   expect(() => openDestination(webhook, deps)).toThrow(/`signingSecret` cannot sign/);
   const { url: _url, ...withoutUrl } = webhook;
   expect(() => openDestination({ ...withoutUrl, signingSecret: 'x' }, deps)).toThrow(/`url` has no usable value/);
+});
+
+it('loads the driver of SQL Server when one is connected to, and not before', async () => {
+  const { cache } = createRequire(import.meta.url);
+  const isLoaded = () => Object.keys(cache).some((path) => path.includes('/node_modules/tedious/'));
+  const options = { kind: 'sqlserver', host: '127.0.0.1', database: 'shop', user: 'sync', password: 'p' };
+  await using destination = openDestination(options, deps);
+  expect(isLoaded()).toBe(false);
+  await expect(destination.check()).rejects.toMatchObject({ code: 'egress_blocked' });
+  expect(isLoaded()).toBe(true);
 });

@@ -1,0 +1,106 @@
+import type { TdsRequest } from './tds-requests.ts';
+import type { TdsRow } from './tds-tokens.ts';
+
+/** Schemas, tables and columns of a server, made by the statements of the service and asked for by them. */
+export interface Catalog {
+  /** Changes or answers; undefined for a statement that is about neither. */
+  answer(request: Exclude<TdsRequest, { kind: 'load' }>): readonly TdsRow[] | undefined;
+  /** The id of a table; null when there is none. */
+  idOf(schema: string, table: string): number | null;
+}
+
+interface Table {
+  readonly id: number;
+  readonly schema: string;
+  readonly name: string;
+  readonly columns: Column[];
+  readonly key: readonly string[];
+}
+
+interface Column {
+  readonly name: string;
+  readonly row: TdsRow;
+}
+
+/** What the service noted of a column, with the id of its table. */
+interface Note {
+  readonly id: number;
+  readonly row: TdsRow;
+}
+
+/** A catalog with the schema dbo and nothing in it. */
+export function createCatalog(): Catalog {
+  const schemas = new Set(['dbo']);
+  const tables: Table[] = [];
+  const notes: Note[] = [];
+  const find = (schema: string, name: string) => tables.find((table) => table.schema === schema && table.name === name);
+
+  const change = (sql: string): boolean => {
+    const [, schema] = /^\s*create schema "(\w+)";/.exec(sql) ?? [];
+    if (schema !== undefined) schemas.add(schema);
+    const [, home = '', table = '', body] = /^\s*create table "(\w+)"\."(\w+)" \((.*)\);\s*$/s.exec(sql) ?? [];
+    if (body !== undefined) tables.push({ id: 11 + tables.length, schema: home, name: table, ...definition(body) });
+    const [, , place = '', grown = '', added] = /^\s*(alter table) "(\w+)"\."(\w+)" add (.*);/.exec(sql) ?? [];
+    if (added !== undefined) find(place, grown)?.columns.push(column(added));
+    const [, own = '', noted = '', name = '', kind = '', isEvolved] =
+      /values \(object_id\(N'(\w+)\.(\w+)'\), N'(\w+)', N'(\w+)', (\d)\)/.exec(sql) ?? [];
+    const id = find(own, noted)?.id;
+    if (isEvolved !== undefined && id !== undefined) {
+      notes.push({ id, row: { name, kind, is_evolved: Number(isEvolved) } });
+    }
+    return [schema, body, added, isEvolved].some((found) => found !== undefined);
+  };
+
+  const ask = (sql: string, values: TdsRow): readonly TdsRow[] | undefined => {
+    const { schema, id } = values;
+    const asked = tables.find((table) => table.id === id);
+    if (sql.includes('schema_id(@schema) as id')) return [{ id: schemas.has(String(schema)) ? 1 : null }];
+    if (sql.includes('from sys.objects')) {
+      const names = new Set(Object.values(values));
+      const found = tables.filter((table) => table.schema === schema && names.has(table.name));
+      return found.map((table) => ({ id: table.id, name: table.name, kind: 'U ' }));
+    }
+    if (sql.includes('from sys.columns')) return (asked?.columns ?? []).map(({ row }) => row);
+    if (sql.includes('from sys.indexes')) return (asked?.key ?? []).map((name) => ({ index_id: 2, name }));
+    return sql.includes('_css_columns where table_id')
+      ? notes.filter((note) => note.id === id).map(({ row }) => row)
+      : undefined;
+  };
+
+  return {
+    answer: (request) => (change(request.sql) ? [] : ask(request.sql, request.kind === 'batch' ? {} : request.values)),
+    idOf: (schema, table) => find(schema, table)?.id ?? null,
+  };
+}
+
+/** The columns and the primary key in the body of `create table`. */
+function definition(body: string): Pick<Table, 'columns' | 'key'> {
+  const parts = body.split(/,(?![^(]*\))/).map((part) => part.trim());
+  const isKey = (part: string) => part.startsWith('primary key');
+  const [, named] = /\((.*)\)/.exec(parts.find(isKey) ?? '') ?? [];
+  const marked = parts.filter((part) => part.endsWith(' primary key')).map((part) => column(part).name);
+  return {
+    columns: parts.filter((part) => !isKey(part)).map(column),
+    key: named === undefined ? marked : named.split(', '),
+  };
+}
+
+/** One column, as sys.columns and sys.types have it. */
+function column(text: string): Column {
+  const [, name = '', type_name = '', given = '', rest = ''] =
+    /^"?(\w+)"? (\w+)(?:\(([\w,]+)\))?(.*)$/s.exec(text) ?? [];
+  const [first = 0, scale = 0] = given.split(',').map(Number);
+  const isText = type_name === 'nvarchar';
+  return {
+    name,
+    row: {
+      name,
+      type_name,
+      bytes: isText ? (given === 'max' ? -1 : first * 2) : 8,
+      total_digits: isText ? 0 : first,
+      scale,
+      is_nullable: /not null|primary key/.test(rest) ? 0 : 1,
+      is_generated: rest.includes('identity') ? 1 : 0,
+    },
+  };
+}
