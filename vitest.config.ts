@@ -2,6 +2,14 @@ import { defineConfig } from 'vitest/config';
 
 const reporters = ['default', './test/support/ci-reporter.ts'];
 
+const withServers = {
+  globalSetup: ['test/support/setup.ts'],
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  // Two cores: more files at once only makes each of them slow.
+  maxWorkers: 2,
+};
+
 export default defineConfig({
   test: {
     reporters,
@@ -17,11 +25,20 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/**/*.test.ts'],
-          globalSetup: ['test/support/setup.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          // Two cores: more files at once only makes each of them slow.
-          maxWorkers: 2,
+          ...withServers,
+        },
+      },
+      {
+        test: {
+          // The API once more, with the database as judge of its queries: test/support/row-security.ts.
+          name: 'row security',
+          include: [
+            'test/contract/tenancy.test.ts',
+            'test/integration/{api-keys,connections,embed,freshness,hooks,oauth-authorize,runs-reading}.test.ts',
+            'test/integration/{schedules,specs,webhook-deliveries,webhook-endpoints}.test.ts',
+          ],
+          env: { TEST_ROW_SECURITY: '1' },
+          ...withServers,
         },
       },
     ],

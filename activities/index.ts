@@ -1,13 +1,17 @@
 import type { Deps } from '../src/deps.ts';
+import { createInboundHookActivities } from './inbound-hooks.ts';
 import { createRunActivities } from './runs.ts';
 import { createScheduleActivities } from './schedules.ts';
 import { createSyncChunk } from './sync-chunk.ts';
+import { createWebhookActivities } from './webhooks.ts';
 
 /** Everything that workflows call. Each activity is safe to run twice; its own comment says why. */
 export const createActivities = (deps: Deps) => ({
   ...createRunActivities(deps),
   ...createScheduleActivities(deps),
+  ...createInboundHookActivities(deps),
   ...createSyncChunk(deps),
+  ...createWebhookActivities(deps),
 });
 
 /** What workflow code sees of the activities: types only. */

@@ -1,8 +1,12 @@
+import { findConnection } from '../db/queries/connections.ts';
 import * as lanes from '../db/queries/lanes.ts';
 import { dropLookupValues } from '../db/queries/lookup-cache.ts';
 import { countLoginFailures } from '../db/queries/runs.ts';
+import { findPinnedSpec } from '../db/queries/specs.ts';
 import { orgScope } from '../db/scope.ts';
+import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
 import type { RunStatus } from '../src/core/rows.ts';
+import { effectiveSpec } from '../src/core/spec/effective.ts';
 import type { Deps } from '../src/deps.ts';
 import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
@@ -16,7 +20,10 @@ export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'lo
     /** Takes the lane when it is the run's turn. Repeating it answers the same. */
     async beginRun(input: SyncRunInput): Promise<Exclude<RunStatus, 'queued'> | 'waiting' | 'gone'> {
       try {
-        return (await lanes.beginRun(deps.db, orgScope(input.orgId), input.runId)) ?? 'gone';
+        const scope = orgScope(input.orgId);
+        const turn = (await lanes.beginRun(deps.db, scope, input.runId)) ?? 'gone';
+        if (turn !== 'waiting') await wakeEndpoints(deps, scope);
+        return turn;
       } catch (error) {
         deps.log.error('run not begun', { runId: input.runId, error });
         throw toFailure(error);
@@ -31,10 +38,12 @@ export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'lo
       const scope = orgScope(input.orgId);
       try {
         const breaksConnection = await isBreaking(deps, input, outcome);
-        const end = { runId: input.runId, outcome, breaksConnection };
+        const provider = breaksConnection ? await findProvider(deps, input, outcome) : null;
+        const end = { runId: input.runId, outcome, breaksConnection, provider };
         const { run, ended, next } = await lanes.endRun(deps.db, scope, end);
         if (ended) deps.log.info('run ended', { ...input, status: run?.status, code: run?.error?.code ?? null });
         for (const { id, resourceKey } of next) await wake(deps, { ...input, resourceKey, runId: id });
+        await wakeEndpoints(deps, scope);
         await dropLookupValues(deps.db, scope, input);
         return { status: run?.status ?? 'gone', ...run?.statsJson };
       } catch (error) {
@@ -59,6 +68,21 @@ async function isBreaking(
   const last = loginFailuresMax - 1;
   const { connectionId } = input;
   return (await countLoginFailures(db, orgScope(input.orgId), { connectionId, last })) === last;
+}
+
+/** Where the customer has to authorise the connection again, in the words of its spec; null: nowhere. */
+async function findProvider(
+  { db }: Pick<Deps, 'db'>,
+  { orgId, connectionId }: SyncRunInput,
+  { error }: lanes.RunOutcome,
+): Promise<string | null> {
+  if (error?.code !== 'auth_failed') return null;
+  const scope = orgScope(orgId);
+  const connection = await findConnection(db, scope, connectionId);
+  const pinned = await findPinnedSpec(db, scope, connectionId);
+  const judged = connection && pinned && effectiveSpec(pinned.specJson, connection.specOverridesJson);
+  if (!judged?.valid || judged.spec.auth.kind !== 'oauth2_authorization_code') return null;
+  return judged.spec.metadata.name;
 }
 
 async function wake({ orchestrator, log }: Pick<Deps, 'orchestrator' | 'log'>, next: SyncRunInput): Promise<void> {

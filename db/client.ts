@@ -1,4 +1,4 @@
-import { CamelCasePlugin, Kysely, PostgresDialect, type Transaction } from 'kysely';
+import { CamelCasePlugin, type Dialect, Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
 import { preparing } from './prepared-statements.ts';
 import type { Database } from './schema.ts';
@@ -18,7 +18,19 @@ interface ClientOptions {
 }
 
 /** Opens a pool. Timestamps arrive as ISO strings, bigint as number (ids and counters stay below 2^53). */
-export function openDatabase(url: string, options: ClientOptions): Kysely<Database> {
+export const openDatabase = (url: string, options: ClientOptions): Kysely<Database> =>
+  databaseOn(openDialect(url, options));
+
+/** The client that speaks through a dialect. */
+export const databaseOn = (dialect: Dialect): Kysely<Database> =>
+  new Kysely<Database>({
+    dialect,
+    // Without maintainNestedObjectKeys the plugin renames keys inside customers' JSON.
+    plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
+  });
+
+/** The dialect on a pool of its own; {@link openDatabase} unless something has to come between the two. */
+export function openDialect(url: string, options: ClientOptions): Dialect {
   const { statementMsMax = 60_000 } = options;
   const pool = new pg.Pool({
     connectionString: url,
@@ -31,11 +43,7 @@ export function openDatabase(url: string, options: ClientOptions): Kysely<Databa
     types: { getTypeParser },
   });
   pool.on('error', options.onIdleError);
-  return new Kysely<Database>({
-    dialect: new PostgresDialect({ pool: preparing(pool) }),
-    // Without maintainNestedObjectKeys the plugin renames keys inside customers' JSON.
-    plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
-  });
+  return new PostgresDialect({ pool: preparing(pool) });
 }
 
 const { INT8, TIMESTAMPTZ } = pg.types.builtins;

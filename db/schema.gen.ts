@@ -89,6 +89,10 @@ export interface Connections {
    */
   deletedAt: string | null;
   displayName: string;
+  /**
+   * When it went to error; null: it is not in error, or since before this was kept.
+   */
+  errorSince: string | null;
   externalCustomerId: string | null;
   id: string;
   orgId: string;
@@ -114,6 +118,87 @@ export interface ConnectionSecrets {
   wrappedKey: Buffer;
 }
 
+export interface EventSequences {
+  connectionId: string;
+  last: number;
+  orgId: string;
+}
+
+export interface HookRequests {
+  connectionId: string;
+  /**
+   * Hash of what makes it the same notification as another; null: not compared.
+   */
+  dedupeKey: Buffer | null;
+  hookId: string;
+  id: string;
+  orgId: string;
+  /**
+   * Why it was ignored or rejected; null: it was neither.
+   */
+  reason: string | null;
+  receivedAt: Generated<string>;
+  /**
+   * coalesced: accepted, and an earlier request had asked for the same run already.
+   */
+  status: string;
+}
+
+export interface Hooks {
+  /**
+   * The sealed secret of the verification; null: it needs none, or the hook is deleted.
+   */
+  ciphertext: Buffer | null;
+  connectionId: string;
+  createdAt: Generated<string>;
+  /**
+   * A run is made when no request has come for so long.
+   */
+  debounceSeconds: number;
+  /**
+   * Where the id of a notification is; null: where the kind of verification has it.
+   */
+  dedupe: Json | null;
+  /**
+   * Deleted: it reads as absent from here on; its requests still refer to it.
+   */
+  deletedAt: string | null;
+  enabled: Generated<boolean>;
+  id: string;
+  kekId: string | null;
+  /**
+   * A run is made so long after the first request, however many come.
+   */
+  maxWaitSeconds: number;
+  nonce: Buffer | null;
+  orgId: string;
+  resourceKeys: string[];
+  /**
+   * SHA-256 of the token in the address; whoever reads the table cannot use it.
+   */
+  tokenHash: Buffer;
+  /**
+   * How a request shows that it comes from the upstream; without the secret.
+   */
+  verification: Json;
+  wrappedKey: Buffer | null;
+}
+
+export interface HookTriggers {
+  connectionId: string;
+  orgId: string;
+  /**
+   * No run was made for it yet: the workflow, or the sweeper, has it to do.
+   */
+  pending: Generated<boolean>;
+  requestId: string;
+  resourceKey: string;
+  /**
+   * The run that was made for it, or was waiting already; null: pending, or none may be made.
+   */
+  runId: string | null;
+}
+
 export interface IdempotencyKeys {
   bodyHash: string;
   createdAt: Generated<string>;
@@ -137,6 +222,10 @@ export interface Lanes {
   fence: Generated<number>;
   id: Generated<number>;
   orgId: string;
+  /**
+   * When it was first seen that the last success is older than its schedules allow; null: it is not.
+   */
+  overdueSince: string | null;
   /**
    * What the next run forgets before it reads, because the spec now reads otherwise: the watermark, or every known record as well (state). Null: nothing.
    */
@@ -458,6 +547,10 @@ export interface Schedules {
   deletedAt: string | null;
   enabled: Generated<boolean>;
   id: string;
+  /**
+   * The longest time between two of its firings; null: made before this was noted, the sweeper works it out.
+   */
+  longestGapSeconds: number | null;
   orgId: string;
   resourceKey: string;
   /**
@@ -528,6 +621,193 @@ export interface Tokens {
   wrappedKey: Buffer | null;
 }
 
+export interface WebhookDeliveries {
+  /**
+   * Counts the attempts of the event at the endpoint from 1, whoever asked for them.
+   */
+  attempt: number;
+  connectionId: string | null;
+  createdAt: Generated<string>;
+  delivered: Generated<boolean>;
+  durationMs: number | null;
+  endpointId: string;
+  errorCode: string | null;
+  eventId: string;
+  eventType: string;
+  finishedAt: string | null;
+  id: string;
+  leaseToken: string | null;
+  leaseUntil: string | null;
+  orgId: string;
+  /**
+   * The delivery that was asked for again; null: nobody asked.
+   */
+  redeliveryOf: string | null;
+  /**
+   * As sent, signatures masked; null: not sent.
+   */
+  requestHeaders: Json | null;
+  responseBody: string | null;
+  responseHeaders: Json | null;
+  runId: string | null;
+  /**
+   * The secret of its first signature; null: not sent.
+   */
+  secretId: string | null;
+  startedAt: string | null;
+  /**
+   * queued: asked for, not sent yet; sending: its POST is under way; unknown: its worker died and nobody knows what became of it.
+   */
+  state: string;
+  statusCode: number | null;
+  trigger: string;
+  url: string;
+}
+
+export interface WebhookEndpoints {
+  /**
+   * Null: every connection.
+   */
+  connectionIds: string[] | null;
+  consecutiveFailures: Generated<number>;
+  createdAt: Generated<string>;
+  /**
+   * Deleted: it reads as absent from here on; the log of its deliveries still refers to it.
+   */
+  deletedAt: string | null;
+  description: string | null;
+  /**
+   * Null while it is enabled.
+   */
+  disabledReason: string | null;
+  enabled: Generated<boolean>;
+  /**
+   * Null: every type that is on by default.
+   */
+  eventTypes: string[] | null;
+  /**
+   * Of the failures in a row under way; null: the last attempt succeeded, or there was none.
+   */
+  firstFailureAt: string | null;
+  id: string;
+  lastSuccessAt: string | null;
+  maxInFlight: number;
+  nextProbeAt: string | null;
+  ordering: string;
+  orgId: string;
+  /**
+   * The receiver asked to be left alone until then (Retry-After).
+   */
+  pausedUntil: string | null;
+  /**
+   * Too many failures in a row: only its oldest message is tried, at next_probe_at. Null: it is not probed.
+   */
+  probingSince: string | null;
+  /**
+   * Null: no limit but max_in_flight.
+   */
+  rateLimitPerSecond: number | null;
+  /**
+   * Requests at once while it comes back from probing; null: max_in_flight.
+   */
+  sendWindow: number | null;
+  signatureSchemes: string[];
+  timeoutMs: number;
+  url: string;
+  /**
+   * Null: every workspace.
+   */
+  workspaceIds: string[] | null;
+}
+
+export interface WebhookEndpointSecrets {
+  ciphertext: Buffer;
+  createdAt: Generated<string>;
+  endpointId: string;
+  /**
+   * Null: the current one of its scheme. Set: a previous one, signed with beside it until then.
+   */
+  expiresAt: string | null;
+  /**
+   * Its last four characters.
+   */
+  hint: string;
+  id: string;
+  kekId: string;
+  nonce: Buffer;
+  orgId: string;
+  /**
+   * Of a v1a key pair, as receivers take it (whpk_…); null for v1.
+   */
+  publicKey: string | null;
+  scheme: string;
+  wrappedKey: Buffer;
+}
+
+export interface WebhookEvents {
+  connectionId: string | null;
+  /**
+   * Hash of what happened: the same event cannot be recorded twice. Sent as webhook-id.
+   */
+  id: string;
+  occurredAt: string;
+  orgId: string;
+  /**
+   * The bytes that are signed and sent; never jsonb, which would not keep them.
+   */
+  payload: Buffer;
+  payloadSha256: Buffer;
+  runId: string | null;
+  /**
+   * Counts the events of the connection without gaps; null: it is about no connection.
+   */
+  sequence: number | null;
+  type: string;
+  workspaceId: string | null;
+}
+
+export interface WebhookMessages {
+  /**
+   * Automatic attempts so far, begun or ended.
+   */
+  attempts: Generated<number>;
+  endpointId: string;
+  eventId: string;
+  leaseToken: string | null;
+  /**
+   * Set: an attempt is under way, and is taken for lost after it.
+   */
+  leaseUntil: string | null;
+  nextAttemptAt: string | null;
+  orgId: string;
+  /**
+   * The recovery that made it due again; null: none did.
+   */
+  recoveryId: string | null;
+  /**
+   * Order of events; an endpoint gets them in it as far as attempts succeed.
+   */
+  seq: Generated<number>;
+  /**
+   * exhausted: every attempt failed; canceled: the receiver said stop, or the endpoint is gone; skipped: the endpoint was disabled when it happened.
+   */
+  status: string;
+}
+
+export interface WebhookRecoveries {
+  createdAt: Generated<string>;
+  endpointId: string;
+  id: string;
+  include: string[];
+  orgId: string;
+  since: string;
+  /**
+   * Messages that it made due again; how many of them are through is counted from them.
+   */
+  total: number;
+  until: string;
+}
+
 export interface Workspaces {
   createdAt: Generated<string>;
   id: string;
@@ -542,6 +822,10 @@ export interface DB {
   callLog: CallLog;
   connections: Connections;
   connectionSecrets: ConnectionSecrets;
+  eventSequences: EventSequences;
+  hookRequests: HookRequests;
+  hooks: Hooks;
+  hookTriggers: HookTriggers;
   idempotencyKeys: IdempotencyKeys;
   lanes: Lanes;
   lookupCache: LookupCache;
@@ -560,5 +844,11 @@ export interface DB {
   specs: Specs;
   specVersions: SpecVersions;
   tokens: Tokens;
+  webhookDeliveries: WebhookDeliveries;
+  webhookEndpoints: WebhookEndpoints;
+  webhookEndpointSecrets: WebhookEndpointSecrets;
+  webhookEvents: WebhookEvents;
+  webhookMessages: WebhookMessages;
+  webhookRecoveries: WebhookRecoveries;
   workspaces: Workspaces;
 }

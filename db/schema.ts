@@ -1,10 +1,19 @@
 import type { ColumnType, JSONColumnType } from 'kysely';
+import type { EventType } from '../src/core/events/event-types.ts';
+import type { Dedupe, Verification } from '../src/core/hooks/verification-schema.ts';
 import type {
   ConnectionStatus,
+  HookRequestStatus,
   JsonObject,
+  RecoverySubject,
   RunStatus,
   RunTrigger,
+  SignatureScheme,
   SpecVersionStatus,
+  WebhookDeliveryState,
+  WebhookDisabledReason,
+  WebhookOrdering,
+  WebhookTrigger,
   WorkspaceKind,
 } from '../src/core/rows.ts';
 import type { RunPosition } from '../src/core/run/run-position.ts';
@@ -38,6 +47,13 @@ export interface Database
     | 'recordState'
     | 'partitions'
     | 'runDimensions'
+    | 'hooks'
+    | 'hookRequests'
+    | 'webhookEndpoints'
+    | 'webhookEndpointSecrets'
+    | 'webhookRecoveries'
+    | 'webhookMessages'
+    | 'webhookDeliveries'
   > {
   workspaces: Typed<DB['workspaces'], { kind: WorkspaceKind }>;
   specVersions: Typed<DB['specVersions'], { specJson: JSONColumnType<JsonObject>; status: SpecVersionStatus }>;
@@ -70,4 +86,30 @@ export interface Database
   >;
   partitions: Typed<DB['partitions'], { validators: NullableJson<Validators> }>;
   runDimensions: Typed<DB['runDimensions'], { value: AnyJson }>;
+  webhookEndpoints: Typed<
+    DB['webhookEndpoints'],
+    {
+      eventTypes: EventType[] | null;
+      disabledReason: WebhookDisabledReason | null;
+      ordering: WebhookOrdering;
+      signatureSchemes: SignatureScheme[];
+    }
+  >;
+  webhookEndpointSecrets: Typed<DB['webhookEndpointSecrets'], { scheme: SignatureScheme }>;
+  webhookRecoveries: Typed<DB['webhookRecoveries'], { include: RecoverySubject[] }>;
+  webhookMessages: Typed<
+    DB['webhookMessages'],
+    { status: 'pending' | 'succeeded' | 'exhausted' | 'canceled' | 'skipped' }
+  >;
+  webhookDeliveries: Typed<
+    DB['webhookDeliveries'],
+    {
+      trigger: WebhookTrigger;
+      state: WebhookDeliveryState;
+      requestHeaders: NullableJsonObject;
+      responseHeaders: NullableJsonObject;
+    }
+  >;
+  hooks: Typed<DB['hooks'], { verification: JSONColumnType<Verification>; dedupe: NullableJson<Dedupe> }>;
+  hookRequests: Typed<DB['hookRequests'], { status: HookRequestStatus }>;
 }

@@ -7,12 +7,16 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { createPayloadCodec } from '../src/core/crypto/payload-codec.ts';
 import { eventually } from '../test/support/eventually.ts';
+import { createHook } from '../test/support/hooks.ts';
+import { changePayloads } from '../test/support/payloads.ts';
 import setup from '../test/support/setup.ts';
 import { type Stack, startStack } from '../test/support/stack.ts';
 import { createSync, type Sync } from '../test/support/sync.ts';
 import { generateRecords, startUpstream, type Upstream } from '../test/support/upstream.ts';
-import { syncRunId, temporalScheduleId } from '../workflows/contract.ts';
+import { createEndpoint, emit } from '../test/support/webhook-endpoints.ts';
+import { inboundHookId, syncRunId, temporalScheduleId, webhookEndpointId } from '../workflows/contract.ts';
 import type { scheduledTick } from '../workflows/scheduled-tick.ts';
 
 const folder = join(import.meta.dirname, '../test/fixtures/histories');
@@ -26,6 +30,8 @@ const recordings = {
   cancel: recordCancel,
   throttled: recordThrottled,
   tick: recordTick,
+  inbound: recordInbound,
+  webhook: recordWebhook,
 };
 const named = process.argv.slice(2);
 
@@ -100,6 +106,36 @@ async function recordTick(stack: Stack, upstream: Upstream): Promise<void> {
   await saveHistory(stack, { name: 'tick', workflowId });
 }
 
+/** Requests to a hook that come while the first of them waits, and while a run is made for it. */
+async function recordInbound(stack: Stack, upstream: Upstream): Promise<void> {
+  await using sync = await createSync(stack, { upstream, collection: 'inbound' });
+  const { connectionId } = sync;
+  const settings = { resourceKeys: ['inbound'], debounceSeconds: 1 };
+  const hook = await createHook(fetch, stack.org, connectionId, settings);
+  for (const body of ['1', '2']) await hook.post(body);
+  const runId = await eventually('a run is made', async () => (await hook.requests())[0]?.runs[0]?.runId);
+  await sync.ended(runId);
+  await saveHistory(stack, { name: 'inbound', workflowId: inboundHookId({ connectionId, resourceKey: 'inbound' }) });
+}
+
+/** An event that is taken at the second attempt, and one that comes while the workflow rests. */
+async function recordWebhook(stack: Stack, upstream: Upstream): Promise<void> {
+  const endpoint = await createEndpoint(stack, { url: () => `${upstream.url}/echo` }, { name: 'recorded' });
+  const taken = (count: number) =>
+    eventually(`${count} are taken`, async () => (await endpoint.queue())['succeeded'] === count);
+  const workflowId = webhookEndpointId({ ...stack.org, endpointId: endpoint.id });
+  upstream.failAt(upstream.journal.length + 1, { kind: 'status', status: 500 });
+  await emit(stack);
+  await taken(1);
+  await eventually('it waits for the second time', async () => {
+    const { events } = await stack.temporal.client.workflow.getHandle(workflowId).fetchHistory();
+    return events?.filter((event) => event.timerStartedEventAttributes).length === 2;
+  });
+  await emit(stack);
+  await taken(2);
+  await saveHistory(stack, { name: 'webhook', workflowId });
+}
+
 interface Recorded {
   readonly sync: Sync;
   readonly collection: string;
@@ -120,10 +156,12 @@ interface Recording {
   readonly workflowId: string;
 }
 
-async function saveHistory({ temporal }: Stack, { name, workflowId }: Recording): Promise<void> {
+async function saveHistory({ temporal, keyRing }: Stack, { name, workflowId }: Recording): Promise<void> {
   const handle = temporal.client.workflow.getHandle(workflowId);
   await handle.result().catch(() => undefined);
-  const history: unknown = JSON.parse(historyToJSON(await handle.fetchHistory()), withoutMachine);
+  // Decrypted: the key is gone with the stack.
+  const fetched = await changePayloads(await handle.fetchHistory(), createPayloadCodec(keyRing).decode);
+  const history: unknown = JSON.parse(historyToJSON(fetched), withoutMachine);
   await writeFile(join(folder, `${name}.json`), `${JSON.stringify(history, null, 1)}\n`);
 }
 

@@ -36,8 +36,18 @@ describe('loadConfig', () => {
     ['EGRESS_ALLOW', '127.0.0.1'],
     ['EGRESS_ALLOW', '169.254.169.254:80'],
     ['EGRESS_DENY', 'example.com'],
+    ['EMBED_ALLOWED_ORIGINS', 'app.example.com'],
+    ['EMBED_ALLOWED_ORIGINS', 'https://app.example.com/'],
+    ['EMBED_ALLOWED_ORIGINS', '*,https://app.example.com'],
   ])('refuses %s=%s before anything starts', (name, value) => {
     expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be .*separated by`))]);
+  });
+
+  it('lets pages of every origin show a connection unless told', () => {
+    expect(loadConfig({}).embedAllowedOrigins).toBe('*');
+    const EMBED_ALLOWED_ORIGINS = 'https://a.example, http://localhost:8080';
+    const { embedAllowedOrigins } = loadConfig({ EMBED_ALLOWED_ORIGINS });
+    expect(embedAllowedOrigins).toEqual(['https://a.example', 'http://localhost:8080']);
   });
 
   it('never shows a faulty value', () => {
@@ -96,6 +106,17 @@ describe('loadConfig', () => {
   it('reads the default destination as an object and nothing else', () => {
     expect(loadConfig({ DEFAULT_DESTINATION: '{"kind":"postgres"}' }).defaultDestination).toEqual({ kind: 'postgres' });
     expect(faultsOf({ DEFAULT_DESTINATION: '[1]' })).toEqual(['DEFAULT_DESTINATION must be a JSON object']);
+  });
+
+  it('reads the retry schedule of events, in seconds', () => {
+    expect(loadConfig({ WEBHOOK_RETRY_SCHEDULE_SECONDS: ' 5, 30,120 ' }).webhookRetryScheduleSeconds).toEqual([
+      5, 30, 120,
+    ]);
+    for (const faulty of ['5,', '-1', '5;30', '1.5']) {
+      expect(faultsOf({ WEBHOOK_RETRY_SCHEDULE_SECONDS: faulty })).toEqual([
+        'WEBHOOK_RETRY_SCHEDULE_SECONDS must be whole seconds, separated by commas, such as 5,30,120',
+      ]);
+    }
   });
 });
 

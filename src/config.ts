@@ -8,8 +8,11 @@ import { type KeyRing, keyRingForm } from './key-ring.ts';
 /** Exit code of a process whose environment has faults (`EX_CONFIG` of sysexits). */
 export const configExitCode = 78;
 
-/** Task queues a worker can serve: `control` is workflows and bookkeeping, `sync` the chunks of runs. */
-const workerQueues = ['control', 'sync'] as const;
+/**
+ * Task queues a worker can serve: `control` is workflows and bookkeeping, `sync` the chunks of runs, `webhooks` the
+ * deliveries of events.
+ */
+const workerQueues = ['control', 'sync', 'webhooks'] as const;
 export type WorkerQueue = (typeof workerQueues)[number];
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -31,6 +34,8 @@ export interface Config {
   readonly databasePoolSize: number;
   /** False: an embedded dev server is to be started. True: `@temporalio/envconfig` knows where Temporal is. */
   readonly temporalConfigured: boolean;
+  /** Part of the address at which the Temporal UI has payloads decrypted; null: there is no such address. */
+  readonly temporalCodecToken: string | null;
   /** Path of the Temporal CLI; null: it is looked for. */
   readonly temporalCli: string | null;
   /** Folder for programs that are downloaded once per user. */
@@ -39,6 +44,10 @@ export interface Config {
   readonly secretsKeys: KeyRing | null;
   /** Null: in development `dev-secrets.ts` derives one, in production there is no OAuth. */
   readonly oauthStateKeys: KeyRing | null;
+  /** Null: in development `dev-secrets.ts` derives one, in production there are no embed tokens. */
+  readonly embedKeys: KeyRing | null;
+  /** Origins of pages that may read an embedded connection; `*`: every one. */
+  readonly embedAllowedOrigins: '*' | readonly string[];
   /** `host-or-CIDR:port,…`, not parsed; empty allows nothing more. */
   readonly egressAllow: string;
   /** In the same form as `egressAllow`. */
@@ -48,6 +57,10 @@ export interface Config {
   readonly defaultDestination: unknown;
   /** A cron expression that fires more often is refused. */
   readonly scheduleMinIntervalSeconds: number;
+  /** Seconds between the attempts to deliver an event, before jitter: one more attempt than there are. */
+  readonly webhookRetryScheduleSeconds: readonly number[];
+  /** Days for which logs, ledgers of ended runs, events and resolved quarantined records are kept. */
+  readonly retentionDays: number;
   readonly workerQueues: readonly WorkerQueue[];
   /** Runs one worker advances at once. */
   readonly workerConcurrency: number;
@@ -91,6 +104,10 @@ const Environment = v.object({
   ),
   TEMPORAL_PROFILE: variable(v.optional(form.text), "Profile of Temporal's own configuration file."),
   TEMPORAL_CONFIG_FILE: variable(v.optional(form.text), "Path of Temporal's own configuration file."),
+  TEMPORAL_CODEC_TOKEN: variable(
+    v.optional(form.urlToken),
+    'Makes the API decrypt what the Temporal UI shows, for whoever knows it: the codec endpoint of the UI is then $PUBLIC_URL/api/codec/$TEMPORAL_CODEC_TOKEN. Unset: there is none. Make one with: node -p "crypto.randomBytes(32).toString(\'base64url\')"',
+  ),
   TEMPORAL_CLI: variable(
     v.optional(form.text),
     'Path of the Temporal CLI for the embedded dev server. Unset: looked for on PATH, then downloaded.',
@@ -106,6 +123,14 @@ const Environment = v.object({
   OAUTH_STATE_KEYS: variable(
     v.optional(form.keyRing),
     'Keys that sign the state of an OAuth authorization: the first signs, all verify. Unset: generated, and in production the OAuth endpoints answer 500.',
+  ),
+  EMBED_KEYS: variable(
+    v.optional(form.keyRing),
+    'Keys that sign embed tokens: the first signs, all verify. Unset: generated, and in production POST /tokens/embed answers 500.',
+  ),
+  EMBED_ALLOWED_ORIGINS: variable(
+    v.optional(form.origins, '*'),
+    'Origins of pages that may show the freshness of a connection. The embed token is the credential, so every page may unless told.',
   ),
   EGRESS_ALLOW: variable(
     v.optional(form.allowList, ''),
@@ -124,7 +149,18 @@ const Environment = v.object({
     v.optional(form.integer(1, 86_400), '1'),
     'Cron expressions that fire more often are refused.',
   ),
-  WORKER_QUEUES: variable(v.optional(form.listOf(workerQueues), 'control,sync'), 'Task queues this worker serves.'),
+  WEBHOOK_RETRY_SCHEDULE_SECONDS: variable(
+    v.optional(form.seconds, '5,30,120,300,1800,7200,18000,36000,50400,72000,86400'),
+    'Seconds between the attempts to deliver an event, each up to a fifth shorter or longer; one more attempt than there are.',
+  ),
+  RETENTION_DAYS: variable(
+    v.optional(form.integer(1, 3650), '90'),
+    'Days for which calls, ledgers of ended runs, events with their deliveries, and resolved quarantined records are kept. Runs and their counts, watermarks, what is known of records, unresolved quarantined records and events that wait to be delivered are kept for ever.',
+  ),
+  WORKER_QUEUES: variable(
+    v.optional(form.listOf(workerQueues), 'control,sync,webhooks'),
+    'Task queues this worker serves.',
+  ),
   WORKER_CONCURRENCY: variable(v.optional(form.integer(1, 1000), '20'), 'Runs one worker advances at once.'),
   LOG_LEVEL: variable(v.optional(form.oneOf(logLevels), 'info'), 'Least severe level that is logged.'),
 });
@@ -148,15 +184,20 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     databaseUrl: output.DATABASE_URL ?? null,
     databasePoolSize: output.DATABASE_POOL_SIZE,
     temporalConfigured: temporalVariables.some((name) => output[name] !== undefined),
+    temporalCodecToken: output.TEMPORAL_CODEC_TOKEN ?? null,
     temporalCli: output.TEMPORAL_CLI ?? null,
     cacheDir: join(output.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'connector-sync'),
     secretsKeys: output.SECRETS_KEYS ?? null,
     oauthStateKeys: output.OAUTH_STATE_KEYS ?? null,
+    embedKeys: output.EMBED_KEYS ?? null,
+    embedAllowedOrigins: output.EMBED_ALLOWED_ORIGINS,
     egressAllow: output.EGRESS_ALLOW,
     egressDeny: output.EGRESS_DENY,
     egressAllowHttp: output.EGRESS_ALLOW_HTTP,
     defaultDestination: output.DEFAULT_DESTINATION ?? null,
     scheduleMinIntervalSeconds: output.SCHEDULE_MIN_INTERVAL_SECONDS,
+    webhookRetryScheduleSeconds: output.WEBHOOK_RETRY_SCHEDULE_SECONDS,
+    retentionDays: output.RETENTION_DAYS,
     workerQueues: output.WORKER_QUEUES,
     workerConcurrency: output.WORKER_CONCURRENCY,
     logLevel: output.LOG_LEVEL,

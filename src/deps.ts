@@ -1,16 +1,19 @@
 import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { Kysely } from 'kysely';
 import { openDatabase } from '../db/client.ts';
 import type { Database } from '../db/schema.ts';
 import type { Config } from './config.ts';
 import { createOrchestrator, type Orchestrator } from './control/orchestrator.ts';
+import { createPayloadCodec, type PayloadCodec } from './core/crypto/payload-codec.ts';
 import { createSecretBox, type SecretBox } from './core/crypto/secret-box.ts';
-import { withCompiledMappings } from './core/expressions/compiled-evaluator.ts';
+import { withCompiledExpressions } from './core/expressions/compiled-evaluator.ts';
 import { createEvaluatorPool, type Evaluator } from './core/expressions/evaluator-pool.ts';
 import { parseAllowList, parseDenyList } from './core/http/addresses.ts';
 import { createEgressGuard, type EgressGuard } from './core/http/egress.ts';
-import { oauthStateKeyRing, secretsKeyRing } from './dev-secrets.ts';
+import { createDataConverter } from './data-converter.ts';
+import { embedKeyRing, oauthStateKeyRing, secretsKeyRing } from './dev-secrets.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { Log } from './log.ts';
 
@@ -22,6 +25,23 @@ export interface OauthSettings {
   readonly redirectUri: string;
 }
 
+/** What showing a connection in a page of another site takes. */
+export interface EmbedSettings {
+  /** Signs embed tokens; null: not configured. */
+  readonly keys: KeyRing | null;
+  /** Named in them; a token of another deployment does not verify. */
+  readonly issuer: string;
+  /** Origins of pages that may read it; `*`: every one. */
+  readonly allowedOrigins: '*' | readonly string[];
+}
+
+/** What decrypting payloads for the Temporal UI takes. */
+export interface CodecSettings {
+  /** In the address that the UI asks; whoever knows it may have payloads decrypted. */
+  readonly token: string;
+  readonly codec: PayloadCodec;
+}
+
 /** What a process opens once and hands down. */
 export interface Deps extends AsyncDisposable {
   readonly config: Config;
@@ -29,12 +49,19 @@ export interface Deps extends AsyncDisposable {
   readonly db: Kysely<Database>;
   /** Connected lazily: a process starts and answers while Temporal is away. */
   readonly temporal: Client;
+  /** Encrypts what Temporal stores, with the keys of `secretBox`. */
+  readonly dataConverter: DataConverter;
   readonly orchestrator: Orchestrator;
   readonly secretBox: SecretBox;
   readonly egress: EgressGuard;
   readonly evaluator: Evaluator;
   /** Null: not configured. */
   readonly oauth: OauthSettings | null;
+  readonly embed: EmbedSettings;
+  /** Null: not configured. */
+  readonly codec: CodecSettings | null;
+  /** Base of links to the API, without a trailing slash. */
+  readonly publicUrl: string;
   /** Destination of specs that declare none; null: there is none. */
   readonly defaultDestination: unknown;
   /** A cron expression that fires more often is refused. */
@@ -57,21 +84,30 @@ export function createDeps(config: Config, log: Log): Deps {
   const retry = makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 3 }));
   const connection = Connection.lazy({ ...connectionOptions, interceptors: [retry] });
   stack.defer(() => connection.close());
-  const temporal = new Client({ connection, namespace: namespace ?? 'default' });
+  const keyRing = secretsKeyRing(config);
+  const dataConverter = createDataConverter(keyRing);
+  const temporal = new Client({ connection, namespace: namespace ?? 'default', dataConverter });
   return {
     config,
     log,
     db,
     temporal,
+    dataConverter,
     orchestrator: createOrchestrator(temporal, log),
-    secretBox: createSecretBox(secretsKeyRing(config)),
+    secretBox: createSecretBox(keyRing),
     egress: createEgressGuard({
       allow: parseAllowList(config.egressAllow),
       deny: parseDenyList(config.egressDeny),
       allowHttp: config.egressAllowHttp,
     }),
-    evaluator: stack.use(withCompiledMappings(createEvaluatorPool())),
+    evaluator: stack.use(withCompiledExpressions(createEvaluatorPool())),
     oauth: oauthSettings(config),
+    embed: { keys: embedKeyRing(config), issuer: config.publicUrl, allowedOrigins: config.embedAllowedOrigins },
+    codec:
+      config.temporalCodecToken === null
+        ? null
+        : { token: config.temporalCodecToken, codec: createPayloadCodec(keyRing) },
+    publicUrl: config.publicUrl,
     defaultDestination: config.defaultDestination,
     scheduleMinIntervalSeconds: config.scheduleMinIntervalSeconds,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { oauthStateKeyRing, secretsKeyRing } from './dev-secrets.ts';
+import { embedKeyRing, oauthStateKeyRing, secretsKeyRing } from './dev-secrets.ts';
 
 describe('secretsKeyRing', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'connector-sync-test-'));
@@ -32,20 +32,23 @@ describe('secretsKeyRing', () => {
   });
 });
 
-describe('oauthStateKeyRing', () => {
+describe('a ring that signs', () => {
   const secretsKeys = [{ id: 'k1', key: new Uint8Array(32) }];
-  const config = { dataDir: '', production: false, secretsKeys, oauthStateKeys: null };
+  const config = { dataDir: '', production: false, secretsKeys, oauthStateKeys: null, embedKeys: null };
 
-  it('follows in development from the ring of secrets, and is another one', () => {
-    const ring = oauthStateKeyRing(config);
-    expect(ring).toMatchObject([{ id: 'k1', key: expect.any(Uint8Array) }]);
-    expect(ring).toEqual(oauthStateKeyRing(config));
-    expect(ring).not.toEqual(secretsKeys);
+  const rings = [oauthStateKeyRing, embedKeyRing];
+
+  it('follows in development from the ring of secrets, and is another one for each purpose', () => {
+    const made = rings.map((ringOf) => ringOf(config));
+    expect(made).toMatchObject(rings.map(() => [{ id: 'k1', key: expect.any(Uint8Array) }]));
+    expect(made).toEqual(rings.map((ringOf) => ringOf(config)));
+    expect(new Set([secretsKeys, ...made].map((ring) => String(ring?.[0]?.key))).size).toBe(rings.length + 1);
   });
 
   it('is the configured one, and none in production without', () => {
-    const oauthStateKeys = [{ id: 's1', key: new Uint8Array(32).fill(1) }];
-    expect(oauthStateKeyRing({ ...config, oauthStateKeys })).toBe(oauthStateKeys);
-    expect(oauthStateKeyRing({ ...config, production: true })).toBeNull();
+    const ring = [{ id: 's1', key: new Uint8Array(32).fill(1) }];
+    const configured = { ...config, oauthStateKeys: ring, embedKeys: ring };
+    expect(rings.map((ringOf) => ringOf(configured))).toEqual([ring, ring]);
+    expect(rings.map((ringOf) => ringOf({ ...config, production: true }))).toEqual([null, null]);
   });
 });

@@ -20,14 +20,22 @@ export function secretsKeyRing(config: Pick<Config, 'secretsKeys' | 'production'
   return readRing(path) ?? createRing(path);
 }
 
+type RingConfig = Pick<Config, 'secretsKeys' | 'production' | 'dataDir'>;
+
 /** The ring that signs OAuth states: the configured one, in development one that follows from the ring of secrets. */
-export function oauthStateKeyRing(
-  config: Pick<Config, 'oauthStateKeys' | 'secretsKeys' | 'production' | 'dataDir'>,
-): KeyRing | null {
-  if (config.oauthStateKeys || config.production) return config.oauthStateKeys;
+export const oauthStateKeyRing = (config: RingConfig & Pick<Config, 'oauthStateKeys'>): KeyRing | null =>
+  config.oauthStateKeys ?? derivedRing(config, 'OAUTH_STATE_KEYS');
+
+/** The ring that signs embed tokens, found in the same way. */
+export const embedKeyRing = (config: RingConfig & Pick<Config, 'embedKeys'>): KeyRing | null =>
+  config.embedKeys ?? derivedRing(config, 'EMBED_KEYS');
+
+/** Null in production: what signs there is configured. */
+function derivedRing(config: RingConfig, purpose: string): KeyRing | null {
+  if (config.production) return null;
   return secretsKeyRing(config).map(({ id, key }) => ({
     id,
-    key: new Uint8Array(hkdfSync('sha256', key, '', 'OAUTH_STATE_KEYS', 32)),
+    key: new Uint8Array(hkdfSync('sha256', key, '', purpose, 32)),
   }));
 }
 

@@ -25,6 +25,14 @@ export const flag = v.pipe(
   v.description('0 or 1'),
 );
 
+/** A secret that is part of an address. */
+export const urlToken = v.pipe(
+  v.string(),
+  v.trim(),
+  v.regex(/^[A-Za-z0-9_-]{32,128}$/),
+  v.description('32 to 128 letters, digits, _ and -'),
+);
+
 /** One of some words. */
 export const oneOf = <const Words extends readonly string[]>(words: Words) =>
   v.pipe(v.picklist(words), v.description(`one of ${words.join(', ')}`));
@@ -38,6 +46,27 @@ export const listOf = <const Words extends readonly string[]>(words: Words) =>
     v.readonly(),
     v.description(`one or more of ${words.join(', ')}, separated by commas`),
   );
+
+/** Whole seconds, separated by commas; at least one number. */
+export const seconds = v.pipe(
+  v.string(),
+  v.trim(),
+  v.regex(/^\d{1,6}(?:\s*,\s*\d{1,6})*$/),
+  v.transform((value) => value.split(',').map(Number)),
+  v.readonly(),
+  v.description('whole seconds, separated by commas, such as 5,30,120'),
+);
+
+/** Origins of web pages as browsers send them, or `*`. */
+export const origins = v.pipe(
+  v.string(),
+  v.transform((value) => value.split(',').map((origin) => origin.trim())),
+  v.check((all) => (all.length === 1 && all[0] === '*') || all.every(isOrigin)),
+  v.transform((all): '*' | readonly string[] => (all[0] === '*' ? '*' : all)),
+  v.description('* or origins such as https://app.example.com, separated by commas'),
+);
+
+const isOrigin = (text: string): boolean => /^https?:/.test(text) && URL.parse(text)?.origin === text;
 
 /** An absolute URL with one of the schemes. */
 export const url = (...schemes: readonly string[]) =>

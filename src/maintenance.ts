@@ -1,6 +1,6 @@
 /**
  * What must happen although nobody asks: starting runs whose start was lost, ending runs whose workflow is gone, keeping
- * Temporal's schedules as their rows say, removing what belonged to deleted connections.
+ * Temporal's schedules as their rows say, removing what belonged to deleted connections and what is too old.
  * It runs inside the worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and
  * a namespace that was lost is mended by the same loop.
  */
@@ -14,11 +14,16 @@ import { findPurgeableConnections, purgeSome } from '../db/queries/purge.ts';
 import { findRun, markAlive, markDispatched } from '../db/queries/runs.ts';
 import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../db/queries/sweep.ts';
 import { orgScope } from '../db/scope.ts';
+import { wakeEndpoints } from './connect/wake-endpoints.ts';
+import { sweepDeliveries } from './control/delivery-sweep.ts';
+import { createInboundSweep } from './control/inbound-sweep.ts';
 import { isTemporalAway } from './control/orchestrator.ts';
+import { createOverdueSweep } from './control/overdue-sweep.ts';
+import { createRetentionSweep } from './control/retention-sweep.ts';
 import { createScheduleSweep } from './control/schedule-sweep.ts';
 import type { Deps } from './deps.ts';
 
-type MaintenanceDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
+type MaintenanceDeps = Pick<Deps, 'config' | 'db' | 'orchestrator' | 'log'>;
 
 /** Pause between two rounds, ms. */
 const roundMs = 1000;
@@ -39,6 +44,9 @@ const purgeMsMax = 500;
 /** Rounds until `signal` aborts. One worker at a time does the work; a failed round is logged and repeated. */
 export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Promise<void> {
   const sweepSchedules = createScheduleSweep(deps);
+  const sweepInbound = createInboundSweep(deps);
+  const sweepOverdue = createOverdueSweep(deps);
+  const sweepRetention = createRetentionSweep(deps, deps.config.retentionDays);
   while (!signal.aborted) {
     try {
       await asLeader(deps, async () => {
@@ -48,7 +56,11 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
         await purgeOauthStates(deps.db);
         await purgeLookupValues(deps.db, purgedRowsMax);
         await purgeDeletedConnections(deps);
+        await sweepRetention();
         await sweepSchedules();
+        await sweepDeliveries(deps);
+        await sweepInbound();
+        await sweepOverdue();
       });
     } catch (error) {
       deps.log.warn('maintenance round failed; the next one tries again', { error });
@@ -106,6 +118,7 @@ async function endOrphan(deps: MaintenanceDeps, run: SweptRun): Promise<void> {
   const end = { runId: run.id, outcome, breaksConnection: false };
   const { next } = await endRun(deps.db, orgScope(run.orgId), end);
   deps.log.warn('run without a workflow ended', { runId: run.id, status: outcome.status });
+  await wakeEndpoints(deps, orgScope(run.orgId));
   for (const { id, resourceKey } of next) await deps.orchestrator.wakeRun({ ...inputOf(run), resourceKey, runId: id });
 }
 

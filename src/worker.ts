@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
-import { controlQueue, syncQueue } from '../workflows/contract.ts';
+import { controlQueue, postsMax, syncQueue, webhookQueue } from '../workflows/contract.ts';
 import { createDeps, type Deps } from './deps.ts';
 import { announceReady } from './embedded/parent-watch.ts';
 import { configOrExit } from './entry.ts';
@@ -68,6 +68,7 @@ async function createWorkers(
   const shared = {
     connection: native,
     namespace,
+    dataConverter: ownDeps.dataConverter,
     activities: createActivities(ownDeps),
     // Cancellation reaches a chunk with its next heartbeat; throttled longer it would be seen that much later.
     maxHeartbeatThrottleInterval: '1s',
@@ -86,6 +87,7 @@ async function createWorkers(
       workflowBundle: await workflowBundle(join(config.cacheDir, 'workflows'), temporalLog),
     },
     sync: { ...shared, taskQueue: syncQueue, maxConcurrentActivityTaskExecutions: config.workerConcurrency },
+    webhooks: { ...shared, taskQueue: webhookQueue, maxConcurrentActivityTaskExecutions: postsMax },
   };
   return Promise.all(config.workerQueues.map((queue) => Worker.create(options[queue])));
 }

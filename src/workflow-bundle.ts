@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
+import { failureConverterPath } from './data-converter.ts';
 
 const folder = fileURLToPath(new URL('../workflows', import.meta.url));
 const sdk = fileURLToPath(new URL('../node_modules/@temporalio/worker/package.json', import.meta.url));
@@ -20,7 +21,8 @@ export async function workflowBundle(
 ): Promise<{ readonly codePath: string } | { readonly code: string }> {
   const codePath = join(cacheDir, `workflows-${await contentHash()}.js`);
   if (existsSync(codePath)) return { codePath };
-  const { code } = await bundleWorkflowCode({ workflowsPath: join(folder, 'index.ts'), logger });
+  const workflowsPath = join(folder, 'index.ts');
+  const { code } = await bundleWorkflowCode({ workflowsPath, failureConverterPath, logger });
   try {
     await mkdir(cacheDir, { recursive: true });
     const draft = `${codePath}.${process.pid}`;

@@ -4,6 +4,8 @@
 export const controlQueue = 'css-control';
 /** Chunks of runs: long activities. */
 export const syncQueue = 'css-sync';
+/** Webhook deliveries: slow receivers occupy nothing that syncs need. */
+export const webhookQueue = 'css-webhooks';
 
 /** The workflow that executes one run. */
 export const syncRunType = 'syncRun';
@@ -54,6 +56,58 @@ export const scheduledTickId = (schedule: {
   readonly connectionId: string;
   readonly resourceKey: string;
 }): string => `tick:${schedule.connectionId}:${schedule.resourceKey}:${schedule.id}`;
+
+/** The workflow that sends the events of one endpoint, while there are any. */
+export const webhookEndpointType = 'webhookEndpoint';
+/** Tells it that there may be something to send. */
+export const wakeSignal = 'wake';
+
+/** Ids only. */
+export interface WebhookEndpointInput {
+  readonly orgId: string;
+  readonly endpointId: string;
+}
+
+/** Requests to endpoints that one worker has under way at once. */
+export const postsMax = 256;
+
+/** What a look at an endpoint came to: totals and states, nothing of events. */
+export interface DrainResult {
+  readonly state: 'ok' | 'probing' | 'paused' | 'disabled' | 'deleted';
+  /** Milliseconds until it is worth looking again; null: nothing waits. */
+  readonly nextDueMs: number | null;
+  readonly sent: number;
+  readonly failed: number;
+}
+
+/** One at a time per endpoint. */
+export const webhookEndpointId = ({ endpointId }: WebhookEndpointInput): string => `webhook:${endpointId}`;
+
+/** The workflow that turns the requests to the hooks of a connection and resource into runs, while there are any. */
+export const inboundHookType = 'inboundHook';
+/** Tells it that a request was accepted. */
+export const notedSignal = 'noted';
+
+/** Ids only. */
+export interface InboundHookInput {
+  readonly orgId: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+}
+
+/** What came of looking for requests that wait. */
+export interface InboundStep {
+  /** Milliseconds until a run is due; 0: one was made or joined, or none may be; null: no request waits. */
+  readonly waitMs: number | null;
+  /** In the words of the Temporal UI. */
+  readonly outcome: string;
+  /** The run that was made or joined; null: there is none. */
+  readonly runId: string | null;
+}
+
+/** One at a time per connection and resource. */
+export const inboundHookId = ({ connectionId, resourceKey }: Omit<InboundHookInput, 'orgId'>): string =>
+  `inbound:${connectionId}:${resourceKey}`;
 
 /** Custom search attributes, all of type Keyword; registered at the start of a worker. */
 export const searchAttributes = {

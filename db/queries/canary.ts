@@ -20,3 +20,15 @@ export async function keepCanary(db: Db, sealed: SealedSecret): Promise<SealedSe
     .where('id', '=', 1)
     .executeTakeFirstOrThrow();
 }
+
+/** Stores the canary as it is wrapped now, unless it was wrapped anew meanwhile. */
+export async function putCanaryKey(
+  db: Db,
+  { sealed, replaces }: { readonly sealed: SealedSecret; readonly replaces: SealedSecret },
+): Promise<void> {
+  await db
+    .updateTable('secretCanary')
+    .set({ kekId: sealed.kekId, wrappedKey: Buffer.from(sealed.wrappedKey) })
+    .where('wrappedKey', '=', Buffer.from(replaces.wrappedKey))
+    .execute();
+}

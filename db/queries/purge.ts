@@ -38,6 +38,9 @@ export function findPurgeableConnections(
 
 /** What belongs to a connection, children before parents: large tables first, each deleted in batches. */
 const parts = [
+  'hookTriggers',
+  'hookRequests',
+  'hooks',
   'quarantine',
   'recordState',
   'lookupCache',
@@ -86,6 +89,9 @@ function belongsTo(part: (typeof parts)[number], { orgId }: OrgScope, connection
     case 'runPages':
     case 'runDimensions':
       return sql`run_id in (select id from runs where ${ofConnection})`;
+    case 'hookTriggers':
+    case 'hookRequests':
+    case 'hooks':
     case 'quarantine':
     case 'lookupCache':
     case 'runs':

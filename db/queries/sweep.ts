@@ -85,3 +85,25 @@ interface SweepOptions {
 }
 
 const ago = (ms: number) => sql<string>`now() - make_interval(secs => ${ms / 1000})`;
+
+/** An endpoint as the sweeper sees it. */
+export interface SweptEndpoint {
+  readonly id: string;
+  readonly orgId: string;
+}
+
+/** Endpoints with messages that were due some time ago, attempts that were asked for some time ago, or lost leases. */
+export async function findEndpointsToWake(
+  db: Db,
+  { overdueMs, askedMs, limit }: { readonly overdueMs: number; readonly askedMs: number; readonly limit: number },
+): Promise<SweptEndpoint[]> {
+  const { rows } = await sql<SweptEndpoint>`
+    select id, org_id from webhook_endpoints
+    where webhook_endpoint_due_at(webhook_endpoints) < ${ago(overdueMs)}
+      or exists (
+        select 1 from webhook_deliveries
+        where endpoint_id = webhook_endpoints.id and state in ('queued', 'sending')
+          and (lease_until < now() or (state = 'queued' and deleted_at is null and webhook_deliveries.created_at < ${ago(askedMs)})))
+    limit ${limit}`.execute(db);
+  return rows;
+}

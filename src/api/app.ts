@@ -1,13 +1,18 @@
 import { type Context, Hono } from 'hono';
+import { cors } from 'hono/cors';
 import { secureHeaders } from 'hono/secure-headers';
 import { authenticate } from './auth.ts';
+import { serveCodec } from './codec.ts';
+import { embedTokenHeader } from './embed-auth.ts';
 import { HttpRefusal, toErrorAnswer } from './errors.ts';
 import { probe, serviceName } from './health.ts';
 import { observe } from './observe.ts';
 import { renderOpenApi } from './openapi.ts';
+import { serveHooks } from './receive-hook.ts';
 import type { ApiDeps } from './route.ts';
 import { routes } from './routes/index.ts';
 import { type ApiEnv, serveRoute } from './serve-route.ts';
+import { serveWidget, widgetPath } from './widget.ts';
 
 /** The HTTP interface. A request is judged in this order: credential, route, body, schema, then by the handler. */
 export function createApp(deps: ApiDeps): Hono<ApiEnv> {
@@ -15,7 +20,7 @@ export function createApp(deps: ApiDeps): Hono<ApiEnv> {
   const document = JSON.stringify(renderOpenApi());
   const sendDocument = (c: Context) => c.body(document, 200, { 'content-type': 'application/json' });
 
-  app.use(observe(deps.log), secureHeaders(), async (c, next) => {
+  app.use(observe(deps.log), secureHeaders({ overwrite: false }), async (c, next) => {
     c.header('cache-control', 'no-store');
     await next();
   });
@@ -25,7 +30,11 @@ export function createApp(deps: ApiDeps): Hono<ApiEnv> {
     return c.json(state, state.status === 'ready' ? 200 : 503);
   });
   app.get('/api/openapi.json', sendDocument);
-  for (const route of routes.filter(({ auth }) => auth === 'none')) {
+  serveHooks(app, deps);
+  serveCodec(app, deps);
+  app.get(widgetPath, serveWidget);
+  for (const route of routes.filter(({ auth }) => auth !== 'api_key')) {
+    if (route.auth === 'embed_token') app.on(['GET', 'OPTIONS'], `/api/v1${route.path}`, forOtherOrigins(deps));
     app.on(route.method, `/api/v1${route.path}`, serveRoute(route, deps));
   }
 
@@ -45,6 +54,15 @@ export function createApp(deps: ApiDeps): Hono<ApiEnv> {
   app.onError((error, c) => answerError(c, deps, error));
   return app;
 }
+
+/** Lets pages of other origins read an endpoint; without credentials of the browser's, since the token is in a header. */
+const forOtherOrigins = ({ embed: { allowedOrigins } }: Pick<ApiDeps, 'embed'>) =>
+  cors({
+    origin: allowedOrigins === '*' ? '*' : [...allowedOrigins],
+    allowMethods: ['GET'],
+    allowHeaders: [embedTokenHeader],
+    maxAge: 600,
+  });
 
 function answerError(c: Context<ApiEnv>, { log }: ApiDeps, error: unknown): Response {
   const requestId = c.get('requestId');

@@ -42,6 +42,12 @@ describe('body gate', () => {
     await expect(readBody(sized(' '))).rejects.toMatchObject({ message: 'The body is empty: send JSON.' });
   });
 
+  it('takes an empty body for what the endpoint says it is', async () => {
+    await expect(readBody(sized(''), {})).resolves.toEqual({});
+    await expect(readBody(sized('{"a":1}'), {})).resolves.toEqual({ a: 1 });
+    await expect(readBody(sized('{'), {})).rejects.toMatchObject({ status: 400, code: null });
+  });
+
   it('answers 400 without a code when the client goes away in the middle', async () => {
     const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('aborted')) });
     const request = new Request('http://api.test/', { method: 'POST', body: broken, duplex: 'half' });

@@ -11,13 +11,15 @@ const stringLengthMax = 65_536;
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * The JSON document of a request body. The content type is not judged.
+ * The JSON document of a request body; `whenEmpty` if it has none, undefined to refuse that. The content type is not
+ * judged.
  *
  * Throws {@link HttpRefusal} 413 when it is too long, 400 without a code when it is not UTF-8 JSON, and a validation
  * error when it holds what no later stage should have to expect.
  */
-export async function readBody(request: Request): Promise<unknown> {
+export async function readBody(request: Request, whenEmpty?: unknown): Promise<unknown> {
   const text = decode(await readBytes(request));
+  if (text.trim() === '' && whenEmpty !== undefined) return whenEmpty;
   const document = parse(text);
   checkDocument(document);
   return document;
@@ -74,7 +76,8 @@ function pathOf(visit: Visit): string {
   return keys.toReversed().join('.').slice(0, pathLengthMax);
 }
 
-async function readBytes(request: Request): Promise<Uint8Array> {
+/** The bytes of a request body. Throws {@link HttpRefusal} 413 when it is too long. */
+export async function readBytes(request: Request): Promise<Uint8Array> {
   const declared = request.headers.get('content-length');
   if (declared !== null && Number(declared) > bodyBytesMax) throw tooLong();
   try {

@@ -10,6 +10,10 @@ export interface RequestFacts {
   readonly orgId: string | undefined;
 }
 
+/** Below these, a path is a credential: no line of the log shows it. */
+export const hookPath = '/api/hooks/';
+export const codecPath = '/api/codec/';
+
 const saneId = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 
 /** Gives every answer an `x-request-id` and every request one line in the log: no query, no bodies, no headers. */
@@ -21,7 +25,9 @@ export function observe(log: Log): MiddlewareHandler<{ Variables: RequestFacts }
     c.set('requestId', requestId);
     c.header('x-request-id', requestId);
     await next();
-    const { method, path } = c.req;
+    const { method } = c.req;
+    const secretBelow = [hookPath, codecPath].find((prefix) => c.req.path.startsWith(prefix));
+    const path = secretBelow === undefined ? c.req.path : `${secretBelow}***`;
     const facts = { requestId, orgId: c.get('orgId'), method, path: path.slice(0, 500), status: c.res.status };
     const line = { ...facts, durationMs: Math.round((performance.now() - startedMs) * 10) / 10 };
     if (path.startsWith('/api/health')) log.debug('request', line);

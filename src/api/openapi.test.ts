@@ -2,6 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { specDocument } from '../../test/support/api-fixtures.ts';
+import { eventTypes } from '../core/events/event-types.ts';
 import { statusOf } from './errors.ts';
 import { renderOpenApi } from './openapi.ts';
 import { routes } from './routes/index.ts';
@@ -29,7 +30,7 @@ describe('OpenAPI document', () => {
     for (const { method, path } of routes) expect(operationsOf(path)).toHaveProperty(method);
     const ids = [...text.matchAll(/"operationId":"(\w+)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);
-    expect(ids).toHaveLength(routes.length + 2);
+    expect(ids).toHaveLength(routes.length + 2 + eventTypes.length);
   });
 
   it.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(

@@ -1,8 +1,11 @@
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
+import { FreshnessView } from '../core/freshness-view.ts';
 import * as rows from '../core/rows.ts';
+import { embedTokenHeader } from './embed-auth.ts';
 import { Health, NotReady, Ready } from './health.ts';
 import { errorsOf } from './openapi-errors.ts';
+import { webhooksOf } from './openapi-events.ts';
 import { connectorSpecSchemas } from './openapi-spec.ts';
 import type { Route } from './route.ts';
 import { routes } from './routes/index.ts';
@@ -17,18 +20,20 @@ export function renderOpenApi(): Json {
       title: 'Connector Sync Service',
       version: '1',
       description:
-        'Syncs data from external systems into destinations by declarative connector definitions. Every list is complete and carries `X-Total-Count`; every answer carries `X-Request-Id`.',
+        'Syncs data from external systems into destinations by declarative connector definitions. Every list is complete, but for the log of webhook deliveries, and carries `X-Total-Count`; every answer carries `X-Request-Id`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }],
     security: [{ bearer: [] }, { apiKey: [] }],
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
     paths: { ...pathsOf(routes), ...healthPaths() },
+    webhooks: webhooksOf((schema) => schemaOf(schema, 'output')),
     components: {
       schemas: { ...toJsonSchemaDefs(definitions, conversion('output')), ...connectorSpecSchemas() },
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `ck_…`. The preferred way.' },
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key: `ck_…`.' },
+        embedToken: { type: 'apiKey', in: 'header', name: embedTokenHeader, description: 'Of `POST /tokens/embed`.' },
       },
     },
   };
@@ -46,8 +51,15 @@ const definitions = {
   RunRow: rows.RunRow,
   CallLogRow: rows.CallLogRow,
   QuarantineRow: rows.QuarantineRow,
+  WebhookDeliveryView: rows.WebhookDeliveryView,
+  WebhookDeliveryDetail: rows.WebhookDeliveryDetail,
+  WebhookEndpointRow: rows.WebhookEndpointRow,
+  WebhookEndpointStats: rows.WebhookEndpointStats,
+  WebhookRecovery: rows.WebhookRecovery,
+  FreshnessView,
   WorkspaceRow: rows.WorkspaceRow,
   ApiKeyRow: rows.ApiKeyRow,
+  EventTypeRow: rows.EventTypeRow,
   ErrorBody: rows.ErrorBody,
 };
 
@@ -85,7 +97,7 @@ function operationOf(route: Route): Json {
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
     tags: [route.tag],
-    ...(route.auth === 'none' ? { security: [] } : {}),
+    ...securityOf(route),
     parameters: [
       ...parametersOf(route.params, 'path'),
       ...parametersOf(route.query, 'query'),
@@ -94,6 +106,12 @@ function operationOf(route: Route): Json {
     ...(route.body ? { requestBody: requestBodyOf(route, schemaOf(route.body, 'input')) } : {}),
     responses: { [route.status]: successOf(route), ...errorsOf(route) },
   };
+}
+
+/** An API key unless an endpoint says otherwise. */
+function securityOf({ auth }: Route): Json {
+  if (auth === 'api_key') return {};
+  return { security: auth === 'embed_token' ? [{ embedToken: [] }] : [] };
 }
 
 /** For example `postConnectionsByIdSync`. */
@@ -124,8 +142,8 @@ const idempotencyKey: Json = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
-const requestBodyOf = ({ bodyName, bodyExample }: Route, schema: Json): Json => ({
-  required: true,
+const requestBodyOf = ({ bodyName, bodyExample, bodyOptional }: Route, schema: Json): Json => ({
+  required: bodyOptional !== true,
   content: {
     'application/json': {
       schema: bodyName === undefined ? schema : { $ref: `#/components/schemas/${bodyName}` },
@@ -147,15 +165,21 @@ const replayed: Json = {
 function successOf(route: Route): Json {
   const isList = route.response.type === 'array';
   return {
-    description: isList ? 'The whole list.' : 'Success.',
+    description: isList ? 'The list.' : 'Success.',
     headers: {
       'X-Request-Id': requestId,
       ...(isList ? { 'X-Total-Count': total } : {}),
       ...(route.repeated === 'same_answer' ? { 'Idempotent-Replayed': replayed } : {}),
+      ...headersOf(route),
     },
     content: { 'application/json': { schema: schemaOf(route.response, 'output') } },
   };
 }
+
+const headersOf = ({ headers = {} }: Route): Json =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, { description, values }]) => [name, { description, schema: { enum: values } }]),
+  );
 
 /** The probes lie beside the versioned interface and need no credential. */
 function healthPaths(): Json {

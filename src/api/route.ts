@@ -3,7 +3,9 @@ import type { Listing } from '../../db/listing.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { RequestErrorCode } from '../core/errors.ts';
 import type { Deps } from '../deps.ts';
+import type { AnswerWithHeaders } from './answer-headers.ts';
 import type { Caller } from './auth.ts';
+import type { EmbedCaller } from './embed-auth.ts';
 import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
 
 /** What the handlers work with. */
@@ -16,12 +18,15 @@ export type ApiDeps = Pick<
   | 'evaluator'
   | 'orchestrator'
   | 'oauth'
+  | 'embed'
+  | 'codec'
+  | 'publicUrl'
   | 'defaultDestination'
   | 'scheduleMinIntervalSeconds'
 >;
 
 type Schema = v.GenericSchema;
-type Auth = 'api_key' | 'none';
+type Auth = 'api_key' | 'embed_token' | 'none';
 
 /** One endpoint as the router, the OpenAPI document and the tests see it. */
 export interface Route {
@@ -39,6 +44,8 @@ export interface Route {
   readonly query?: Schema | undefined;
   /** Absent: a body is ignored. */
   readonly body?: Schema | undefined;
+  /** No body at all counts as an object without properties. */
+  readonly bodyOptional?: true;
   /** The body's schema in the document, where `body` leaves the judgement to the handler. */
   readonly bodyName?: 'ConnectorSpec';
   /** A body that works, for the document. */
@@ -46,6 +53,8 @@ export interface Route {
   readonly status: 200 | 201 | 202;
   /** An array schema makes it a list: streamed, with `X-Total-Count`. */
   readonly response: Schema;
+  /** Headers of a success besides those of every answer, with the values they may have. */
+  readonly headers?: Readonly<Record<string, HeaderFacts>>;
   /** The errors of the endpoint itself; those every endpoint has are added. */
   readonly errors: readonly RequestErrorCode[];
   /** What a repeated `Idempotency-Key` gets: the first answer again, or 409. Absent: the header is not looked at. */
@@ -54,10 +63,16 @@ export interface Route {
   prepare(this: void, request: RawRequest): (deps: ApiDeps) => Promise<unknown>;
 }
 
+/** A header of an answer. */
+export interface HeaderFacts {
+  readonly description: string;
+  readonly values: readonly string[];
+}
+
 /** A request before its checks. */
 export interface RawRequest {
-  /** Null for endpoints without a credential. */
-  readonly caller: Caller | null;
+  /** Null for endpoints without a credential; otherwise of the kind that `auth` says. */
+  readonly caller: Caller | EmbedCaller | null;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   /** The parsed body; undefined when the endpoint reads none. */
@@ -71,7 +86,13 @@ type Input<A extends Auth, P extends Schema | undefined, Q extends Schema | unde
   readonly params: Output<P>;
   readonly query: Output<Q>;
   readonly body: Output<B>;
-} & (A extends 'api_key' ? { readonly scope: OrgScope; readonly caller: Caller } : unknown);
+} & CredentialOf[A];
+
+interface CredentialOf {
+  readonly api_key: { readonly scope: OrgScope; readonly caller: Caller };
+  readonly embed_token: { readonly scope: OrgScope; readonly caller: EmbedCaller };
+  readonly none: unknown;
+}
 
 /** A list may be given as an array or as a {@link Listing}. */
 type Result<R extends Schema> =
@@ -89,7 +110,7 @@ interface Declaration<
   readonly query?: Q;
   readonly body?: B;
   readonly response: R;
-  readonly handle: (input: Input<A, P, Q, B>, deps: ApiDeps) => Promise<Result<R>>;
+  readonly handle: (input: Input<A, P, Q, B>, deps: ApiDeps) => Promise<Result<R> | AnswerWithHeaders<Result<R>>>;
 }
 
 /** Declares an endpoint: reading an unknown parameter or returning another shape than `response` does not compile. */

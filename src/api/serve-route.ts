@@ -1,7 +1,9 @@
 import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { AnswerWithHeaders } from './answer-headers.ts';
 import type { Caller } from './auth.ts';
 import { readBody } from './body-gate.ts';
+import { authenticateEmbed, type EmbedCaller } from './embed-auth.ts';
 import { answerOnce } from './idempotency.ts';
 import type { RequestFacts } from './observe.ts';
 import type { ApiDeps, Route } from './route.ts';
@@ -15,8 +17,8 @@ export interface ApiEnv {
 /** Runs one declared endpoint: body, checks, work, answer. */
 export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
   return async (c) => {
-    const caller = route.auth === 'api_key' ? c.get('caller') : null;
-    const document = route.body ? await readBody(c.req.raw) : undefined;
+    const caller = await callerOf(route, c, deps);
+    const document = route.body ? await readBody(c.req.raw, route.bodyOptional ? {} : undefined) : undefined;
     const act = route.prepare({ caller, params: c.req.param(), query: c.req.queries(), document });
     const key = c.req.header('idempotency-key');
     if (caller && route.repeated && key !== undefined) {
@@ -29,7 +31,10 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
       if (answer.replayed) c.header('idempotent-replayed', 'true');
       return json(c, answer.json, route.status);
     }
-    const result = await act(deps);
+    const answer = await act(deps);
+    const result = answer instanceof AnswerWithHeaders ? answer.body : answer;
+    const headers = answer instanceof AnswerWithHeaders ? answer.headers : {};
+    for (const [name, value] of Object.entries(headers)) c.header(name, value);
     if (route.response.type !== 'array') return json(c, JSON.stringify(result), route.status);
     // `Result` of route.ts: the handler of a list gives one.
     const list = await toListBody(result as ListResult, (error) =>
@@ -38,6 +43,19 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
     c.header('x-total-count', String(list.total));
     return json(c, list.body, route.status);
   };
+}
+
+/** Whoever has an API key was let in before the route was known. */
+async function callerOf(
+  { auth }: Route,
+  c: Context<ApiEnv>,
+  deps: Pick<ApiDeps, 'embed'>,
+): Promise<Caller | EmbedCaller | null> {
+  if (auth === 'api_key') return c.get('caller');
+  if (auth === 'none') return null;
+  const caller = await authenticateEmbed(deps, c.req.raw.headers);
+  c.set('orgId', caller.scope.orgId);
+  return caller;
 }
 
 const json = (c: Context, body: string | ReadableStream, status: ContentfulStatusCode): Response =>

@@ -4,7 +4,21 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { controlQueue, laneFreeSignal, type SyncRunInput, syncRunId, syncRunType } from '../../workflows/contract.ts';
+import {
+  controlQueue,
+  type InboundHookInput,
+  inboundHookId,
+  inboundHookType,
+  laneFreeSignal,
+  notedSignal,
+  type SyncRunInput,
+  syncRunId,
+  syncRunType,
+  type WebhookEndpointInput,
+  wakeSignal,
+  webhookEndpointId,
+  webhookEndpointType,
+} from '../../workflows/contract.ts';
 import type { RunTrigger } from '../core/rows.ts';
 import type { Log } from '../log.ts';
 import { attributesOf } from './search-attributes.ts';
@@ -31,6 +45,10 @@ export interface Orchestrator {
   /** Tells a waiting run that its lane is free; nothing happens when there is none. */
   wakeRun(input: SyncRunInput): Promise<void>;
   describeRun(input: SyncRunInput): Promise<WorkflowState>;
+  /** Lets the workflow of an endpoint look for what is to be sent; starts it when there is none. Safe to repeat. */
+  wakeEndpoint(input: WebhookEndpointInput): Promise<void>;
+  /** Lets the workflow of a resource look for requests to hooks; starts it when there is none. Safe to repeat. */
+  noteInbound(input: InboundHookInput): Promise<void>;
   /** Makes Temporal's schedule what the order says, whatever it was. Safe to repeat. */
   putSchedule(order: ScheduleOrder): Promise<void>;
   /** Deletes Temporal's schedule; nothing happens when there is none. */
@@ -85,6 +103,36 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
         if (error instanceof WorkflowNotFoundError) return 'absent';
         throw error;
       }
+    },
+    async wakeEndpoint(input) {
+      await attributed((withAttributes) =>
+        bounded(() =>
+          client.workflow.signalWithStart(webhookEndpointType, {
+            workflowId: webhookEndpointId(input),
+            taskQueue: controlQueue,
+            args: [input],
+            signal: wakeSignal,
+            staticSummary: `webhooks to ${input.endpointId}`,
+            staticDetails: `What is sent and what came of it: \`GET /api/v1/webhook-deliveries\`.`,
+            ...(withAttributes ? { typedSearchAttributes: attributesOf({ orgId: input.orgId }) } : {}),
+          }),
+        ),
+      );
+    },
+    async noteInbound(input) {
+      await attributed((withAttributes) =>
+        bounded(() =>
+          client.workflow.signalWithStart(inboundHookType, {
+            workflowId: inboundHookId(input),
+            taskQueue: controlQueue,
+            args: [input],
+            signal: notedSignal,
+            staticSummary: `hook requests for ${input.resourceKey} of ${input.connectionId}`,
+            staticDetails: 'What came in: `GET /api/v1/hooks/{id}/requests`. The result says what came of it.',
+            ...(withAttributes ? { typedSearchAttributes: attributesOf({ ...input, trigger: 'webhook' }) } : {}),
+          }),
+        ),
+      );
     },
     ...createTemporalSchedules(client, { bounded, attributed }),
   };

@@ -4,10 +4,12 @@
  */
 import * as v from 'valibot';
 import type { Issue as IssueShape } from './errors.ts';
+import { eventTypes } from './events/event-types.ts';
+import { Dedupe, Verification } from './hooks/verification-schema.ts';
 import { mapOf } from './spec/strict-object.ts';
 
 /** A point in time as ISO 8601 text in UTC. */
-const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC.'), v.examples(['2026-03-01T08:30:00.000Z']));
+export const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC.'), v.examples(['2026-03-01T08:30:00.000Z']));
 
 /** Any JSON object; its keys are the customer's own. A list is not one. */
 export const JsonObject = mapOf(v.string(), v.unknown());
@@ -230,6 +232,173 @@ export const ScheduleRow = v.object({
 });
 export type ScheduleRow = v.InferOutput<typeof ScheduleRow>;
 
+/** An address that an upstream posts to when something is new. Neither the address nor its secret is ever shown again. */
+export const HookRow = v.object({
+  id: v.pipe(v.string(), v.examples(['hook_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  connectionId: v.string(),
+  resourceKeys: v.pipe(v.array(v.string()), v.description('What is synced.'), v.examples([['contacts']])),
+  verification: Verification,
+  dedupe: v.pipe(v.nullable(Dedupe), v.description('Null: as the kind of verification has it.')),
+  debounceSeconds: v.number(),
+  maxWaitSeconds: v.number(),
+  enabled: v.boolean(),
+  createdAt: Timestamp,
+});
+export type HookRow = v.InferOutput<typeof HookRow>;
+
+/** What became of a request to a hook. */
+export const HookRequestStatus = v.picklist(['accepted', 'duplicate', 'coalesced', 'ignored', 'rejected']);
+export type HookRequestStatus = v.InferOutput<typeof HookRequestStatus>;
+
+/** One request to a hook, without what was in it. */
+export const HookRequestRow = v.object({
+  id: v.pipe(v.string(), v.examples(['hreq_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  hookId: v.string(),
+  receivedAt: Timestamp,
+  status: v.pipe(
+    HookRequestStatus,
+    v.description('coalesced: accepted, and an earlier request had asked for the same run already.'),
+  ),
+  reason: v.pipe(v.nullable(v.string()), v.description('Why it was ignored or rejected; null: it was neither.')),
+  runs: v.pipe(
+    v.array(
+      v.object({
+        resourceKey: v.string(),
+        runId: v.pipe(v.nullable(v.string()), v.description('Null: no run is made for it yet, or none may be.')),
+      }),
+    ),
+    v.description('What it asked for; empty unless it was accepted. Each run started after the request came.'),
+  ),
+});
+export type HookRequestRow = v.InferOutput<typeof HookRequestRow>;
+
+/** One attempt to tell an endpoint of an event, as the log shows it. */
+export const WebhookDeliveryView = v.object({
+  id: v.pipe(v.string(), v.examples(['whd_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  orgId: v.string(),
+  connectionId: v.pipe(v.nullable(v.string()), v.description('Null: the event is about no connection.')),
+  runId: v.pipe(v.nullable(v.string()), v.description('Null: the event is about no run.')),
+  eventType: v.pipe(v.string(), v.examples(['run.succeeded'])),
+  url: v.string(),
+  statusCode: v.pipe(v.nullable(v.number()), v.description('Null: not sent yet, or no answer arrived.')),
+  delivered: v.pipe(v.boolean(), v.description('The receiver answered with 2xx.')),
+  createdAt: Timestamp,
+});
+export type WebhookDeliveryView = v.InferOutput<typeof WebhookDeliveryView>;
+
+/** Who asked for an attempt. */
+export const WebhookTrigger = v.picklist(['auto', 'redelivery', 'recover', 'test']);
+export type WebhookTrigger = v.InferOutput<typeof WebhookTrigger>;
+
+/** How far an attempt is; `unknown`: its worker died, and nobody knows what became of it. */
+export const WebhookDeliveryState = v.picklist(['queued', 'sending', 'done', 'unknown']);
+export type WebhookDeliveryState = v.InferOutput<typeof WebhookDeliveryState>;
+
+/** Everything that is known of one attempt. */
+export const WebhookDeliveryDetail = v.object({
+  ...WebhookDeliveryView.entries,
+  eventId: v.pipe(v.string(), v.description('Sent as `webhook-id`: the same in every attempt.')),
+  endpointId: v.string(),
+  attempt: v.pipe(v.number(), v.description('Counts the attempts of the event at the endpoint from 1.')),
+  trigger: WebhookTrigger,
+  state: WebhookDeliveryState,
+  redeliveryOf: v.pipe(v.nullable(v.string()), v.description('The delivery that was asked for again.')),
+  payload: v.pipe(v.string(), v.description('The body, byte for byte as it is sent in every attempt.')),
+  requestHeaders: v.pipe(v.nullable(JsonObject), v.description('Signatures masked; null: not sent.')),
+  responseHeaders: v.pipe(v.nullable(JsonObject), v.description('Null: no answer arrived.')),
+  responseBody: v.pipe(v.nullable(v.string()), v.description('Its first 16 KiB; null: no answer arrived.')),
+  durationMs: v.nullable(v.number()),
+  errorCode: v.pipe(
+    v.nullable(v.string()),
+    v.description('Why it failed; null: it succeeded, or is not over.'),
+    v.examples(['timeout']),
+  ),
+  nextAttemptAt: v.pipe(
+    v.nullable(Timestamp),
+    v.description('When the event is sent to the endpoint again by itself; null: it is not.'),
+  ),
+});
+export type WebhookDeliveryDetail = v.InferOutput<typeof WebhookDeliveryDetail>;
+
+/** Something an org can be told of. */
+export const EventType = v.picklist(eventTypes);
+
+/** Why an endpoint is off: by hand, the receiver said 410, or it failed for too long. */
+export const WebhookDisabledReason = v.picklist(['manual', 'gone', 'failing']);
+export type WebhookDisabledReason = v.InferOutput<typeof WebhookDisabledReason>;
+
+/** `probing`: only the oldest event is tried; `paused`: the receiver asked to be left alone for a while. */
+export const WebhookEndpointState = v.picklist(['ok', 'probing', 'paused', 'disabled']);
+export type WebhookEndpointState = v.InferOutput<typeof WebhookEndpointState>;
+
+/** `fifo`: an event waits until the one before it was taken or given up. */
+export const WebhookOrdering = v.picklist(['any', 'fifo']);
+export type WebhookOrdering = v.InferOutput<typeof WebhookOrdering>;
+
+/** Of Standard Webhooks; `v1`: HMAC-SHA256, `v1a`: ed25519. */
+export const SignatureScheme = v.picklist(['v1', 'v1a']);
+export type SignatureScheme = v.InferOutput<typeof SignatureScheme>;
+
+/** Where events of the org are sent. Its secret is never part of it. */
+export const WebhookEndpointRow = v.object({
+  id: v.pipe(v.string(), v.examples(['whe_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  orgId: v.string(),
+  url: v.pipe(v.string(), v.examples(['https://hooks.example.com/sync'])),
+  description: v.nullable(v.string()),
+  eventTypes: v.pipe(v.nullable(v.array(EventType)), v.description('Null: every type that is on by default.')),
+  connectionIds: v.pipe(v.nullable(v.array(v.string())), v.description('Null: of every connection.')),
+  workspaceIds: v.pipe(v.nullable(v.array(v.string())), v.description('Null: of every workspace.')),
+  enabled: v.boolean(),
+  disabledReason: v.pipe(v.nullable(WebhookDisabledReason), v.description('Null while it is enabled.')),
+  state: WebhookEndpointState,
+  rateLimitPerSecond: v.pipe(v.nullable(v.number()), v.description('Null: no limit but `maxInFlight`.')),
+  maxInFlight: v.pipe(v.number(), v.description('Requests at once.')),
+  timeoutMs: v.pipe(v.number(), v.description('For the whole of a request and its answer.')),
+  ordering: WebhookOrdering,
+  signatureSchemes: v.array(SignatureScheme),
+  secretHint: v.pipe(v.string(), v.description('The last four characters of the current secret.')),
+  publicKey: v.pipe(v.nullable(v.string()), v.description('`whpk_…`, with which `v1a` is verified; null without it.')),
+  createdAt: Timestamp,
+  lastSuccessAt: v.nullable(Timestamp),
+  firstFailureAt: v.pipe(
+    v.nullable(Timestamp),
+    v.description('Of the failures in a row under way; null: there are none.'),
+  ),
+});
+export type WebhookEndpointRow = v.InferOutput<typeof WebhookEndpointRow>;
+
+/** How an endpoint has done of late. */
+export const WebhookEndpointStats = v.object({
+  window: v.pipe(v.string(), v.examples(['24h'])),
+  attempts: v.pipe(Count, v.description('Attempts of the window that are over.')),
+  delivered: Count,
+  successRate: v.pipe(v.nullable(v.number()), v.description('From 0 to 1; null: there were no attempts.')),
+  p50Ms: v.pipe(v.nullable(v.number()), v.description('Median duration of an attempt; null: there were none.')),
+  p95Ms: v.nullable(v.number()),
+  pending: v.pipe(Count, v.description('Events that wait to be sent, or to be sent again.')),
+  oldestPendingSeconds: v.pipe(v.nullable(v.number()), v.description('Age of the oldest of them; null: none waits.')),
+  state: WebhookEndpointState,
+});
+export type WebhookEndpointStats = v.InferOutput<typeof WebhookEndpointStats>;
+
+/** `failed`: every attempt failed; `skipped`: the endpoint was off; `missing`: it did not exist, or did not ask for it. */
+export const RecoverySubject = v.picklist(['failed', 'skipped', 'missing']);
+export type RecoverySubject = v.InferOutput<typeof RecoverySubject>;
+
+/** Events of the past that are sent to an endpoint again. */
+export const WebhookRecovery = v.object({
+  id: v.pipe(v.string(), v.examples(['whr_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  endpointId: v.string(),
+  status: v.pipe(v.picklist(['running', 'finished']), v.description('`finished`: none of the events waits any more.')),
+  since: Timestamp,
+  until: Timestamp,
+  include: v.array(RecoverySubject),
+  total: v.pipe(Count, v.description('Events that it made due again.')),
+  sent: v.pipe(Count, v.description('Those of them that the receiver has taken.')),
+  createdAt: Timestamp,
+});
+export type WebhookRecovery = v.InferOutput<typeof WebhookRecovery>;
+
 /** What a workspace is for. */
 export const WorkspaceKind = v.picklist(['dev', 'staging', 'prod']);
 export type WorkspaceKind = v.InferOutput<typeof WorkspaceKind>;
@@ -254,6 +423,19 @@ export const ApiKeyRow = v.object({
   lastUsedAt: v.pipe(v.nullable(Timestamp), v.description('Kept to the minute.')),
 });
 export type ApiKeyRow = v.InferOutput<typeof ApiKeyRow>;
+
+/** A type of event that endpoints can be told of. */
+export const EventTypeRow = v.object({
+  type: v.picklist(eventTypes),
+  summary: v.pipe(v.string(), v.description('When it happens.')),
+  default: v.pipe(v.boolean(), v.description('Endpoints that name no types get it.')),
+  schema: v.pipe(
+    JsonObject,
+    v.description('JSON Schema (2020-12) of the whole payload. Later versions only add to it.'),
+  ),
+  example: v.pipe(JsonObject, v.description('A payload as it could be sent.')),
+});
+export type EventTypeRow = v.InferOutput<typeof EventTypeRow>;
 
 /** Every error answer. Without `code`: invalid JSON, or a required query parameter is missing. */
 export const ErrorBody = v.object({

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../../src/api/route.ts';
 import { routes } from '../../src/api/routes/index.ts';
 import { newId } from '../../src/core/ids.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
 import { fillOrg, type Inventory, specDocument } from '../support/api-fixtures.ts';
+import { caseFigure } from '../support/figure.ts';
 
 /** A path with ids in it, and the same with ids that nobody has. */
 interface Addresses {
@@ -26,9 +28,23 @@ const bySchedule = (body?: unknown): Addresses => ({
   unknown: `/schedules/${newId('sched')}`,
   body,
 });
+const byHook = (rest = '', body?: unknown): Addresses => ({
+  real: ({ hookId }) => `/hooks/${hookId}${rest}`,
+  unknown: `/hooks/${newId('hook')}${rest}`,
+  body,
+});
 const byRun = (rest: string): Addresses => ({
   real: ({ runId }) => `/runs/${runId}${rest}`,
   unknown: `/runs/${newId('run')}${rest}`,
+});
+const byEndpoint = (rest: string, body?: unknown): Addresses => ({
+  real: ({ endpointId }) => `/webhook-endpoints/${endpointId}${rest}`,
+  unknown: `/webhook-endpoints/${newId('whe')}${rest}`,
+  body,
+});
+const byDelivery = (rest: string): Addresses => ({
+  real: ({ deliveryId }) => `/webhook-deliveries/${deliveryId}${rest}`,
+  unknown: `/webhook-deliveries/${newId('whd')}${rest}`,
 });
 const byVersion = (version: 'publishedVersion' | 'draftVersion', rest = '', body?: unknown): Addresses => ({
   real: (theirs) => `/specs/${theirs.specKey}/versions/${theirs[version]}${rest}`,
@@ -55,12 +71,20 @@ const cases: Readonly<Record<string, Addresses>> = {
   'post /connections/:id/activate': byConnection('/activate'),
   'post /connections/:id/pause': byConnection('/pause'),
   'post /connections/:id/upgrade-spec': byConnection('/upgrade-spec', { toVersion: '1.0.0' }),
+  'get /connections/:id/freshness': byConnection('/freshness'),
   'patch /connections/:id': byConnection('', { displayName: 'Ours' }),
   'delete /connections/:id': byConnection(''),
   'get /connections/:id/schedules': byConnection('/schedules'),
   'post /connections/:id/schedules': byConnection('/schedules', { resourceKey: 'items', cron: '0 * * * *' }),
   'patch /schedules/:id': bySchedule({ enabled: false }),
   'delete /schedules/:id': bySchedule(),
+  'get /connections/:id/hooks': byConnection('/hooks'),
+  'post /connections/:id/hooks': byConnection('/hooks', { resourceKeys: ['items'], verification: { kind: 'none' } }),
+  'get /hooks/:id': byHook(),
+  'patch /hooks/:id': byHook('', { enabled: false }),
+  'delete /hooks/:id': byHook(),
+  'post /hooks/:id/rotate': byHook('/rotate', { replace: ['url', 'secret'] }),
+  'get /hooks/:id/requests': byHook('/requests'),
   'get /runs/:id': byRun(''),
   'get /runs/:id/calls': byRun('/calls'),
   'post /runs/:id/replay': byRun('/replay'),
@@ -81,6 +105,22 @@ const cases: Readonly<Record<string, Addresses>> = {
     real: ({ keyId }) => `/api-keys/${keyId}`,
     unknown: `/api-keys/${newId('key')}`,
   },
+  'get /webhook-deliveries/:id': byDelivery(''),
+  'post /webhook-deliveries/:id/redeliver': byDelivery('/redeliver'),
+  'get /webhook-endpoints/:id': byEndpoint(''),
+  'patch /webhook-endpoints/:id': byEndpoint('', { description: 'Ours' }),
+  'delete /webhook-endpoints/:id': byEndpoint(''),
+  'post /webhook-endpoints/:id/rotate-secret': byEndpoint('/rotate-secret'),
+  'post /webhook-endpoints/:id/test': byEndpoint('/test'),
+  'post /webhook-endpoints/:id/recover': byEndpoint('/recover', {
+    since: new Date().toISOString(),
+    include: ['failed'],
+  }),
+  'get /webhook-endpoints/:id/stats': byEndpoint('/stats'),
+  'get /webhook-recoveries/:id': {
+    real: ({ recoveryId }) => `/webhook-recoveries/${recoveryId}`,
+    unknown: `/webhook-recoveries/${newId('whr')}`,
+  },
 };
 
 let api: TestApi;
@@ -99,7 +139,19 @@ afterAll(() => api[Symbol.asyncDispose]());
 async function theirState(): Promise<unknown> {
   const kept = `/quarantine/${theirThings.quarantineId}`;
   const schedules = `/connections/${theirThings.activeConnectionId}/schedules`;
-  const paths = ['/specs', '/specs/theirs/versions', '/connections', '/runs', '/workspaces', kept, schedules];
+  const hooks = `/connections/${theirThings.activeConnectionId}/hooks`;
+  const webhooks = ['/webhook-endpoints', '/webhook-deliveries', `/webhook-recoveries/${theirThings.recoveryId}`];
+  const paths = [
+    '/specs',
+    '/specs/theirs/versions',
+    '/connections',
+    '/runs',
+    '/workspaces',
+    kept,
+    schedules,
+    hooks,
+    ...webhooks,
+  ];
   const answers = await Promise.all(paths.map((path) => theirs.call('GET', path)));
   const { body: keys } = await theirs.call('GET', '/api-keys');
   const revocations = keys.map(({ id, revokedAt }: { id: string; revokedAt: string | null }) => ({ id, revokedAt }));
@@ -141,11 +193,14 @@ describe('every endpoint with something of an org in its path', () => {
 
     const foreign = await ours.call(method, real(theirThings), { body: isPut ? put.theirs : body });
     const absent = await ours.call(method, unknown, { body: isPut ? put.nobodys : body });
+    const after = await theirState();
 
+    const tells = !isDeepStrictEqual([foreign.status, foreign.body], [absent.status, absent.body]);
+    caseFigure('crossOrg', foreign.status !== 404 || tells || !isDeepStrictEqual(after, before));
     expect(foreign).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
     expect(foreign.body).toEqual(absent.body);
     expect(absent.status).toBe(404);
-    expect(await theirState()).toEqual(before);
+    expect(after).toEqual(before);
   });
 });
 
@@ -189,7 +244,15 @@ describe('an id of another org outside the path', () => {
   });
 
   it('shows nothing of it in any list', async () => {
-    for (const list of ['/specs', '/connections', '/runs', '/workspaces', '/api-keys']) {
+    for (const list of [
+      '/specs',
+      '/connections',
+      '/runs',
+      '/workspaces',
+      '/api-keys',
+      '/webhook-endpoints',
+      '/webhook-deliveries',
+    ]) {
       const { body } = await ours.call('GET', list);
       const ids = new Set((await theirs.call('GET', list)).body.map(({ id }: { id: string }) => id));
       expect(ids.size).toBeGreaterThan(0);

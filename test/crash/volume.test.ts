@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { syncRunId } from '../../workflows/contract.ts';
+import { peakMemory } from '../support/process-memory.ts';
 import { createSync, pageOf } from '../support/sync.ts';
 import type { UpstreamAnswer } from '../support/upstream.ts';
 import { useStack } from '../support/use-stack.ts';
@@ -66,9 +66,3 @@ const filler = 'x'.repeat(300);
 const recordText = (index: number): string =>
   `{"id":"r${index}","name":"Name ${index}","email":"user${index}@example.com","amount":${index % 10_000},` +
   `"note":"${filler}","updated_at":"${new Date(1_735_689_600_000 + index * 1000).toISOString()}"}`;
-
-/** The highest resident set a process ever had, MB. */
-async function peakMemory(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Math.round(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024);
-}

@@ -1,6 +1,5 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runAdmin } from '../support/admin.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -9,22 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-interface Outcome {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs the command line as an operator would. */
-function admin(...args: readonly string[]): Promise<Outcome> {
-  const file = join(import.meta.dirname, '../../src/admin.ts');
-  const env = { ...process.env, DATABASE_URL: database.url };
-  return new Promise((resolve) => {
-    execFile(process.execPath, [file, ...args], { env }, (error, stdout, stderr) => {
-      resolve({ exitCode: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
-    });
-  });
-}
+const admin = (...args: readonly string[]) => runAdmin({ ...process.env, DATABASE_URL: database.url }, ...args);
 
 const json = async (...args: readonly string[]) => JSON.parse((await admin(...args, '--json')).stdout);
 

@@ -5,12 +5,15 @@ import { recordBatch } from '../../db/queries/batches.ts';
 import { takeToken } from '../../db/queries/buckets.ts';
 import { insertCalls } from '../../db/queries/calls.ts';
 import { findConnection, markConnectionDeleted } from '../../db/queries/connections.ts';
+import { acceptHookRequest } from '../../db/queries/hook-requests.ts';
+import { insertHook } from '../../db/queries/hooks.ts';
 import { beginRun, endRun } from '../../db/queries/lanes.ts';
 import { openOutbox, putPending } from '../../db/queries/outbox.ts';
 import { findPurgeableConnections, purgeSome } from '../../db/queries/purge.ts';
 import { addToDimension } from '../../db/queries/run-dimensions.ts';
 import { insertRun, requestCancelOfAll } from '../../db/queries/runs.ts';
 import { orgScope } from '../../db/scope.ts';
+import { newId } from '../../src/core/ids.ts';
 import { runStart } from '../../src/core/run/run-position.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
 import { newRun, pageEntry, quarantineEntry, receiptOf } from '../support/receipts.ts';
@@ -113,6 +116,18 @@ async function filledConnection() {
   const sender = { ...owner, runId };
   await openOutbox(db, scope, { owner: sender, target: Buffer.from('target') });
   await putPending(db, scope, { owner: sender, pending: { runId, batchNo: 2, draft: '', rejected: '[]', parts } });
+  const id = newId('hook');
+  const resourceKeys = ['items'];
+  const settings = { dedupe: null, debounceSeconds: 2, maxWaitSeconds: 30, verification: { kind: 'none' } } as const;
+  await insertHook(db, scope, {
+    ...settings,
+    id,
+    connectionId,
+    resourceKeys,
+    tokenHash: Buffer.from(id),
+    secret: null,
+  });
+  await acceptHookRequest(db, scope, { id, connectionId, resourceKeys }, null);
   return { scope, orgId, connectionId, runId, owner };
 }
 
@@ -153,6 +168,9 @@ async function rowsOf(orgId: string): Promise<Readonly<Record<string, number>>> 
     'buckets',
     'outboxes',
     'outbox_parts',
+    'hooks',
+    'hook_requests',
+    'hook_triggers',
   ];
   const counts = tables.map(async (table): Promise<[string, number]> => {
     const { rows } = await sql<{ n: number }>`

@@ -77,20 +77,6 @@ describe('PATCH /connections/:id', () => {
     ['protected overrides', { specOverridesJson: { metadata: { name: 'x' } } }, 'specOverridesJson.metadata'],
     ['overrides that make no spec', { specOverridesJson: { http: { baseUrl: 7 } } }, 'specOverridesJson.http.baseUrl'],
     [
-      'overrides with parts that publishing refuses',
-      {
-        specOverridesJson: {
-          resources: [
-            {
-              key: 'items',
-              deletes: { mode: 'endpoint', key: 'id', request: { path: '/gone', cache: { mode: 'conditional' } } },
-            },
-          ],
-        },
-      },
-      'specOverridesJson.resources.0.deletes.request.cache.mode',
-    ],
-    [
       'overrides that demand a value',
       { specOverridesJson: { connectionParams: [{ key: 'apiKey', required: true }] } },
       'secrets.apiKey',

@@ -1,8 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createPayloadCodec } from '../../src/core/crypto/payload-codec.ts';
+import { eventTypes } from '../../src/core/events/event-types.ts';
 import { openAuditedDestination } from '../support/audit.ts';
 import { eventually } from '../support/eventually.ts';
+import { changePayloads } from '../support/payloads.ts';
+import { dumpTables, searchForSecrets, spellings } from '../support/planted-secrets.ts';
 import type { Stack } from '../support/stack.ts';
 import { useStack } from '../support/use-stack.ts';
 
@@ -27,40 +30,60 @@ const issued = { token: 'tk-Qm9nb3RhIQ/1+2', session: 'se;ssion "77" of-olivia',
 /** What an upstream may answer with whatever it was sent: in a record, an invalid record, an error, a header. */
 const echoes = ['record', 'invalid', 'refusal'] as const;
 
+/** The signing secret of a webhook endpoint that hears of everything, and answers with all it knows. */
+let signingSecret = '';
+
+/** Every spelling of everything planted, whichever of it this upstream was sent. */
+const spelled = Object.values({ ...planted, token: issued.token, session: issued.session }).flatMap((secret) =>
+  spellings(secret).flat(),
+);
+
 const shared = useStack({
   answer: ({ url, headers, body, nth }) => {
     const [, kind] = url.split(/[/?]/);
     const sent = { url, headers, body };
+    if (kind === 'hook') return { body: JSON.stringify({ sent, mine: spellings(signingSecret) }) };
     if (kind === 'token') return { body: JSON.stringify({ access_token: issued.token, plan: issued.metadata, sent }) };
     if (kind === 'login') return { headers: { 'x-sid': issued.session }, body: JSON.stringify({ sent }) };
     if (!echoes.some((known) => known === kind)) return undefined;
-    const echo = { id: kind === 'invalid' ? null : nth, url, headers, again: JSON.stringify(headers) };
+    const echo = { id: kind === 'invalid' ? null : nth, url, headers, again: JSON.stringify(headers), spelled };
     const withHeader = { 'x-echo': `${headers['authorization'] ?? ''} ${headers['x-api-key'] ?? ''}` };
     if (kind === 'refusal') return { status: 400, headers: withHeader, body: JSON.stringify({ error: echo }) };
     return { headers: withHeader, body: JSON.stringify([echo]) };
   },
 });
 
+beforeAll(async () => {
+  const { stack, upstream } = shared();
+  const body = { url: `${upstream.url}/hook`, eventTypes };
+  const answer = await stack.org.call('POST', '/webhook-endpoints', { body });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+  signingSecret = answer.body.secret;
+});
+
 describe('planted secrets', () => {
-  it.each(authKinds())('of auth $kind reach no answer, log, table or history', async ({ kind, auth }) => {
-    const { stack } = shared();
-    const connectionId = await connect(kind, auth(shared().upstream.url));
-    for (const resource of echoes) await syncToEnd(connectionId, resource);
-    const places = {
-      ...(await answersAbout(stack, connectionId)),
-      logs: stack.tails(),
-      tables: await dump(stack),
-      histories: await histories(stack, connectionId),
-    };
-    // The search itself must be able to find something.
-    expect(places.tables).toContain(connectionId);
-    expect(places.histories).toContain(connectionId);
-    for (const [place, text] of Object.entries(places)) {
-      const secrets = Object.entries({ ...planted, token: issued.token, session: issued.session });
-      const found = secrets.filter(([, secret]) => spellings(secret).some((s) => text.includes(s)));
-      expect({ place, found: found.map(([name]) => name) }).toEqual({ place, found: [] });
-    }
-  });
+  it.each(authKinds())(
+    'of auth $kind reach no answer, log, event, delivery, table or history',
+    async ({ kind, auth }) => {
+      const { stack } = shared();
+      const connectionId = await connect(kind, auth(shared().upstream.url));
+      for (const resource of echoes) await syncToEnd(connectionId, resource);
+      const places = {
+        ...(await answersAbout(stack, connectionId)),
+        logs: stack.tails(),
+        ...(await eventsAbout(stack, connectionId)),
+        tables: await dumpTables(stack),
+        histories: await histories(stack, connectionId),
+      };
+      // The search itself must be able to find something.
+      expect(places.tables).toContain(connectionId);
+      expect(places.histories).toContain(connectionId);
+      expect(places.events).toContain('run.failed');
+      expect(places.deliveries).toContain('[redacted]');
+      const { metadata: _shown, ...secret } = issued;
+      expect(searchForSecrets(places, { ...planted, ...secret, signingSecret })).toEqual([]);
+    },
+  );
 });
 
 /** With the address of the fake API. */
@@ -205,18 +228,29 @@ async function answersAbout(stack: Stack, connectionId: string): Promise<Record<
   };
 }
 
-/** Every row of every table of the control database, as text. */
-async function dump({ db }: Stack): Promise<string> {
-  const tables = await db.introspection.getTables();
-  const texts = tables.map(async ({ name }) => {
-    const { rows } = await sql<{ row: string }>`select t::text as row from ${sql.table(name)} t`.execute(db);
-    return rows.map(({ row }) => row).join('\n');
+/** What the webhook endpoint got about a connection, and what the log says of it. */
+async function eventsAbout({ org, db }: Stack, connectionId: string): Promise<Record<'events' | 'deliveries', string>> {
+  const deliveries = await eventually('every event is delivered', async () => {
+    const events = await db.selectFrom('webhookEvents').select('id').where('connectionId', '=', connectionId).execute();
+    const rows = await db
+      .selectFrom('webhookDeliveries')
+      .select('id')
+      .where('connectionId', '=', connectionId)
+      .where('delivered', '=', true)
+      .execute();
+    return rows.length >= events.length && rows;
   });
-  return (await Promise.all(texts)).join('\n');
+  const details = deliveries.map(async ({ id }) => (await org.call('GET', `/webhook-deliveries/${id}`)).body);
+  const posted = shared().upstream.journal.filter(({ url, body }) => url === '/hook' && body.includes(connectionId));
+  return {
+    // Its own secret is in no request; the signature made with it is.
+    events: JSON.stringify(posted.map(({ headers, body }) => ({ headers, body }))),
+    deliveries: JSON.stringify(await Promise.all(details)),
+  };
 }
 
 /** The histories of a connection's runs, with their payloads decoded. */
-async function histories({ temporal, db }: Stack, connectionId: string): Promise<string> {
+async function histories({ temporal, db, keyRing }: Stack, connectionId: string): Promise<string> {
   const runs = await db
     .selectFrom('runs')
     .select(['id', 'resourceKey'])
@@ -226,25 +260,10 @@ async function histories({ temporal, db }: Stack, connectionId: string): Promise
     const handle = temporal.client.workflow.getHandle(`sync:${connectionId}:${resourceKey}:${id}`);
     const decoded = (_key: string, value: unknown) =>
       value instanceof Uint8Array ? Buffer.from(value).toString() : value;
-    return JSON.stringify({ history: await handle.fetchHistory(), info: await handle.describe() }, (key, value) =>
+    const history = await changePayloads(await handle.fetchHistory(), createPayloadCodec(keyRing).decode);
+    return JSON.stringify({ history, info: await handle.describe() }, (key, value) =>
       typeof value === 'bigint' ? String(value) : decoded(key, value),
     );
   });
   return (await Promise.all(texts)).join('\n');
-}
-
-/** The ways in which a secret may be written down, made independently of the redactor. */
-function spellings(secret: string): string[] {
-  const bytes = Buffer.from(secret);
-  const aligned = [0, 1, 2].map((skip) => bytes.subarray(skip, skip + Math.floor((bytes.length - skip) / 3) * 3));
-  return [
-    secret,
-    encodeURIComponent(secret),
-    new URLSearchParams({ v: secret }).toString().slice(2),
-    JSON.stringify(secret).slice(1, -1),
-    JSON.stringify(JSON.stringify(secret)).slice(3, -3),
-    bytes.toString('hex'),
-    bytes.toString('hex').toUpperCase(),
-    ...aligned.flatMap((part) => [part.toString('base64'), part.toString('base64url')]),
-  ];
 }

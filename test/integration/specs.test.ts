@@ -87,17 +87,6 @@ describe('publishing', () => {
       });
     }
   });
-
-  it('refuses a spec that asks for what is not executed, naming the place', async () => {
-    const [item] = specDocument().resources;
-    const request = { path: '/gone', cache: { mode: 'conditional' } };
-    const deletes = { mode: 'endpoint', key: 'id', request };
-    const document = { ...specDocument({ key: 'ahead' }), resources: [{ ...item, deletes }] };
-    expect((await org.call('POST', '/specs', { body: document })).status).toBe(201);
-    const { status, body } = await org.call('POST', `${at('ahead')}/publish`);
-    expect(status).toBe(400);
-    expect(body.error.issues[0].path).toBe('resources.0.deletes.request.cache.mode');
-  });
 });
 
 describe('drafts', () => {
@@ -164,6 +153,14 @@ describe('POST /specs/transform-preview', () => {
       lookups: { countries: { DE: 'Germany' } },
     });
     expect({ status, body }).toEqual({ status: 200, body: { id: 7, country: 'Germany' } });
+  });
+
+  it.each([
+    ['compiled', '{ "id": $uppercase(id) }'],
+    ['interpreted', '{ "id": $map(id, $uppercase)[0] }'],
+  ])('says that an expression was %s', async (engine, expression) => {
+    const { body, headers } = await preview({ expression, record: { id: 'x' } });
+    expect({ body, engine: headers.get('x-expression-engine') }).toEqual({ body: { id: 'X' }, engine });
   });
 
   it.each([

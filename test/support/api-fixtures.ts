@@ -33,7 +33,11 @@ export interface Inventory {
   readonly runId: string;
   readonly quarantineId: string;
   readonly scheduleId: string;
+  readonly hookId: string;
   readonly keyId: string;
+  readonly endpointId: string;
+  readonly deliveryId: string;
+  readonly recoveryId: string;
 }
 
 /** Fills an org. */
@@ -58,6 +62,9 @@ export async function fillOrg(
   const { body: schedule } = await org.call('POST', `/connections/${activeConnectionId}/schedules`, {
     body: { resourceKey: 'items', cron: '0 3 * * *' },
   });
+  const { body: hook } = await org.call('POST', `/connections/${activeConnectionId}/hooks`, {
+    body: { resourceKeys: ['items'], verification: { kind: 'github' } },
+  });
   const quarantineId = newId('quar');
   const record = {
     externalId: '7',
@@ -77,8 +84,20 @@ export async function fillOrg(
     runId: run.id,
     quarantineId,
     scheduleId: schedule.id,
+    hookId: hook.id,
     keyId: key.id,
+    ...(await fillWebhooks(org)),
   };
+}
+
+/** An endpoint that nothing is sent to, a delivery and a recovery of it. */
+async function fillWebhooks({ call }: TestOrg): Promise<Pick<Inventory, 'endpointId' | 'deliveryId' | 'recoveryId'>> {
+  const { body: endpoint } = await call('POST', '/webhook-endpoints', { body: { url: 'https://93.184.215.14/' } });
+  const { body: delivery } = await call('POST', `/webhook-endpoints/${endpoint.id}/test`);
+  const { body: recovery } = await call('POST', `/webhook-endpoints/${endpoint.id}/recover`, {
+    body: { since: new Date(Date.now() - 1000).toISOString(), include: ['failed'] },
+  });
+  return { endpointId: endpoint.id, deliveryId: delivery.id, recoveryId: recovery.id };
 }
 
 /** Drafts and publishes a version. */

@@ -1,16 +1,20 @@
 import { randomBytes } from 'node:crypto';
+import type { Kysely } from 'kysely';
 import * as v from 'valibot';
+import type { Database } from '../../db/schema.ts';
 import { createApp } from '../../src/api/app.ts';
 import type { ApiDeps, Route } from '../../src/api/route.ts';
 import { routes } from '../../src/api/routes/index.ts';
 import { createOrg } from '../../src/control/orgs.ts';
 import { createSecretBox } from '../../src/core/crypto/secret-box.ts';
+import { withCompiledExpressions } from '../../src/core/expressions/compiled-evaluator.ts';
 import { createEvaluatorPool } from '../../src/core/expressions/evaluator-pool.ts';
 import { parseAllowList } from '../../src/core/http/addresses.ts';
 import { createEgressGuard } from '../../src/core/http/egress.ts';
 import { ErrorBody } from '../../src/core/rows.ts';
 import { createLog } from '../../src/log.ts';
 import { openTestDatabase } from './database.ts';
+import { asOneRequest, openUnderRowSecurity } from './row-security.ts';
 import { strictForm } from './strict-form.ts';
 
 /** An answer of the API, parsed. */
@@ -49,10 +53,24 @@ export interface TestApi extends AsyncDisposable {
   newOrg(limits?: { readonly activeConnectionsMax?: number }): Promise<TestOrg>;
 }
 
-/** Starts it; `allow` has the form of `EGRESS_ALLOW`. */
-export async function startApi({ allow = '', scheduleMinIntervalSeconds = 1 } = {}): Promise<TestApi> {
+/** What a test has otherwise than usual. */
+interface ApiOptions {
+  /** In the form of `EGRESS_ALLOW`. */
+  readonly allow?: string;
+  readonly scheduleMinIntervalSeconds?: number;
+  readonly embed?: Partial<ApiDeps['embed']>;
+  readonly codec?: ApiDeps['codec'];
+}
+
+/** Starts it. */
+export async function startApi({
+  allow = '',
+  scheduleMinIntervalSeconds = 1,
+  embed = {},
+  codec = null,
+}: ApiOptions = {}): Promise<TestApi> {
   const stack = new AsyncDisposableStack();
-  const { db } = stack.use(await openTestDatabase());
+  const { db, url } = stack.use(await openTestDatabase());
   const logLines: string[] = [];
   const log = createLog({ level: 'debug', name: 'api', destination: { write: (line) => void logLines.push(line) } });
   const deps: ApiDeps = {
@@ -60,16 +78,26 @@ export async function startApi({ allow = '', scheduleMinIntervalSeconds = 1 } = 
     log,
     secretBox: createSecretBox([{ id: 'k1', key: randomBytes(32) }]),
     egress: createEgressGuard({ allow: parseAllowList(allow), deny: [], allowHttp: false }),
-    evaluator: stack.use(createEvaluatorPool()),
+    evaluator: stack.use(withCompiledExpressions(createEvaluatorPool())),
     orchestrator: temporalAway,
     oauth: {
       stateKeys: [{ id: 's1', key: randomBytes(32) }],
       redirectUri: 'http://localhost:3100/api/v1/oauth/callback',
     },
+    publicUrl: 'http://localhost:3100',
+    embed: {
+      keys: [{ id: 'e1', key: randomBytes(32) }],
+      issuer: 'http://localhost:3100',
+      allowedOrigins: '*',
+      ...embed,
+    },
+    codec,
     defaultDestination: null,
     scheduleMinIntervalSeconds,
   };
-  const app = createApp(deps);
+  const app = createApp({ ...deps, db: underRowSecurity ? await openJudged(stack, db, url) : db });
+  const serve = app.fetch;
+  app.fetch = (...request) => asOneRequest(() => serve(...request));
   const call = (apiKey: string): Call => {
     return async (method, path, { body, headers = {}, apiKey: otherKey = apiKey } = {}) => {
       const credential = otherKey === null ? {} : { authorization: `Bearer ${otherKey}` };
@@ -106,6 +134,19 @@ export async function startApi({ allow = '', scheduleMinIntervalSeconds = 1 } = 
   };
 }
 
+/** The tests themselves keep the owner's connection: they look at several orgs. */
+async function openJudged(
+  stack: AsyncDisposableStack,
+  owner: Kysely<Database>,
+  url: string,
+): Promise<Kysely<Database>> {
+  const role = `${new URL(url).pathname.slice(1)}_api`;
+  return stack.use(await openUnderRowSecurity(owner, url, role)).db;
+}
+
+/** Set by the project of `vitest.config.ts` that runs tests of the API once more this way. */
+const underRowSecurity = process.env['TEST_ROW_SECURITY'] === '1';
+
 const away = async (): Promise<never> => {
   throw new Error('Temporal is away');
 };
@@ -115,6 +156,8 @@ const temporalAway: ApiDeps['orchestrator'] = {
   cancelRun: away,
   wakeRun: away,
   describeRun: away,
+  wakeEndpoint: away,
+  noteInbound: away,
   putSchedule: away,
   dropSchedule: away,
   listSchedules: away,

@@ -105,7 +105,7 @@ function generate({
 }
 
 function fill(template: string, values: Placeholders): string {
-  return template.replace(/\{(repeat|random):?([^{}":]*):?(\d+)\}|\{(\w+)\}/g, (all, kind, unit, count, name) => {
+  return template.replace(/\{(repeat|random):?([^{}":]*):?(\d+)\}|\{([\w:-]+)\}/g, (all, kind, unit, count, name) => {
     if (kind === 'repeat') return unit.repeat(Number(count));
     if (kind === 'random') return 'r'.repeat(Number(count));
     return values[name] ?? all;

@@ -12,6 +12,9 @@ import { templateDatabase } from './database.ts';
  * TEST_DATABASE_URL and TEMPORAL_CLI; both may be set from outside to use others.
  */
 export default async function setup(): Promise<() => Promise<void>> {
+  // Each project of a run calls it; the first one does the work for all.
+  if (process.env['TEST_SETUP_BY'] === String(process.pid)) return async () => {};
+  process.env['TEST_SETUP_BY'] = String(process.pid);
   const stack = new AsyncDisposableStack();
   const { temporalCli, cacheDir } = loadConfig({ ...process.env, DATABASE_URL: '' });
   const log = createLog({ level: 'warn', name: 'test' });

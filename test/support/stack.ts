@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import type { Kysely } from 'kysely';
 import type { Database } from '../../db/schema.ts';
 import { createOrg } from '../../src/control/orgs.ts';
-import { formatKeyRing } from '../../src/key-ring.ts';
+import { createDataConverter } from '../../src/data-converter.ts';
+import { formatKeyRing, type KeyRing } from '../../src/key-ring.ts';
 import type { Call, TestOrg } from './api.ts';
 import { openTestDatabase } from './database.ts';
 import { testDatabaseUrl } from './database-server.ts';
@@ -23,17 +24,31 @@ export interface Stack extends AsyncDisposable {
   readonly databaseUrl: string;
   readonly temporal: TemporalDevServer;
   readonly org: TestOrg;
-  /** Starts one more worker. Resolves when it polls. */
-  startWorker(): Promise<ServiceProcess>;
+  /** One more tenant. */
+  newOrg(): Promise<TestOrg>;
+  /** The encryption keys it was started with. */
+  readonly keyRing: KeyRing;
+  /** The environment of its processes, for commands. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Starts one more worker, with settings of its own if any. Resolves when it polls. */
+  startWorker(settings?: Settings): Promise<ServiceProcess>;
+  /** Stops the API as a deployment does, and starts it with these settings. Resolves when it answers. */
+  restartApi(settings: Settings): Promise<ServiceProcess>;
   /** Sends a signal to the worker that was started last; see {@link ServiceProcess.kill}. */
   killWorker(signal: NodeJS.Signals): Promise<void>;
   /** The worker that was started last. */
   worker(): ServiceProcess;
   /** All workers ever started, dead ones too. */
   workers(): readonly ServiceProcess[];
+  /** The API, as it was started last. */
+  api(): ServiceProcess;
+  /** `http://127.0.0.1:<port>`. */
+  readonly apiUrl: string;
   /** The ends of all logs, for a test that failed. */
   tails(): string;
 }
+
+type Settings = Readonly<Record<string, string>>;
 
 /** What a test decides before the start. */
 export interface StackOptions {
@@ -53,40 +68,51 @@ export async function startStack({ allow, workers = 1, env: settings = {}, ...op
   const folder = await mkdtemp(join(tmpdir(), 'connector-sync-stack-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const database = stack.use(await openTestDatabase(testDatabaseUrl().href));
-  const temporal = stack.use(await startTemporalDevServer(folder, options.temporal));
+  const keyRing = [{ id: 'k1', key: new Uint8Array(randomBytes(32)) }];
+  const temporal = stack.use(await startTemporalDevServer(folder, options.temporal, createDataConverter(keyRing)));
   const port = await unusedPort();
   const addresses = { databaseUrl: database.url, temporalAddress: temporal.address };
-  const env = { ...environment({ allow, port, folder, ...addresses }), ...settings };
+  const env = { ...environment({ allow, port, folder, keyRing, ...addresses }), ...settings };
   const processes: ServiceProcess[] = [];
   stack.defer(async () => void (await Promise.all(processes.map((process) => process.destroy()))));
-  const startNode = async (name: string, { ready }: { readonly ready: string }) => {
-    const args = [`src/${name}.ts`];
-    const started = startServiceProcess({ name, command: process.execPath, args, env, watchesParent: true });
+  const startNode = async (name: string, { ready, own = {} }: { readonly ready: string; readonly own?: Settings }) => {
+    const plan = { name, command: process.execPath, args: [`src/${name}.ts`], env: { ...env, ...own } };
+    const started = startServiceProcess({ ...plan, watchesParent: true });
     processes.push(started);
     await started.logged(ready);
     return started;
   };
-  const startWorker = () => startNode('worker', { ready: 'worker ready' });
+  const startWorker = (own: Settings = {}) => startNode('worker', { ready: 'worker ready', own });
   await Promise.all([
     startNode('api-server', { ready: 'api ready' }),
     ...Array.from({ length: workers }, () => startWorker()),
   ]);
-  const org = await createTenant(database.db, `http://127.0.0.1:${port}`);
-  const allWorkers = () => processes.filter(({ name }) => name === 'worker');
-  const worker = () => {
-    const last = allWorkers().at(-1);
-    if (!last) throw new Error('No worker was started');
+  const apiUrl = `http://127.0.0.1:${port}`;
+  const org = await createTenant(database.db, apiUrl);
+  const lastOf = (name: string) => {
+    const last = processes.findLast((process) => process.name === name);
+    if (!last) throw new Error(`No ${name} was started`);
     return last;
   };
+  const worker = () => lastOf('worker');
   const opened = stack.move();
   return {
     db: database.db,
     databaseUrl: database.url,
     temporal,
     org,
+    newOrg: () => createTenant(database.db, apiUrl),
+    keyRing,
+    api: () => lastOf('api-server'),
+    apiUrl,
+    env,
     startWorker,
+    async restartApi(own) {
+      await lastOf('api-server').kill('SIGTERM');
+      return await startNode('api-server', { ready: 'api ready', own });
+    },
     worker,
-    workers: allWorkers,
+    workers: () => processes.filter(({ name }) => name === 'worker'),
     killWorker: (signal) => worker().kill(signal),
     tails: () => [temporal, ...processes].map((process) => process.tail()).join('\n'),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -97,11 +123,12 @@ interface Surroundings {
   readonly allow: readonly string[];
   readonly port: number;
   readonly folder: string;
+  readonly keyRing: KeyRing;
   readonly databaseUrl: string;
   readonly temporalAddress: string;
 }
 
-function environment({ allow, port, folder, databaseUrl, temporalAddress }: Surroundings): NodeJS.ProcessEnv {
+function environment({ allow, port, folder, keyRing, databaseUrl, temporalAddress }: Surroundings): NodeJS.ProcessEnv {
   return {
     ...process.env,
     HOST: '127.0.0.1',
@@ -109,7 +136,7 @@ function environment({ allow, port, folder, databaseUrl, temporalAddress }: Surr
     DATA_DIR: folder,
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporalAddress,
-    SECRETS_KEYS: formatKeyRing([{ id: 'k1', key: new Uint8Array(randomBytes(32)) }]),
+    SECRETS_KEYS: formatKeyRing(keyRing),
     EGRESS_ALLOW: [testDatabaseUrl().host, ...allow].join(','),
     LOG_LEVEL: 'info',
   };

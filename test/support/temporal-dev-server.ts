@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import { readTemporalDevFile, temporalDevFile } from '../../src/embedded/temporal-dev-file.ts';
 import { eventually } from './eventually.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
@@ -16,10 +17,14 @@ export interface TemporalDevServer extends AsyncDisposable {
   tail(): string;
 }
 
-/** Starts it with its data in `folder`; `settings` are added to the dynamic configuration of the file. */
+/**
+ * Starts it with its data in `folder`; `settings` are added to the dynamic configuration of the file. The client reads
+ * what is encrypted when it is given the converter of those who encrypt.
+ */
 export async function startTemporalDevServer(
   folder: string,
   settings: Readonly<Record<string, string>> = {},
+  dataConverter: DataConverter = {},
 ): Promise<TemporalDevServer> {
   const command = process.env['TEMPORAL_CLI'];
   if (!command) throw new Error('TEMPORAL_CLI is not set: path of the Temporal CLI');
@@ -40,7 +45,7 @@ export async function startTemporalDevServer(
   await start();
   return {
     address,
-    client: new Client({ connection }),
+    client: new Client({ connection, dataConverter }),
     stop,
     start,
     tail: () => server?.tail() ?? '',

@@ -1,8 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { bundleWorkflowCode, DefaultLogger, makeTelemetryFilterString, Runtime, Worker } from '@temporalio/worker';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { createPayloadCodec, payloadKeyId } from '../../src/core/crypto/payload-codec.ts';
+import { createDataConverter, failureConverterPath } from '../../src/data-converter.ts';
+import { changePayloads, payloadsIn } from '../support/payloads.ts';
 
 const folder = join(import.meta.dirname, '../fixtures/histories');
 const workflowsPath = join(import.meta.dirname, '../../workflows/index.ts');
@@ -13,36 +17,58 @@ beforeAll(async () => {
   const logger = new DefaultLogger('ERROR');
   const filter = makeTelemetryFilterString({ core: 'ERROR' });
   Runtime.install({ logger, telemetryOptions: { logging: { filter, forward: {} } } });
-  ({ code } = await bundleWorkflowCode({ workflowsPath, logger }));
+  ({ code } = await bundleWorkflowCode({ workflowsPath, failureConverterPath, logger }));
 });
 
+const ring = [{ id: 'k1', key: new Uint8Array(randomBytes(32)) }];
+const dataConverter = createDataConverter(ring);
+
 /** The failure of replaying a history with today's workflows; undefined: it replays. */
-async function replay(history: Json): Promise<Error | undefined> {
-  const histories = [{ workflowId: 'recorded', history: historyFromJSON(history) }];
-  for await (const { error } of Worker.runReplayHistories({ workflowBundle: { code } }, histories)) return error;
+async function replay(history: ReturnType<typeof historyFromJSON>): Promise<Error | undefined> {
+  const histories = [{ workflowId: 'recorded', history }];
+  const options = { workflowBundle: { code }, dataConverter };
+  for await (const { error } of Worker.runReplayHistories(options, histories)) return error;
   throw new Error('nothing was replayed');
 }
 
 describe('the workflows go on with runs that an earlier version began', () => {
   test('there is a history of every path', () => {
-    expect(files).toEqual(['cancel.json', 'lane.json', 'plain.json', 'throttled.json', 'tick.json']);
+    expect(files).toEqual([
+      ...['cancel.json', 'inbound.json', 'lane.json', 'plain.json', 'throttled.json', 'tick.json', 'webhook.json'],
+    ]);
   });
 
   test.for(files)('%s', async (file) => {
-    expect(await replay(read(file))).toBeUndefined();
+    expect(await replay(historyFromJSON(read(file)))).toBeUndefined();
+  });
+
+  test.for(files)('%s, encrypted', async (file) => {
+    const { encode } = createPayloadCodec(ring);
+    expect(await replay(await changePayloads(historyFromJSON(read(file)), encode))).toBeUndefined();
   });
 
   test('a history that they cannot have made does not replay', async () => {
     const changed = JSON.stringify(read('plain.json')).replaceAll('"syncChunk"', '"syncPage"');
-    expect((await replay(JSON.parse(changed)))?.name).toBe('DeterminismViolationError');
+    expect((await replay(historyFromJSON(JSON.parse(changed))))?.name).toBe('DeterminismViolationError');
   });
 });
 
 describe('a history', () => {
   test.for(files)('%s holds ids and totals, and no record, address or secret', (file) => {
     const texts = payloadsOf(read(file)).join('\n');
-    expect(texts).toContain('run_');
+    expect(texts).toMatch(/run_|whe_/);
     expect(texts).not.toMatch(/postgres:|127\.0\.0\.1|@example\.com|Name 0/);
+  });
+
+  test.for(files)('%s is encrypted but for summaries, memos, states and times', async (file) => {
+    const { encode } = createPayloadCodec(ring);
+    const all = payloadsIn(await changePayloads(historyFromJSON(read(file)), encode));
+    const readable = all.filter(({ payload }) => payloadKeyId(payload) === null);
+    expect(readable.length).toBeLessThan(all.length);
+    const texts = readable
+      .filter(({ path }) => !/userMetadata|memo/.test(path))
+      .map(({ payload }) => Buffer.from(payload.data ?? []).toString());
+    for (const text of texts) expect(text).toMatch(/^"([a-z]+|\d{4}-\d\d-\d\dT[\d:.]+Z)"$/);
   });
 });
 

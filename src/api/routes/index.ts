@@ -1,11 +1,16 @@
 import type { Route } from '../route.ts';
 import { apiKeyRoutes } from './api-keys.ts';
 import { connectionRoutes } from './connections.ts';
+import { embedRoutes } from './embed.ts';
+import { eventTypeRoutes } from './event-types.ts';
+import { hookRoutes } from './hooks.ts';
 import { oauthRoutes } from './oauth.ts';
 import { quarantineRoutes } from './quarantine.ts';
 import { runRoutes } from './runs.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { specRoutes } from './specs.ts';
+import { webhookDeliveryRoutes } from './webhook-deliveries.ts';
+import { webhookEndpointRoutes } from './webhook-endpoints.ts';
 import { workspaceRoutes } from './workspaces.ts';
 
 /** Every endpoint below `/api/v1`, in the order of the interface specification. */
@@ -13,9 +18,14 @@ export const routes: readonly Route[] = [
   ...specRoutes,
   ...connectionRoutes,
   ...scheduleRoutes,
+  ...hookRoutes,
   ...runRoutes,
   ...quarantineRoutes,
   ...apiKeyRoutes,
+  ...embedRoutes,
+  ...webhookDeliveryRoutes,
   ...oauthRoutes,
   ...workspaceRoutes,
+  ...webhookEndpointRoutes,
+  ...eventTypeRoutes,
 ];

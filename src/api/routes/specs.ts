@@ -14,6 +14,7 @@ import { JsonObject, SpecRow, SpecVersionRow, ValidationResult } from '../../cor
 import { SpecKey } from '../../core/spec/names.ts';
 import { SpecVersion } from '../../core/spec/schema.ts';
 
+import { AnswerWithHeaders } from '../answer-headers.ts';
 import { nameParam } from '../inputs.ts';
 import { route } from '../route.ts';
 
@@ -83,7 +84,7 @@ export const specRoutes = [
     method: 'post',
     path: '/specs/:key/versions/:version/publish',
     summary: 'Freeze a draft so that connections can pin to it',
-    description: 'Refused with the issues while a test in the spec fails, or a part of it is not executed yet.',
+    description: 'Refused with the issues while a test in the spec fails.',
     tag,
     auth: 'api_key',
     params: VersionParams,
@@ -110,8 +111,18 @@ export const specRoutes = [
     },
     status: 200,
     response: JsonObject,
+    headers: {
+      'X-Expression-Engine': {
+        description:
+          '`compiled`: the expression is one of those that run inside the service. `interpreted`: JSONata ran it in a process of its own, some ten times slower.',
+        values: ['compiled', 'interpreted'],
+      },
+    },
     errors: ['validation'],
-    handle: ({ body }, deps) => previewTransform(deps, body),
+    handle: async ({ body }, deps) => {
+      const { row, engine } = await previewTransform(deps, body);
+      return new AnswerWithHeaders(row, { 'X-Expression-Engine': engine });
+    },
   }),
   route({
     method: 'get',

@@ -1,0 +1,38 @@
+/**
+ * What the service promises of security, each with how its figure reads. The figures come from the tests: a promise that
+ * no test of a run has shown counts as broken.
+ */
+export const promises = {
+  ssrfReached: { says: 'attacks that reach a forbidden address', of: 'vectors' },
+  ssrfFalseBlocks: { says: 'harmless addresses that are refused', of: 'vectors' },
+  canariesReached: { says: 'requests that reach a listener on loopback through a running API', of: 'attempts' },
+  badInput5xx: { says: 'bad inputs answered with 5xx', of: 'inputs' },
+  crossOrg: { says: 'endpoints that show or change something of another org', of: 'endpoints' },
+  hostileContained: { says: 'hostile expressions not contained in 3 s by the evaluator', of: 'expressions' },
+  hostileRestarts: {
+    says: 'hostile expressions after which the API or the worker is another process',
+    of: 'expressions',
+  },
+  hostileLate: { says: 'hostile previews without an answer in 3 s from a running API', of: 'previews' },
+  hostileHealthMs: { says: 'the 99th percentile of /api/health meanwhile', of: 'probes', most: 1000, unit: 'ms' },
+  plantedSecrets: { says: 'planted secrets found, in 9 spellings and every place', of: 'searches' },
+  keyRotation: { says: 'runs that fail while keys are rotated', of: 'runs' },
+  forgedEmbedTokens: { says: 'forged embed tokens taken', of: 'tokens' },
+  forgedOauthStates: { says: 'forged, expired or replayed OAuth states taken', of: 'states' },
+  tokenCalls: { says: 'token requests when runs meet a token that is over', of: 'runs', most: 1 },
+} as const satisfies Readonly<Record<string, SecurityPromise>>;
+
+/** Names of the promises. */
+export type PromiseName = keyof typeof promises;
+
+/** One promise. */
+export interface SecurityPromise {
+  /** What is counted. */
+  readonly says: string;
+  /** Out of what. */
+  readonly of: string;
+  /** The count that still keeps the promise; absent: 0. */
+  readonly most?: number;
+  /** Of a count that is a measurement; absent: it is a share. */
+  readonly unit?: 'ms';
+}

@@ -1,0 +1,62 @@
+import { relative } from 'node:path';
+import type { Reporter, TestCase, TestModule } from 'vitest/node';
+import { type PromiseName, promises, type SecurityPromise } from './promises.ts';
+
+/** Ends the output with a table: each promise of security, its figure, and the tests it comes from. */
+export default class TrustReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const lines = linesOf(modules);
+    const broken = lines.filter(({ kept }) => !kept).length;
+    if (broken > 0) process.exitCode = 1;
+    const verdict = broken === 0 ? 'Every promise is kept.' : `${broken} of ${lines.length} promises are not kept.`;
+    process.once('exit', () => process.stdout.write(`\n${lines.map(textOf).join('')}\n${verdict}\n`));
+  }
+}
+
+interface Line extends SecurityPromise {
+  readonly count: number;
+  /** 0: no test has shown it. */
+  readonly total: number;
+  readonly kept: boolean;
+  readonly sources: readonly string[];
+}
+
+/** A line for each promise. A test that failed breaks every promise it is about. */
+export function linesOf(modules: readonly TestModule[]): readonly Line[] {
+  const shown = modules.flatMap((module) =>
+    [...module.children.allTests()].flatMap((test) =>
+      (test.meta().figures ?? []).map((figure) => ({ ...figure, test, file: fileOf(module) })),
+    ),
+  );
+  return Object.entries<SecurityPromise>(promises).map(([name, promise]) => {
+    const own = shown.filter((figure) => figure.promise === (name as PromiseName));
+    const count = own.reduce((sum, figure) => sum + figure.count, 0);
+    const total = own.reduce((sum, figure) => sum + figure.of, 0);
+    const passed = own.every(({ test }) => test.result().state === 'passed');
+    return {
+      ...promise,
+      count,
+      total,
+      kept: passed && total > 0 && count <= (promise.most ?? 0),
+      sources: sourcesOf(own),
+    };
+  });
+}
+
+const fileOf = ({ moduleId }: TestModule): string => relative(process.cwd(), moduleId);
+
+/** Each file with its tests: the name of one, the number of several. */
+function sourcesOf(figures: readonly { readonly file: string; readonly test: TestCase }[]): readonly string[] {
+  const files = Map.groupBy(figures, ({ file }) => file);
+  return [...files].map(([file, ofFile]) => {
+    const names = new Set(ofFile.map(({ test }) => test.fullName));
+    return `${file}: ${names.size === 1 ? [...names].join() : `${names.size} tests`}`;
+  });
+}
+
+function textOf({ kept, count, total, says, of, unit, sources }: Line): string {
+  const measured = unit ? `${count} ${unit} over ${total}` : `${count} of ${total}`;
+  const figure = total === 0 ? 'not shown' : `${measured} ${of}`;
+  const lines = sources.map((source) => `${' '.repeat(29)}${source}\n`).join('');
+  return `${kept ? '✓' : '✗'} ${figure.padEnd(26)} ${says}\n${lines}`;
+}
