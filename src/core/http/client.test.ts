@@ -224,6 +224,19 @@ describe('the verdict of the caller', () => {
     expect(client.sleeps).toEqual([1_234]);
   });
 
+  it('is asked for where there is no answer', async () => {
+    const error = new AppError('source_rejected', 'The VPN is down.');
+    const server = await serveStatuses([200]);
+    await server[Symbol.asyncDispose]();
+    await using client = openClient({
+      allow: `127.0.0.1:${server.port}`,
+      classify: async (answer) =>
+        answer.status === null && answer.failure === 'network' ? { action: 'fail', error } : { action: 'retry' },
+    });
+    await expect(client.send({ url: server.origin })).rejects.toBe(error);
+    expect(client.calls).toHaveLength(1);
+  });
+
   it('may name the failure', async () => {
     await using server = await serveStatuses([200]);
     const error = new AppError('source_rejected', 'The answer says ok: false.');

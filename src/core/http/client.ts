@@ -94,8 +94,14 @@ export interface SendOptions {
   readonly classify?: Classify;
 }
 
-/** Judges an answer. */
-export type Classify = (answer: HttpAnswer, request: HttpRequest) => Promise<Verdict>;
+/** A request that got no answer. */
+export interface Unanswered {
+  readonly status: null;
+  readonly failure: 'network' | 'timeout';
+}
+
+/** Judges what came of a request. Nothing can be accepted where there is no answer. */
+export type Classify = (answer: HttpAnswer | Unanswered, request: HttpRequest) => Promise<Verdict>;
 
 /** An {@link HttpClient} that can be told of secrets that came up after it was made. */
 export interface GuardedHttpClient extends HttpClient {
@@ -175,8 +181,10 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
   };
 
   const judge = (outcome: Outcome, request: HttpRequest, { where, classify }: Judging): Verdict | Promise<Verdict> => {
-    if (!('answer' in outcome)) return { action: 'retry' };
-    return classify?.(outcome.answer, request) ?? classifyByStatus(outcome.answer, request, where);
+    if ('answer' in outcome) {
+      return classify?.(outcome.answer, request) ?? classifyByStatus(outcome.answer, request, where);
+    }
+    return classify?.({ status: null, failure: outcome.failure }, request) ?? { action: 'retry' };
   };
 
   /** Throws when the wait is not for us to sleep, or when the attempts are used up. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openClient, serveHttp } from '../../../test/support/guarded-client.ts';
 import { AppError } from '../errors.ts';
-import type { HttpAnswer, RequestSigner, Verdict } from './client.ts';
+import type { Classify, RequestSigner } from './client.ts';
 
 /** Answers the statuses in turn, the last one for ever, and notes the credentials that came. */
 const serveStatuses = (statuses: readonly number[], seen: (string | undefined)[]) => {
@@ -29,8 +29,8 @@ describe('a signer', () => {
     return signer;
   };
   const error = new AppError('auth_failed', 'refused');
-  const classify = async ({ status }: HttpAnswer): Promise<Verdict> =>
-    status === 401 ? { action: 'refresh', error } : { action: status < 300 ? 'accept' : 'retry' };
+  const classify: Classify = async ({ status }) =>
+    status === 401 ? { action: 'refresh', error } : { action: status === 200 ? 'accept' : 'retry' };
 
   it('signs each attempt anew, also the one after a refresh', async () => {
     const seen: (string | undefined)[] = [];

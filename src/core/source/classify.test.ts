@@ -174,3 +174,25 @@ describe('rules', () => {
     expect(await matchRule(rules, { kind: 'network' }, options)).toBeNull();
   });
 });
+
+describe('a request without an answer', () => {
+  const judged = (rules: readonly unknown[], failure: 'network' | 'timeout') => {
+    const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource: {}, http: { errors: rules } });
+    return createClassify(source, evaluate)({ status: null, failure }, request);
+  };
+
+  test.each([
+    ['without a rule', [], 'retry'],
+    ['with a rule for answers', [{ when: { status: ['5xx'] }, action: 'fail' }], 'retry'],
+    ['with a rule for the other failure', [{ when: { status: ['network'] }, action: 'fail' }], 'retry'],
+    ['with a rule for it', [{ when: { status: ['timeout'] }, action: 'fail' }], 'fail'],
+    ['with a rule that waits', [{ when: { status: [500, 'timeout'] }, action: 'rate_limited' }], 'rate_limited'],
+  ])('%s: %s', async (_name, rules, action) => {
+    expect(await judged(rules, 'timeout')).toMatchObject({ action });
+  });
+
+  test.each(['empty', 'skip_partition'] as const)('that counts as %s is told to the reader', async (action) => {
+    const verdict = await judged([{ when: { status: ['timeout'] }, action, message: 'closed at night' }], 'timeout');
+    expect(verdict).toMatchObject({ action: 'fail', error: { action, reason: 'closed at night' } });
+  });
+});

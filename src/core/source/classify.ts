@@ -1,25 +1,46 @@
-import type { HttpAnswer, HttpRequest } from '../http/client.ts';
+import type { Classify, Unanswered } from '../http/client.ts';
 import { classifyByStatus, type Verdict } from '../http/retry.ts';
 import { matchRule, ruleFailure, waitOf } from './error-rules.ts';
 import type { Evaluate } from './evaluate.ts';
 import { isExpiryStatus, outcomeOf } from './judge-answer.ts';
 import { isRefreshable } from './request-signer.ts';
 import type { Source } from './source.ts';
+import { UnansweredError } from './unanswered.ts';
 
 /**
  * The `classify` hook of the HTTP client for one resource: its own error rules, those of `http`, then the defaults of
- * the format. Answers that mean something to the reader (empty, skip_partition, expired tokens) are let through. Refused
- * credentials are refreshed once where the auth kind can; with others they fail the read.
+ * the format. Answers that mean something to the reader (empty, skip_partition, expired tokens) are let through; where
+ * there is no answer that could be, an {@link UnansweredError} says so. Refused credentials are refreshed once where the
+ * auth kind can; with others they fail the read.
  */
 export function createClassify(
   source: Pick<Source, 'resource' | 'http' | 'params' | 'auth' | 'now'>,
   evaluate: Evaluate,
-): (answer: HttpAnswer, request: HttpRequest) => Promise<Verdict> {
+): Classify {
   const { resource, http, params } = source;
   const rules = [...resource.errors, ...http.errors];
   const refreshFirst = (verdict: Verdict): Verdict =>
     verdict.action === 'fail' && isRefreshable(source) ? { ...verdict, action: 'refresh' } : verdict;
+  const judgeFailure = async ({ failure }: Unanswered): Promise<Verdict> => {
+    const outcome = { kind: failure };
+    const rule = await matchRule(rules, outcome, { evaluate, params });
+    switch (rule?.action) {
+      case undefined:
+      case 'retry':
+        return { action: 'retry' };
+      case 'rate_limited':
+        return { action: 'rate_limited' };
+      case 'empty':
+      case 'skip_partition':
+        return { action: 'fail', error: new UnansweredError(rule.action, rule.message ?? failure) };
+      case 'refresh_auth':
+        return refreshFirst({ action: 'fail', error: ruleFailure(rule, outcome) });
+      case 'fail':
+        return { action: 'fail', error: ruleFailure(rule, outcome) };
+    }
+  };
   return async (answer, request) => {
+    if (answer.status === null) return judgeFailure(answer);
     if (isExpiryStatus(resource, answer.status)) return { action: 'accept' };
     const outcome = outcomeOf(answer, source);
     const rule = await matchRule(rules, outcome, { evaluate, params });

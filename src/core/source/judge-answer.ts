@@ -5,6 +5,7 @@ import { matchRule, type Outcome, ruleFailure } from './error-rules.ts';
 import type { Evaluate } from './evaluate.ts';
 import type { PagePosition } from './read-position.ts';
 import type { Source } from './source.ts';
+import type { UnansweredError } from './unanswered.ts';
 
 /** What an answer means for the page that was asked for. */
 export type Judgement =
@@ -12,6 +13,8 @@ export type Judgement =
   | { readonly kind: 'empty'; readonly notModified: boolean }
   | { readonly kind: 'skipped'; readonly reason: string }
   | { readonly kind: 'expired'; readonly what: 'page' | 'watermark' };
+
+type NoPage = Exclude<Judgement, { readonly kind: 'accepted' }>;
 
 /** The page an answer belongs to. */
 interface AskedPage {
@@ -35,12 +38,16 @@ export async function judgeAnswer(
   if (expired) return expired;
   const rule = await matchRule([...resource.errors, ...http.errors], outcome, { evaluate, params });
   if (rule?.action === 'skip_partition') return { kind: 'skipped', reason: rule.message ?? `status ${answer.status}` };
-  if (rule?.action === 'empty') return emptyPage(answer, page);
+  if (rule?.action === 'empty') return emptyPage(page, `answered ${answer.status}`);
   if (rule) throw ruleFailure(rule, outcome);
   if (answer.status === 304) return notModified(page);
   if (answer.status >= 200 && answer.status < 300) return { kind: 'accepted' };
   throw new AppError('source_rejected', `The API answered ${answer.status}. Correct the request or add an error rule.`);
 }
+
+/** What a request without an answer means for its page, where a rule says so. Throws `source_rejected` as above. */
+export const judgeUnanswered = ({ action, reason }: UnansweredError, page: Pick<AskedPage, 'position'>): NoPage =>
+  action === 'skip_partition' ? { kind: 'skipped', reason } : emptyPage(page, `gave no answer (${reason})`);
 
 /** An answer as error rules see it; the body is decoded only when a rule looks at it. */
 export function outcomeOf(answer: HttpAnswer, source: Pick<Source, 'resource' | 'http'>): Outcome & { kind: 'answer' } {
@@ -85,9 +92,9 @@ async function expiredToken(
 }
 
 /** An error page in the middle of a read is never its end: the pages after it would be lost without a word. */
-function emptyPage(answer: HttpAnswer, page: AskedPage): Judgement {
-  if (page.position.index === 1) return { kind: 'empty', notModified: false };
-  const message = `The API answered ${answer.status} on page ${page.position.index}: "empty" counts on the first page only.`;
+function emptyPage({ position }: Pick<AskedPage, 'position'>, did: string): NoPage {
+  if (position.index === 1) return { kind: 'empty', notModified: false };
+  const message = `The API ${did} on page ${position.index}: "empty" counts on the first page only.`;
   throw new AppError('source_rejected', message);
 }
 

@@ -38,7 +38,8 @@ export function createTokenClient(
     logCall: (call) => options.logCall(maskBodies(call)),
     retry,
     redirects: 'none',
-    classify: async (answer, request) => classifyTokenAnswer(answer, request),
+    classify: async (answer, request) =>
+      answer.status === null ? { action: 'retry' } : classifyTokenAnswer(answer, request),
   });
 }
 
