@@ -10,8 +10,11 @@ export interface ExactlyOnce {
   readonly inFlight: readonly number[];
 }
 
-/** Pages that one attempt may have under way: two full batches, one that is processed, the look-ahead and its next. */
-export const inFlightMax = (perPage: number): number => 2 * Math.ceil(1000 / perPage) + 5;
+/**
+ * Pages that one attempt may have under way: two full batches, one that is processed, the look-ahead, and `atOnce` that
+ * are asked for behind it.
+ */
+export const inFlightMax = (perPage: number, atOnce = 1): number => 2 * Math.ceil(1000 / perPage) + 4 + atOnce;
 
 /**
  * Waits for the end of the run and checks that nothing was lost and nothing came twice: succeeded, exact stats, each

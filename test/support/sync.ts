@@ -33,7 +33,9 @@ export interface SyncOptions {
   readonly collection: string;
   /** Records per page; 100 unless given. */
   readonly perPage?: number;
-  readonly rateLimit?: { readonly requests: number; readonly perSeconds: number };
+  /** How the API gives its pages; `cursor` unless given. */
+  readonly paging?: 'cursor' | 'page';
+  readonly rateLimit?: { readonly requests: number; readonly perSeconds: number; readonly maxConcurrent?: number };
   /** Of each record; five of its fields unless given. */
   readonly transform?: string;
 }
@@ -51,10 +53,10 @@ export async function createSyncInto<Destination extends CountedDestination>(
   destination: Destination,
   options: SyncOptions,
 ): Promise<Sync<Destination>> {
-  const { upstream, collection, perPage = 100 } = options;
+  const { upstream, collection, perPage = 100, paging = 'cursor' } = options;
   const { call } = stack.org;
   const connectionId = await createConnection(stack, destination, options);
-  const path = `/cursor/${collection}?`;
+  const path = `/${paging}/${collection}?`;
   const requests = () => upstream.journal.filter(({ url }) => url.startsWith(path));
   const run = async (runId: string): Promise<RunRow> => (await call('GET', `/runs/${runId}`)).body;
   const request = async () => {
@@ -97,9 +99,11 @@ export async function createSyncInto<Destination extends CountedDestination>(
   };
 }
 
-/** Which page of its collection a URL asks for, from 1: its cursor is the offset in base64. */
+/** Which page of its collection a URL asks for, from 1: it has its number, or a cursor that is the offset in base64. */
 export function pageOf(url: string, perPage: number): number {
-  const cursor = new URL(url, 'http://upstream').searchParams.get('cursor');
+  const { searchParams } = new URL(url, 'http://upstream');
+  const cursor = searchParams.get('cursor');
+  if (searchParams.has('page')) return Number(searchParams.get('page'));
   return 1 + (cursor === null ? 0 : Number(atob(cursor)) / perPage);
 }
 
@@ -131,7 +135,18 @@ async function createConnection(
 
 const fiveFields = "{ 'id': id, 'name': name, 'email': email, 'amount': amount, 'updated_at': updated_at }";
 
-const specDocument = ({ collection, perPage = 100, rateLimit = unlimited, transform = fiveFields }: SyncOptions) => ({
+const pagings = {
+  cursor: { kind: 'cursor', next: 'body.next_cursor', inject: { in: 'query', name: 'cursor' } },
+  page: { kind: 'page', totalPages: 'body.total_pages', inject: { in: 'query', name: 'page' } },
+};
+
+const specDocument = ({
+  collection,
+  perPage = 100,
+  paging = 'cursor',
+  rateLimit = unlimited,
+  transform = fiveFields,
+}: SyncOptions) => ({
   metadata: { key: collection.replaceAll('_', '-'), name: collection, version: '1.0.0' },
   connectionParams: [
     { key: 'apiUrl', type: 'url' },
@@ -143,16 +158,11 @@ const specDocument = ({ collection, perPage = 100, rateLimit = unlimited, transf
       key: collection,
       primaryKey: 'id',
       request: {
-        path: `/cursor/${collection}`,
+        path: `/${paging}/${collection}`,
         query: { per_page: '{{ page.size }}', updated_since: '{{ window.from }}' },
       },
       response: { records: 'data' },
-      pagination: {
-        kind: 'cursor',
-        next: 'body.next_cursor',
-        size: perPage,
-        inject: { in: 'query', name: 'cursor' },
-      },
+      pagination: { size: perPage, ...pagings[paging] },
       incremental: { kind: 'cursor', cursor: { field: 'updated_at', type: 'datetime' }, order: 'asc' },
       transform,
       target: { table: collection },

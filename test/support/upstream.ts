@@ -53,7 +53,7 @@ export interface UpstreamOptions {
   /** Records by collection; absent: an empty collection `records`. */
   readonly collections?: Readonly<Record<string, readonly UpstreamRecord[]>>;
   /** Milliseconds before each answer. */
-  readonly latencyMs?: number;
+  readonly latencyMs?: number | (() => number);
   /** By the position of the request, from 1, counting retries. */
   readonly faults?: Readonly<Record<number, Fault>>;
   /** Asked first; undefined leaves the request to the built-in paths. */
@@ -101,7 +101,8 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
     journal.push(entry);
     entry.body = await text(incoming);
     arrivals.arrived(entry.nth);
-    if (options.latencyMs !== undefined) await delay(options.latencyMs);
+    const { latencyMs } = options;
+    if (latencyMs !== undefined) await delay(typeof latencyMs === 'number' ? latencyMs : latencyMs());
     await gates.pass(entry.nth);
     const answer = answerTo(entry, { ...options, stores, origin: `http://${incoming.headers.host}` });
     const fault = faults.get(entry.nth);

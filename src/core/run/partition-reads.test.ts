@@ -52,6 +52,48 @@ test('no request of a partition that was read ahead outlives the reads', async (
   expect(open).toBe(0);
 });
 
+test('several requests at once are those of the partition whose turn it is', async () => {
+  await using evaluator = createEvaluatorPool({ size: 1 });
+  const open = new Map<string, number>();
+  const openMax = new Map<string, number>();
+  const send: HttpClient['send'] = async ({ url }) => {
+    const { pathname } = url;
+    const now = (open.get(pathname) ?? 0) + 1;
+    open.set(pathname, now);
+    openMax.set(pathname, Math.max(now, openMax.get(pathname) ?? 0));
+    await turn();
+    open.set(pathname, now - 1);
+    const body = JSON.stringify({ data: [{ id: url.searchParams.get('page') }], pages: 20 });
+    return { status: 200, headers: {}, body: Buffer.from(body), url };
+  };
+  const client: HttpClient = { send, logSaved: async () => {}, [Symbol.asyncDispose]: async () => {} };
+  const resource = {
+    forEach: [{ as: 'no', values: '{{ [0, 1, 2] }}' }],
+    request: { path: '/items/{{ each.no }}' },
+    response: { records: 'data' },
+    pagination: { kind: 'page', totalPages: 'body.pages', inject: { in: 'query', name: 'page' } },
+  };
+  const http = { rateLimit: { requests: 1000, perSeconds: 1, maxConcurrent: 3 } };
+  const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource, http }, { client });
+  const run = {
+    // The fixture parses a whole spec; its type shows what reading needs of it.
+    resource: source.resource as Resource,
+    source,
+    store: threeValues,
+    lookupStore: memoryStore(),
+    force: false,
+    findResource: unused,
+    openParent: unused,
+  };
+  await using reads = openPartitionReads(run, { signal: new AbortController().signal, delivered: async () => {} });
+  const { pages } = await reads.take(first);
+  expect(await pagesOf(pages)).toHaveLength(20);
+  expect(Object.fromEntries(openMax)).toEqual({ '/items/0': 3, '/items/1': 1, '/items/2': 1 });
+  const later = await reads.take({ ...first, no: 1 });
+  expect(await pagesOf(later.pages)).toHaveLength(20);
+  expect(Object.fromEntries(openMax)).toEqual({ '/items/0': 3, '/items/1': 3, '/items/2': 1 });
+});
+
 const unused = (): never => {
   throw new Error('not used by this test');
 };

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
 import { readPages } from './read-pages.ts';
 import { idsOf, inQuery, numberOf, pagesOf, readUntilFailure, rows, sourceOf, startApi } from './source-fixture.ts';
+import { UnansweredError } from './unanswered.ts';
 
 let evaluator: Evaluator;
 beforeAll(() => {
@@ -206,5 +207,17 @@ describe('answers without a page', () => {
       readPages(sourceOf({ api, evaluator, resource: { errors } }), { position: null, signal }),
     );
     expect(page).toMatchObject({ skipped: 'No such repository', positionAfter: null, watermarkAfter: null });
+  });
+
+  test.each([
+    ['skip_partition', { skipped: 'network', positionAfter: null }],
+    ['empty', { skipped: null, records: [], positionAfter: null, notModified: false }],
+  ] as const)('an API that gives no answer is %s where a rule says so', async (action, page) => {
+    const unanswered = async () => {
+      throw new UnansweredError(action, 'network');
+    };
+    const client = { send: unanswered, logSaved: async () => {}, [Symbol.asyncDispose]: async () => {} };
+    const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource: {} }, { client });
+    expect(await pagesOf(readPages(source, { position: null, signal }))).toMatchObject([page]);
   });
 });

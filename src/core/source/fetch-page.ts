@@ -1,10 +1,12 @@
 import { AppError } from '../errors.ts';
 import type { HttpAnswer } from '../http/client.ts';
 import { resolveLink } from '../http/origin.ts';
+import type { RateLimit } from '../spec/http-schema.ts';
+import { budgetLeft } from './budget-left.ts';
 import { checkpointText } from './checkpoint-text.ts';
 import { decodeBody } from './decode-body.ts';
 import type { Evaluate } from './evaluate.ts';
-import { judgeAnswer } from './judge-answer.ts';
+import { judgeAnswer, judgeUnanswered } from './judge-answer.ts';
 import { type Sent, unkept } from './kept-answers.ts';
 import { type AnswerRoots, nextPage, pageIdentity, pageRoots } from './paginate.ts';
 import type { PagePosition } from './read-position.ts';
@@ -12,6 +14,7 @@ import { type BuiltRequest, buildRequest, type RequestRoots } from './request.ts
 import { authRoot, createSigner } from './request-signer.ts';
 import { selectItems, shapeRecords } from './select-records.ts';
 import type { Source, Validators } from './source.ts';
+import { UnansweredError } from './unanswered.ts';
 import { isFresh, validatorsOf } from './validators.ts';
 
 /** What came of asking for one page. */
@@ -22,7 +25,7 @@ export type Page =
       readonly records: readonly unknown[];
       /** Null: it was the last page of its window. */
       readonly next: PagePosition | null;
-      /** Pages that the window can have from `next` on, as far as the API or `maxPages` says; 0 without one. */
+      /** Pages that the window has from `next` on, as the API counts them; infinite when it does not say. */
       readonly pagesLeft: number;
       /** Content by which a repeated page is recognised; null when it has none. */
       readonly identity: unknown;
@@ -49,6 +52,8 @@ interface ReadFacts {
   readonly serverDate: Date | null;
   /** Decoded. */
   readonly bodyBytes: number;
+  /** Requests that the API takes before it wants a pause, as its headers tell; infinite when they do not. */
+  readonly budgetLeft: number;
   /** To store for the next conditional request; null when the answer has none. */
   readonly validators: Validators | null;
 }
@@ -79,7 +84,14 @@ export async function fetchPage(
     await source.client.logSaved(request.http);
     return savedPage(request);
   }
-  const { answer, keep } = await sendFor(source, page, { request, signal });
+  let sent: Sent;
+  try {
+    sent = await sendFor(source, page, { request, signal });
+  } catch (error) {
+    if (error instanceof UnansweredError) return { ...unansweredFacts(request), ...judgeUnanswered(error, page) };
+    throw error;
+  }
+  const { answer, keep } = sent;
   const facts = factsOf(source, request, answer);
   const judgement = await judgeAnswer(source, answer, { page, evaluate });
   if (judgement.kind !== 'accepted') return { ...facts, ...judgement };
@@ -175,24 +187,38 @@ async function totalOf(expression: string | undefined, roots: AnswerRoots, evalu
   return Number.isFinite(total) ? total : null;
 }
 
+/** Of the buckets that the requests of a source take from. */
+export const rateLimitsOf = ({ http, resource }: Pick<Source, 'http' | 'resource'>): readonly RateLimit[] => [
+  http.rateLimit,
+  ...(resource.request.rateLimit ? [resource.request.rateLimit] : []),
+];
+
 function factsOf(source: Source, request: BuiltRequest, answer: HttpAnswer): ReadFacts {
   const date = Date.parse(answer.headers['date'] ?? '');
+  const budgets = rateLimitsOf(source).map((limit) => budgetLeft(limit, answer));
   return {
     requestKey: request.key,
     url: request.url,
     serverDate: Number.isNaN(date) ? null : new Date(date),
     bodyBytes: answer.body.length,
+    budgetLeft: Math.min(...budgets.filter((left) => !Number.isNaN(left))),
     validators: validatorsOf(source, request.key, answer),
   };
 }
 
 /** A page that was not asked for, as an earlier answer to its request still counts. */
-const savedPage = ({ key, url }: BuiltRequest): Page => ({
+const savedPage = (request: BuiltRequest): Page => ({
+  ...unansweredFacts(request),
   kind: 'empty',
   notModified: true,
+});
+
+/** What is known of a page without an answer. */
+const unansweredFacts = ({ key, url }: BuiltRequest): ReadFacts => ({
   requestKey: key,
   url,
   serverDate: null,
   bodyBytes: 0,
+  budgetLeft: Number.POSITIVE_INFINITY,
   validators: null,
 });

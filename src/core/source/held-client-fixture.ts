@@ -1,71 +1,77 @@
 /** For tests: a client whose requests stay open until the test lets them be answered, in whatever order it likes. */
 import type { HttpAnswer, HttpClient } from '../http/client.ts';
 
-/** The open requests of a client and all that it was asked. */
+/** The open requests of a client and all that it was asked; each by its position: the value of one query parameter. */
 export interface HeldClient {
   readonly client: HttpClient;
-  /** Query values of the open requests by the name given, in the order they came. */
+  /** In the order they came. */
   open(): readonly string[];
-  /** The same of all requests so far. */
-  asked(): readonly string[];
-  /** The same of those that were ended before their answer. */
-  aborted(): readonly string[];
-  /** Answers an open request: with what the API gives now, or with a failure of the client. */
-  release(value: string, failure?: Error): void;
-  /** The most requests that were open at once. */
-  readonly openMax: number;
+  /** All so far. */
+  readonly asked: readonly string[];
+  /** Ended before their answer. */
+  readonly aborted: readonly string[];
+  /** The most that were open at once. */
+  openMax(): number;
+  /** Requests that have not come to an end: the open ones, and aborted ones for a moment. */
+  running(): number;
+  /** Answers an open request with what the API gives now, or fails it. */
+  release(position: string, failure?: Error): void;
 }
 
-/** `answer` gives the body of a request when it is released; requests are told apart by the query value `name`. */
-export function createHeldClient(name: string, answer: (url: URL) => unknown): HeldClient {
-  const open = new Map<string, PromiseWithResolvers<HttpAnswer>>();
+/** What the API gives. */
+export interface HeldAnswer {
+  readonly status?: number;
+  /** Lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/** `answer` is asked when a request is released; `parameter` holds the position. */
+export function createHeldClient(parameter: string, answer: (url: URL) => HeldAnswer): HeldClient {
+  const open = new Map<string, PromiseWithResolvers<HttpAnswer> & { readonly url: URL }>();
   const asked: string[] = [];
   const aborted: string[] = [];
   let openMax = 0;
-  const client: HttpClient = {
-    async send({ url }, { signal }) {
-      const value = url.searchParams.get(name) ?? '';
-      if (open.has(value)) throw new Error(`${value} is asked for twice at once`);
-      signal.throwIfAborted();
-      const answered = Promise.withResolvers<HttpAnswer>();
-      const abort = () => {
-        aborted.push(value);
-        answered.reject(signal.reason);
-      };
-      signal.addEventListener('abort', abort, { once: true });
-      open.set(value, answered);
-      asked.push(value);
-      openMax = Math.max(openMax, open.size);
-      try {
-        return await answered.promise;
-      } finally {
-        open.delete(value);
-        signal.removeEventListener('abort', abort);
-      }
-    },
-    logSaved: async () => {},
-    [Symbol.asyncDispose]: async () => {},
-  };
-  const requestOf = new Map<string, URL>();
-  const send: HttpClient['send'] = (request, options) => {
-    requestOf.set(request.url.searchParams.get(name) ?? '', request.url);
-    return client.send(request, options);
+  let running = 0;
+  const send: HttpClient['send'] = async ({ url }, { signal }) => {
+    signal.throwIfAborted();
+    const position = url.searchParams.get(parameter) ?? '';
+    if (open.has(position)) throw new Error(`${position} is asked for twice at once`);
+    const request = { ...Promise.withResolvers<HttpAnswer>(), url };
+    const abort = () => {
+      aborted.push(position);
+      open.delete(position);
+      // A socket takes its time to close.
+      setImmediate(() => request.reject(signal.reason));
+    };
+    running += 1;
+    signal.addEventListener('abort', abort, { once: true });
+    asked.push(position);
+    open.set(position, request);
+    openMax = Math.max(openMax, open.size);
+    try {
+      return await request.promise;
+    } finally {
+      running -= 1;
+      signal.removeEventListener('abort', abort);
+    }
   };
   return {
-    client: { ...client, send },
+    client: { send, logSaved: async () => {}, [Symbol.asyncDispose]: async () => {} },
     open: () => [...open.keys()],
-    asked: () => asked,
-    aborted: () => aborted,
-    release(value, failure) {
-      const request = open.get(value);
-      const url = requestOf.get(value);
-      if (!request || !url) throw new Error(`${value} is not open; open: ${[...open.keys()].join(', ')}`);
+    asked,
+    aborted,
+    openMax: () => openMax,
+    running: () => running,
+    release(position, failure) {
+      const request = open.get(position);
+      if (!request) throw new Error(`${position} is not open, but ${[...open.keys()].join(', ')}`);
+      open.delete(position);
       if (failure) return request.reject(failure);
-      const body = new TextEncoder().encode(JSON.stringify(answer(url)));
-      request.resolve({ status: 200, headers: { 'content-type': 'application/json' }, body, url });
-    },
-    get openMax() {
-      return openMax;
+      const { url } = request;
+      const { status = 200, headers, body } = answer(url);
+      const bytes = new TextEncoder().encode(JSON.stringify(body));
+      request.resolve({ status, headers: { 'content-type': 'application/json', ...headers }, body: bytes, url });
     },
   };
 }

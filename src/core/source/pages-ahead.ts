@@ -6,8 +6,8 @@
  * request; what it came to, its failure included, is not looked at before. So a read is what it would be one by one: its
  * order, its end, its positions and its errors. Two things remain that a guess can spoil:
  *
- *  - Requests. A wrong guess is one in vain. There are never more of them than pages were read since the last wrong one,
- *    none behind a count that the API gives, and each miss makes the next guess come later.
+ *  - Requests. A wrong guess is one in vain. Behind a count that the API gives there are none; without one the guesses are
+ *    at most half as many as the pages that the window has had. Each miss makes the next guess come later.
  *  - The moment. Of pages under way at once a later one may be answered first. If a record is then put in at the head of
  *    the list, the pages behind it move back by one, and the record between two answers would be in neither. But then some
  *    page before repeats the end of the one before it, as the first page of a window is always asked for alone: there all
@@ -15,7 +15,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { durableWaitMs, ThrottledError } from '../http/client.ts';
-import type { Page, PageRequest } from './fetch-page.ts';
+import { type Page, type PageRequest, rateLimitsOf } from './fetch-page.ts';
 import { heavyBytes } from './page-size.ts';
 import type { PagePosition } from './read-position.ts';
 import type { Source } from './source.ts';
@@ -81,10 +81,12 @@ export function createPagesAhead(source: Source, { fetch, signal, isTurn }: Page
     void failedAt.then(() => underWay.delete(failedAt));
     return { request, page, failedAt };
   };
-  const widthNow = ({ position }: PageRequest, { pagesLeft }: RecordsPage): number => {
-    const trusted = Math.min(readSinceMiss - patience * misses, position.index);
-    const wanted = Math.min(width, 1 + trusted, pagesLeft, Math.floor(heavyBytes / bodyBytesMax));
-    return trusted > 0 && isTurn() ? wanted : 0;
+  const widthNow = ({ position: { index } }: PageRequest, { pagesLeft, budgetLeft }: RecordsPage): number => {
+    const patient = misses === 0 ? Number.POSITIVE_INFINITY : readSinceMiss - patience * misses;
+    const guesses = Number.isFinite(pagesLeft) ? patient : Math.min(patient, Math.floor(index / 2));
+    if (guesses < 1 || !isTurn()) return 0;
+    const allowed = source.resource.pagination.maxPages - index;
+    return Math.min(width, 1 + guesses, pagesLeft, allowed, budgetLeft, Math.floor(heavyBytes / bodyBytesMax));
   };
 
   return {
@@ -141,11 +143,13 @@ interface Guess {
 }
 
 /** Requests at once; below 2 there is nothing to gain. Pages that are kept belong together: they are asked for in order. */
-function widthOf({ resource, http, answers }: Source): number {
+function widthOf(source: Source): number {
+  const { resource, http, answers } = source;
   const { kind } = resource.pagination;
   if ((kind !== 'page' && kind !== 'offset') || answers !== null) return 0;
-  const buckets = [http.rateLimit, ...(resource.request.rateLimit ? [resource.request.rateLimit] : [])];
-  const given = buckets.map(({ requests, perSeconds }) => Math.floor((requests / perSeconds) * bucketSeconds));
+  const given = rateLimitsOf(source).map(({ requests, perSeconds }) =>
+    Math.floor((requests / perSeconds) * bucketSeconds),
+  );
   return Math.min(pagesMax, http.rateLimit.maxConcurrent, ...given);
 }
 

@@ -30,7 +30,7 @@ export interface PageItems {
 /** Where a window goes on. */
 export interface NextPage {
   readonly position: PagePosition;
-  /** Pages that the window can have from `position` on: by the API's count where the spec names one, by `maxPages` elsewhere. */
+  /** Pages that the window has from `position` on, as the API counts them; infinite when it does not say. */
   readonly pagesLeft: number;
 }
 
@@ -62,13 +62,11 @@ export async function nextPage(pagination: Pagination, page: PageItems): Promise
   if (pagination.kind === 'none' || (await saysStop(pagination, page))) return null;
   if (page.items.length === 0 && pagination.emptyPage === 'stop') return null;
   const next = await following(pagination, page);
-  if (next === null) return null;
-  const allowed = pagination.maxPages - page.position.index;
-  if (allowed <= 0) {
+  if (next !== null && page.position.index >= pagination.maxPages) {
     const advice = 'Use smaller windows, a narrower request, or raise pagination.maxPages.';
     throw new AppError('page_limit', `The API has more than ${pagination.maxPages} pages in one window. ${advice}`);
   }
-  return { ...next, pagesLeft: Math.min(next.pagesLeft, allowed) };
+  return next;
 }
 
 /** The content by which a page is recognised when it comes again; null when it has none (an empty page). */

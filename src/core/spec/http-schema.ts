@@ -26,7 +26,10 @@ const RateLimit = v.pipe(
     requests: v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(1_000_000)), 10),
     perSeconds: v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(86_400)), 1),
     burst: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000_000))),
-    /** Runs of a connection at the same time, and requests of one run; of `http.rateLimit` only. */
+    /**
+     * Runs of a connection at the same time, and requests of one run; of `http.rateLimit` only. Up to 8 of these are for
+     * numbered pages (`page`, `offset`) ahead of their turn; 1: every page is asked for after the one before it.
+     */
     maxConcurrent: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1000)), 4),
     /**
      * Response headers that tell what is left of the API's own budget: at `remaining` below 1 nothing of the bucket is

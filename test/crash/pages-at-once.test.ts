@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { expectExactlyOnce, inFlightMax } from '../support/exactly-once.ts';
+import { createSync } from '../support/sync.ts';
+import { generateRecords } from '../support/upstream.ts';
+import { useStack } from '../support/use-stack.ts';
+import { watchPages } from '../support/watched-upstream.ts';
+
+const pages = 120;
+const perPage = 50;
+const records = pages * perPage;
+const maxConcurrent = 8;
+/** The worker is killed after the answer to each of these pages. */
+const moments = [3, 40, 85];
+
+const watch = watchPages(perPage);
+const shared = useStack({
+  collections: { numbered: generateRecords(records) },
+  answer: watch.answer,
+  // So that a later page is often answered first.
+  latencyMs: () => Math.random() * 20,
+});
+
+test('a worker killed with pages under way at once fetches only these again and delivers none twice', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await createSync(stack, {
+    upstream,
+    collection: 'numbered',
+    perPage,
+    paging: 'page',
+    rateLimit: { requests: 1_000_000, perSeconds: 1, maxConcurrent },
+  });
+  const runId = await sync.requestPaused();
+  const inFlight: number[] = [];
+  for (const page of moments) {
+    const answered = watch.answered('numbered', page);
+    upstream.resume();
+    await answered;
+    await stack.killWorker('SIGKILL');
+    inFlight.push(await sync.pagesInFlight());
+    await stack.startWorker();
+  }
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight });
+  expect(Math.max(...inFlight)).toBeLessThanOrEqual(inFlightMax(perPage, maxConcurrent));
+});
