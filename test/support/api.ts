@@ -58,6 +58,7 @@ interface ApiOptions {
   /** In the form of `EGRESS_ALLOW`. */
   readonly allow?: string;
   readonly scheduleMinIntervalSeconds?: number;
+  readonly requestsPerSecond?: number;
   readonly embed?: Partial<ApiDeps['embed']>;
   readonly codec?: ApiDeps['codec'];
 }
@@ -66,6 +67,7 @@ interface ApiOptions {
 export async function startApi({
   allow = '',
   scheduleMinIntervalSeconds = 1,
+  requestsPerSecond,
   embed = {},
   codec = null,
 }: ApiOptions = {}): Promise<TestApi> {
@@ -94,6 +96,7 @@ export async function startApi({
     codec,
     defaultDestination: null,
     scheduleMinIntervalSeconds,
+    requestsPerSecond: requestsPerSecond ?? null,
   };
   const app = createApp({ ...deps, db: underRowSecurity ? await openJudged(stack, db, url) : db });
   const serve = app.fetch;
