@@ -57,6 +57,8 @@ export interface Config {
   readonly defaultDestination: unknown;
   /** A cron expression that fires more often is refused. */
   readonly scheduleMinIntervalSeconds: number;
+  /** Of one API key, on average; null: no limit. */
+  readonly apiRequestsPerSecond: number | null;
   /** Seconds between the attempts to deliver an event, before jitter: one more attempt than there are. */
   readonly webhookRetryScheduleSeconds: readonly number[];
   /** Days for which logs, ledgers of ended runs, events and resolved quarantined records are kept. */
@@ -149,6 +151,10 @@ const Environment = v.object({
     v.optional(form.integer(1, 86_400), '1'),
     'Cron expressions that fire more often are refused.',
   ),
+  API_REQUESTS_PER_SECOND: variable(
+    v.optional(form.integer(1, 100_000)),
+    'Requests per second that one API key may make at one API process, and once a minute five times as many at once; refused credentials are then limited too, to 20 per second and 300 at once from one address. More is answered with 429. Unset: no limit.',
+  ),
   WEBHOOK_RETRY_SCHEDULE_SECONDS: variable(
     v.optional(form.seconds, '5,30,120,300,1800,7200,18000,36000,50400,72000,86400'),
     'Seconds between the attempts to deliver an event, each up to a fifth shorter or longer; one more attempt than there are.',
@@ -196,6 +202,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     egressAllowHttp: output.EGRESS_ALLOW_HTTP,
     defaultDestination: output.DEFAULT_DESTINATION ?? null,
     scheduleMinIntervalSeconds: output.SCHEDULE_MIN_INTERVAL_SECONDS,
+    apiRequestsPerSecond: output.API_REQUESTS_PER_SECOND ?? null,
     webhookRetryScheduleSeconds: output.WEBHOOK_RETRY_SCHEDULE_SECONDS,
     retentionDays: output.RETENTION_DAYS,
     workerQueues: output.WORKER_QUEUES,

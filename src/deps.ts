@@ -66,6 +66,8 @@ export interface Deps extends AsyncDisposable {
   readonly defaultDestination: unknown;
   /** A cron expression that fires more often is refused. */
   readonly scheduleMinIntervalSeconds: number;
+  /** Of one API key, on average; null: no limit. */
+  readonly requestsPerSecond: number | null;
 }
 
 /** Opens what both the API and the worker need. Disposing closes it in reverse order. */
@@ -110,6 +112,7 @@ export function createDeps(config: Config, log: Log): Deps {
     publicUrl: config.publicUrl,
     defaultDestination: config.defaultDestination,
     scheduleMinIntervalSeconds: config.scheduleMinIntervalSeconds,
+    requestsPerSecond: config.apiRequestsPerSecond,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { secureHeaders } from 'hono/secure-headers';
+import { AppError } from '../core/errors.ts';
 import { authenticate } from './auth.ts';
 import { serveCodec } from './codec.ts';
 import { embedTokenHeader } from './embed-auth.ts';
@@ -8,6 +9,7 @@ import { HttpRefusal, toErrorAnswer } from './errors.ts';
 import { probe, serviceName } from './health.ts';
 import { observe } from './observe.ts';
 import { renderOpenApi } from './openapi.ts';
+import { addressOf, createRateLimits, type RateLimits } from './rate-limits.ts';
 import { serveHooks } from './receive-hook.ts';
 import type { ApiDeps } from './route.ts';
 import { routes } from './routes/index.ts';
@@ -17,6 +19,7 @@ import { serveWidget, widgetPath } from './widget.ts';
 /** The HTTP interface. A request is judged in this order: credential, route, body, schema, then by the handler. */
 export function createApp(deps: ApiDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
+  const limits = createRateLimits(deps.requestsPerSecond);
   const document = JSON.stringify(renderOpenApi());
   const sendDocument = (c: Context) => c.body(document, 200, { 'content-type': 'application/json' });
 
@@ -42,6 +45,7 @@ export function createApp(deps: ApiDeps): Hono<ApiEnv> {
     const caller = await authenticate(deps, c.req.raw.headers);
     c.set('caller', caller);
     c.set('orgId', caller.scope.orgId);
+    await limits?.countRequest(caller.keyId);
     await next();
   });
   app.get('/api/v1/openapi.json', sendDocument);
@@ -51,7 +55,7 @@ export function createApp(deps: ApiDeps): Hono<ApiEnv> {
 
   refuseOtherMethods(app);
   app.notFound((c) => answerError(c, deps, noEndpoint()));
-  app.onError((error, c) => answerError(c, deps, error));
+  app.onError(async (error, c) => answerError(c, deps, await orTooOften(error, limits, c)));
   return app;
 }
 
@@ -63,6 +67,17 @@ const forOtherOrigins = ({ embed: { allowedOrigins } }: Pick<ApiDeps, 'embed'>) 
     allowHeaders: [embedTokenHeader],
     maxAge: 600,
   });
+
+/** The error to answer with: another one where credentials from that address are refused too often. */
+async function orTooOften(error: unknown, limits: RateLimits | null, c: Context<ApiEnv>): Promise<unknown> {
+  if (!(error instanceof AppError) || error.code !== 'unauthorized') return error;
+  try {
+    await limits?.countRefused(addressOf(c));
+    return error;
+  } catch (tooOften) {
+    return tooOften;
+  }
+}
 
 function answerError(c: Context<ApiEnv>, { log }: ApiDeps, error: unknown): Response {
   const requestId = c.get('requestId');

@@ -1,7 +1,7 @@
 import { invalid } from '../core/errors.ts';
 import { HttpRefusal } from './errors.ts';
 
-/** Bytes of a request body; more is 413 (`runtime.md` decides 1 MiB). */
+/** Bytes of a request body; more is 413. */
 export const bodyBytesMax = 1_048_576;
 
 const depthMax = 64;

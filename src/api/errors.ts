@@ -16,7 +16,7 @@ export const statusOf = {
 
 interface RefusalOptions {
   /** Null: the specification's errors without a code (invalid JSON, a missing query parameter). */
-  readonly code: 'validation' | 'not_found' | null;
+  readonly code: 'validation' | 'not_found' | 'rate_limited' | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
@@ -24,7 +24,7 @@ interface RefusalOptions {
 /** A refusal by the HTTP layer itself, before the service: the status says more than a code could. */
 export class HttpRefusal extends Error {
   override readonly name = 'HttpRefusal';
-  readonly status: 400 | 404 | 405 | 413;
+  readonly status: 400 | 404 | 405 | 413 | 429;
   readonly code: RefusalOptions['code'];
   readonly headers: Readonly<Record<string, string>>;
 

@@ -10,7 +10,7 @@ export function errorsOf(route: Route): Json {
   const reads = route.body !== undefined || route.query !== undefined || route.repeated !== undefined;
   const codes = new Set<RequestErrorCode>([
     ...(reads ? (['validation'] as const) : []),
-    ...(route.auth !== 'none' ? (['unauthorized'] as const) : []),
+    ...(route.auth !== 'none' ? (['unauthorized', 'rate_limited'] as const) : []),
     ...route.errors,
     ...(route.repeated ? (['conflict'] as const) : []),
     'internal',
@@ -30,7 +30,7 @@ const meanings = {
   not_found: 'The resource is absent or belongs to another org.',
   conflict: 'The state of the resource forbids the action.',
   immutable: 'A published version cannot be changed.',
-  rate_limited: 'Too many requests.',
+  rate_limited: 'Too many requests, where the deployment has a limit; `Retry-After` says how many seconds to wait.',
   internal: 'Unexpected error on our side.',
 } as const satisfies Record<RequestErrorCode, string>;
 
@@ -47,7 +47,7 @@ const examples = {
   not_found: { message: 'Connection not found' },
   conflict: { message: 'The connection is paused; activate it before a sync' },
   immutable: { message: 'A published version never changes: create a new version instead.' },
-  rate_limited: { message: 'Too many requests: wait as long as Retry-After says.' },
+  rate_limited: { message: 'Too many requests: wait 1 s, as Retry-After says, and ask less often.' },
   internal: { message: 'Unexpected error. Quote request id 6f1c… when you report it.' },
 } as const satisfies Record<RequestErrorCode, ErrorBody['error']>;
 

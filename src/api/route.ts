@@ -23,6 +23,7 @@ export type ApiDeps = Pick<
   | 'publicUrl'
   | 'defaultDestination'
   | 'scheduleMinIntervalSeconds'
+  | 'requestsPerSecond'
 >;
 
 type Schema = v.GenericSchema;

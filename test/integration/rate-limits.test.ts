@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+
+let api: TestApi;
+let org: TestOrg;
+beforeAll(async () => {
+  api = await startApi({ requestsPerSecond: 2 });
+  org = await api.newOrg();
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+const times = <Value>(count: number, act: () => Promise<Value>) => Promise.all(Array.from({ length: count }, act));
+
+/** All answers until one of them is 429; it asks faster than any limit here, however slow the machine is. */
+async function untilTooOften<Answer extends { readonly status: number }>(ask: () => Promise<Answer>) {
+  const answers: Answer[] = [];
+  while (answers.every(({ status }) => status !== 429)) answers.push(...(await times(100, ask)));
+  return answers;
+}
+
+describe('a deployment with a rate limit', () => {
+  it('answers 429 with Retry-After to a key that asks too often, and others as ever', async () => {
+    const other = await api.newOrg();
+    const answers = await untilTooOften(() => org.call('GET', '/connections'));
+    const [refused] = answers.filter(({ status }) => status === 429);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
+    expect(refused?.body).toEqual({ error: { code: 'rate_limited', message: expect.stringContaining('Retry-After') } });
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect((await other.call('GET', '/connections')).status).toBe(200);
+  });
+
+  it('answers 429 to an address whose credentials are refused too often, while valid ones are let through', async () => {
+    const server = createServer((incoming, outgoing) => {
+      void getRequestListener(api.app.fetch)(incoming, outgoing);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1/connections`;
+    const ask = async (key: string) => {
+      const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+      await response.arrayBuffer();
+      return response;
+    };
+    const fresh = await api.newOrg();
+    const refused = await untilTooOften(() => ask('ck_wrong'));
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([401, 429]));
+    expect(refused.findLast(({ status }) => status === 429)?.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect((await ask(fresh.apiKey)).status).toBe(200);
+    server.closeAllConnections();
+    server.close();
+  });
+});
+
+describe('a deployment without one', () => {
+  it('answers whatever comes', async () => {
+    await using unlimited = await startApi();
+    const { call } = await unlimited.newOrg();
+    const answers = await times(600, () => call('GET', '/workspaces'));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+});
