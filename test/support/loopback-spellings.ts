@@ -33,7 +33,11 @@ export async function loopbackSpellings(
     .map(({ url }) => url);
   const placed = [...urls, ...corpus].map((url) => onPort(url, canaries.port));
   return {
-    urls: await reaching(placed.filter((url) => URL.canParse(url)), canaries, (url) => new URL(url).hostname.replace(/^\[|\]$/g, '')),
+    urls: await reaching(
+      placed.filter((url) => URL.canParse(url)),
+      canaries,
+      (url) => new URL(url).hostname.replace(/^\[|\]$/g, ''),
+    ),
     hosts: await reaching(hosts, canaries, (host) => host),
   };
 }

@@ -6,7 +6,7 @@ import type { Stack } from './stack.ts';
  * The ways in which a secret may be written down, made independently of the redactor: raw, percent, form, JSON-escaped
  * once and twice, hex, and base64 at its three alignments; hex in both cases and base64 in both alphabets.
  */
-export function spellings(secret: string): readonly (readonly string[])[] {
+function spellings(secret: string): readonly (readonly string[])[] {
   const bytes = Buffer.from(secret);
   const aligned = [0, 1, 2].map((skip) => bytes.subarray(skip, skip + Math.floor((bytes.length - skip) / 3) * 3));
   const hex = bytes.toString('hex');
@@ -19,6 +19,18 @@ export function spellings(secret: string): readonly (readonly string[])[] {
     [hex, hex.toUpperCase()],
     ...aligned.map((part) => [part.toString('base64'), part.toString('base64url')]),
   ];
+}
+
+/**
+ * A secret as an API may send it back in a JSON document, whose own escaping is the second of two: with its base64 behind
+ * other bytes and before others, as in a pair of user and password.
+ */
+export function echoesOf(secret: string): readonly string[] {
+  const [raw = [], percent = [], form = [], json = [], _twice, hex = []] = spellings(secret);
+  const encoded = (['base64', 'base64url'] as const).flatMap((encoding) =>
+    ['', 'u', 'us'].map((before) => Buffer.from(`${before}${secret}:x`).toString(encoding)),
+  );
+  return [raw, percent, form, json, hex, encoded].flat();
 }
 
 /** Searches every place for every spelling of every secret: name of the place and name of the secret for each find. */

@@ -9,7 +9,8 @@ export default class TrustReporter implements Reporter {
     const broken = lines.filter(({ kept }) => !kept).length;
     if (broken > 0) process.exitCode = 1;
     const verdict = broken === 0 ? 'Every promise is kept.' : `${broken} of ${lines.length} promises are not kept.`;
-    process.once('exit', () => process.stdout.write(`\n${lines.map(textOf).join('')}\n${verdict}\n`));
+    const failures = modules.flatMap(failuresOf).join('');
+    process.once('exit', () => process.stdout.write(`\n${lines.map(textOf).join('')}${failures}\n${verdict}\n`));
   }
 }
 
@@ -41,6 +42,17 @@ export function linesOf(modules: readonly TestModule[]): readonly Line[] {
       sources: sourcesOf(own),
     };
   });
+}
+
+/** What a test that failed says; a file that cannot be loaded has no tests. */
+function failuresOf(module: TestModule): readonly string[] {
+  const tests = [...module.children.allTests('failed')].map((test) => ({
+    name: `${fileOf(module)}: ${test.fullName}`,
+    errors: test.result().errors ?? [],
+  }));
+  return [...tests, { name: fileOf(module), errors: module.errors() }].flatMap(({ name, errors }) =>
+    errors.map(({ message }) => `\n${name}\n  ${message}\n`),
+  );
 }
 
 const fileOf = ({ moduleId }: TestModule): string => relative(process.cwd(), moduleId);

@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gte } from 'semver';
+import { describe, expect, it } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+
+const root = join(import.meta.dirname, '../..');
+const read = (file: string) => readFile(join(root, file), 'utf8');
+
+/** A package as the lockfile has it. */
+interface Locked {
+  readonly name: string;
+  readonly version: string;
+  readonly integrity?: string;
+  readonly hasInstallScript?: boolean;
+}
+
+const { packages } = JSON.parse(await read('package-lock.json')) as {
+  readonly packages: Readonly<Record<string, Omit<Locked, 'name'>>>;
+};
+const locked: readonly Locked[] = Object.entries(packages)
+  .filter(([path]) => path !== '')
+  .map(([path, entry]) => ({ ...entry, name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length) }));
+
+/** Versions before these have holes that are known and would matter here: code execution, token confusion, bombs. */
+const floors: readonly (readonly [name: string, version: string])[] = [
+  ['jsonata', '2.2.2'],
+  ['hono', '4.13.5'],
+  ['kysely', '0.28.17'],
+  ['undici', '7.18.2'],
+  ['@hono/node-server', '1.19.15'],
+];
+
+describe('the lockfile', () => {
+  it.each(floors)('has no %s older than %s', (name, version) => {
+    const versions = locked.filter((entry) => entry.name === name).map((entry) => entry.version);
+    expect(versions).not.toEqual([]);
+    expect(versions.filter((found) => !gte(found, version))).toEqual([]);
+  });
+
+  it('has the digest of every package', () => {
+    expect(locked.filter(({ integrity }) => !integrity?.startsWith('sha512-'))).toEqual([]);
+  });
+});
+
+describe('package.json', () => {
+  it('names one version of each dependency, never a range', () => {
+    const versions = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+    expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
+  });
+
+  it('decides on every install script of the lockfile, and on no other', () => {
+    const scripted = locked.filter(({ hasInstallScript }) => hasInstallScript).map(({ name }) => name);
+    expect(Object.keys(manifest.allowScripts).toSorted()).toEqual([...new Set(scripted)].toSorted());
+  });
+});
+
+describe('npm', () => {
+  it('runs no install script that is not decided on, and takes no package from git', async () => {
+    const settings = (await read('.npmrc')).split('\n');
+    expect(settings).toEqual(
+      expect.arrayContaining(['save-exact=true', 'strict-allow-scripts=true', 'allow-git=none']),
+    );
+  });
+
+  it('writes the bill of materials from the lockfile, offline', async () => {
+    const [program = '', ...args] = manifest.scripts.sbom.split(' ');
+    const options = { cwd: root, env: { ...process.env, npm_config_offline: 'true' }, maxBuffer: 64 * 1024 * 1024 };
+    const { stdout } = await promisify(execFile)(program, args, { ...options, shell: process.platform === 'win32' });
+    const { bomFormat, components } = JSON.parse(stdout);
+    const listed = new Set(components.map(({ purl }: { readonly purl: string }) => decodeURIComponent(purl)));
+    expect(bomFormat).toBe('CycloneDX');
+    const missing = locked.filter(({ name, version }) => !listed.has(`pkg:npm/${name}@${version}`));
+    expect(missing.map(({ name }) => name)).toEqual([]);
+  });
+});

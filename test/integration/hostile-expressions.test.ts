@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest';
+import { openAuditedDestination } from '../support/audit.ts';
+import { eventually } from '../support/eventually.ts';
+import { figure } from '../support/figure.ts';
+import {
+  expressionText,
+  type HostileExpression,
+  hostileExpressions,
+  previewSucceeds,
+} from '../support/hostile-expressions.ts';
+import { useStack } from '../support/use-stack.ts';
+
+/** Two of each class, of a length that a spec takes; the rest of them would do the same to a run. */
+const inSpecs = Object.values(
+  Object.groupBy(
+    hostileExpressions.filter((vector) => expressionText(vector).length <= 65_536),
+    (vector) => vector.class,
+  ),
+).flatMap((vectors = []) => vectors.slice(0, 2));
+/** Between two probes of the API's health, ms. */
+const probeEveryMs = 50;
+
+const shared = useStack({
+  answer: ({ url }) => {
+    const vector = hostileExpressions.find(({ id }) => url === `/records/${encodeURIComponent(id)}`);
+    return vector && { body: JSON.stringify([{ id: vector.id, ...Object(vector.record) }]) };
+  },
+});
+
+describe('hostile expressions', () => {
+  it('as previews are all answered, and the API answers others meanwhile, in the process it was started in', async () => {
+    const { stack } = shared();
+    const { pid } = stack.api();
+    using health = watchHealth(stack.apiUrl);
+    let [slowestMs, restarts] = [0, 0];
+    for (const vector of hostileExpressions) {
+      const { status, durationMs } = await preview(vector);
+      expect({ id: vector.id, status }).toEqual({ id: vector.id, status: expectedStatus(vector, status) });
+      slowestMs = Math.max(slowestMs, durationMs);
+      if (!isAlive(pid)) restarts += 1;
+    }
+    const probes = health.stop();
+    figure('hostilePreviewMs', { count: Math.round(slowestMs), of: hostileExpressions.length });
+    figure('hostileRestarts', { count: restarts, of: hostileExpressions.length });
+    figure('hostileHealthMs', { count: Math.round(quantile(probes, 0.99)), of: probes.length });
+    expect(restarts).toBe(0);
+    expect(probes.every(Number.isFinite)).toBe(true);
+  }, 180_000);
+
+  it('in runs end with their run, and the worker is the process it was', async () => {
+    const { stack } = shared();
+    const { pid } = stack.worker();
+    const { connectionId, resources } = await connect();
+    const runs = await Promise.all(resources.map((resource) => sync(connectionId, resource)));
+    await Promise.all(runs.map((id) => ended(id)));
+    const restarts = isAlive(pid) ? 0 : resources.length;
+    figure('hostileRestarts', { count: restarts, of: resources.length });
+    expect(restarts).toBe(0);
+    expect((await ended(await sync(connectionId, 'harmless'))).status).toBe('succeeded');
+  }, 300_000);
+});
+
+/** 200 or 400, as the corpus says; where it leaves the choice, the one that came. */
+function expectedStatus(vector: HostileExpression, came: number): number {
+  const succeeds = previewSucceeds(vector);
+  if (succeeds === 'either') return came === 200 ? 200 : 400;
+  return succeeds ? 200 : 400;
+}
+
+async function preview(vector: HostileExpression): Promise<{ readonly status: number; readonly durationMs: number }> {
+  const startedAt = performance.now();
+  const { status } = await shared().stack.org.call('POST', '/specs/transform-preview', {
+    body: { expression: expressionText(vector), record: vector.record ?? {} },
+  });
+  return { status, durationMs: performance.now() - startedAt };
+}
+
+/** Asks for the health of the API again and again; stopping it gives how long each answer took, ms. */
+function watchHealth(apiUrl: string): Disposable & { stop(): readonly number[] } {
+  const durations: number[] = [];
+  const probe = async (): Promise<void> => {
+    const startedAt = performance.now();
+    const response = await fetch(`${apiUrl}/api/health`);
+    await response.arrayBuffer();
+    durations.push(response.ok ? performance.now() - startedAt : Number.POSITIVE_INFINITY);
+  };
+  const failed = () => void durations.push(Number.POSITIVE_INFINITY);
+  const timer = setInterval(() => void probe().catch(failed), probeEveryMs);
+  const stop = () => clearInterval(timer);
+  return {
+    stop: () => {
+      stop();
+      return durations;
+    },
+    [Symbol.dispose]: stop,
+  };
+}
+
+const quantile = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.POSITIVE_INFINITY;
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** A connection with a resource for each expression that can be published, and a harmless one. */
+async function connect(): Promise<{ readonly connectionId: string; readonly resources: readonly string[] }> {
+  const { stack, upstream } = shared();
+  const destination = await openAuditedDestination();
+  const ask = async (path: string, body?: unknown) => {
+    const answer = await stack.org.call('POST', path, { body });
+    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(400);
+    return answer.body;
+  };
+  const spec = specDocument(upstream.url);
+  const { issues = [] } = await ask('/specs/hostile/validate', spec);
+  const refused = new Set(issues.map(({ path }: { readonly path: string }) => Number(path.split('.')[1])));
+  const resources = spec.resources.filter((_, index) => !refused.has(index));
+  await ask('/specs', { ...spec, resources });
+  await ask('/specs/hostile/versions/1.0.0/publish');
+  const { id: connectionId } = await ask('/connections', {
+    workspaceId: stack.org.workspaceId,
+    specKey: 'hostile',
+    specVersion: '1.0.0',
+    displayName: 'Hostile',
+    params: {},
+    secrets: { databaseUrl: destination.url },
+  });
+  await ask(`/connections/${connectionId}/activate`);
+  return { connectionId, resources: resources.map(({ key }) => key).filter((key) => key !== 'harmless') };
+}
+
+const specDocument = (baseUrl: string) => ({
+  metadata: { key: 'hostile', name: 'Hostile', version: '1.0.0' },
+  connectionParams: [{ key: 'databaseUrl', type: 'string', secret: true }],
+  http: { baseUrl },
+  resources: [
+    { id: hostileExpressions[0]?.id ?? '', transform: "{ 'id': id }", key: 'harmless' },
+    ...inSpecs.map((vector, index) => ({
+      id: vector.id,
+      transform: expressionText(vector),
+      key: `r${index}`,
+    })),
+  ].map(({ id, transform, key }) => ({
+    key,
+    primaryKey: 'id',
+    request: { path: `/records/${id}` },
+    onInvalid: 'quarantine',
+    transform,
+    target: { table: key },
+  })),
+  destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
+});
+
+async function sync(connectionId: string, resource: string): Promise<string> {
+  const answer = await shared().stack.org.call('POST', `/connections/${connectionId}/sync`, { body: { resource } });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(202);
+  return answer.body.id;
+}
+
+const ended = (runId: string) =>
+  eventually(
+    `run ${runId} ends`,
+    async () => {
+      const { body } = await shared().stack.org.call('GET', `/runs/${runId}`);
+      return body.finishedAt !== null && body;
+    },
+    { timeoutMs: 200_000, everyMs: 200 },
+  );
