@@ -66,7 +66,7 @@ export const origins = v.pipe(
   v.description('* or origins such as https://app.example.com, separated by commas'),
 );
 
-const isOrigin = (text: string): boolean => /^https?:/.test(text) && URL.parse(text)?.origin === text;
+const isOrigin = (value: string): boolean => /^https?:/.test(value) && URL.parse(value)?.origin === value;
 
 /** An absolute URL with one of the schemes. */
 export const url = (...schemes: readonly string[]) =>

@@ -156,7 +156,7 @@ const expressionFailed = (message: string, cause?: unknown): AppError =>
     cause,
   });
 
-/** An expression that takes longer is not fit for a page of records (`security.md` 4.5 measures in microseconds). */
+/** An expression that takes longer is not fit for a page of records; it takes microseconds. */
 const previewTimeoutMs = 2000;
 
 type Judged = Extract<SpecCheck, { valid: true }>;
