@@ -236,8 +236,9 @@ describe('a token', () => {
     await using opened = await openPage({ script: withToken(await expiredToken(), fromServer) });
     await expectState(opened, 'Not synced yet');
     expect(opened.host.mints()).toBe(1);
+    const before = opened.answers();
     await letTimePass(opened);
-    await eventually('it asks again', async () => opened.answers() === 3);
+    await eventually('it asks again', async () => opened.answers() > before);
     expect(opened.host.mints()).toBe(1);
   });
 
