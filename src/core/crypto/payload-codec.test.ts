@@ -31,8 +31,11 @@ describe('the payload codec', () => {
     expect(await createPayloadCodec([k2, k1]).decode([encoded ?? {}])).toEqual([payload]);
   });
 
-  it('gives back a payload without data', async () => {
-    const [decoded] = await createPayloadCodec([k1]).decode([await encode(nothing)]);
+  it.each([
+    ['', nothing],
+    [', as protobufjs writes it', { ...nothing, data: [] as unknown as Uint8Array }],
+  ])('gives back a payload without data%s', async (_how, payload) => {
+    const [decoded] = await createPayloadCodec([k1]).decode([await encode(payload)]);
     expect(decoded?.metadata).toEqual(nothing.metadata);
     expect(decoded?.data).toHaveLength(0);
   });

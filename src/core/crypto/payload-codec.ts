@@ -79,10 +79,10 @@ const payloadKey = (key: Uint8Array, salt: Uint8Array): Uint8Array =>
 
 const newline = 0x0a;
 
-/** One line with the metadata, then the data. */
+/** One line with the metadata, then the data; where there is none, protobufjs has an empty list instead of bytes. */
 function pack({ metadata, data }: Payload): Buffer {
   const names = Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')]);
-  return Buffer.concat([Buffer.from(`${JSON.stringify(Object.fromEntries(names))}\n`), data ?? Buffer.alloc(0)]);
+  return Buffer.concat([Buffer.from(`${JSON.stringify(Object.fromEntries(names))}\n`), Buffer.from(data ?? [])]);
 }
 
 function unpack(packed: Buffer): Payload {
