@@ -56,8 +56,9 @@ describe('loadConfig', () => {
       DATABASE_URL: 'http://me:hunter2@db',
       DEFAULT_DESTINATION: '{"password":"hunter2"',
       WORKER_QUEUES: 'hunter2',
+      EGRESS_PROXY: 'https://me:hunter2@proxy:4750',
     });
-    expect(faults).toHaveLength(4);
+    expect(faults).toHaveLength(5);
     expect(faults.join('\n')).not.toContain('hunter2');
   });
 

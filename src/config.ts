@@ -2,6 +2,7 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
+import type { EgressProxy } from './core/http/proxy-tunnel.ts';
 import * as form from './env-forms.ts';
 import { type KeyRing, keyRingForm } from './key-ring.ts';
 
@@ -53,6 +54,8 @@ export interface Config {
   /** In the same form as `egressAllow`. */
   readonly egressDeny: string;
   readonly egressAllowHttp: boolean;
+  /** Null: sockets are opened directly. */
+  readonly egressProxy: EgressProxy | null;
   /** Destination of specs that declare none, not checked beyond being an object; null: there is none. */
   readonly defaultDestination: unknown;
   /** A cron expression that fires more often is refused. */
@@ -143,6 +146,10 @@ const Environment = v.object({
     'Addresses refused although they are public: addresses or CIDR blocks, separated by commas.',
   ),
   EGRESS_ALLOW_HTTP: variable(v.optional(form.flag, '0'), '1 allows plain http to public addresses.'),
+  EGRESS_PROXY: variable(
+    v.optional(form.egressProxy),
+    'Forward proxy that takes every HTTP request to customers by CONNECT, plain http too, and resolves their host names: its rules then judge where names lead, EGRESS_DENY only addresses in URLs, and a name of EGRESS_ALLOW must stand there as host:port. Database destinations are reached without it. Unset: no proxy; HTTP_PROXY and its like are not read.',
+  ),
   DEFAULT_DESTINATION: variable(
     v.optional(form.jsonObject),
     'Destination of specs that declare none, in the form a spec declares it.',
@@ -200,6 +207,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     egressAllow: output.EGRESS_ALLOW,
     egressDeny: output.EGRESS_DENY,
     egressAllowHttp: output.EGRESS_ALLOW_HTTP,
+    egressProxy: output.EGRESS_PROXY ?? null,
     defaultDestination: output.DEFAULT_DESTINATION ?? null,
     scheduleMinIntervalSeconds: output.SCHEDULE_MIN_INTERVAL_SECONDS,
     apiRequestsPerSecond: output.API_REQUESTS_PER_SECOND ?? null,

@@ -101,6 +101,7 @@ export function createDeps(config: Config, log: Log): Deps {
       allow: parseAllowList(config.egressAllow),
       deny: parseDenyList(config.egressDeny),
       allowHttp: config.egressAllowHttp,
+      proxy: config.egressProxy,
     }),
     evaluator: stack.use(withCompiledExpressions(createEvaluatorPool())),
     oauth: oauthSettings(config),

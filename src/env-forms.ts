@@ -1,6 +1,7 @@
 /** The forms a variable of the environment can have: each checks, converts, and describes itself for messages. */
 import * as v from 'valibot';
 import { parseAllowList, parseDenyList } from './core/http/addresses.ts';
+import { type EgressProxy, egressProxyForm, parseEgressProxy } from './core/http/proxy-tunnel.ts';
 import { type KeyRing, keyRingForm, parseKeyRing } from './key-ring.ts';
 
 /** Text without surrounding blanks. */
@@ -97,6 +98,18 @@ function addressList(parse: (text: string) => unknown, description: string) {
   };
   return v.pipe(v.string(), v.trim(), v.check(isList), v.description(description));
 }
+
+/** A forward proxy, with or without credentials. */
+export const egressProxy = v.pipe(
+  v.string(),
+  v.rawTransform<string, EgressProxy>(({ dataset, addIssue, NEVER }) => {
+    const proxy = parseEgressProxy(dataset.value.trim());
+    if (proxy) return proxy;
+    addIssue();
+    return NEVER;
+  }),
+  v.description(egressProxyForm),
+);
 
 /** A JSON object; what is in it is checked where it is used. */
 export const jsonObject = v.pipe(

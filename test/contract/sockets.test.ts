@@ -21,6 +21,7 @@ const users: Readonly<Record<string, readonly string[]>> = {
   'the egress guard and the two clients behind it': [
     'src/core/http/client.ts',
     'src/core/http/egress.ts',
+    'src/core/http/proxy-tunnel.ts',
     'src/core/http/webhook-post.ts',
   ],
   'connectors of destinations, on sockets that the guard has vetted': [

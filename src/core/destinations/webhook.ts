@@ -57,8 +57,7 @@ export function openWebhook(
   return {
     // Anything that is posted might count as delivered: only the address can be judged.
     async check() {
-      const { hostname, port, protocol } = options.url;
-      await deps.guard.vetHost(hostname.replace(/^\[|\]$/g, ''), Number(port) || (protocol === 'http:' ? 80 : 443));
+      await deps.guard.vetUrl(options.url);
       return 'The address of the receiver is allowed; nothing was sent to it.';
     },
     async open({ connectionId, target }) {

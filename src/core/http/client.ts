@@ -24,8 +24,8 @@
  *     run then sleeps on a durable timer instead of holding a worker slot. A backoff is never longer than that, and a
  *     wait above `maxWaitSeconds` fails the run.
  *
- * One dispatcher per client, one client per run: no connection is ever shared by two customers. Proxy variables of the
- * environment are not read, as a proxy would open the socket past the guard.
+ * One dispatcher per client, one client per run: no connection is ever shared by two customers. `HTTP_PROXY` and its like
+ * are not read, as a proxy would open the socket past the guard; that of `EGRESS_PROXY` is the guard's own (egress.ts).
  */
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { Agent } from 'undici';

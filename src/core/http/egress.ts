@@ -13,6 +13,7 @@ import {
 } from './addresses.ts';
 import { type BlockReason, egressBlocked, explainBlock } from './egress-blocked.ts';
 import { isBadPort } from './ports.ts';
+import { type EgressProxy, openTunnel } from './proxy-tunnel.ts';
 
 /** An address a socket may be opened to. */
 export interface VettedAddress {
@@ -29,8 +30,8 @@ export interface EgressGuard {
   /** What {@link EgressGuard.checkUrl} would throw, as text for a 400, or null; unparsable text is refused too. */
   judgeUrlSync(url: string): string | null;
   /**
-   * Judges a URL as a socket to it would be, names by their DNS answers of now. Throws `egress_blocked`, or a plain error
-   * when DNS did not answer. Says nothing of later: every socket is judged again.
+   * Judges a URL as a socket to it would be, names by their DNS answers of now (behind a proxy by what they are). Throws
+   * `egress_blocked`, or a plain error when DNS did not answer. Says nothing of later: every socket is judged again.
    */
   vetUrl(url: URL): Promise<void>;
   /**
@@ -38,7 +39,10 @@ export interface EgressGuard {
    * Throws `egress_blocked`, or a plain error when DNS did not answer (worth a retry).
    */
   vetHost(host: string, port: number): Promise<readonly VettedAddress[]>;
-  /** The `connect` option of an undici dispatcher: opens sockets to vetted addresses and to nothing else. */
+  /**
+   * The `connect` option of an undici dispatcher: opens sockets to vetted addresses and to nothing else, or tunnels
+   * through the proxy where there is one.
+   */
   connector(): buildConnector.connector;
 }
 
@@ -52,11 +56,13 @@ export interface EgressOptions {
   readonly deny: readonly AddressRange[];
   /** Plain http to public addresses. */
   readonly allowHttp: boolean;
+  /** Takes every socket for HTTP, and resolves and judges the names; databases are reached without it. Null: none. */
+  readonly proxy?: EgressProxy | null;
   /** The system's resolver unless given. */
   readonly lookup?: Lookup;
 }
 
-/** Milliseconds for one DNS lookup, and again for one connect. */
+/** Milliseconds for one DNS lookup, again for one connect or tunnel, and again for TLS inside a tunnel. */
 const connectTimeoutMs = 5_000;
 
 /** More answers than any honest service gives; a longer list is refused rather than cut. */
@@ -80,18 +86,25 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
     return answers.map((answer) => vetAddress(answer, { host, port }, options));
   };
 
-  const vetForHttp = async (
-    target: Pick<buildConnector.Options, 'protocol' | 'hostname' | 'port'>,
-  ): Promise<readonly VettedAddress[]> => {
-    const plain = target.protocol === 'http:';
-    const vetted = await vet(target.hostname.replace(/^\[|\]$/g, ''), Number(target.port) || (plain ? 80 : 443));
+  const vetForHttp = async ({ host, port, plain }: HttpTarget): Promise<readonly VettedAddress[]> => {
+    const vetted = await vet(host, port);
     if (plain && !options.allowHttp && !vetted.every((one) => one.allowListed)) throw egressBlocked('plain_http');
     return vetted;
   };
 
+  /** A name goes to the proxy as it is: what it resolves to here need not be what it resolves to there. */
+  const vetForProxy = async (target: HttpTarget): Promise<void> => {
+    if (isIP(target.host) !== 0) return void (await vetForHttp(target));
+    const reason = judgeName(target.host, target, options);
+    if (reason !== null) throw egressBlocked(reason);
+  };
+
   const openSocket: (...args: Parameters<buildConnector.connector>) => Promise<void> = async (target, callback) => {
     try {
-      connectPinned(target, await vetForHttp(target), callback);
+      const end = httpTarget(target);
+      if (!options.proxy) return connectPinned(target, await vetForHttp(end), callback);
+      await vetForProxy(end);
+      connectThrough(options.proxy, target, callback);
     } catch (error) {
       callback(asError(error), null);
     }
@@ -105,7 +118,7 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
     },
     vetUrl: async (url) => {
       checkUrl(url);
-      await vetForHttp(url);
+      await (options.proxy ? vetForProxy : vetForHttp)(httpTarget(url));
     },
     vetHost: async (host, port) => {
       if (!databaseHost.test(host) && isIP(host) === 0) throw egressBlocked('host');
@@ -130,20 +143,24 @@ function judgeUrl(url: URL, options: EgressOptions): BlockReason | null {
   if (url.hostname === '') return 'host';
   const port = url.port === '' ? (plain ? 80 : 443) : Number(url.port);
   if (port === 0 || isBadPort(port)) return 'port';
-  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const { host } = httpTarget(url);
   if (isIP(host) === 0) return judgeName(host, { port, plain }, options);
   const listed = isAllowListed(host, { host, port }, options);
   if (listed === null) return 'address';
   return plain && !listed && !options.allowHttp ? 'plain_http' : null;
 }
 
-/** What a name says by itself: local names need an entry of the allow list, plain http one for its port. */
+/**
+ * What a name says by itself: local names need an entry of the allow list, plain http one for its port. Behind a proxy
+ * no address will be judged, so there the entry must have the name.
+ */
 function judgeName(
   host: string,
   { port, plain }: { readonly port: number; readonly plain: boolean },
-  { allow, allowHttp }: EgressOptions,
+  { allow, allowHttp, proxy }: EgressOptions,
 ): BlockReason | null {
-  const listed = allow.some((entry) => entry.port === port);
+  const named = (entry: AllowEntry): boolean => 'host' in entry && entry.host === host.toLowerCase();
+  const listed = allow.some((entry) => entry.port === port && (!proxy || named(entry)));
   if (localName.test(host) && !listed) return 'address';
   return plain && !allowHttp && !listed ? 'plain_http' : null;
 }
@@ -154,6 +171,21 @@ const localName = /^(?:.+\.)?localhost\.?$/i;
 interface Target {
   readonly host: string;
   readonly port: number;
+}
+
+interface HttpTarget extends Target {
+  /** Http, not https. */
+  readonly plain: boolean;
+}
+
+/** The host has no brackets. */
+function httpTarget({
+  protocol,
+  hostname,
+  port,
+}: Pick<buildConnector.Options, 'protocol' | 'hostname' | 'port'>): HttpTarget {
+  const plain = protocol === 'http:';
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (plain ? 80 : 443), plain };
 }
 
 function vetAddress(answer: string, target: Target, options: EgressOptions): VettedAddress {
@@ -212,6 +244,20 @@ function connectPinned(
     if (isVetted(socket, vetted)) return callback(null, socket);
     socket.destroy();
     return callback(egressBlocked('address'), null);
+  });
+}
+
+/** TLS is with the target, its name and its certificate: the proxy carries bytes that it cannot read. */
+function connectThrough(proxy: EgressProxy, target: buildConnector.Options, callback: buildConnector.Callback): void {
+  const end = httpTarget(target);
+  const secure = buildConnector({ allowH2: false, timeout: connectTimeoutMs });
+  openTunnel(proxy, end, {
+    timeoutMs: connectTimeoutMs,
+    callback: (...[error, socket]) => {
+      if (error !== null) callback(error, null);
+      else if (end.plain) callback(null, socket);
+      else secure({ ...target, httpSocket: socket }, callback);
+    },
   });
 }
 

@@ -1,0 +1,116 @@
+/**
+ * The way out through a forward proxy of the operator, such as Smokescreen: a second line behind the egress guard, for
+ * networks that let nothing out but the proxy. Everything goes through a CONNECT tunnel, plain http too, so the proxy
+ * sees host and port of a request and neither its headers nor its body.
+ */
+import { type IncomingMessage, request } from 'node:http';
+import { isIP } from 'node:net';
+import { type buildConnector, errors } from 'undici';
+import { egressBlocked } from './egress-blocked.ts';
+
+/** A forward proxy. Its address is the operator's and is not judged. */
+export interface EgressProxy {
+  readonly host: string;
+  readonly port: number;
+  /** The `Proxy-Authorization` header; null: the proxy wants none. */
+  readonly authorization: string | null;
+}
+
+/** The form of {@link parseEgressProxy}; shown instead of a faulty value. */
+export const egressProxyForm = 'http://host:port or http://user:password@host:port, with % escapes in both';
+
+/** Reads {@link egressProxyForm}; null when it has not that form. */
+export function parseEgressProxy(text: string): EgressProxy | null {
+  const url = withPort.test(text) ? URL.parse(text) : null;
+  if (url === null) return null;
+  const port = url.port === '' ? 80 : Number(url.port);
+  const authorization = basicOf(url);
+  if (port === 0 || authorization === undefined) return null;
+  return { host: bare(url.hostname), port, authorization };
+}
+
+/** The port must be given: a URL without one means 80, which is hardly ever meant. */
+const withPort = /^http:\/\/[^\s/?#\\]+:\d{1,5}\/?$/;
+
+/** Null without a user; undefined when an escape is not one. */
+function basicOf({ username, password }: URL): string | null | undefined {
+  if (username === '' && password === '') return null;
+  try {
+    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    return `Basic ${Buffer.from(pair).toString('base64')}`;
+  } catch {
+    return undefined;
+  }
+}
+
+const bare = (host: string): string => host.replace(/^\[|\]$/g, '');
+
+/** Where a tunnel ends. A name is resolved by the proxy. */
+export interface TunnelEnd {
+  /** Without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * Opens a tunnel within `timeoutMs`. The callback gets its socket, with whatever came behind the proxy's answer still to
+ * be read; or `egress_blocked` when the proxy's rules forbid `end`; or an error that is worth a retry. None of them has
+ * words of the proxy or of its credentials.
+ */
+export function openTunnel(
+  proxy: EgressProxy,
+  end: TunnelEnd,
+  { timeoutMs, callback }: { readonly timeoutMs: number; readonly callback: buildConnector.Callback },
+): void {
+  const authority = `${isIP(end.host) === 6 ? `[${end.host}]` : end.host}:${end.port}`;
+  const connect = request({
+    agent: false,
+    host: proxy.host,
+    port: proxy.port,
+    method: 'CONNECT',
+    path: authority,
+    headers: {
+      host: authority,
+      // Node would say close, which a proxy may take for the tunnel.
+      connection: 'keep-alive',
+      ...(proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization }),
+    },
+    maxHeaderSize: 16_384,
+  });
+  const timer = setTimeout(() => connect.destroy(new errors.ConnectTimeoutError(silence)), timeoutMs);
+  connect.on('connect', (answer, socket, early) => {
+    clearTimeout(timer);
+    const refusal = refusalOf(answer);
+    if (refusal === null) {
+      if (early.length > 0) socket.unshift(early);
+      callback(null, socket);
+    } else {
+      socket.destroy();
+      callback(refusal, null);
+    }
+  });
+  connect.on('error', (error) => {
+    clearTimeout(timer);
+    callback(error instanceof errors.ConnectTimeoutError ? error : unreachable(error), null);
+  });
+  connect.end();
+}
+
+const silence = 'The proxy of EGRESS_PROXY did not open a tunnel in time';
+
+/** Without the code of its cause: `ECONNREFUSED` would read as if the target had refused. */
+const unreachable = (cause: Error): Error =>
+  new Error('The proxy of EGRESS_PROXY could not be reached, or gave no answer of HTTP', { cause });
+
+/**
+ * Null: the tunnel is open. A rule that forbids the target is a 403 of most proxies, and of Smokescreen a 407 that asks
+ * for no credentials: one that means it must name their scheme (RFC 9110, 15.5.8).
+ */
+function refusalOf({ statusCode = 0, headers }: IncomingMessage): Error | null {
+  if (statusCode >= 200 && statusCode < 300) return null;
+  const credentials = statusCode === 407 && headers['proxy-authenticate'] !== undefined;
+  if (credentials)
+    return new Error('The proxy of EGRESS_PROXY wants other credentials (407): correct its user:password');
+  if (statusCode === 403 || statusCode === 407) return egressBlocked('address');
+  return new Error(`The proxy of EGRESS_PROXY opened no tunnel (${statusCode})`);
+}
