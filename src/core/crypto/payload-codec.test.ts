@@ -21,7 +21,7 @@ describe('the payload codec', () => {
   it.each([
     ['an input', json({ orgId: 'org_a', runId: 'run_ä🔑' })],
     ['a failure', json({ message: 'HTTP 500', stack_trace: 'Error: HTTP 500\n at x' })],
-    ['a number', json(7)],
+    ['a number', json(1234567.891)],
     ['bytes', { metadata: { encoding: Buffer.from('binary/plain') }, data: Buffer.from([0, 10, 255]) }],
   ])('encrypts %s under the first key, and gives it back', async (_what, payload) => {
     const [encoded, again] = await createPayloadCodec([k1, k2]).encode([payload, payload]);
