@@ -8,9 +8,14 @@ import { useStack } from '../support/use-stack.ts';
 
 const perPage = 100;
 const records = 1000;
-const collections = ['deleted', 'kept', 'rekeyed', 'recursored', 'busy'];
+/** More than a run has under way at once. */
+const manyRecords = 5000;
+const collections = ['deleted', 'kept', 'rekeyed', 'recursored'];
 const shared = useStack({
-  collections: Object.fromEntries(collections.map((name) => [name, generateRecords(records)])),
+  collections: {
+    ...Object.fromEntries(collections.map((name) => [name, generateRecords(records)])),
+    busy: generateRecords(manyRecords),
+  },
 });
 
 const syncOf = (collection: string): Promise<Sync> =>
@@ -80,12 +85,12 @@ describe('an upgrade', () => {
     const { upstream } = shared();
     await using sync = await syncOf('busy');
     await outcome(sync);
-    upstream.store('busy').touch(generateRecords(records).map(({ id }) => id));
+    upstream.store('busy').touch(generateRecords(manyRecords).map(({ id }) => id));
     const running = await sync.requestPaused();
     await upgrade(sync, 'busy', { primaryKey: ['id', 'name'] });
     upstream.resume();
     expect((await sync.ended(running)).status).toBe('canceled');
-    expect(await outcome(sync)).toMatchObject({ status: 'succeeded', recordsIn: records, recordsOut: records });
+    expect(await outcome(sync)).toMatchObject({ status: 'succeeded', recordsIn: manyRecords, recordsOut: manyRecords });
     expect(await outcome(sync)).toMatchObject({ status: 'succeeded', recordsOut: 0 });
   });
 });

@@ -11,10 +11,10 @@ export interface ExactlyOnce {
 }
 
 /**
- * Pages that one attempt may have under way: two full batches, one that is processed, the look-ahead, and `atOnce` that
- * are asked for behind it.
+ * Pages that one attempt may have under way: two full batches, four that are shaped, the look-ahead of three, and `atOnce`
+ * that are asked for behind it.
  */
-export const inFlightMax = (perPage: number, atOnce = 1): number => 2 * Math.ceil(1000 / perPage) + 4 + atOnce;
+export const inFlightMax = (perPage: number, atOnce = 1): number => 2 * Math.ceil(1000 / perPage) + 7 + atOnce;
 
 /**
  * Waits for the end of the run and checks that nothing was lost and nothing came twice: succeeded, exact stats, each
