@@ -17,6 +17,7 @@ import { conflict, type Issue, invalid, notFound } from '../core/errors.ts';
 import type { SignatureScheme, WebhookEndpointRow } from '../core/rows.ts';
 import type { Deps } from '../deps.ts';
 import { giveKeyPair, giveSecrets, refuseBadSecret } from './webhook-secrets.ts';
+import { askForTest } from './webhook-test.ts';
 import { urlFault } from './webhook-url.ts';
 
 type EndpointDeps = WakeDeps & Pick<Deps, 'secretBox' | 'egress'>;
@@ -29,6 +30,14 @@ export interface NewEndpoint extends WebhookEndpointRow {
   readonly secret?: string;
 }
 
+/** An endpoint as its maker describes it. */
+interface EndpointRequest extends EndpointSettings {
+  /** Null: one is made. */
+  readonly secret: string | null;
+  /** A test is sent to it at once. */
+  readonly verifyOnCreate: boolean;
+}
+
 /**
  * An endpoint with its secret, which is made when `secret` is null. Throws validation (url, secret, ids that are none of
  * the org), conflict (the org has ten).
@@ -36,17 +45,20 @@ export interface NewEndpoint extends WebhookEndpointRow {
 export async function createEndpoint(
   deps: EndpointDeps,
   scope: OrgScope,
-  { secret, ...settings }: EndpointSettings & { readonly secret: string | null },
+  { secret, verifyOnCreate, ...settings }: EndpointRequest,
 ): Promise<NewEndpoint> {
   refuseBadSecret(secret);
   await refuseBadSettings(deps, scope, settings);
-  return deps.db.transaction().execute(async (trx) => {
+  const endpoint = await deps.db.transaction().execute(async (trx) => {
     if ((await lockEndpointCount(trx, scope)) >= endpointsMax) throw tooManyEndpoints();
     const id = await insertEndpoint(trx, scope, settings);
     const made = await giveSecrets(deps, trx, scope, { endpointId: id, schemes: settings.signatureSchemes, secret });
     const row = found(await findEndpoint(trx, scope, id));
+    if (verifyOnCreate) await askForTest(trx, scope, { endpoint: row, eventType: 'webhook.test' });
     return { ...row, ...(made === null ? {} : { secret: made }) };
   });
+  void wakeEndpoints(deps, scope);
+  return endpoint;
 }
 
 const tooManyEndpoints = () =>

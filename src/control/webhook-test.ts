@@ -1,3 +1,4 @@
+import type { Db } from '../../db/client.ts';
 import { storeTestEvent } from '../../db/queries/events.ts';
 import { insertAskedDelivery } from '../../db/queries/webhook-deliveries.ts';
 import { lockEndpoint } from '../../db/queries/webhook-endpoints.ts';
@@ -9,7 +10,7 @@ import { webhookTest } from '../core/events/endpoint-events.ts';
 import type { Happening } from '../core/events/envelope.ts';
 import type { EventType } from '../core/events/event-types.ts';
 import { newId } from '../core/ids.ts';
-import type { WebhookDeliveryView } from '../core/rows.ts';
+import type { WebhookDeliveryView, WebhookEndpointRow } from '../core/rows.ts';
 
 /**
  * Asks for one attempt to send an example of a type to an endpoint, and to no other; also to one that is off. It is a
@@ -23,12 +24,21 @@ export async function testEndpoint(
   const delivery = await deps.db.transaction().execute(async (trx) => {
     const endpoint = await lockEndpoint(trx, scope, id);
     if (!endpoint) throw notFound('Webhook endpoint');
-    const eventId = await storeTestEvent(trx, scope, exampleOf(eventType, id));
-    const asked = { eventId, endpointId: id, url: endpoint.url, redeliveryOf: null };
-    return insertAskedDelivery(trx, scope, { ...asked, trigger: 'test' });
+    return askForTest(trx, scope, { endpoint, eventType });
   });
   void wakeEndpoints(deps, scope);
   return delivery;
+}
+
+/** Asks for it as part of a transaction that holds the endpoint; wake it after the commit. */
+export async function askForTest(
+  tx: Db,
+  scope: OrgScope,
+  { endpoint, eventType }: { readonly endpoint: Pick<WebhookEndpointRow, 'id' | 'url'>; readonly eventType: EventType },
+): Promise<WebhookDeliveryView> {
+  const { id: endpointId, url } = endpoint;
+  const eventId = await storeTestEvent(tx, scope, exampleOf(eventType, endpointId));
+  return insertAskedDelivery(tx, scope, { eventId, endpointId, url, redeliveryOf: null, trigger: 'test' });
 }
 
 function exampleOf(type: EventType, endpointId: string): Happening {

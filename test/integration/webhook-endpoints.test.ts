@@ -92,6 +92,13 @@ describe('a webhook endpoint', () => {
     expect(JSON.stringify(await read(body.id))).not.toContain(privateKey);
   });
 
+  it('that is verified when it is made is sent a test, and no other is', async () => {
+    await post({ url: receiverUrl });
+    const { body } = await post({ url: `${receiverUrl}/loud`, verifyOnCreate: true });
+    const { body: deliveries } = await org.call('GET', '/webhook-deliveries');
+    expect(deliveries).toMatchObject([{ eventType: 'webhook.test', url: body.url, delivered: false }]);
+  });
+
   it('is listed newest first', async () => {
     const made = [await createEndpoint(org), await createEndpoint(org)];
     const listed = (await org.call('GET', '/webhook-endpoints')).body;

@@ -53,6 +53,10 @@ export const webhookEndpointRoutes = [
       timeoutMs: v.optional(settings.timeoutMs, 15_000),
       ordering: v.optional(settings.ordering, 'any'),
       signatureSchemes: v.optional(settings.signatureSchemes, () => ['v1'] as const),
+      verifyOnCreate: v.pipe(
+        v.optional(v.boolean(), false),
+        v.description('Sends `webhook.test` at once; `GET /webhook-deliveries` says what came of it.'),
+      ),
     }),
     bodyExample: { url: 'https://hooks.example.com/sync', eventTypes: ['run.succeeded', 'run.failed'] },
     status: 201,
