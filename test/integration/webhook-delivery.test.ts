@@ -1,10 +1,11 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { eventTypes } from '../../src/core/events/event-types.ts';
 import { type EventReceiver, type ReceivedEvent, startEventReceiver, verified } from '../support/event-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Stack, startStack } from '../support/stack.ts';
 import { unusedPort } from '../support/temporal-dev-server.ts';
-import { createEndpoint, emit, type TestEndpoint } from '../support/webhook-endpoints.ts';
+import { createEndpoint, emit, emitTypes, type TestEndpoint } from '../support/webhook-endpoints.ts';
 
 const started = new AsyncDisposableStack();
 let receiver: EventReceiver;
@@ -369,6 +370,37 @@ test('while a secret is replaced, what is sent is verified with the old and with
     for (const secret of [endpoint.secret, body.secret])
       expect(verified(event, secret)).toMatchObject({ id: event.id });
   }
+});
+
+test('every type is verified on its first delivery, its retry and its redelivery while the secret is replaced', async () => {
+  // One failure more in a row, and an endpoint is only probed.
+  const perEndpoint = 4;
+  const groups = Array.from({ length: Math.ceil(eventTypes.length / perEndpoint) }, (_, n) => ({
+    name: `types-${n}`,
+    types: eventTypes.slice(n * perEndpoint, (n + 1) * perEndpoint),
+  }));
+  const endpoints = await Promise.all(groups.map(({ name, types }) => endpointOf(name, { eventTypes: types })));
+  for (const { name, types } of groups) replyInTurn(name, ...types.map(() => 500));
+  await emitTypes(stack, eventTypes);
+  const seen = await Promise.all(
+    groups.map(async ({ name, types }, n) => {
+      const endpoint = endpoints[n];
+      if (!endpoint) throw new Error('each group has its endpoint');
+      await queued(endpoint, { succeeded: types.length });
+      for (const event of receiver.events(name)) verified(event, endpoint.secret);
+      const { body } = await stack.org.call('POST', `/webhook-endpoints/${endpoint.id}/rotate-secret`);
+      const taken = (await endpoint.attempts()).filter(({ delivered }) => delivered);
+      for (const { id } of taken) await endpoint.redeliver(id);
+      const events = await received(name, 3 * types.length);
+      for (const event of events.slice(2 * types.length)) {
+        for (const secret of [endpoint.secret, body.secret]) verified(event, secret);
+      }
+      expect(new Set(events.map(({ id, sha256 }) => `${id} ${sha256}`)).size).toBe(types.length);
+      return events.map(({ type }) => type);
+    }),
+  );
+  const times = (type: string) => seen.flat().filter((one) => one === type).length;
+  expect(eventTypes.map((type) => [type, times(type)])).toEqual(eventTypes.map((type) => [type, 3]));
 });
 
 test('an endpoint that wants it gets signatures by its public key too', async () => {

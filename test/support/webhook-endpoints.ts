@@ -3,6 +3,7 @@ import { orgScope } from '../../db/scope.ts';
 import { wakeEndpoints } from '../../src/connect/wake-endpoints.ts';
 import { createOrchestrator } from '../../src/control/orchestrator.ts';
 import { eventIdOf, type Happening } from '../../src/core/events/envelope.ts';
+import type { EventType } from '../../src/core/events/event-types.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { WebhookDeliveryDetail, WebhookDeliveryView, WebhookEndpointRow } from '../../src/core/rows.ts';
 import { createLog } from '../../src/log.ts';
@@ -66,8 +67,11 @@ export async function createEndpoint(
 }
 
 /** Records that many events in one transaction and wakes the endpoints, as every part of the service does; their ids. */
-export async function emit(stack: Stack, count = 1): Promise<readonly string[]> {
-  const ids = await recordEvents(stack, count);
+export const emit = (stack: Stack, count = 1): Promise<readonly string[]> => emitTypes(stack, typesOf(count));
+
+/** The same, with one event of each of these types. */
+export async function emitTypes(stack: Stack, types: readonly EventType[]): Promise<readonly string[]> {
+  const ids = await recordTypes(stack, types);
   const log = createLog({ level: 'silent', name: 'test' });
   const orchestrator = createOrchestrator(stack.temporal.client, log);
   await wakeEndpoints({ db: stack.db, orchestrator, log }, orgScope(stack.org.orgId));
@@ -75,17 +79,22 @@ export async function emit(stack: Stack, count = 1): Promise<readonly string[]> 
 }
 
 /** Records that many events and tells nobody, as if the process had died after its commit; their ids. */
-export async function recordEvents(stack: Stack, count: number): Promise<readonly string[]> {
+export const recordEvents = (stack: Stack, count: number): Promise<readonly string[]> =>
+  recordTypes(stack, typesOf(count));
+
+const typesOf = (count: number): EventType[] => Array.from({ length: count }, () => 'spec.published');
+
+async function recordTypes(stack: Stack, types: readonly EventType[]): Promise<readonly string[]> {
   const scope = orgScope(stack.org.orgId);
-  const happenings = Array.from({ length: count }, (_, n) => happeningOf(n));
+  const happenings = types.map(happeningOf);
   await stack.db.transaction().execute(async (tx) => {
     for (const happening of happenings) await recordEvent(tx, scope, happening);
   });
   return happenings.map((happening) => eventIdOf(scope.orgId, happening));
 }
 
-const happeningOf = (n: number): Happening => ({
-  type: 'spec.published',
+const happeningOf = (type: EventType, n: number): Happening => ({
+  type,
   subject: newId('spec'),
   workspaceId: null,
   connectionId: null,
