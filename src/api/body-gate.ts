@@ -30,29 +30,25 @@ export async function readBody(request: Request, whenEmpty?: unknown): Promise<u
  * NUL, lone surrogates, numbers beyond a double, keys of the prototype chain. Throws a validation error naming the path.
  */
 function checkDocument(document: unknown): void {
-  const pending: Visit[] = [{ value: document, key: '', parent: null, depth: 0 }];
+  const path: string[] = [];
   let nodes = 0;
-  for (let visit = pending.pop(); visit; visit = pending.pop()) {
+  const check = (value: unknown): void => {
     nodes += 1;
-    const fault = nodes > nodesMax ? `holds more than ${nodesMax} values` : faultOf(visit);
-    if (fault) throw invalid('The body is refused.', [{ code: 'schema', path: pathOf(visit), message: fault }]);
-    if (typeof visit.value !== 'object' || visit.value === null) continue;
-    for (const [key, value] of Object.entries(visit.value)) {
-      pending.push({ value, key, parent: visit, depth: visit.depth + 1 });
+    const fault = nodes > nodesMax ? `holds more than ${nodesMax} values` : faultOf(value, path);
+    if (fault) throw invalid('The body is refused.', [{ code: 'schema', path: textOf(path), message: fault }]);
+    if (typeof value !== 'object' || value === null) return;
+    for (const key of Object.keys(value)) {
+      path.push(key);
+      check(Reflect.get(value, key));
+      path.pop();
     }
-  }
+  };
+  check(document);
 }
 
-/** One value of the document on the walk. */
-interface Visit {
-  readonly value: unknown;
-  readonly key: string;
-  readonly parent: Visit | null;
-  readonly depth: number;
-}
-
-function faultOf({ value, key, depth }: Visit): string | null {
-  if (depth > depthMax) return `is nested deeper than ${depthMax} levels`;
+function faultOf(value: unknown, path: readonly string[]): string | null {
+  if (path.length > depthMax) return `is nested deeper than ${depthMax} levels`;
+  const key = path.at(-1) ?? '';
   if (forbiddenKeys.has(key)) return 'has a name that is not allowed';
   const keyFault = faultOfText(key);
   if (keyFault) return `has a name that ${keyFault}`;
@@ -70,11 +66,7 @@ function faultOfText(text: string): string | null {
 /** Longer names and paths are cut: the caller knows the rest, and an answer is no echo. */
 const pathLengthMax = 200;
 
-function pathOf(visit: Visit): string {
-  const keys: string[] = [];
-  for (let at: Visit | null = visit; at?.parent && keys.length <= depthMax; at = at.parent) keys.push(at.key);
-  return keys.toReversed().join('.').slice(0, pathLengthMax);
-}
+const textOf = (path: readonly string[]): string => path.join('.').slice(0, pathLengthMax);
 
 /** The bytes of a request body. Throws {@link HttpRefusal} 413 when it is too long. */
 export async function readBytes(request: Request): Promise<Uint8Array> {
