@@ -112,9 +112,10 @@ describe('a backfill', () => {
     const run = await of.backfill('parts');
     expect(run).toMatchObject({ watermarkBefore: day(2), watermarkAfter: day(2), statsJson: { recordsOut: 1 } });
     expect(await of.watermarks('parts')).toEqual(before);
-    expect(bounds('parts')).toEqual([
-      [day(1), day(5)],
+    // Both are asked for at once.
+    expect(bounds('parts').toSorted()).toEqual([
       [day(1), day(2)],
+      [day(1), day(5)],
     ]);
   });
 
