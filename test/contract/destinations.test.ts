@@ -160,6 +160,21 @@ describe.each(destinationKinds)('$name', (kind) => {
     expect(await place.rows('items')).toHaveLength(1);
   });
 
+  it('is unavailable while its server is down, and takes what it is given once that is up', async () => {
+    await using place = await kind.createPlace();
+    const { host } = place;
+    const down = await startTcpProxy(place.port, { host });
+    const { port: listenAt } = down;
+    await down[Symbol.asyncDispose]();
+    await using destination = place.connect({ port: listenAt });
+    const claim = claimOf(place.schema);
+    await expect(destination.open(claim)).rejects.toMatchObject({ code: 'destination_unavailable' });
+    await using _up = await startTcpProxy(place.port, { host, listenAt });
+    expect(await destination.open(claim)).toEqual({ fresh: true, checkpoint: null });
+    expect(await destination.apply(batchOf([rowOf('1')]))).toEqual([]);
+    expect(await place.rows('items')).toHaveLength(1);
+  });
+
   it('finds the receipt of a batch whose answer was lost after the commit', async () => {
     await using place = await kind.createPlace();
     await using proxy = await startTcpProxy(place.port, { host: place.host });

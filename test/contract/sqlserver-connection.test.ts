@@ -39,6 +39,17 @@ describe('a server that does not let us in', () => {
     });
   });
 
+  it('is used once it is up', async () => {
+    const down = await startTdsFake(laneScript());
+    await down[Symbol.asyncDispose]();
+    await using destination = connectFake(down);
+    await expect(destination.open(claim)).rejects.toMatchObject({ code: 'destination_unavailable' });
+    await using up = await startTdsFake(laneScript(), down);
+    await destination.open(claim);
+    expect(await destination.apply(batchOf([rowOf('1')]))).toEqual([]);
+    expect(up.requests.filter(isBatch)).toHaveLength(1);
+  });
+
   it.each([
     ['accepts and says nothing', () => undefined],
     ['hangs up', (socket: { destroy(): void }) => socket.destroy()],

@@ -17,10 +17,15 @@ interface ProxyOptions {
   readonly host?: string;
   /** Offers PostgreSQL's encryption with this certificate; plain to the server behind. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  /** Where it listens; a free port unless given. */
+  readonly listenAt?: number;
 }
 
 /** Forwards every connection to `port` of the server. */
-export async function startTcpProxy(port: number, { host = '127.0.0.1', tls }: ProxyOptions = {}): Promise<TcpProxy> {
+export async function startTcpProxy(
+  port: number,
+  { host = '127.0.0.1', tls, listenAt = 0 }: ProxyOptions = {},
+): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let cut = false;
   let awaited: Buffer | null = null;
@@ -51,7 +56,7 @@ export async function startTcpProxy(port: number, { host = '127.0.0.1', tls }: P
       forward(new TLSSocket(raw, { isServer: true, secureContext: createSecureContext(tls) }));
     });
   });
-  listener.listen(0, '127.0.0.1');
+  listener.listen(listenAt, '127.0.0.1');
   await once(listener, 'listening');
   const address = listener.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
