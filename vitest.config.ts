@@ -33,7 +33,8 @@ export default defineConfig({
           // The API once more, with the database as judge of its queries: test/support/row-security.ts.
           name: 'row security',
           include: [
-            'test/contract/tenancy.test.ts',
+            'test/contract/{bad-input,tenancy}.test.ts',
+            'test/integration/{connection-test,connection-update,rate-limits,spec-tests,spec-upgrade}.test.ts',
             'test/integration/{api-keys,connections,embed,freshness,hooks,oauth-authorize,runs-reading}.test.ts',
             'test/integration/{schedules,specs,webhook-deliveries,webhook-endpoints}.test.ts',
           ],

@@ -13,9 +13,9 @@ export const promises = {
     says: 'hostile expressions after which the API or the worker is another process',
     of: 'expressions',
   },
-  // Times are measured and judged with care, since a busy machine delays everything: 3 s and 200 ms are meant.
-  hostilePreviewMs: { says: 'the slowest answer to a hostile preview', of: 'previews', most: 6000, unit: 'ms' },
-  hostileHealthMs: { says: 'the 99th percentile of /api/health meanwhile', of: 'probes', most: 1000, unit: 'ms' },
+  // Judged here and not in the tests: a machine that is busy with other things delays everything.
+  hostilePreviewMs: { says: 'the slowest answer to a hostile preview', of: 'previews', most: 3000, unit: 'ms' },
+  hostileHealthMs: { says: 'the 99th percentile of /api/health meanwhile', of: 'probes', most: 200, unit: 'ms' },
   plantedSecrets: { says: 'planted secrets found, in 9 spellings and every place', of: 'searches' },
   keyRotation: { says: 'runs that fail while keys are rotated', of: 'runs' },
   forgedEmbedTokens: { says: 'forged embed tokens taken', of: 'tokens' },
