@@ -113,10 +113,8 @@ describe('a backfill', () => {
     expect(run).toMatchObject({ watermarkBefore: day(2), watermarkAfter: day(2), statsJson: { recordsOut: 1 } });
     expect(await of.watermarks('parts')).toEqual(before);
     // Both are asked for at once.
-    expect(bounds('parts').toSorted()).toEqual([
-      [day(1), day(2)],
-      [day(1), day(5)],
-    ]);
+    const expected = [day(5), day(2)].map((until) => [day(1), until]);
+    expect(new Set(bounds('parts'))).toEqual(new Set(expected));
   });
 
   it('reads the children of parents that did not change, too, and leaves later ones to the next sync', async () => {
