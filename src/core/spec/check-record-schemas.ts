@@ -3,13 +3,14 @@ import formats from 'ajv-formats';
 import { AppError, type Issue } from '../errors.ts';
 import { compileValidator } from '../pipeline/validate.ts';
 import { columnTypeHint, parseColumnType } from './column-type.ts';
+import { destinationKind } from './destination-kinds.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 import { isJsonObject } from './json.ts';
 import { isColumnName } from './names.ts';
 
 /** Every `validate.schema` is a JSON Schema that the engine can run, and its properties can be columns. */
 export function checkRecordSchemas(document: unknown): readonly Issue[] {
-  const [kind] = valuesAt(document, 'destination.kind');
+  const { keepsRows } = destinationKind(document);
   let compiledChars = 0;
   return valuesAt(document, 'resources.*').flatMap(({ path, value }) =>
     valuesAt(value, 'validate.schema').flatMap((schema) => {
@@ -17,7 +18,7 @@ export function checkRecordSchemas(document: unknown): readonly Issue[] {
       const located = { ...schema, path: `${path}.${schema.path}` };
       return [
         ...schemaRule(located, { compile: compiledChars <= compiledCharsMax }),
-        ...(kind?.value === 'webhook' ? [] : columnRules(path, value)),
+        ...(keepsRows ? columnRules(path, value) : []),
       ];
     }),
   );

@@ -4,14 +4,13 @@ import type { ParseExpression } from './expression-parser.ts';
 import { isJsonObject } from './json.ts';
 import { hasHoles, parseTemplate } from './template.ts';
 
-/** Rules of requests, error rules and the destination's address. */
+/** Rules of requests and of error rules. */
 export function checkRequests(document: unknown, parse: ParseExpression): readonly Issue[] {
   const requests = requestPatterns.flatMap((pattern) => valuesAt(document, pattern));
   return [
     ...baseUrlRules(document, requests),
     ...requests.flatMap((request) => requestRules(request, parse)),
     ...['http.errors.*', 'resources.*.errors.*'].flatMap((at) => valuesAt(document, at).flatMap(errorRule)),
-    ...destinationRules(document),
   ];
 }
 
@@ -90,20 +89,6 @@ function errorRule({ path, value }: Located): readonly Issue[] {
   return status === undefined && expr === undefined
     ? [fault(`${path}.when`, 'expected at least one of `status` and `expr`')]
     : [];
-}
-
-function destinationRules(document: unknown): readonly Issue[] {
-  const [destination] = valuesAt(document, 'destination');
-  if (!isJsonObject(destination?.value) || destination.value['kind'] !== 'postgres') return [];
-  const { value } = destination;
-  const parts = ['host', 'database', 'user', 'password'];
-  const given = parts.filter((key) => value[key] !== undefined);
-  if (value['url'] !== undefined) {
-    return given.map((key) => fault(`destination.${key}`, `\`${key}\` is part of \`url\`; give one or the other`));
-  }
-  const missing = parts.filter((key) => value[key] === undefined);
-  if (missing.length === parts.length) return [fault('destination.url', '`url` or `host` is required')];
-  return missing.map((key) => fault(`destination.${key}`, `\`${key}\` is required unless \`url\` is given`));
 }
 
 const fault = (path: string, message: string): Issue => ({ code: 'schema', path, message });

@@ -7,26 +7,9 @@ import { defaultTable } from './resource-schema.ts';
 
 /** Rules of a resource that span several of its properties. */
 export function checkResources(document: unknown): readonly Issue[] {
-  const issues = valuesAt(document, 'resources.*').flatMap(({ path, value }) =>
+  return valuesAt(document, 'resources.*').flatMap(({ path, value }) =>
     isJsonObject(value) ? resourceRules.flatMap((rule) => rule(value, path)) : [],
   );
-  return [...issues, ...webhookModes(document)];
-}
-
-/**
- * A receiver gets records one request after the other: there is no moment at which it could exchange them all, and what
- * it took before it refused one cannot be taken back.
- */
-function webhookModes(document: unknown): readonly Issue[] {
-  if (!valuesAt(document, 'destination.kind').some(({ value }) => value === 'webhook')) return [];
-  return [
-    ...valuesAt(document, 'resources.*.target.mode').flatMap(({ path, value }) =>
-      when(value === 'replace', path, 'a webhook cannot replace: use upsert, with `deletes` for records that are gone'),
-    ),
-    ...valuesAt(document, 'resources.*.target.onTypeConflict').flatMap(({ path, value }) =>
-      when(value === 'fail', path, 'what a webhook took before it refused a record cannot be undone: use quarantine'),
-    ),
-  ];
 }
 
 type ResourceRule = (resource: Readonly<Record<string, unknown>>, path: string) => readonly Issue[];

@@ -1,6 +1,7 @@
 import type { Issue } from '../errors.ts';
 import { checkAuth } from './check-auth.ts';
 import { checkDependencies } from './check-dependencies.ts';
+import { checkDestination } from './check-destination.ts';
 import { checkDuplicates } from './check-duplicates.ts';
 import { checkExpressions } from './check-expressions.ts';
 import { checkParamDefinitions } from './check-param-definitions.ts';
@@ -41,6 +42,7 @@ const rules: readonly ((document: unknown, parse: ParseExpression) => readonly I
   checkDependencies,
   checkAuth,
   checkRequests,
+  checkDestination,
   checkResources,
   checkPartitions,
   checkExpressions,
