@@ -61,6 +61,7 @@ export async function openRun(
     startedAt,
     outbox: createOutbox(deps, scope, { owner: { laneId, fence, runId }, redact }),
     logCall,
+    onStrayRefusals: (stray) => deps.log.warn('the receiver refused records that it was not sent', { ...stray }),
   });
   stack.use(destination);
   const clients = stack.use(new AsyncDisposableStack());

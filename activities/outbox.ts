@@ -27,7 +27,7 @@ export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner,
     runId,
     batchNo,
     parts: parts.map(partOf),
-    rejected: JSON.parse(rejected),
+    rejected: rejected.split('\n').flatMap((line) => JSON.parse(line)),
     receipt: (all) => restoreBatch(draft, redact).receipt(all),
   });
   return {
@@ -42,9 +42,9 @@ export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner,
       const pending = { runId, batchNo, ...texts, parts: parts.map(rowOf) };
       held(await putPending(db, scope, { owner, pending }));
     },
-    async advance({ part, rejected, parts, bytesMax }) {
-      const step = { part, rejected: JSON.stringify(rejected), parts: parts.map(rowOf), bytesMax };
-      held(await advancePending(db, scope, { owner, ...step }));
+    async advance({ part, refused, parts, bytesMax }) {
+      const line = refused.length > 0 ? JSON.stringify(refused) : null;
+      held(await advancePending(db, scope, { owner, part, refused: line, parts: parts.map(rowOf), bytesMax }));
     },
     failed: async () => held(await countFailure(db, scope, owner)),
     async settle(receipt) {

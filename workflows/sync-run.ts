@@ -8,7 +8,8 @@
  *
  * Where a record can be seen twice: nowhere at an SQL destination, because rows and receipt are one transaction and
  * a newer attempt fences the older one off. A page in flight at a kill is fetched again, never delivered again. At a
- * webhook, the one request in flight at a kill: it is posted again as it was, under the same id.
+ * webhook, what was in flight at a kill, one request or the destination's `parallelism`: posted again as it was, under
+ * the same id.
  */
 import { type ActivityOptions, defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import {

@@ -17,9 +17,9 @@ export interface PendingRow {
   readonly runId: string;
   readonly batchNo: number;
   readonly draft: string;
-  /** JSON text. */
+  /** A JSON text on each line, of an array: one more is added without reading the others. */
   readonly rejected: string;
-  /** In the order in which they are sent. */
+  /** In the order in which they are sent, as far as they have records in common. */
   readonly parts: readonly OutboxPartRow[];
 }
 
@@ -110,7 +110,10 @@ export function putPending(
   return asOwner(db, scope, { owner, work });
 }
 
-/** Takes an answered part away, puts others in its place, and ends the count of failures. */
+/**
+ * Takes an answered part away, puts others in its place, adds what is refused of it, and ends the count of failures. Right
+ * in any order and at the same time for parts of a batch: nothing that is stored is replaced by what the caller knows.
+ */
 export function advancePending(
   db: Db,
   scope: OrgScope,
@@ -121,7 +124,8 @@ export function advancePending(
   }: {
     readonly owner: OutboxOwner;
     readonly part: Pick<OutboxPartRow, 'path' | 'again'>;
-    readonly rejected: string;
+    /** JSON text of an array; null: nothing. */
+    readonly refused: string | null;
     readonly parts: readonly OutboxPartRow[];
     readonly bytesMax: number | null;
   },
@@ -139,8 +143,9 @@ export function advancePending(
     await tx
       .updateTable('outboxes')
       .set({
-        pendingRejected: step.rejected,
-        bytesMax: step.bytesMax,
+        ...(step.refused !== null && { pendingRejected: sql<string>`pending_rejected || ${`\n${step.refused}`}` }),
+        bytesMax: sql<number | null>`case when bytes_max_run_id = ${runId}
+          then least(bytes_max, ${step.bytesMax}::int) else ${step.bytesMax}::int end`,
         bytesMaxRunId: runId,
         failures: 0,
         failingSince: null,

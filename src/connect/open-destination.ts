@@ -9,7 +9,7 @@ import { DestinationSpec } from '../core/spec/destination-schema.ts';
 import type { Deps } from '../deps.ts';
 import type { ResourceSetup } from './setup.ts';
 
-interface PreparedRun extends Pick<DestinationDeps, 'outbox' | 'logCall'> {
+interface PreparedRun extends Pick<DestinationDeps, 'outbox' | 'logCall' | 'onStrayRefusals'> {
   readonly id: string;
   readonly startedAt: Date;
 }
@@ -18,7 +18,7 @@ interface PreparedRun extends Pick<DestinationDeps, 'outbox' | 'logCall'> {
 export async function prepareDestination(
   deps: Pick<Deps, 'egress' | 'evaluator' | 'defaultDestination'>,
   { spec, resource, params, secrets }: ResourceSetup,
-  { outbox, logCall, ...run }: PreparedRun,
+  { outbox, logCall, onStrayRefusals, ...run }: PreparedRun,
 ): Promise<{ readonly destination: Destination; readonly target: TargetTable }> {
   const declared = spec.destination ?? defaultDestination(deps.defaultDestination);
   const roots = { params, secrets, auth: {}, run: { id: run.id, startedAt: run.startedAt.toISOString() } };
@@ -33,6 +33,7 @@ export async function prepareDestination(
       guard: deps.egress,
       outbox,
       logCall,
+      onStrayRefusals,
       secrets: leafTexts(secrets),
       resource: { resourceKey: resource.key, specVersion: spec.metadata.version },
     }),

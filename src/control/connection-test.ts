@@ -161,7 +161,7 @@ function resourceOf({ setup, resourceKey }: Pick<OpenTrial, 'setup' | 'resourceK
 
 async function reachDestination(trial: OpenTrial): Promise<Tried<null>> {
   const { deps, setup, stack, logCall } = trial;
-  const run = { id: newId('run'), startedAt: new Date(), outbox: noOutbox, logCall };
+  const run = { id: newId('run'), startedAt: new Date(), outbox: noOutbox, logCall, onStrayRefusals: () => undefined };
   const { destination } = await prepareDestination(deps, { ...setup, resource: resourceOf(trial) }, run);
   stack.use(destination);
   return { message: await destination.check(), value: null };

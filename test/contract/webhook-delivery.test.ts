@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Destination } from '../../src/core/destinations/destination.ts';
-import { assembleBatch, type PageBatch } from '../../src/core/pipeline/batch.ts';
 import type { Deliverable } from '../../src/core/pipeline/page-outcome.ts';
 import { decodeReceipt } from '../../src/core/pipeline/receipt.ts';
 import { batchOf, claimOf, rowOf } from '../support/batches.ts';
+import { pageBatch } from '../support/page-batch.ts';
 import { createWebhookPlace, type WebhookPlace } from '../support/webhook-kind.ts';
 import type { Post, Reply } from '../support/webhook-receiver.ts';
 
@@ -20,31 +20,6 @@ const holds = ({ batch }: Post, externalId: string) => batch.records.some((recor
 const idsAt = (resourceKey = 'items') => place.receiver.rows(resourceKey).map(({ externalId }) => Number(externalId));
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
 const requestsOf = (nth: number) => place.receiver.posts.slice(nth).map(({ id, sha256 }) => `${id} ${sha256}`);
-
-/** A batch of the engine, whose receipt can be made by another process. */
-function pageBatch(rows: readonly Deliverable[], onTypeConflict: 'quarantine' | 'fail' = 'quarantine'): PageBatch {
-  const page = {
-    pageNo: 1,
-    requestKey: 'k',
-    recordsIn: rows.length,
-    skipped: 0,
-    invalid: 0,
-    outcomes: rows.map((row) => {
-      const { externalId } = row;
-      const entry = { externalId, hash: 'aGFzaA', cursor: null, status: 'delivered', fields: null } as const;
-      return { kind: 'deliver', row, entry, raw: { raw: externalId } } as const;
-    }),
-    each: {},
-    seen: [],
-    positionAfter: null,
-    partition: null,
-    retried: [],
-    incomplete: false,
-    completesGeneration: false,
-  };
-  const resource = { key: 'items', target: { mode: 'upsert', onTypeConflict } } as const;
-  return assembleBatch([page], { resource, runId: 'run_1', batchNo: 1, redact: (text) => text });
-}
 
 /** Opens the lane and applies a batch. */
 async function send(
@@ -103,6 +78,19 @@ describe('a receiver that refuses records', () => {
     });
   });
 
+  it('which it was not sent is not believed, and how many they were is told', async () => {
+    const foreign = ['not sent', 'not sent either'].map((externalId) => ({
+      externalId,
+      message: 'no',
+      retryable: true,
+    }));
+    place.receiver.reply(() => ({ body: { rejected: [...foreign, { externalId: '1', message: 'no' }] } }));
+    expect(await send(rowsOf(3))).toMatchObject([{ index: 1, externalId: '1' }]);
+    const [post] = place.receiver.posts;
+    expect(place.receiver.posts).toHaveLength(1);
+    expect(place.strays).toEqual([{ partId: post?.id, refusals: 2 }]);
+  });
+
   it('for the moment gets them once more, after all others, and then they are refused', async () => {
     const retryable = ['1', '3', '501'].map((externalId) => ({ externalId, retryable: true }));
     place.receiver.reply(({ batch }) => ({
@@ -146,7 +134,9 @@ describe('a receiver that refuses records', () => {
     place.receiver.reply(() => ({ body: { rejected: [{ externalId: '1' }] } }));
     await using destination = place.connect();
     await destination.open(claimOf(''));
-    await expect(destination.apply(pageBatch(rowsOf(2), 'fail'))).rejects.toMatchObject({ code: 'record_invalid' });
+    await expect(destination.apply(pageBatch(rowsOf(2), { onTypeConflict: 'fail' }))).rejects.toMatchObject({
+      code: 'record_invalid',
+    });
     expect(await reopen(2)).toEqual({ fresh: true, checkpoint: null });
     expect(place.receiver.posts).toHaveLength(1);
   });

@@ -5,15 +5,18 @@ import { generateRecords } from '../support/upstream.ts';
 import { collectionOf, createWebhookSync, useWebhookStack, type WebhookSync } from '../support/webhook-sync.ts';
 
 const records = 3000;
-const steps = ['in-flight', 'several-times', 'answered', 'settled'] as const;
+const steps = ['in-flight', 'several-times', 'at-once', 'midway', 'told', 'answered', 'settled'] as const;
 type Step = (typeof steps)[number];
 const shared = useWebhookStack({
   collections: Object.fromEntries(steps.map((step) => [step, generateRecords(records)])),
 });
 
-const syncOf = (key: Step): Promise<WebhookSync> => {
+const syncOf = (
+  key: Step,
+  destination: Readonly<Record<string, unknown>> = { batchSize: 100 },
+): Promise<WebhookSync> => {
   const resource = { ...collectionOf(key), transform: "{ 'id': id, 'name': name }" };
-  return createWebhookSync(shared(), { key, resource, destination: { batchSize: 100 } });
+  return createWebhookSync(shared(), { key, resource, destination });
 };
 const postsOf = (key: Step) => shared().receiver.posts.filter(({ batch }) => batch.resourceKey === key);
 
@@ -73,6 +76,55 @@ test('workers killed one after the other with the same request in flight repeat 
   for (let kill = 0; kill < 3; kill += 1) await killAndReplace();
   for (const gate of gates) gate.release();
   expect(await expectDelivered('several-times', { sync, runId })).toEqual({ repeated: 3 });
+});
+
+test('a worker killed with four requests in flight: these are repeated, byte for byte, and nothing else', async () => {
+  const { receiver } = shared();
+  const sync = await syncOf('at-once', { batchSize: 20, parallelism: 4 });
+  const first = receiver.upstream.journal.length + 1;
+  const gates = [0, 1, 2, 3].map((n) => receiver.upstream.hold(first + n));
+  const runId = await sync.request();
+  await Promise.all(gates.map(({ reached }) => reached));
+  await killAndReplace();
+  for (const gate of gates) gate.release();
+  expect(await expectDelivered('at-once', { sync, runId })).toEqual({ repeated: 4 });
+});
+
+test('a worker killed in the middle of a run with parallelism 4 repeats at most four requests', async () => {
+  const { receiver } = shared();
+  const sync = await syncOf('midway', { batchSize: 20, parallelism: 4 });
+  const gate = receiver.upstream.hold(receiver.upstream.journal.length + 60);
+  const runId = await sync.request();
+  await gate.reached;
+  await killAndReplace();
+  gate.release();
+  const { repeated } = await expectDelivered('midway', { sync, runId });
+  expect(repeated).toBeGreaterThanOrEqual(1);
+  expect(repeated).toBeLessThanOrEqual(4);
+});
+
+test('a worker told to stop with a request in flight waits for its answer and records it: nothing comes twice', async () => {
+  const { stack, receiver } = shared();
+  const sync = await syncOf('told');
+  const gate = receiver.upstream.hold(receiver.upstream.journal.length + 5);
+  const runId = await sync.request();
+  await gate.reached;
+  const worker = stack.worker();
+  const stopped = worker.kill('SIGTERM');
+  await worker.logged('STOPPING');
+  gate.release();
+  await stopped;
+  expect(worker.exitCode()).toBe(0);
+  expect((await sync.run(runId)).status).toBe('running');
+  const posted = postsOf('told').length;
+  const { parts } = await stack.db
+    .selectFrom('outboxParts')
+    .select(({ fn }) => fn.countAll<number>().as('parts'))
+    .executeTakeFirstOrThrow();
+  expect(parts).toBe(0);
+  await stack.startWorker();
+  expect(await expectDelivered('told', { sync, runId })).toEqual({ repeated: 0 });
+  expect(postsOf('told').length).toBeGreaterThan(posted);
 });
 
 test('a worker killed when all of a batch is answered but not settled sends nothing of it again', async () => {

@@ -15,6 +15,7 @@ import { insertRun, requestCancelOfAll } from '../../db/queries/runs.ts';
 import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
 import { runStart } from '../../src/core/run/run-position.ts';
+import { newCall } from '../support/calls.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
 import { newRun, pageEntry, quarantineEntry, receiptOf } from '../support/receipts.ts';
 import { insertTestConnection } from '../support/rows.ts';
@@ -108,7 +109,7 @@ async function filledConnection() {
   await recordBatch(db, scope, { owner, receipt: mixedReceipt(runId) });
   const values = [{ key: 'p', value: 'p' }];
   await addToDimension(db, scope, { runId, owner, dimension: 0, values, position: runStart });
-  await insertCalls(db, scope, [{ ...call, runId }]);
+  await insertCalls(db, scope, [newCall({ runId, sequence: 1 })]);
   await takeToken(db, scope, {
     rate: { connectionId, name: 'http', requests: 1, perSeconds: 1, burst: 1 },
     waitMsMax: 0,
@@ -132,21 +133,6 @@ async function filledConnection() {
 }
 
 const parts = [{ path: '0', again: false, id: 'bat_1', body: Buffer.from('{}'), indexes: [0] }];
-
-const call = {
-  sequence: 1,
-  method: 'GET',
-  url: 'https://api.acme.example/items',
-  statusCode: 200,
-  durationMs: 1,
-  attempt: 1,
-  cacheHit: false,
-  reqHeadersRedacted: {},
-  reqBodyRedacted: null,
-  respHeaders: {},
-  respBodyTruncated: null,
-  errorCode: null,
-};
 
 const mixedReceipt = (runId: string) =>
   receiptOf(runId, 1, {

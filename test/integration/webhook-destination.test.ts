@@ -128,6 +128,23 @@ describe('records that the receiver refuses', () => {
     expect(idsAt('partial')).toHaveLength(20);
   });
 
+  it('although it was not sent them are told in the log of the run by their number, and count for nothing', async () => {
+    const rejected = ['made-up-1', 'made-up-2'].map((externalId) => ({ externalId, message: 'unknown to us' }));
+    const sync = await syncOf('stray', { rows: () => rowsOf(3), reply: () => ({ body: { rejected } }) });
+    const run = await sync.sync();
+    expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 3 } });
+    expect(await sync.quarantine()).toEqual([]);
+    const worker = shared().stack.worker();
+    await worker.logged('refused records that it was not sent');
+    const line = worker
+      .tail()
+      .split('\n')
+      .find((one) => one.includes('refused records that it was not sent'));
+    const [post] = postsTo('stray');
+    expect(JSON.parse(line ?? '')).toMatchObject({ level: 'warn', runId: run.id, partId: post?.id, refusals: 2 });
+    expect(worker.tail()).not.toMatch(/made-up|unknown to us/);
+  });
+
   it('without a name are found by halving', async () => {
     const sync = await syncOf('poison', {
       rows: () => rowsOf(300),

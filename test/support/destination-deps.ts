@@ -9,6 +9,7 @@ export const destinationDeps = (
   guard,
   outbox: noOutbox,
   logCall: notUsed,
+  onStrayRefusals: notUsed,
   secrets: [],
   resource: { resourceKey: 'items', specVersion: '1.0.0' },
   ...overrides,

@@ -24,3 +24,22 @@ export function put(document: Document, path: string, value: unknown): void {
   }
   parent[last] = value;
 }
+
+/** What a test decides of {@link oneResourceSpec}. */
+interface OneResource extends Document {
+  readonly baseUrl: string;
+  readonly lookups?: readonly Document[];
+}
+
+/** A spec of one resource, which is read without limits from the path of its name; everything else is the resource's. */
+export const oneResourceSpec = (name: string, { baseUrl, lookups = [], ...resource }: OneResource): Document => ({
+  metadata: { key: name, name, version: '1.0.0' },
+  connectionParams: [],
+  http: {
+    baseUrl,
+    rateLimit: { requests: 1_000_000, perSeconds: 1 },
+    retry: { baseMs: 10, maxAttempts: 2 },
+  },
+  lookups,
+  resources: [{ key: name, primaryKey: 'id', request: { path: `/${name}` }, ...resource }],
+});

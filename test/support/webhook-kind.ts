@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { createOutbox } from '../../activities/outbox.ts';
 import { orgScope } from '../../db/scope.ts';
 import type { Destination, LaneClaim } from '../../src/core/destinations/destination.ts';
-import { openWebhook } from '../../src/core/destinations/webhook.ts';
+import { openWebhook, type StrayRefusals } from '../../src/core/destinations/webhook.ts';
 import type { LoggedCall } from '../../src/core/http/client.ts';
 import { openTestDatabase, type TestDatabase } from './database.ts';
 import { destinationDeps } from './destination-deps.ts';
@@ -16,6 +16,8 @@ export interface WebhookPlace extends DeliveryPlace {
   readonly receiver: Receiver;
   readonly database: TestDatabase;
   readonly calls: readonly LoggedCall[];
+  /** What receivers refused that was not sent to them. */
+  readonly strays: readonly StrayRefusals[];
   /** Milliseconds of every wait; none is slept. */
   readonly sleeps: readonly number[];
   connect(options?: Readonly<Record<string, unknown>>): Destination;
@@ -34,6 +36,7 @@ export async function createWebhookPlace(): Promise<WebhookPlace> {
   const database = stack.use(await openTestDatabase());
   const owner = await insertTestConnection(database.db);
   const calls: LoggedCall[] = [];
+  const strays: StrayRefusals[] = [];
   const sleeps: number[] = [];
   const scope = orgScope(owner.orgId);
   const clock = {
@@ -58,6 +61,7 @@ export async function createWebhookPlace(): Promise<WebhookPlace> {
     receiver,
     database,
     calls,
+    strays,
     sleeps,
     connect(options) {
       const given = {
@@ -67,6 +71,7 @@ export async function createWebhookPlace(): Promise<WebhookPlace> {
         batchSize: 500,
         maxBatchBytes: 1_048_576,
         timeoutMs: 5_000,
+        parallelism: 1,
         ...options,
       };
       let destination: Destination | null = null;
@@ -79,8 +84,9 @@ export async function createWebhookPlace(): Promise<WebhookPlace> {
           const holder = { laneId, fence: claim.fence, runId: 'run_1' };
           const outbox = createOutbox(database, scope, { owner: holder, redact: (text) => text });
           const logCall = (call: LoggedCall) => void calls.push(call);
+          const onStrayRefusals = (stray: StrayRefusals) => void strays.push(stray);
           const guard = guardFor(Number(receiver.hostPort.split(':')[1]));
-          destination = openWebhook(given, destinationDeps(guard, { outbox, logCall }), clock);
+          destination = openWebhook(given, destinationDeps(guard, { outbox, logCall, onStrayRefusals }), clock);
           return destination.open(claim);
         },
         async apply(batch) {

@@ -15,7 +15,7 @@ export interface OutboxPart {
 
 /** A batch that was stored to be sent, and is not answered for good. */
 export interface PendingBatch extends Pick<Batch, 'runId' | 'batchNo' | 'receipt'> {
-  /** What is left to be sent, in this order. */
+  /** What is left to be sent; in this order, as far as parts have records in common. */
   readonly parts: readonly OutboxPart[];
   /** So far. */
   readonly rejected: readonly RejectedRow[];
@@ -33,8 +33,8 @@ export interface OpenedOutbox {
 /** What became of a part that was answered. */
 export interface OutboxStep {
   readonly part: OutboxPart;
-  /** All records of the batch that are refused for good, those of earlier parts included. */
-  readonly rejected: readonly RejectedRow[];
+  /** Its records that are refused for good. */
+  readonly refused: readonly RejectedRow[];
   /** What is sent in its place, or once more. */
   readonly parts: readonly OutboxPart[];
   /** See {@link OpenedOutbox.bytesMax}. */
@@ -51,13 +51,15 @@ export interface Failing {
 
 /**
  * The checkpoint of a lane whose destination cannot keep one: what is to be sent is committed here before it leaves,
- * what was answered before the next is sent. Every method throws `fenced` when a later attempt holds the lane.
+ * what was answered before the next is sent. Parts may be advanced at the same time. Every method throws `fenced` when a
+ * later attempt holds the lane.
  */
 export interface Outbox {
   /** What is known of the lane at `target`, a text for whatever makes it another one; then all is forgotten. */
   open(target: string): Promise<OpenedOutbox>;
   /** Stores what a batch sends. Throws `fenced` for a batch that was settled before. */
   prepare(batch: Batch, outgoing: Pick<PendingBatch, 'parts' | 'rejected'>): Promise<void>;
+  /** Adds what became of a part to what became of others. */
   advance(step: OutboxStep): Promise<void>;
   /** Notes that the receiver failed; a part that is answered ends the count. */
   failed(): Promise<Failing>;

@@ -24,6 +24,7 @@ it('refuses a webhook that cannot sign', () => {
     batchSize: 500,
     maxBatchBytes: 1_048_576,
     timeoutMs: 30_000,
+    parallelism: 1,
   };
   expect(() => openDestination(webhook, deps)).toThrow(/`signingSecret` cannot sign/);
   const { url: _url, ...withoutUrl } = webhook;

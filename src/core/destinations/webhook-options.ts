@@ -14,6 +14,8 @@ export interface WebhookOptions {
   readonly maxBatchBytes: number;
   /** Milliseconds for one request, its answer included. */
   readonly timeoutMs: number;
+  /** Requests under way at once. */
+  readonly parallelism: number;
 }
 
 /** With the defaults filled in by the spec; a template without a value leaves its option out. */
@@ -24,6 +26,7 @@ const Given = v.object({
   batchSize: v.number(),
   maxBatchBytes: v.number(),
   timeoutMs: v.number(),
+  parallelism: v.number(),
 });
 
 /** Names that only the service gives a value: the receiver trusts them. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { batchOf, rowOf } from '../../../test/support/batches.ts';
 import type { OutboxPart } from './outbox.ts';
-import { againOf, halvesOf, recordsOf, splitBatch } from './webhook-parts.ts';
+import { partitionsOf } from './webhook-partitions.ts';
+import { againOf, halvesOf, partitionOf, recordsOf, splitBatch } from './webhook-parts.ts';
 
 const options = {
   connectionId: 'con_1',
@@ -12,6 +13,7 @@ const options = {
   recordsMax: 500,
   bytesMax: 1_048_576,
   takenBytesMax: null,
+  parallelism: 1,
 } as const;
 
 const rowsOf = (count: number) => Array.from({ length: count }, (_, n) => rowOf(String(n), { n }));
@@ -88,6 +90,55 @@ describe('a batch in parts', () => {
     expect(new Set(ids).size).toBe(6);
     expect(ids.every((id) => /^bat_[\w-]{43}$/.test(id))).toBe(true);
   });
+});
+
+describe('a batch in partitions', () => {
+  const rows = Array.from({ length: 900 }, (_, n) => rowOf(String(n % 300), { n }));
+  const tombstones = [{ externalId: '7', effect: 'hard' }] as const;
+  const batch = batchOf(rows, { tombstones });
+  const split = (parallelism: number) => splitBatch(batch, { ...options, recordsMax: 50, parallelism }).parts;
+  const ascending = (one: number, other: number) => one - other;
+  /** The positions in the batch of each record's versions, as they are sent. */
+  const versionsIn = (parts: readonly OutboxPart[]) => {
+    const byId = Map.groupBy(parts.flatMap(recordsOf), ({ externalId }) => externalId);
+    return [...byId.values()].map((versions) => versions.map(({ index }) => index));
+  };
+
+  it.each([1, 2, 3, 4])('%d of them: all versions of a record are in the same one, in their order', (parallelism) => {
+    const parts = split(parallelism);
+    const partitions = partitionsOf(parts, parallelism);
+    expect(partitions).toHaveLength(parallelism);
+    expect(partitions.flat()).toEqual(parts);
+    expect(new Set(parts.map(({ id }) => id)).size).toBe(parts.length);
+    expect(Math.max(...parts.map(({ indexes }) => indexes.length))).toBe(50);
+    const holders = partitions.map((ofOne) => new Set(ofOne.flatMap(idsOf)));
+    expect(holders.reduce((sum, { size }) => sum + size, 0)).toBe(300);
+    for (const versions of versionsIn(parts)) expect(versions).toEqual(versions.toSorted(ascending));
+    expect(parts.flatMap(({ indexes }) => indexes).toSorted(ascending)).toEqual([...batch.rows.keys(), 900]);
+    expect(split(parallelism)).toEqual(parts);
+  });
+
+  it('have the records that their external ids give them, in every release', () => {
+    const ids = ['', 'a', '123', 'é', '\ud800', 'x'.repeat(1000)];
+    expect(ids.map((id) => partitionOf(id, 4))).toEqual([2, 2, 1, 2, 0, 0]);
+  });
+
+  it.each([
+    [1, 4, 1],
+    [3, 4, 1],
+    [4, 2, 2],
+    [4, 1, 1],
+  ])('that were %d when they were stored and are %d now are sent in %d rows', (before, now, expected) => {
+    const parts = split(before);
+    const partitions = partitionsOf(parts, now);
+    expect(partitions).toHaveLength(expected);
+    expect(partitions.flat().toSorted(byPath)).toEqual(parts);
+    const holders = partitions.map((ofOne) => new Set(ofOne.flatMap(idsOf)));
+    expect(holders.reduce((sum, { size }) => sum + size, 0)).toBe(300);
+    for (const ofOne of partitions) expect(ofOne).toEqual(ofOne.toSorted(byPath));
+  });
+
+  const byPath = (one: OutboxPart, other: OutboxPart) => Number(one.path) - Number(other.path);
 });
 
 describe('a part', () => {

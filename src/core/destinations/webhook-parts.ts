@@ -20,7 +20,13 @@ interface SplitOptions extends SentResource {
   readonly bytesMax: number;
   /** What the receiver takes at once, which a single record may exceed; null: not known. */
   readonly takenBytesMax: number | null;
+  /** Partitions of the records; each has requests of its own. */
+  readonly parallelism: number;
 }
+
+/** The partition of a record, from 0; always the same for as long as there are as many of them. */
+export const partitionOf = (externalId: string, parallelism: number): number =>
+  hash('sha256', externalId, 'buffer').readUInt32BE(0) % parallelism;
 
 /** A record as it travels. `hash` is absent where changes are not detected. */
 type SentRecord =
@@ -61,7 +67,7 @@ const apiVersion = '2026-11';
 /** The requests of a batch. A record that no request can hold is refused. */
 export function splitBatch(
   batch: Pick<Batch, 'runId' | 'batchNo' | 'rows' | 'tombstones'>,
-  { mode, preparedAt, recordsMax, bytesMax, takenBytesMax, ...source }: SplitOptions,
+  { mode, preparedAt, recordsMax, bytesMax, takenBytesMax, parallelism, ...source }: SplitOptions,
 ): { readonly parts: readonly OutboxPart[]; readonly rejected: readonly RejectedRow[] } {
   const { runId, batchNo, rows } = batch;
   const { connectionId, resourceKey, specVersion } = source;
@@ -77,7 +83,7 @@ export function splitBatch(
   } as const;
   const sized = sentRecords(batch, mode).map((record, index) => {
     const text = JSON.stringify(record);
-    return { index, text, bytes: Buffer.byteLength(text) };
+    return { index, externalId: record.externalId, text, bytes: Buffer.byteLength(text) };
   });
   const partOf = (records: readonly SizedRecord[], place: number) =>
     makePart({ common, sequence: batchNo, path: String(place), again: false }, records);
@@ -91,11 +97,14 @@ export function splitBatch(
   const refused = new Set(rejected.map(({ index }) => index));
   const left = sized.filter(({ index }) => !refused.has(index));
   const groupRoom = Math.min(bytesMax, takenBytesMax ?? bytesMax) - envelopeBytes;
-  return { parts: grouped(left, { recordsMax, room: groupRoom }).map(partOf), rejected };
+  const partitions = Map.groupBy(left, ({ externalId }) => partitionOf(externalId, parallelism)).values();
+  const groups = [...partitions].flatMap((records) => grouped(records, { recordsMax, room: groupRoom }));
+  return { parts: groups.map(partOf), rejected };
 }
 
 interface SizedRecord {
   readonly index: number;
+  readonly externalId: string;
   readonly text: string;
   readonly bytes: number;
 }

@@ -2,43 +2,39 @@
  * Records posted to a customer's URL. A receiver keeps no checkpoint, so ours does: what is posted is committed to the
  * outbox before it leaves, byte for byte, and what was answered before the next leaves. What is in flight when a worker
  * dies is posted again under the same id; nothing else ever is. A receiver that drops the ids it knows sees each record
- * once.
+ * once. Requests that are under way at once have no record in common: versions of a record arrive in their order.
  */
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { AppError } from '../errors.ts';
-import { durableWaitMs, ThrottledError } from '../http/client.ts';
 import type { Destination, RejectedRow, WriteMode } from './destination.ts';
-import type { Failing, Outbox, OutboxPart, PendingBatch } from './outbox.ts';
-import type { Refusal, WebhookVerdict } from './webhook-answer.ts';
-import { createWebhookClient, type WebhookClient, type WebhookClientDeps } from './webhook-client.ts';
+import type { Outbox, OutboxPart, PendingBatch } from './outbox.ts';
+import type { Refusal } from './webhook-answer.ts';
+import { createWebhookClient, type WebhookClientDeps } from './webhook-client.ts';
 import { parseWebhookOptions } from './webhook-options.ts';
+import { partitionsOf } from './webhook-partitions.ts';
 import { againOf, halvesOf, recordsOf, type SentResource, splitBatch } from './webhook-parts.ts';
+import { type Clock, createPatientPost, type PatientPost } from './webhook-patience.ts';
 
 /** What a webhook destination is given from outside. */
 export interface WebhookDeps extends WebhookClientDeps {
   readonly outbox: Outbox;
   readonly resource: SentResource;
+  /** Hears of a receiver that refuses records which were not sent to it; the rest of its answer counts. */
+  readonly onStrayRefusals: (stray: StrayRefusals) => void;
 }
 
-/** How time passes. */
-interface Clock {
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly sleep: (ms: number) => Promise<void>;
-  /** From 0 up to but not including 1. */
-  readonly random: () => number;
+/** Refusals that name no record of the request. What they name is the receiver's text and stays out of logs. */
+export interface StrayRefusals {
+  /** Of the request. */
+  readonly partId: string;
+  readonly refusals: number;
 }
 
 const realClock: Clock = { now: Date.now, sleep: (ms) => sleepFor(ms), random: Math.random };
 
-/** How long a receiver may fail without a break within one run, ms. */
-const failingMsMax = 6 * 3_600_000;
-/** Longest wait between two attempts at a failing receiver, ms. */
-const backoffMsMax = 300_000;
-
 /**
  * A customer's HTTP endpoint; nothing connects before a batch is sent. Beside what every destination throws, `open` and
- * `apply` throw {@link ThrottledError} when the receiver needs a longer pause: whoever opens the lane after it goes on
+ * `apply` throw `ThrottledError` when the receiver needs a longer pause: whoever opens the lane after it goes on
  * with the same bytes.
  *
  * Throws `destination_rejected` at once when the options cannot work.
@@ -49,9 +45,13 @@ export function openWebhook(
   clock: Clock = realClock,
 ): Destination {
   const options = parseWebhookOptions(given);
-  const { outbox, resource } = deps;
+  const { outbox, resource, onStrayRefusals } = deps;
+  const { parallelism } = options;
   const client = createWebhookClient(options, deps, clock.now);
-  const post = createPatientPost(client, outbox, clock);
+  const sendingOf = (lane: HeldLane): Sending => {
+    const { post, end } = createPatientPost(client, outbox, clock);
+    return { lane, parallelism, post, end, outbox, onStrayRefusals };
+  };
   let held: HeldLane | null = null;
 
   return {
@@ -64,7 +64,7 @@ export function openWebhook(
       if (target.mode === 'replace') throw cannotReplace();
       const { pending, checkpoint: settled, bytesMax } = await outbox.open(options.url.href);
       const lane = { connectionId, mode: target.mode, bytesMax };
-      const checkpoint = pending ? (await sendAll(pending, { lane, post, outbox })).checkpoint : settled;
+      const checkpoint = pending ? (await sendAll(pending, sendingOf(lane))).checkpoint : settled;
       held = lane;
       return checkpoint ? { fresh: false, checkpoint } : { fresh: true, checkpoint: null };
     },
@@ -79,11 +79,12 @@ export function openWebhook(
         recordsMax: options.batchSize,
         bytesMax: options.maxBatchBytes,
         takenBytesMax: lane.bytesMax,
+        parallelism,
       });
       await outbox.prepare(batch, outgoing);
       // From here on only an open can take up what fails half-way.
       held = null;
-      const { rejected } = await sendAll({ ...batch, ...outgoing }, { lane, post, outbox });
+      const { rejected } = await sendAll({ ...batch, ...outgoing }, sendingOf(lane));
       held = lane;
       return rejected;
     },
@@ -99,28 +100,48 @@ interface HeldLane {
   bytesMax: number | null;
 }
 
-interface Sending {
+interface Sending extends PatientPost, Pick<WebhookDeps, 'outbox' | 'onStrayRefusals'> {
   readonly lane: HeldLane;
-  readonly post: Post;
-  readonly outbox: Outbox;
+  readonly parallelism: number;
 }
 
-/** Posts what is left of a batch, strictly one part after the other, and settles it. */
-async function sendAll(pending: PendingBatch, { lane, post, outbox }: Sending) {
+/**
+ * Posts what is left of a batch, each partition strictly one part after the other, and settles it. When one fails the
+ * others end what they have under way: nothing is sent once this has thrown.
+ */
+async function sendAll(pending: PendingBatch, sending: Sending) {
   const { runId, batchNo } = pending;
-  let waiting = pending.parts;
+  const { outbox, parallelism } = sending;
+  const sent = partitionsOf(pending.parts, parallelism).map((parts) => sendPartition(parts, sending));
   let rejected = pending.rejected;
-  for (let [part] = waiting; part; [part] = waiting) {
-    const { refused, parts } = await sendPart(part, { lane, post });
-    rejected = [...rejected, ...refused];
-    await outbox.advance({ part, rejected, parts, bytesMax: lane.bytesMax });
-    const isLate = (one: OutboxPart) => one.again && !part?.again;
-    waiting = [...parts.filter((one) => !isLate(one)), ...waiting.slice(1), ...parts.filter(isLate)];
+  try {
+    rejected = [rejected, ...(await Promise.all(sent))].flat().toSorted((one, other) => one.index - other.index);
+  } finally {
+    await Promise.allSettled(sent);
   }
-  rejected = rejected.toSorted((one, other) => one.index - other.index);
   const receipt = await receiptOf(pending, rejected, outbox);
   await outbox.settle(receipt);
   return { rejected, checkpoint: { runId, batchNo, receipt } };
+}
+
+/** The records that are refused for good. */
+async function sendPartition(parts: readonly OutboxPart[], sending: Sending): Promise<readonly RejectedRow[]> {
+  const { lane, outbox, end } = sending;
+  const rejected: RejectedRow[] = [];
+  let waiting = parts;
+  try {
+    for (let [part] = waiting; part; [part] = waiting) {
+      const step = await sendPart(part, sending);
+      await outbox.advance({ part, ...step, bytesMax: lane.bytesMax });
+      rejected.push(...step.refused);
+      const isLate = (one: OutboxPart) => one.again && !part?.again;
+      waiting = [...step.parts.filter((one) => !isLate(one)), ...waiting.slice(1), ...step.parts.filter(isLate)];
+    }
+  } catch (error) {
+    end(error);
+    throw error;
+  }
+  return rejected;
 }
 
 /** A resource that does not put up with refused records has no receipt for them; what it read is read again. */
@@ -140,25 +161,33 @@ interface SentPart {
   readonly parts: readonly OutboxPart[];
 }
 
-async function sendPart(part: OutboxPart, { lane, post }: Omit<Sending, 'outbox'>): Promise<SentPart> {
+async function sendPart(part: OutboxPart, { lane, post, onStrayRefusals }: Sending): Promise<SentPart> {
   const bytes = Buffer.byteLength(part.body);
   const halves = part.indexes.length > 1 ? { refused: [], parts: halvesOf(part) } : null;
   if (halves && lane.bytesMax !== null && bytes > lane.bytesMax) return halves;
   const verdict = await post(part);
-  if (verdict.kind === 'accepted') return settlePart(part, verdict.refusals);
+  if (verdict.kind === 'accepted') return settlePart(part, { refusals: verdict.refusals, onStrayRefusals });
   if (verdict.kind === 'refused') {
     return halves ?? refusedAlone(part, `Refused by the receiver: it answered ${verdict.status} to this record alone.`);
   }
   if (!halves) return refusedAlone(part, 'too_large: the receiver answered 413 to this record alone.');
-  lane.bytesMax = Math.floor(bytes / 2);
+  lane.bytesMax = Math.min(lane.bytesMax ?? bytes, Math.floor(bytes / 2));
   return halves;
 }
 
+interface Settling extends Pick<WebhookDeps, 'onStrayRefusals'> {
+  readonly refusals: readonly Refusal[];
+}
+
 /** External ids that were not sent mean nothing; a deletion that is refused leaves no record to keep. */
-function settlePart(part: OutboxPart, refusals: readonly Refusal[]): SentPart {
+function settlePart(part: OutboxPart, { refusals, onStrayRefusals }: Settling): SentPart {
   if (refusals.length === 0) return { refused: [], parts: [] };
   const byId = new Map(refusals.map((refusal) => [refusal.externalId, refusal]));
-  const found = recordsOf(part).flatMap((record) => {
+  const records = recordsOf(part);
+  const sent = new Set(records.map(({ externalId }) => externalId));
+  const stray = refusals.filter(({ externalId }) => !sent.has(externalId)).length;
+  if (stray > 0) onStrayRefusals({ partId: part.id, refusals: stray });
+  const found = records.flatMap((record) => {
     const refusal = byId.get(record.externalId);
     return refusal ? [{ ...record, ...refusal }] : [];
   });
@@ -175,52 +204,6 @@ function refusedAlone(part: OutboxPart, message: string): SentPart {
   const refused = recordsOf(part).filter(({ isDelete }) => !isDelete);
   return { refused: refused.map(({ index, externalId }) => ({ index, externalId, message })), parts: [] };
 }
-
-type Post = (part: OutboxPart) => Promise<Exclude<WebhookVerdict, { readonly kind: 'ended' | 'later' | 'failing' }>>;
-
-/** Posts until there is an answer that counts. What takes longer than a moment the run waits for, which can end. */
-function createPatientPost(client: WebhookClient, outbox: Outbox, clock: Clock): Post {
-  const pauseAfter = async (
-    verdict: Extract<WebhookVerdict, { readonly kind: 'later' | 'failing' }>,
-  ): Promise<Pause> => {
-    if (verdict.kind === 'later') {
-      return { waitMs: verdict.waitMs, otherwise: away('asks for more time than limits.maxDurationSeconds leaves') };
-    }
-    const failing = await outbox.failed();
-    const otherwise = away(`${verdict.what} ${failing.failures} times in a row`);
-    if (failing.sinceMs > failingMsMax) throw otherwise;
-    return { waitMs: backoffMs(failing, clock.random), otherwise };
-  };
-  return async (part) => {
-    const startedAt = clock.now();
-    for (;;) {
-      const verdict = await client.post(part);
-      if (verdict.kind === 'ended') throw verdict.error;
-      if (verdict.kind !== 'later' && verdict.kind !== 'failing') return verdict;
-      const { waitMs, otherwise } = await pauseAfter(verdict);
-      if (clock.now() - startedAt + waitMs > durableWaitMs) throw new ThrottledError(waitMs, otherwise);
-      await clock.sleep(waitMs);
-    }
-  };
-}
-
-/** Before the next attempt. */
-interface Pause {
-  readonly waitMs: number;
-  /** See {@link ThrottledError.otherwise}. */
-  readonly otherwise: AppError;
-}
-
-/** 1 s, 2 s, 4 s … up to 5 min, each a fifth more or less. */
-const backoffMs = ({ failures }: Failing, random: () => number): number =>
-  Math.min(1000 * 2 ** (failures - 1), backoffMsMax) * (0.8 + 0.4 * random());
-
-const away = (what: string): AppError =>
-  new AppError(
-    'destination_unavailable',
-    `The receiver ${what}. Mend it and start the sync again: it goes on with the batch that was not answered.`,
-    { isFinal: true },
-  );
 
 const cannotReplace = (): AppError =>
   new AppError(

@@ -169,6 +169,11 @@ const acrossPlaces: readonly Case[] = [
     },
     issues: ['schema resources.0.target.onTypeConflict'],
   },
+  ...[0, 5, 1.5, '2'].map((parallelism) => ({
+    rule: `parallelism ${JSON.stringify(parallelism)} at a webhook`,
+    changes: { destination: { kind: 'webhook', url: 'https://a.test', signingSecret: 'x', parallelism } },
+    issues: ['schema destination.parallelism'],
+  })),
   {
     rule: 'resultCap without window',
     changes: {

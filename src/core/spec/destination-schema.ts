@@ -47,6 +47,8 @@ export const DestinationSpec = v.variant('kind', [
     /** Bytes of one request; a record that alone is larger is quarantined. */
     maxBatchBytes: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1024), v.maxValue(4_194_304)), 1_048_576),
     timeoutMs: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1000), v.maxValue(120_000)), 30_000),
+    /** Requests of a batch under way at once; all versions of a record are sent one after the other. */
+    parallelism: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(4)), 1),
   }),
 ]);
 export type DestinationSpec = v.InferOutput<typeof DestinationSpec>;
