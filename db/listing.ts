@@ -1,4 +1,4 @@
-import type { SelectQueryBuilder } from 'kysely';
+import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from './schema.ts';
 
 /** A whole list: how long it is, and its rows, read while they are consumed. */
@@ -23,6 +23,19 @@ export async function openListing<Row>(source: ListingSource<Row>): Promise<List
   const first = await source.batch(null, batchRows);
   const complete = first.length < batchRows;
   return { total: complete ? first.length : await source.count(), rows: rowsFrom(first, source) };
+}
+
+/** Opens the list of what a query of one table selects, newest first: ids are ordered by time. */
+export function openNewestFirst<TB extends keyof Database, Row extends { readonly id: string }>(
+  query: SelectQueryBuilder<Database, TB, Row>,
+): Promise<Listing<Row>> {
+  return openListing({
+    batch(last, limit) {
+      const behind = last === null ? query : query.where(sql<SqlBool>`id < ${last.id}`);
+      return behind.orderBy(sql`id`, 'desc').limit(limit).execute();
+    },
+    count: () => countRows(query.clearSelect()),
+  });
 }
 
 /** How many rows a query without columns selects. */

@@ -1,17 +1,12 @@
 import type { SealedSecret } from '../../src/core/crypto/secret-box.ts';
 import type { Db } from '../client.ts';
+import { sealedColumns } from './sealed-columns.ts';
 
 /** Stores the canary unless there is one, and reads the one that counts. It belongs to no org. */
 export async function keepCanary(db: Db, sealed: SealedSecret): Promise<SealedSecret> {
   await db
     .insertInto('secretCanary')
-    .values({
-      id: 1,
-      kekId: sealed.kekId,
-      wrappedKey: Buffer.from(sealed.wrappedKey),
-      nonce: Buffer.from(sealed.nonce),
-      ciphertext: Buffer.from(sealed.ciphertext),
-    })
+    .values({ id: 1, ...sealedColumns(sealed) })
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute();
   return db

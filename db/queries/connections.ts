@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { newId } from '../../src/core/ids.ts';
 import type { ConnectionRow, ConnectionStatus, JsonObject } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
-import { countRows, type Listing, openListing } from '../listing.ts';
+import { countRows, type Listing, openNewestFirst } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 
 const columns = [
@@ -37,13 +37,7 @@ const connectionById = (db: Db, scope: OrgScope, id: string) =>
 /** Every connection of the org, newest first. */
 export function listConnections(db: Db, scope: OrgScope): Promise<Listing<ConnectionRow>> {
   const ofOrg = db.selectFrom('connections').where('orgId', '=', scope.orgId).where('deletedAt', 'is', null);
-  return openListing({
-    batch(last, limit) {
-      const query = ofOrg.select(columns).orderBy('id', 'desc').limit(limit);
-      return (last ? query.where('id', '<', last.id) : query).execute();
-    },
-    count: () => countRows(ofOrg),
-  });
+  return openNewestFirst(ofOrg.select(columns));
 }
 
 interface NewConnection {

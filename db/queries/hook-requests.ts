@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { newId } from '../../src/core/ids.ts';
 import type { HookRequestRow } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
-import { countRows, type Listing, openListing } from '../listing.ts';
+import { type Listing, openNewestFirst } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 
 /** How long requests are kept, and compared with new ones. */
@@ -176,16 +176,7 @@ export function listHookRequests(db: Db, scope: OrgScope, hookId: string): Promi
   const runs = sql<HookRequestRow['runs']>`coalesce((
     select jsonb_agg(jsonb_build_object('resourceKey', resource_key, 'runId', run_id) order by resource_key)
     from hook_triggers where request_id = hook_requests.id), '[]')`.as('runs');
-  return openListing({
-    batch(last, limit) {
-      const query = ofHook
-        .select(['id', 'hookId', 'receivedAt', 'status', 'reason', runs])
-        .orderBy('id', 'desc')
-        .limit(limit);
-      return (last ? query.where('id', '<', last.id) : query).execute();
-    },
-    count: () => countRows(ofHook),
-  });
+  return openNewestFirst(ofHook.select(['id', 'hookId', 'receivedAt', 'status', 'reason', runs]));
 }
 
 /** Removes some of the requests that are older, of every org. */

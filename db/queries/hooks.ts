@@ -2,7 +2,7 @@ import { type SqlBool, sql } from 'kysely';
 import type { SealedSecret } from '../../src/core/crypto/secret-box.ts';
 import type { ConnectionStatus, HookRow } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
-import { countRows, type Listing, openListing } from '../listing.ts';
+import { type Listing, openNewestFirst } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 import { sealedColumns, sealedOf } from './sealed-columns.ts';
 
@@ -64,13 +64,7 @@ export function listHooks(db: Db, scope: OrgScope, connectionId: string): Promis
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', connectionId)
     .where('deletedAt', 'is', null);
-  return openListing({
-    batch(last, limit) {
-      const query = ofConnection.select(columns).orderBy('id', 'desc').limit(limit);
-      return (last ? query.where('id', '<', last.id) : query).execute();
-    },
-    count: () => countRows(ofConnection),
-  });
+  return openNewestFirst(ofConnection.select(columns));
 }
 
 /** The hook switched on or off, or undefined when it is absent, deleted or of another org. */

@@ -1,6 +1,6 @@
 import type { QuarantineRow } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
-import { countRows, type Listing, openListing } from '../listing.ts';
+import { type Listing, openNewestFirst } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 
 const columns = [
@@ -19,13 +19,7 @@ export function listQuarantine(db: Db, scope: OrgScope, connectionId: string): P
     .selectFrom('quarantine')
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', connectionId);
-  return openListing({
-    batch(last, limit) {
-      const query = ofConnection.select(columns).orderBy('id', 'desc').limit(limit);
-      return (last ? query.where('id', '<', last.id) : query).execute();
-    },
-    count: () => countRows(ofConnection),
-  });
+  return openNewestFirst(ofConnection.select(columns));
 }
 
 /** The quarantined record, or undefined when it is absent or of another org. */

@@ -3,6 +3,7 @@ import type { EventConnection } from '../../src/core/events/event-connection.ts'
 import { namedRecordsMax, recordsQuarantined, type SetAside } from '../../src/core/events/record-events.ts';
 import { runEnded, runStarted } from '../../src/core/events/run-events.ts';
 import type { Db } from '../client.ts';
+import { countRows } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 import { findConnectionFacts } from './connection-facts.ts';
 import { recordEvent } from './events.ts';
@@ -51,13 +52,11 @@ function findSetAside(tx: Db, scope: OrgScope, runId: string): Promise<SetAside[
 }
 
 /** How many of the records that the run set aside the destination refused. */
-async function countRejected(tx: Db, scope: OrgScope, runId: string): Promise<number> {
-  const { count } = await tx
-    .selectFrom('quarantine')
-    .select(sql<number>`count(*)::int`.as('count'))
-    .where('orgId', '=', scope.orgId)
-    .where('runId', '=', runId)
-    .where(sql<boolean>`validation_errors @> '[{"keyword": "destination"}]'`)
-    .executeTakeFirstOrThrow();
-  return count;
-}
+const countRejected = (tx: Db, scope: OrgScope, runId: string): Promise<number> =>
+  countRows(
+    tx
+      .selectFrom('quarantine')
+      .where('orgId', '=', scope.orgId)
+      .where('runId', '=', runId)
+      .where(sql<boolean>`validation_errors @> '[{"keyword": "destination"}]'`),
+  );

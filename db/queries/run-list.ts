@@ -1,6 +1,6 @@
 import type { RunRow, RunStatus, RunTrigger } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
-import { countRows, type Listing, openListing } from '../listing.ts';
+import { type Listing, openNewestFirst } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 import { runColumns } from './run-columns.ts';
 
@@ -23,11 +23,5 @@ export function listRuns(db: Db, scope: OrgScope, filter: RunFilter): Promise<Li
   if (status !== undefined) matching = matching.where('status', '=', status);
   if (trigger !== undefined) matching = matching.where('trigger', '=', trigger);
   if (since !== undefined) matching = matching.where('createdAt', '>=', since);
-  return openListing({
-    batch(last, limit) {
-      const query = matching.select(runColumns).orderBy('id', 'desc').limit(limit);
-      return (last ? query.where('id', '<', last.id) : query).execute();
-    },
-    count: () => countRows(matching),
-  });
+  return openNewestFirst(matching.select(runColumns));
 }

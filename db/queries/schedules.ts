@@ -2,7 +2,7 @@ import { type SqlBool, sql } from 'kysely';
 import { newId } from '../../src/core/ids.ts';
 import type { ConnectionStatus, ScheduleRow } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
-import { countRows, type Listing, openListing } from '../listing.ts';
+import { type Listing, openNewestFirst } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 
 const columns = ['id', 'connectionId', 'resourceKey', 'cron', 'timezone', 'enabled'] as const;
@@ -51,13 +51,7 @@ export function listSchedules(db: Db, scope: OrgScope, connectionId: string): Pr
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', connectionId)
     .where('deletedAt', 'is', null);
-  return openListing({
-    batch(last, limit) {
-      const query = ofConnection.select(columns).orderBy('id', 'desc').limit(limit);
-      return (last ? query.where('id', '<', last.id) : query).execute();
-    },
-    count: () => countRows(ofConnection),
-  });
+  return openNewestFirst(ofConnection.select(columns));
 }
 
 /** The schedule switched on or off, or undefined when it is absent, deleted or of another org. */
@@ -66,24 +60,18 @@ export function setScheduleEnabled(
   scope: OrgScope,
   { id, enabled }: Pick<ScheduleRow, 'id' | 'enabled'>,
 ): Promise<ScheduleRow | undefined> {
-  return db
-    .updateTable('schedules')
+  return live(db, scope)
     .set({ ...changed, enabled })
-    .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
-    .where('deletedAt', 'is', null)
     .returning(columns)
     .executeTakeFirst();
 }
 
 /** Marks a schedule as deleted, so that it reads as absent. Undefined: it was absent, deleted or of another org. */
 export function markScheduleDeleted(db: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> {
-  return db
-    .updateTable('schedules')
+  return live(db, scope)
     .set({ ...changed, deletedAt: sql`now()` })
-    .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
-    .where('deletedAt', 'is', null)
     .returning(columns)
     .executeTakeFirst();
 }
@@ -115,12 +103,11 @@ export function disableSchedulesExcept(
     .execute();
 }
 
-const liveOf = (db: Db, { orgId }: OrgScope, connectionId: string) =>
-  db
-    .updateTable('schedules')
-    .where('orgId', '=', orgId)
-    .where('connectionId', '=', connectionId)
-    .where('deletedAt', 'is', null);
+const liveOf = (db: Db, scope: OrgScope, connectionId: string) =>
+  live(db, scope).where('connectionId', '=', connectionId);
+
+const live = (db: Db, { orgId }: OrgScope) =>
+  db.updateTable('schedules').where('orgId', '=', orgId).where('deletedAt', 'is', null);
 
 /** A schedule as Temporal shall have it. */
 export interface ScheduleState extends ScheduleRow {

@@ -19,8 +19,8 @@ const columns = [
 ] as const;
 
 /**
- * Queued runs that no workflow took for a while, oldest first. Here and below: the only queries across orgs; they
- * return ids, and every further step takes a scope made from them.
+ * Queued runs that no workflow took for a while, oldest first. Here and below: queries across orgs; they return ids, and
+ * every further step takes a scope made from them.
  */
 export function findUndispatchedRuns(db: Db, { olderThanMs, limit }: SweepOptions): Promise<SweptRun[]> {
   return db

@@ -2,9 +2,11 @@ import { type SqlBool, sql } from 'kysely';
 import { newId } from '../../src/core/ids.ts';
 import type { WebhookEndpointRow, WebhookEndpointState, WebhookEndpointStats } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
+import { countRows } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 
-const state = sql<WebhookEndpointState>`case
+/** The state of a row of `webhook_endpoints` that is not deleted. */
+export const endpointState = sql<WebhookEndpointState>`case
   when not enabled then 'disabled'
   when paused_until > now() then 'paused'
   when probing_since is not null then 'probing'
@@ -20,7 +22,7 @@ const columns = [
   'workspaceIds',
   'enabled',
   'disabledReason',
-  state.as('state'),
+  endpointState.as('state'),
   'rateLimitPerSecond',
   'maxInFlight',
   'timeoutMs',
@@ -61,10 +63,7 @@ export type EndpointChange = { readonly [Name in keyof EndpointSettings]?: Endpo
 /** How many endpoints the org has; held still for the transaction, so that two requests do not both take the last place. */
 export async function lockEndpointCount(tx: Db, scope: OrgScope): Promise<number> {
   await tx.selectFrom('orgs').select('id').where('id', '=', scope.orgId).forNoKeyUpdate().execute();
-  const { count } = await liveOf(tx, scope)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow();
-  return count;
+  return countRows(liveOf(tx, scope));
 }
 
 /** A new endpoint, which has no secrets yet; its id. */

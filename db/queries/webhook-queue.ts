@@ -6,15 +6,16 @@
 import { sql } from 'kysely';
 import { failuresMax } from '../../src/core/deliveries/endpoint-health.ts';
 import { newId } from '../../src/core/ids.ts';
-import type { WebhookEndpointState, WebhookTrigger } from '../../src/core/rows.ts';
+import type { WebhookEndpointState, WebhookOrdering, WebhookTrigger } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
+import { endpointState } from './webhook-endpoints.ts';
 
 /** An endpoint, and what is to be sent to it. */
 export interface OpenEndpoint {
   readonly url: string;
   readonly state: WebhookEndpointState | 'deleted';
-  readonly ordering: 'any' | 'fifo';
+  readonly ordering: WebhookOrdering;
   readonly timeoutMs: number;
   readonly maxInFlight: number;
   /** Null: no limit. */
@@ -38,8 +39,7 @@ export async function readOpenEndpoint(db: Db, scope: OrgScope, endpointId: stri
       case when probing_since is not null or ordering = 'fifo' then 1
         when consecutive_failures > 0 then least(max_in_flight, greatest(${failuresMax} - consecutive_failures, 1))
         else least(coalesce(send_window, max_in_flight), max_in_flight) end as window,
-      case when deleted_at is not null then 'deleted' when not enabled then 'disabled'
-        when paused_until > now() then 'paused' when probing_since is not null then 'probing' else 'ok' end as state,
+      case when deleted_at is not null then 'deleted' else ${endpointState} end as state,
       ${msUntil(sql`webhook_endpoint_due_at(webhook_endpoints)`)} as due_in_ms,
       open.asked, ${msUntil(sql`open.lease_until`)} as lease_ends_in_ms
     from webhook_endpoints, lateral (

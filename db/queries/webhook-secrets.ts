@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { SealedSecret } from '../../src/core/crypto/secret-box.ts';
 import type { SignatureScheme } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
+import { countRows } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 import { sealedColumns } from './sealed-columns.ts';
 
@@ -45,13 +46,8 @@ export function findSigningSecrets(db: Db, scope: OrgScope, endpointId: string):
 }
 
 /** How many `v1` secrets of an endpoint sign now. */
-export async function countSigningSecrets(db: Db, scope: OrgScope, endpointId: string): Promise<number> {
-  const { count } = await ofEndpoint(db, scope, endpointId)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('scheme', '=', 'v1')
-    .executeTakeFirstOrThrow();
-  return count;
-}
+export const countSigningSecrets = (db: Db, scope: OrgScope, endpointId: string): Promise<number> =>
+  countRows(ofEndpoint(db, scope, endpointId).where('scheme', '=', 'v1'));
 
 const ofEndpoint = (db: Db, scope: OrgScope, endpointId: string) =>
   db

@@ -9,6 +9,7 @@ import { endpointDisabled, endpointFailing } from '../../src/core/events/endpoin
 import type { PostOutcome } from '../../src/core/http/webhook-post.ts';
 import { storableText } from '../../src/core/pipeline/storable-text.ts';
 import type { Db } from '../client.ts';
+import { countRows } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
 import { recordEvent } from './events.ts';
 import type { ClaimedAttempt } from './webhook-queue.ts';
@@ -213,16 +214,14 @@ async function failingSince(tx: Db, scope: OrgScope, endpointId: string): Promis
   return firstFailureAt;
 }
 
-async function countPending(tx: Db, scope: OrgScope, endpointId: string): Promise<number> {
-  const { count } = await tx
-    .selectFrom('webhookMessages')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('orgId', '=', scope.orgId)
-    .where('endpointId', '=', endpointId)
-    .where('status', '=', 'pending')
-    .executeTakeFirstOrThrow();
-  return count;
-}
+const countPending = (tx: Db, scope: OrgScope, endpointId: string): Promise<number> =>
+  countRows(
+    tx
+      .selectFrom('webhookMessages')
+      .where('orgId', '=', scope.orgId)
+      .where('endpointId', '=', endpointId)
+      .where('status', '=', 'pending'),
+  );
 
 /** Switches the endpoint off, keeps what waits for it as skipped, and tells the others. False: it was off already. */
 async function disableEndpoint(

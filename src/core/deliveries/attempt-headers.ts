@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import manifest from '../../../package.json' with { type: 'json' };
 import { webhookHeaders } from '../crypto/standard-webhook.ts';
+import type { WebhookTrigger } from '../rows.ts';
 
 /** An attempt to deliver an event, about to be made. */
 export interface AttemptToSend {
@@ -10,7 +11,7 @@ export interface AttemptToSend {
   readonly eventType: string;
   /** Counts the attempts of the event at the endpoint from 1. */
   readonly attempt: number;
-  readonly trigger: 'auto' | 'redelivery' | 'recover' | 'test';
+  readonly trigger: WebhookTrigger;
   readonly payload: Uint8Array;
 }
 

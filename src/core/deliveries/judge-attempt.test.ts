@@ -7,7 +7,7 @@ const judge = (outcome: Partial<PostOutcome>) =>
 
 describe('an attempt', () => {
   it.each([200, 201, 204, 299])('answered with %d is delivered', (statusCode) => {
-    expect(judge({ statusCode })).toMatchObject({ delivered: true, errorCode: null, disables: false, pauseMs: null });
+    expect(judge({ statusCode })).toMatchObject({ delivered: true, disables: false, pauseMs: null });
   });
 
   it.each([

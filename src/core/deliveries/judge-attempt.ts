@@ -5,8 +5,6 @@ import type { PostOutcome } from '../http/webhook-post.ts';
 /** What the outcome of an attempt means. */
 export interface AttemptVerdict {
   readonly delivered: boolean;
-  /** Null: it was delivered. */
-  readonly errorCode: PostErrorCode | null;
   /**
    * `retry`: the schedule goes on; `exhausted`: another attempt would end the same; `canceled`: the receiver does not want
    * this event. Of no meaning when it was delivered.
@@ -30,7 +28,6 @@ export function judgeAttempt({ statusCode, errorCode, headers }: PostOutcome, no
   const disables = statusCode === 410 || control === 'disable';
   return {
     delivered,
-    errorCode,
     otherwise: otherwiseOf(errorCode, disables || control === 'abort-message'),
     disables,
     pauseMs: statusCode === 429 || statusCode === 503 ? pauseOf(headers['retry-after'], nowMs) : null,
