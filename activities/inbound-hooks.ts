@@ -1,14 +1,14 @@
 import type { Db } from '../db/client.ts';
 import { lockConnection } from '../db/queries/connections.ts';
 import { dropTriggers, dueInMs, joinRun } from '../db/queries/hook-requests.ts';
-import { findWaitingRun, insertRun } from '../db/queries/runs.ts';
-import { findPinnedSpec } from '../db/queries/specs.ts';
+import { findWaitingRun } from '../db/queries/runs.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
+import { startQueuedRun } from '../src/connect/start-run.ts';
 import type { RunRow } from '../src/core/rows.ts';
 import type { Deps } from '../src/deps.ts';
 import type { InboundHookInput, InboundStep } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
-import { startQueuedRun, termsOrFault } from './queued-run.ts';
+import { queueRun } from './queued-run.ts';
 
 type InboundDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
@@ -42,7 +42,7 @@ export function createInboundHookActivities(deps: InboundDeps) {
 }
 
 async function enqueue(
-  { defaultDestination }: Pick<InboundDeps, 'defaultDestination'>,
+  deps: Pick<InboundDeps, 'defaultDestination'>,
   trx: Db,
   scope: OrgScope,
   asked: InboundHookInput,
@@ -63,12 +63,8 @@ async function enqueue(
     return { step: { waitMs: 0, outcome: 'joined', runId: waiting.id }, made: null };
   }
   if (due > 0) return { step: { waitMs: due, outcome: 'gathering', runId: null }, made: null };
-  const specJson = (await findPinnedSpec(trx, scope, connectionId))?.specJson ?? {};
-  const terms = termsOrFault({ ...connection, specJson, resourceKey, defaultDestination, path: 'resourceKey' });
-  if (typeof terms === 'string') return skipped(terms);
-  const { concurrentMax, waitsFor } = terms;
-  const run = { connectionId, resourceKey, concurrentMax, waitsFor, trigger: 'webhook', backfill: null } as const;
-  const made = await insertRun(trx, scope, run);
+  const made = await queueRun(deps, trx, scope, { connection, resourceKey, trigger: 'webhook' });
+  if (typeof made === 'string') return skipped(made);
   await joinRun(trx, scope, asked, { runId: made.id, isNew: true });
   return { step: { waitMs: 0, outcome: 'started', runId: made.id }, made };
 }

@@ -1,30 +1,43 @@
-import { markDispatched } from '../db/queries/runs.ts';
+import type { Db } from '../db/client.ts';
+import { insertRun } from '../db/queries/runs.ts';
+import { findPinnedSpec } from '../db/queries/specs.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
-import type { RunRow } from '../src/core/rows.ts';
+import type { ConnectionRow, RunRow } from '../src/core/rows.ts';
 import { type RunTerms, runTerms } from '../src/core/spec/run-terms.ts';
 import type { Deps } from '../src/deps.ts';
 
-/** What a run is queued with, or in words why there can be none. */
-export function termsOrFault(question: Parameters<typeof runTerms>[0]): RunTerms | string {
+/** A run that nobody's request asks for. */
+interface AutomaticRun {
+  /** Locked in this transaction, and active. */
+  readonly connection: ConnectionRow;
+  readonly resourceKey: string;
+  readonly trigger: 'schedule' | 'webhook';
+  /** Of a schedule: the firing that it is for. */
+  readonly firing?: { readonly scheduleId: string; readonly scheduledFor: string };
+}
+
+/** Queues a run under the effective spec of its connection; in words why there can be none. */
+export async function queueRun(
+  { defaultDestination }: Pick<Deps, 'defaultDestination'>,
+  trx: Db,
+  scope: OrgScope,
+  { connection, resourceKey, trigger, firing }: AutomaticRun,
+): Promise<RunRow | string> {
+  const connectionId = connection.id;
+  const specJson = (await findPinnedSpec(trx, scope, connectionId))?.specJson ?? {};
+  const terms = termsOrFault({ ...connection, specJson, resourceKey, defaultDestination, path: 'resourceKey' });
+  if (typeof terms === 'string') return terms;
+  const { concurrentMax, waitsFor } = terms;
+  const run = { connectionId, resourceKey, concurrentMax, waitsFor, trigger, backfill: null };
+  return insertRun(trx, scope, { ...run, ...firing });
+}
+
+function termsOrFault(question: Parameters<typeof runTerms>[0]): RunTerms | string {
   try {
     return runTerms(question);
   } catch (error) {
     if (error instanceof AppError) return error.issues?.[0]?.message ?? error.message;
     throw error;
-  }
-}
-
-/** Starts the workflow of a run that was committed; what fails is left to the sweeper. */
-export async function startQueuedRun(
-  { db, orchestrator, log }: Pick<Deps, 'db' | 'orchestrator' | 'log'>,
-  scope: OrgScope,
-  { id: runId, connectionId, resourceKey, trigger }: RunRow,
-): Promise<void> {
-  try {
-    await orchestrator.startRun({ orgId: scope.orgId, connectionId, resourceKey, runId }, trigger);
-    await markDispatched(db, scope, runId);
-  } catch (error) {
-    log.warn('Temporal not reached; the sweeper will try again', { runId, error });
   }
 }

@@ -1,17 +1,17 @@
 import type { Db } from '../db/client.ts';
 import { lockConnection } from '../db/queries/connections.ts';
 import { recordEvent } from '../db/queries/events.ts';
-import { findRunOfFiring, findWaitingRun, insertRun } from '../db/queries/runs.ts';
+import { findRunOfFiring, findWaitingRun } from '../db/queries/runs.ts';
 import { findSchedule } from '../db/queries/schedules.ts';
-import { findPinnedSpec } from '../db/queries/specs.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
+import { startQueuedRun } from '../src/connect/start-run.ts';
 import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
 import { type SkipReason, scheduleSkipped } from '../src/core/events/schedule-events.ts';
 import type { ConnectionRow, RunRow, ScheduleRow } from '../src/core/rows.ts';
 import type { Deps } from '../src/deps.ts';
 import type { ScheduledTickInput, TickOutcome } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
-import { startQueuedRun, termsOrFault } from './queued-run.ts';
+import { queueRun } from './queued-run.ts';
 
 type ScheduleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
@@ -70,13 +70,8 @@ async function enqueue(
   const skipped = skipper(trx, scope, { schedule, connection, ...firing });
   if (connection.status !== 'active') return skipped('connection_not_active', `connection ${connection.status}`);
   if (await findWaitingRun(trx, scope, schedule)) return skipped('overlap', 'a run of the resource is waiting already');
-  const specJson = (await findPinnedSpec(trx, scope, connectionId))?.specJson ?? {};
-  const { defaultDestination } = deps;
-  const terms = termsOrFault({ ...connection, specJson, resourceKey, defaultDestination, path: 'resourceKey' });
-  if (typeof terms === 'string') return skipped('spec_invalid', terms);
-  const { concurrentMax, waitsFor } = terms;
-  const run = { connectionId, resourceKey, concurrentMax, waitsFor, trigger: 'schedule', backfill: null } as const;
-  return insertRun(trx, scope, { ...run, ...firing });
+  const queued = await queueRun(deps, trx, scope, { connection, resourceKey, trigger: 'schedule', firing });
+  return typeof queued === 'string' ? skipped('spec_invalid', queued) : queued;
 }
 
 interface SkippedFiring extends Firing {

@@ -1,8 +1,9 @@
 import { findConnection } from '../../db/queries/connections.ts';
-import { findRun, insertRun, markDispatched, requestCancel } from '../../db/queries/runs.ts';
+import { findRun, insertRun, requestCancel } from '../../db/queries/runs.ts';
 import { findPinnedSpec } from '../../db/queries/specs.ts';
 import type { Backfill } from '../../db/schema.ts';
 import type { OrgScope } from '../../db/scope.ts';
+import { startQueuedRun } from '../connect/start-run.ts';
 import { wakeEndpoints } from '../connect/wake-endpoints.ts';
 import { conflict, invalid, notFound } from '../core/errors.ts';
 import type { RunRow, RunTrigger } from '../core/rows.ts';
@@ -45,7 +46,7 @@ export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunReq
   });
   const backfill = request.backfill && toBackfill(request.backfill, resource);
   const run = await insertRun(deps.db, scope, { ...request, ...terms, backfill });
-  await dispatchRun(deps, scope, run);
+  await startQueuedRun(deps, scope, run);
   return run;
 }
 
@@ -96,36 +97,17 @@ export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): 
 /** Tells the workflows of runs that were asked to stop. One that is not reached is told by the reconciler. */
 export async function cancelWorkflows(deps: RunDeps, scope: OrgScope, runs: readonly RunRow[]): Promise<void> {
   const open = runs.filter((run) => run.status !== 'canceled');
-  await Promise.all(open.map((run) => attempted(deps, run, () => deps.orchestrator.cancelRun(inputOf(scope, run)))));
+  await Promise.all(open.map((run) => cancelWorkflow(deps, scope, run)));
 }
 
-/** Starts the workflow of a queued run; a failure is logged and left to the sweeper. */
-async function dispatchRun(
-  deps: Pick<RunDeps, 'db' | 'orchestrator' | 'log'>,
-  scope: OrgScope,
-  run: Pick<RunRow, 'id' | 'connectionId' | 'resourceKey' | 'trigger'>,
-): Promise<void> {
-  await attempted(deps, run, async () => {
-    await deps.orchestrator.startRun(inputOf(scope, run), run.trigger);
-    await markDispatched(deps.db, scope, run.id);
-  });
-}
-
-const inputOf = (scope: OrgScope, run: Pick<RunRow, 'id' | 'connectionId' | 'resourceKey'>) => ({
-  orgId: scope.orgId,
-  connectionId: run.connectionId,
-  resourceKey: run.resourceKey,
-  runId: run.id,
-});
-
-async function attempted(
-  deps: Pick<RunDeps, 'log'>,
-  run: { readonly id: string },
-  call: () => Promise<void>,
+async function cancelWorkflow(
+  { orchestrator, log }: Pick<RunDeps, 'orchestrator' | 'log'>,
+  { orgId }: OrgScope,
+  { id: runId, connectionId, resourceKey }: RunRow,
 ): Promise<void> {
   try {
-    await call();
+    await orchestrator.cancelRun({ orgId, connectionId, resourceKey, runId });
   } catch (error) {
-    deps.log.warn('Temporal not reached; the sweeper will try again', { runId: run.id, error });
+    log.warn('Temporal not reached; the sweeper will try again', { runId, error });
   }
 }
