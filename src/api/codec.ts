@@ -1,9 +1,9 @@
 /** Decrypts what the Temporal UI and CLI show. Beside the versioned interface: it is for operators, across orgs. */
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import * as v from 'valibot';
 import type { Payload, PayloadCodec } from '../core/crypto/payload-codec.ts';
+import { isSameText } from '../core/crypto/same-text.ts';
 import { readBody } from './body-gate.ts';
 import { HttpRefusal } from './errors.ts';
 import { codecPath } from './observe.ts';
@@ -25,7 +25,7 @@ export function serveCodec(app: Hono<ApiEnv>, { codec: settings }: Pick<ApiDeps,
   const path = `${codecPath}:token/decode`;
   app.use(path, cors({ origin: '*', allowMethods: ['POST'], maxAge: 600 }));
   app.post(path, async (c) => {
-    if (!isSame(c.req.param('token'), settings.token)) throw noCodec();
+    if (!isSameText(c.req.param('token'), settings.token)) throw noCodec();
     const { success, output } = v.safeParse(Payloads, await readBody(c.req.raw));
     if (!success)
       throw new HttpRefusal(400, 'The body must hold Temporal payloads: { "payloads": [...] }.', {
@@ -49,9 +49,6 @@ async function decodeOne(codec: PayloadCodec, payload: Payload): Promise<Payload
 }
 
 const noCodec = (): HttpRefusal => new HttpRefusal(404, 'There is no such endpoint.', { code: 'not_found' });
-
-const isSame = (given: string, expected: string): boolean => timingSafeEqual(digest(given), digest(expected));
-const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 const bytes = (base64: string): Uint8Array => Buffer.from(base64, 'base64');
 const text = (data: Uint8Array | null | undefined): string => Buffer.from(data ?? []).toString('base64');

@@ -13,6 +13,7 @@ import {
 import { type Payload, payloadKeyId } from '../core/crypto/payload-codec.ts';
 import type { Deps } from '../deps.ts';
 import { applySchedule } from './schedule-apply.ts';
+import { someAtOnce } from './some-at-once.ts';
 
 type PayloadKeyDeps = Pick<Deps, 'db' | 'temporal' | 'orchestrator'>;
 
@@ -22,8 +23,6 @@ export interface PayloadKeyCounts {
   readonly schedules: ReadonlyMap<string, number>;
 }
 
-/** Asked at once: an operator waits, and Temporal has other callers. */
-const atOnce = 10;
 const deadlineMs = 10_000;
 
 /** Asks Temporal for every open workflow and schedule of ours. Throws when it is away. */
@@ -32,8 +31,8 @@ export async function countPayloadKeys(deps: PayloadKeyDeps): Promise<PayloadKey
   const add = (counts: Map<string, number>, ids: Iterable<string>): void => {
     for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
   };
-  await eachOf(await openWorkflows(deps), async (workflow) => add(workflows, await keysOfWorkflow(deps, workflow)));
-  await eachOf(await findLiveSchedules(deps.db), async ({ id }) => add(schedules, await keysOfSchedule(deps, id)));
+  await someAtOnce(await openWorkflows(deps), async (workflow) => add(workflows, await keysOfWorkflow(deps, workflow)));
+  await someAtOnce(await findLiveSchedules(deps.db), async ({ id }) => add(schedules, await keysOfSchedule(deps, id)));
   return { workflows, schedules };
 }
 
@@ -43,7 +42,7 @@ export async function countPayloadKeys(deps: PayloadKeyDeps): Promise<PayloadKey
  */
 export async function reencryptSchedules(deps: PayloadKeyDeps, kekId: string): Promise<number> {
   let changed = 0;
-  await eachOf(await findLiveSchedules(deps.db), async (schedule: SweptSchedule) => {
+  await someAtOnce(await findLiveSchedules(deps.db), async (schedule: SweptSchedule) => {
     const keys = await keysOfSchedule(deps, schedule.id);
     if (keys.size === 1 && keys.has(kekId)) return;
     const scope = orgScope(schedule.orgId);
@@ -111,7 +110,3 @@ function keysIn(message: unknown, found = new Set<string>()): ReadonlySet<string
 
 const isPayload = (message: object): message is Payload =>
   'metadata' in message && typeof message.metadata === 'object' && 'data' in message;
-
-async function eachOf<Item>(items: readonly Item[], act: (item: Item) => Promise<void>): Promise<void> {
-  for (let from = 0; from < items.length; from += atOnce) await Promise.all(items.slice(from, from + atOnce).map(act));
-}

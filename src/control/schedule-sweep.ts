@@ -4,10 +4,10 @@ import { findLiveSchedules, findSchedulesToApply, type SweptSchedule } from '../
 import { orgScope } from '../../db/scope.ts';
 import { isTemporalAway } from './orchestrator.ts';
 import { type ApplyDeps, applySchedule } from './schedule-apply.ts';
+import { someAtOnce } from './some-at-once.ts';
 
-/** Schedules applied in one round, and at once. */
+/** Schedules applied in one round. */
 const limit = 100;
-const atOnce = 10;
 /** Schedules without a row that one comparison deletes: a few seconds. */
 const orphansMax = 1000;
 /** Between two comparisons; and, when Temporal was away, until the next attempt, ms. */
@@ -67,11 +67,5 @@ export async function compareSchedules(deps: ApplyDeps): Promise<void> {
   await someAtOnce(orphans, (id) => deps.orchestrator.dropSchedule(id));
   if (wrong.length > 0 || orphans.length > 0) {
     deps.log.warn('schedules were not as their rows say', { wrong: wrong.length, orphans: orphans.length });
-  }
-}
-
-async function someAtOnce<Item>(items: readonly Item[], act: (item: Item) => Promise<void>): Promise<void> {
-  for (let from = 0; from < items.length; from += atOnce) {
-    await Promise.all(items.slice(from, from + atOnce).map((item) => act(item)));
   }
 }

@@ -89,13 +89,13 @@ export async function updateEndpoint(
 /** `v1` signs always; a key pair exists while `v1a` does too. */
 async function followSchemes(
   deps: EndpointDeps,
-  tx: Db,
+  trx: Db,
   scope: OrgScope,
   { before, schemes }: { readonly before: WebhookEndpointRow; readonly schemes: readonly SignatureScheme[] },
 ): Promise<void> {
   const [had, has] = [before.signatureSchemes.includes('v1a'), schemes.includes('v1a')];
-  if (has && !had) await giveKeyPair(deps, tx, scope, before.id);
-  if (had && !has) await deleteSigningSecrets(tx, scope, { endpointId: before.id, scheme: 'v1a' });
+  if (has && !had) await giveKeyPair(deps, trx, scope, before.id);
+  if (had && !has) await deleteSigningSecrets(trx, scope, { endpointId: before.id, scheme: 'v1a' });
 }
 
 async function refuseBadSettings(

@@ -40,14 +40,14 @@ export async function redeliver(
   return delivery;
 }
 
-async function lockAsked(tx: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow> {
-  const asked = await lockEndpoint(tx, scope, id);
+async function lockAsked(trx: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow> {
+  const asked = await lockEndpoint(trx, scope, id);
   if (!asked) throw notFound('Webhook endpoint');
   return asked;
 }
 
-async function lockUsual(tx: Db, scope: OrgScope, originalId: string): Promise<WebhookEndpointRow> {
-  const usual = (await lockEndpoint(tx, scope, originalId)) ?? (await lockOldestEndpoint(tx, scope));
+async function lockUsual(trx: Db, scope: OrgScope, originalId: string): Promise<WebhookEndpointRow> {
+  const usual = (await lockEndpoint(trx, scope, originalId)) ?? (await lockOldestEndpoint(trx, scope));
   if (!usual) throw conflict('The org has no webhook endpoint: create one, then redeliver.');
   return usual;
 }

@@ -32,13 +32,13 @@ export async function testEndpoint(
 
 /** Asks for it as part of a transaction that holds the endpoint; wake it after the commit. */
 export async function askForTest(
-  tx: Db,
+  trx: Db,
   scope: OrgScope,
   { endpoint, eventType }: { readonly endpoint: Pick<WebhookEndpointRow, 'id' | 'url'>; readonly eventType: EventType },
 ): Promise<WebhookDeliveryView> {
   const { id: endpointId, url } = endpoint;
-  const eventId = await storeTestEvent(tx, scope, exampleOf(eventType, endpointId));
-  return insertAskedDelivery(tx, scope, { eventId, endpointId, url, redeliveryOf: null, trigger: 'test' });
+  const eventId = await storeTestEvent(trx, scope, exampleOf(eventType, endpointId));
+  return insertAskedDelivery(trx, scope, { eventId, endpointId, url, redeliveryOf: null, trigger: 'test' });
 }
 
 function exampleOf(type: EventType, endpointId: string): Happening {

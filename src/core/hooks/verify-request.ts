@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { isSameText } from '../crypto/same-text.ts';
 import { type HeaderLookup, isSigned, readClaim } from './signed-content.ts';
 import type { Verification } from './verification-schema.ts';
 
@@ -31,8 +31,7 @@ export function verifyRequest(
 
 function headerFault(given: string | null, secret: string): string | null {
   if (given === null) return 'the secret is missing';
-  const digest = (text: string) => createHash('sha256').update(text, 'utf8').digest();
-  return timingSafeEqual(digest(given), digest(secret)) ? null : 'the secret is wrong';
+  return isSameText(given, secret) ? null : 'the secret is wrong';
 }
 
 function timeFault(timestamp: string, toleranceSeconds: number, now: Date): string | null {
