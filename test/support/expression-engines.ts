@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { compile } from '../../src/core/expressions/compiled/compile.ts';
 import { HandedBack } from '../../src/core/expressions/compiled/evaluation.ts';
 import { createPlainValues } from '../../src/core/expressions/compiled/plain-values.ts';
-import { compileExpression } from '../../src/core/expressions/compiled-expression.ts';
 import { createSight } from '../../src/core/expressions/compiled-sight.ts';
 import type { Bindings, RecordLookups } from '../../src/core/expressions/evaluator-pool.ts';
+import { interpretedExpression } from '../../src/core/expressions/interpreted-expression.ts';
 import { plainResult } from '../../src/core/expressions/plain-result.ts';
 import { createScope, withoutNulls } from '../../src/core/expressions/scope.ts';
 import { isNode, parseExpression } from '../../src/core/spec/expression.ts';
@@ -35,7 +35,7 @@ export async function interpret({ expression, record, bindings, own, nulls }: Ca
   const copy: unknown = JSON.parse(JSON.stringify(record) ?? 'null');
   try {
     const input = sight.withTables(nulls === 'missing' ? withoutNulls(copy) : copy);
-    const value = await compileExpression(expression).evaluate(input, sight.bindings);
+    const value = await interpretedExpression(expression).evaluate(input, sight.bindings);
     const result: Readonly<Record<string, unknown>> = JSON.parse(plainResult(value, { objectOnly: false }));
     return 'code' in result && !('v' in result) ? { kind: 'error', code: null } : { kind: 'value', value: result['v'] };
   } catch (error) {

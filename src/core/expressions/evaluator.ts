@@ -1,9 +1,9 @@
 /**
  * What runs in a child of the pool: reads jobs of three lines from stdin (head, bindings, payload) and writes one line
- * of JSON for each. It keeps no state between jobs but compiled expressions and large lookup tables.
+ * of JSON for each. It keeps no state between jobs but parsed expressions and large lookup tables.
  */
-import { type CompiledExpression, compileExpression } from './compiled-expression.ts';
 import { describeFailure } from './failure-message.ts';
+import { type InterpretedExpression, interpretedExpression } from './interpreted-expression.ts';
 import { readLines } from './lines.ts';
 import { plainResult } from './plain-result.ts';
 import { bindInput, createScope, type Scope, type Values, withoutNulls } from './scope.ts';
@@ -47,17 +47,17 @@ process.stdout.write('ready\n');
 
 async function answerJob([headText = '', bindingsText = '', payload = '']: readonly string[]): Promise<void> {
   const head: Head = JSON.parse(headText);
-  const compiled = compileExpression(head.expression);
+  const expression = interpretedExpression(head.expression);
   const answer =
     head.kind === 'transform'
-      ? await transformSlice(JSON.parse(payload), { head, compiled, scope: await scopeOf({ ...head, bindingsText }) })
-      : await evaluateOnce(JSON.parse(payload), { head, compiled });
+      ? await transformSlice(JSON.parse(payload), { head, expression, scope: await scopeOf({ ...head, bindingsText }) })
+      : await evaluateOnce(JSON.parse(payload), { head, expression });
   process.stdout.write(`${answer}\n`);
 }
 
 interface Work {
   readonly head: Head;
-  readonly compiled: CompiledExpression;
+  readonly expression: InterpretedExpression;
   readonly scope: Scope;
 }
 
@@ -76,20 +76,20 @@ async function transformSlice(records: readonly unknown[], work: Work): Promise<
   return `[${results.join(',')}]`;
 }
 
-async function transformOne(record: unknown, own: Values | null, { head, compiled, scope }: Work): Promise<string> {
+async function transformOne(record: unknown, own: Values | null, { head, expression, scope }: Work): Promise<string> {
   try {
     const sight = own === null ? scope.shared : scope.withOwn(own);
     const input = sight.withTables(head.nulls === 'missing' ? withoutNulls(record) : record);
-    return plainResult(await compiled.evaluate(input, sight.bindings), { objectOnly: true });
+    return plainResult(await expression.evaluate(input, sight.bindings), { objectOnly: true });
   } catch (error) {
     return JSON.stringify(describeFailure(error));
   }
 }
 
 /** The bindings that this child holds are another job's: here only the input counts. */
-async function evaluateOnce(input: unknown, { head, compiled }: Omit<Work, 'scope'>): Promise<string> {
+async function evaluateOnce(input: unknown, { head, expression }: Omit<Work, 'scope'>): Promise<string> {
   try {
-    return plainResult(await compiled.evaluate(input, bindInput(input, head.nowMs)), { objectOnly: false });
+    return plainResult(await expression.evaluate(input, bindInput(input, head.nowMs)), { objectOnly: false });
   } catch (error) {
     return JSON.stringify(describeFailure(error));
   }

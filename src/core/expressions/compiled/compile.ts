@@ -32,7 +32,7 @@ export interface CompiledExpression {
   evaluate(root: unknown, given: { readonly bound: readonly unknown[]; readonly nowMs: number }): unknown;
 }
 
-/** JSONata's own limit is 500 (compiled-expression.ts). */
+/** JSONata's own limit is 500 (interpreted-expression.ts). */
 const depthMax = 500;
 /** UTF-16 units; beyond that an expression is hardly one of these. */
 const textLengthMax = 16_384;

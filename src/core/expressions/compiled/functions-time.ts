@@ -1,7 +1,7 @@
 import { type Evaluation, fail, handBack } from './evaluation.ts';
 import { type Native, native } from './native.ts';
 
-/** Functions of time, without picture strings, which are a language of their own. `now` and `millis` are bound by the evaluator and are not here. */
+/** Functions of time, without picture strings, which are a language of their own; `now` and `millis` are {@link clocks}. */
 export const timeFunctions: Readonly<Record<string, Native>> = {
   toMillis: native('<s-s?:n>', ([text, picture]) =>
     typeof text === 'string' ? withoutPicture(picture, () => toMillis(text)) : undefined,

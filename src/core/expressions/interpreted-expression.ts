@@ -1,7 +1,7 @@
 import jsonata from 'jsonata';
 
-/** A compiled expression; `evaluate` throws JSONata's error objects, those of a syntax error too. */
-export interface CompiledExpression {
+/** An expression that JSONata itself evaluates; `evaluate` throws its error objects, those of a syntax error too. */
+export interface InterpretedExpression {
   evaluate(input: unknown, bindings: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
 
@@ -11,24 +11,24 @@ const limits = { timeout: 1_000, stack: 500, sequence: 100_000 } as const;
 /** Text of all cached expressions together; a syntax tree takes some thirty times that of a 128 MB heap. */
 const cachedLengthMax = 500_000;
 
-const cache = new Map<string, CompiledExpression>();
+const cache = new Map<string, InterpretedExpression>();
 let cachedLength = 0;
 
-/** The compiled form, from this child's cache when it has run before. Compiling costs some 90 µs for eight fields. */
-export function compileExpression(expression: string): CompiledExpression {
+/** The expression, from this child's cache when it has run before. Parsing it costs some 90 µs for eight fields. */
+export function interpretedExpression(expression: string): InterpretedExpression {
   const known = cache.get(expression);
   if (known !== undefined) return known;
-  const compiled = compile(expression);
+  const parsed = parse(expression);
   if (cachedLength + expression.length > cachedLengthMax) {
     cache.clear();
     cachedLength = 0;
   }
-  cache.set(expression, compiled);
+  cache.set(expression, parsed);
   cachedLength += expression.length;
-  return compiled;
+  return parsed;
 }
 
-function compile(expression: string): CompiledExpression {
+function parse(expression: string): InterpretedExpression {
   try {
     return jsonata(expression, limits);
   } catch (error) {
