@@ -14,8 +14,8 @@ export interface OrgScope {
 /**
  * Makes a scope. Callers: `src/api/auth.ts` and `src/api/embed-auth.ts` from a verified credential,
  * `src/control/oauth.ts` from a state that was issued to the org, `src/control/inbound.ts` from the token of a hook,
- * `activities` from the ids of a run or schedule that the API created, the sweepers from rows they found,
- * `src/admin.ts` for the operator. Nobody else.
+ * `activities` from the ids of a run, schedule, hook or endpoint that the API created, the sweepers and the operator's
+ * commands from rows they found or made. Nobody else.
  */
 export const orgScope = (orgId: string, workspaceId: string | null = null): OrgScope =>
   // oxlint-disable-next-line typescript/consistent-type-assertions -- the brand exists in the type system only

@@ -1,6 +1,7 @@
 /**
  * What must happen although nobody asks: starting runs whose start was lost, ending runs whose workflow is gone, keeping
- * Temporal's schedules as their rows say, removing what belonged to deleted connections and what is too old.
+ * Temporal's schedules as their rows say, waking workflows that were not told of requests to hooks or of deliveries, telling
+ * of overdue data, removing what belonged to deleted connections and what is too old.
  * It runs inside the worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and
  * a namespace that was lost is mended by the same loop.
  */

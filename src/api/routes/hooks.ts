@@ -86,7 +86,7 @@ export const hookRoutes = [
   route({
     method: 'get',
     path: '/hooks/:id',
-    summary: 'Get a hook',
+    summary: 'Read a hook',
     tag,
     auth: 'api_key',
     params: Params,
