@@ -7,7 +7,7 @@ import { type ApiServer, listen } from '../../src/api/server.ts';
 import { signEmbedToken } from '../../src/core/crypto/embed-token.ts';
 import type { RunStatus } from '../../src/core/rows.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createConnection, publishSpec } from '../support/api-fixtures.ts';
+import { createActiveConnection, publishSpec } from '../support/api-fixtures.ts';
 import { openBrowser, type TestBrowser } from '../support/browser.ts';
 import { endRunAs } from '../support/ended-run.ts';
 import { eventually } from '../support/eventually.ts';
@@ -30,14 +30,8 @@ beforeAll(async () => {
 });
 afterAll(() => resources.disposeAsync());
 beforeEach(async () => {
-  connectionId = await newConnection();
+  connectionId = await createActiveConnection(org);
 });
-
-async function newConnection(): Promise<string> {
-  const id = await createConnection(org);
-  await org.call('POST', `/connections/${id}/activate`);
-  return id;
-}
 
 const serviceOrigin = () => `http://127.0.0.1:${server.port}`;
 
@@ -326,7 +320,7 @@ describe('its looks', () => {
   it('tell states apart by words and by shape', async () => {
     const shapes = new Set<string | null>();
     for (const [words, prepare] of states) {
-      connectionId = await newConnection();
+      connectionId = await createActiveConnection(org);
       await prepare();
       await using opened = await openPage();
       await expectState(opened, words);
@@ -337,7 +331,7 @@ describe('its looks', () => {
 
   it.each(['light', 'dark'] as const)('are accessible: %s', async (colorScheme) => {
     for (const [words, prepare] of states) {
-      connectionId = await newConnection();
+      connectionId = await createActiveConnection(org);
       await prepare();
       await using opened = await openPage({ browser: { colorScheme } });
       await expectState(opened, words);

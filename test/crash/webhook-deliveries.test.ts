@@ -2,7 +2,13 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type EventReceiver, startEventReceiver, verified } from '../support/event-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Stack, startStack } from '../support/stack.ts';
-import { createEndpoint, emit, recordEvents, type TestEndpoint } from '../support/webhook-endpoints.ts';
+import {
+  createEndpoint,
+  deleteEndpoints,
+  emit,
+  recordEvents,
+  type TestEndpoint,
+} from '../support/webhook-endpoints.ts';
 
 const started = new AsyncDisposableStack();
 let receiver: EventReceiver;
@@ -15,8 +21,7 @@ beforeAll(async () => {
 afterEach(async ({ task }) => {
   if (task.result?.state === 'fail') process.stderr.write(`${stack.tails()}\n`);
   receiver.upstream.resume();
-  const { body } = await stack.org.call('GET', '/webhook-endpoints');
-  for (const { id } of body) await stack.org.call('DELETE', `/webhook-endpoints/${id}`);
+  await deleteEndpoints(stack);
 });
 afterAll(() => started.disposeAsync());
 

@@ -5,7 +5,13 @@ import { findSecret } from '../../db/queries/secrets.ts';
 import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { connectionBody, createConnection, publishSpec, specDocument } from '../support/api-fixtures.ts';
+import {
+  connectionBody,
+  createActiveConnection,
+  createConnection,
+  publishSpec,
+  specDocument,
+} from '../support/api-fixtures.ts';
 
 let api: TestApi;
 let org: TestOrg;
@@ -127,8 +133,7 @@ describe('activate and pause', () => {
   });
 
   it('pausing cancels the runs that wait', async () => {
-    const id = await createConnection(org);
-    await org.call('POST', `/connections/${id}/activate`);
+    const id = await createActiveConnection(org);
     const { body: run } = await org.call('POST', `/connections/${id}/sync`, { body: { resource: 'items' } });
     await org.call('POST', `/connections/${id}/pause`);
     expect((await org.call('GET', `/runs/${run.id}`)).body).toMatchObject({ status: 'canceled', error: null });
@@ -154,8 +159,7 @@ describe('activate and pause', () => {
 
 describe('POST /connections/:id/sync', () => {
   it('answers 202 with a queued run even while Temporal is away', async () => {
-    const id = await createConnection(org);
-    await org.call('POST', `/connections/${id}/activate`);
+    const id = await createActiveConnection(org);
     const { status, body } = await org.call('POST', `/connections/${id}/sync`, { body: { resource: 'items' } });
     expect(status).toBe(202);
     expect(body).toMatchObject({
@@ -185,8 +189,7 @@ describe('POST /connections/:id/sync', () => {
   });
 
   it('answers 409 when neither the effective spec nor the deployment says where records go', async () => {
-    const id = await createConnection(org);
-    await org.call('POST', `/connections/${id}/activate`);
+    const id = await createActiveConnection(org);
     const overrides = { body: { specOverridesJson: { destination: null } } };
     expect((await org.call('PATCH', `/connections/${id}`, overrides)).status).toBe(200);
     expect(await org.call('POST', `/connections/${id}/sync`, { body: { resource: 'items' } })).toMatchObject({

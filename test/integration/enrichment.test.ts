@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createAsked } from '../support/asked.ts';
 import { type Customer, connectCustomer } from '../support/customer.ts';
 import { createScriptedApi, type Script } from '../support/scripted-api.ts';
+import { oneResourceSpec } from '../support/spec-documents.ts';
 import { useStack } from '../support/use-stack.ts';
 
 const api = createScriptedApi();
@@ -15,22 +16,12 @@ const pathsAsked = (name: string) =>
 type Json = Readonly<Record<string, unknown>>;
 
 /** People by name, what each path answers about the rest of the world, and a connection that syncs them. */
-async function world(name: string, { lookups = [], ...resource }: Json, scripts: Record<string, Script> = {}) {
+async function world(name: string, parts: Json, scripts: Record<string, Script> = {}) {
   const people = new Map<number, Json>();
   api.serve(name, () => ({ body: [...people.values()] }));
   for (const [part, script] of Object.entries(scripts)) api.serve(`${name}-${part}`, script);
   const customer = await connectCustomer(shared().stack, {
-    document: {
-      metadata: { key: name, name, version: '1.0.0' },
-      connectionParams: [],
-      http: {
-        baseUrl: shared().upstream.url,
-        rateLimit: { requests: 1_000_000, perSeconds: 1 },
-        retry: { baseMs: 10, maxAttempts: 2 },
-      },
-      lookups,
-      resources: [{ key: name, primaryKey: 'id', request: { path: `/${name}` }, ...resource }],
-    },
+    document: oneResourceSpec(name, { baseUrl: shared().upstream.url, ...parts }),
     params: {},
     secrets: {},
   });

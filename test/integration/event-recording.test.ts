@@ -12,7 +12,13 @@ import { activateWithin, recordActivation } from '../../src/control/connection-a
 import { specPublished } from '../../src/core/events/org-events.ts';
 import { newId } from '../../src/core/ids.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { connectionBody, createConnection, publishSpec, specDocument } from '../support/api-fixtures.ts';
+import {
+  connectionBody,
+  createActiveConnection,
+  createConnection,
+  publishSpec,
+  specDocument,
+} from '../support/api-fixtures.ts';
 import { recordedEvents, typesOf, withoutGaps } from '../support/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { newRun } from '../support/receipts.ts';
@@ -29,12 +35,6 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]());
 
 const ofConnection = (connectionId: string) => recordedEvents(api.deps.db, { orgId: org.orgId, connectionId });
-
-async function activeConnection(): Promise<string> {
-  const connectionId = await createConnection(org);
-  await org.call('POST', `/connections/${connectionId}/activate`);
-  return connectionId;
-}
 
 /** The types of what happened to a connection after it became active. */
 const typesAfterActivation = async (connectionId: string) => typesOf(await ofConnection(connectionId)).slice(2);
@@ -77,7 +77,7 @@ describe('events and the transaction that makes them true', () => {
   });
 
   it('count without gaps, whoever records at once', async () => {
-    const connectionId = await activeConnection();
+    const connectionId = await createActiveConnection(org);
     const path = `/connections/${connectionId}/schedules`;
     const body = { resourceKey: 'items', cron: '0 3 * * *' };
     await Promise.all(Array.from({ length: 12 }, () => org.call('POST', path, { body })));
@@ -94,7 +94,7 @@ describe('the end of a run', () => {
   } as const;
 
   it('is told once, however often it is written', async () => {
-    const connectionId = await activeConnection();
+    const connectionId = await createActiveConnection(org);
     const [runId = ''] = await queue(connectionId, 1);
     await beginRun(api.deps.db, scope, runId);
     await beginRun(api.deps.db, scope, runId);
@@ -104,7 +104,7 @@ describe('the end of a run', () => {
   });
 
   it('is told of runs that no workflow had taken when they were canceled', async () => {
-    const connectionId = await activeConnection();
+    const connectionId = await createActiveConnection(org);
     const [first = ''] = await queue(connectionId, 1);
     await org.call('POST', `/runs/${first}/cancel`);
     await queue(connectionId, 2);
@@ -119,7 +119,7 @@ describe('the end of a run', () => {
   });
 
   it('is told of a run that does not begin because its connection is not active any more', async () => {
-    const connectionId = await activeConnection();
+    const connectionId = await createActiveConnection(org);
     const { id } = await insertRun(api.deps.db, scope, newRun(connectionId));
     await setConnectionStatus(api.deps.db, scope, { id: connectionId, status: 'error' });
     for (const _repeat of [1, 2]) expect(await beginRun(api.deps.db, scope, id)).toBe('canceled');
@@ -129,7 +129,7 @@ describe('the end of a run', () => {
   });
 
   it('is told of a run whose connection is deleted, beside the end of its schedules', async () => {
-    const connectionId = await activeConnection();
+    const connectionId = await createActiveConnection(org);
     const body = { resourceKey: 'items', cron: '0 3 * * *' };
     await org.call('POST', `/connections/${connectionId}/schedules`, { body });
     await queue(connectionId, 1);
@@ -162,7 +162,7 @@ describe('the end of a run', () => {
 
 describe('a firing that makes no run', () => {
   it('is told once, with the reason', async () => {
-    const connectionId = await activeConnection();
+    const connectionId = await createActiveConnection(org);
     const { body: schedule } = await org.call('POST', `/connections/${connectionId}/schedules`, {
       body: { resourceKey: 'items', cron: '* * * * *' },
     });
@@ -183,7 +183,7 @@ describe('a firing that makes no run', () => {
 
 describe('quarantined records that are tried again', () => {
   it('are told of by call, not by record', async () => {
-    const connectionId = await activeConnection();
+    const connectionId = await createActiveConnection(org);
     const [runId = ''] = await queue(connectionId, 1);
     const rows = [1, 2, 3].map((number) => ({
       id: newId('quar'),
@@ -235,7 +235,7 @@ describe('endpoints', () => {
   }
 
   it('get what they ask for, and the others nothing', async () => {
-    const connectionId = await activeConnection();
+    const connectionId = await createActiveConnection(org);
     const now = new Date().toISOString();
     const endpoints = [
       endpoint({}),

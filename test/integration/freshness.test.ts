@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { noteMissingGaps, noteOverdueFlips } from '../../src/control/overdue-sweep.ts';
 import type { RunStatus } from '../../src/core/rows.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createConnection, publishSpec } from '../support/api-fixtures.ts';
+import { createActiveConnection, publishSpec } from '../support/api-fixtures.ts';
 import { endRunAs } from '../support/ended-run.ts';
 
 let api: TestApi;
@@ -16,8 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 beforeEach(async () => {
-  connectionId = await createConnection(org);
-  await org.call('POST', `/connections/${connectionId}/activate`);
+  connectionId = await createActiveConnection(org);
 });
 
 const freshness = async () => (await org.call('GET', `/connections/${connectionId}/freshness`)).body;

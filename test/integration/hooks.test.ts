@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createConnection, publishSpec } from '../support/api-fixtures.ts';
+import { createActiveConnection, createConnection, publishSpec } from '../support/api-fixtures.ts';
 import { type Signer, signers, verificationOf } from '../support/hook-signers.ts';
 import { createHook, sendTo, type TestHook } from '../support/hooks.ts';
 
@@ -12,8 +12,7 @@ beforeAll(async () => {
   api = await startApi();
   org = await api.newOrg();
   await publishSpec(org);
-  connectionId = await createConnection(org);
-  await org.call('POST', `/connections/${connectionId}/activate`);
+  connectionId = await createActiveConnection(org);
 });
 afterAll(() => api[Symbol.asyncDispose]());
 

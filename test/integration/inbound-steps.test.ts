@@ -6,7 +6,7 @@ import { orgScope } from '../../db/scope.ts';
 import { wakeOverdue } from '../../src/control/inbound-sweep.ts';
 import type { InboundHookInput } from '../../workflows/contract.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createConnection, publishSpec } from '../support/api-fixtures.ts';
+import { createActiveConnection, publishSpec } from '../support/api-fixtures.ts';
 import { createHook, sendTo } from '../support/hooks.ts';
 
 let api: TestApi;
@@ -20,8 +20,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 /** An active connection with a hook; no workflow takes what comes in, the test is it. */
 async function openHook(rest: object = {}) {
-  const connectionId = await createConnection(org);
-  await org.call('POST', `/connections/${connectionId}/activate`);
+  const connectionId = await createActiveConnection(org);
   const hook = await createHook(sendTo(api), org, connectionId, { debounceSeconds: 0, ...rest });
   const { enqueueInboundRun } = createInboundHookActivities(api.deps);
   const asked = { connectionId, resourceKey: 'items' };

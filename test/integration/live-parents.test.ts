@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Account, type AccountOptions, openAccount } from '../support/account.ts';
-import { createAsked } from '../support/asked.ts';
+import { createPartsAsked, partsOf } from '../support/asked.ts';
 import { eventually } from '../support/eventually.ts';
 import { createScriptedApi } from '../support/scripted-api.ts';
-import type { UpstreamRequest } from '../support/upstream.ts';
 import { useStack } from '../support/use-stack.ts';
 
 const api = createScriptedApi();
@@ -12,14 +11,7 @@ const shared = useStack({ answer: api.answer });
 const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
   openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
 
-const asked = createAsked(() => shared().upstream);
-/** The segments of a path behind the first. */
-const partsOf = ({ url }: Pick<UpstreamRequest, 'url'>): string =>
-  (url.split('?')[0] ?? '').split('/').slice(2).join('/');
-const partsAsked = (name: string) =>
-  asked(name)
-    .map(({ pathname }) => partsOf({ url: pathname }))
-    .toSorted();
+const partsAsked = createPartsAsked(() => shared().upstream);
 
 const byToken = { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' } };
 
@@ -145,7 +137,7 @@ describe('a parent that has partitions of its own and is read live', () => {
     gate.release();
     await stack.startWorker();
     expect(await of.ended(runId)).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 2 * pages } });
-    expect(asked('dying_teams')).toHaveLength(2 * pages + 1);
+    expect(partsAsked('dying_teams')).toHaveLength(2 * pages + 1);
     expect(partsAsked('dying_members')).toHaveLength(2 * pages);
   });
 });

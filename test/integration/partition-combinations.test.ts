@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { type Account, type AccountOptions, openAccount } from '../support/account.ts';
-import { createAsked } from '../support/asked.ts';
+import { createPartsAsked, partsOf } from '../support/asked.ts';
 import { createScriptedApi } from '../support/scripted-api.ts';
-import type { UpstreamRequest } from '../support/upstream.ts';
 import { useStack } from '../support/use-stack.ts';
 
 const api = createScriptedApi();
@@ -12,14 +11,7 @@ const shared = useStack({ answer: api.answer });
 const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
   openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
 
-const asked = createAsked(() => shared().upstream);
-/** The segments of a path behind the first. */
-const partsOf = ({ url }: Pick<UpstreamRequest, 'url'>): string =>
-  (url.split('?')[0] ?? '').split('/').slice(2).join('/');
-const partsAsked = (name: string) =>
-  asked(name)
-    .map(({ pathname }) => partsOf({ url: pathname }))
-    .toSorted();
+const partsAsked = createPartsAsked(() => shared().upstream);
 
 interface Row {
   readonly id: string;
@@ -99,7 +91,7 @@ describe('changed parents beside other entries', () => {
     await using of = await account({ key: 'torn', resources, params: { kinds: ['x', 'y'] } });
     await of.sync('torn_accounts');
     expect((await of.sync('torn_reports')).status).toBe('failed');
-    asked('torn_reports');
+    partsAsked('torn_reports');
     isBroken = false;
     expect(await of.sync('torn_reports')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 2 } });
     expect(partsAsked('torn_reports')).toEqual(['2/x', '2/y']);
@@ -113,7 +105,7 @@ describe('changed parents beside other entries', () => {
     await of.sync('past_reports');
     accounts = renamed(accounts, '1');
     await of.sync('past_accounts');
-    asked('past_reports');
+    partsAsked('past_reports');
     await of.backfill('past_reports');
     expect(partsAsked('past_reports')).toEqual(['1/x', '2/x']);
     await of.sync('past_reports');

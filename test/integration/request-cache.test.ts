@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Customer, connectCustomer } from '../support/customer.ts';
 import { createScriptedApi, type ScriptedReply } from '../support/scripted-api.ts';
+import { oneResourceSpec } from '../support/spec-documents.ts';
 import { useStack } from '../support/use-stack.ts';
 
 const api = createScriptedApi();
@@ -9,21 +10,11 @@ const shared = useStack({ answer: api.answer });
 type Json = Readonly<Record<string, unknown>>;
 
 /** Rows of a resource by id, and what its connection is asked beside them. */
-async function world(name: string, { lookups = [], ...resource }: Json) {
+async function world(name: string, parts: Json) {
   const rows = new Map<number, Json>();
   api.serve(name, () => ({ body: [...rows.values()] }));
   const customer = await connectCustomer(shared().stack, {
-    document: {
-      metadata: { key: name, name, version: '1.0.0' },
-      connectionParams: [],
-      http: {
-        baseUrl: shared().upstream.url,
-        rateLimit: { requests: 1_000_000, perSeconds: 1 },
-        retry: { baseMs: 10, maxAttempts: 2 },
-      },
-      lookups,
-      resources: [{ key: name, primaryKey: 'id', request: { path: `/${name}` }, ...resource }],
-    },
+    document: oneResourceSpec(name, { baseUrl: shared().upstream.url, ...parts }),
     params: {},
     secrets: {},
   });

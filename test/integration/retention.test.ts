@@ -26,7 +26,7 @@ import {
   loggedAttempt,
 } from '../support/aged-rows.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createConnection, publishSpec } from '../support/api-fixtures.ts';
+import { createActiveConnection, publishSpec } from '../support/api-fixtures.ts';
 import { eventually } from '../support/eventually.ts';
 import { createEndpoint, happen, messagesOf, receiverUrl } from '../support/webhook-rows.ts';
 
@@ -59,8 +59,7 @@ async function filledOrg() {
   const { orgId } = filled;
   const { db } = api.deps;
   await publishSpec(filled);
-  const connection = await createConnection(filled);
-  await filled.call('POST', `/connections/${connection}/activate`);
+  const connection = await createActiveConnection(filled);
   const schedule = { resourceKey: 'items', cron: '0 3 * * *' };
   await filled.call('POST', `/connections/${connection}/schedules`, { body: schedule });
   const lane = { orgId, connectionId: connection, resourceKey: 'items' };

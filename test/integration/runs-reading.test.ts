@@ -3,6 +3,7 @@ import { insertCalls } from '../../db/queries/calls.ts';
 import { orgScope } from '../../db/scope.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
 import { fillOrg, type Inventory } from '../support/api-fixtures.ts';
+import { newCall } from '../support/calls.ts';
 
 let api: TestApi;
 let org: TestOrg;
@@ -59,21 +60,8 @@ describe('POST /runs/:id/cancel', () => {
 
 describe('GET /runs/:id/calls', () => {
   it('lists the calls in order, beyond a thousand too', async () => {
-    const call = {
-      runId: things.runId,
-      method: 'GET',
-      url: 'https://api.acme.example/items',
-      statusCode: 200,
-      durationMs: 12,
-      attempt: 1,
-      cacheHit: false,
-      reqHeadersRedacted: { accept: 'application/json' },
-      reqBodyRedacted: null,
-      respHeaders: {},
-      respBodyTruncated: '[]',
-      errorCode: null,
-    };
-    const calls = Array.from({ length: 1500 }, (_call, index) => ({ ...call, sequence: index + 1 }));
+    const { runId } = things;
+    const calls = Array.from({ length: 1500 }, (_call, index) => newCall({ runId, sequence: index + 1 }));
     await insertCalls(api.deps.db, orgScope(org.orgId), calls);
     const { body, headers } = await org.call('GET', `/runs/${things.runId}/calls`);
     expect(headers.get('x-total-count')).toBe('1500');

@@ -4,7 +4,7 @@ import { endRun } from '../../db/queries/lanes.ts';
 import { findScheduleState } from '../../db/queries/schedules.ts';
 import { orgScope } from '../../db/scope.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createConnection, publishSpec } from '../support/api-fixtures.ts';
+import { createActiveConnection, publishSpec } from '../support/api-fixtures.ts';
 
 let api: TestApi;
 let org: TestOrg;
@@ -17,8 +17,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 /** An active connection with a schedule, and its firings; no worker takes what they start. */
 async function openSchedule() {
-  const connectionId = await createConnection(org);
-  await org.call('POST', `/connections/${connectionId}/activate`);
+  const connectionId = await createActiveConnection(org);
   const post = (body: object) => org.call('POST', `/connections/${connectionId}/schedules`, { body });
   const { body: schedule } = await post({ resourceKey: 'items', cron: '* * * * *' });
   const { enqueueScheduledRun } = createScheduleActivities(api.deps);

@@ -5,7 +5,7 @@ import { type EventReceiver, type ReceivedEvent, startEventReceiver, verified } 
 import { eventually } from '../support/eventually.ts';
 import { type Stack, startStack } from '../support/stack.ts';
 import { unusedPort } from '../support/temporal-dev-server.ts';
-import { createEndpoint, emit, emitTypes, type TestEndpoint } from '../support/webhook-endpoints.ts';
+import { createEndpoint, deleteEndpoints, emit, emitTypes, type TestEndpoint } from '../support/webhook-endpoints.ts';
 
 const started = new AsyncDisposableStack();
 let receiver: EventReceiver;
@@ -21,9 +21,7 @@ beforeAll(async () => {
 afterEach(async ({ task }) => {
   if (task.result?.state === 'fail') process.stderr.write(`${stack.tails()}\n`);
   receiver.upstream.resume();
-  // The endpoints of a test do not hear of what the next one does.
-  const { body } = await stack.org.call('GET', '/webhook-endpoints');
-  for (const { id } of body) await stack.org.call('DELETE', `/webhook-endpoints/${id}`);
+  await deleteEndpoints(stack);
 });
 afterAll(() => started.disposeAsync());
 

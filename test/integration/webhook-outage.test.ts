@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type EventReceiver, startEventReceiver, verified } from '../support/event-receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Stack, startStack } from '../support/stack.ts';
-import { createEndpoint, emit, type TestEndpoint } from '../support/webhook-endpoints.ts';
+import { createEndpoint, deleteEndpoints, emit, type TestEndpoint } from '../support/webhook-endpoints.ts';
 
 const started = new AsyncDisposableStack();
 let receiver: EventReceiver;
@@ -16,8 +16,7 @@ beforeAll(async () => {
 }, 60_000);
 afterEach(async ({ task }) => {
   if (task.result?.state === 'fail') process.stderr.write(`${stack.tails()}\n`);
-  const { body } = await stack.org.call('GET', '/webhook-endpoints');
-  for (const { id } of body) await stack.org.call('DELETE', `/webhook-endpoints/${id}`);
+  await deleteEndpoints(stack);
 });
 afterAll(() => started.disposeAsync());
 

@@ -4,6 +4,7 @@ import { orgScope } from '../../db/scope.ts';
 import { firstIdAt, newId } from '../../src/core/ids.ts';
 import type { RunStatus } from '../../src/core/rows.ts';
 import type { TestApi, TestOrg } from './api.ts';
+import { newCall } from './calls.ts';
 import { happen, receiverUrl } from './webhook-rows.ts';
 
 type WithDb = Pick<TestApi, 'deps'>;
@@ -59,7 +60,7 @@ export async function agedCalls(
   { orgId }: TestOrg,
   { runId, days, count = 1 }: { readonly runId: string; readonly days: number; readonly count?: number },
 ): Promise<void> {
-  const calls = Array.from({ length: count }, (_, index) => ({ ...call, runId, sequence: index + 1 }));
+  const calls = Array.from({ length: count }, (_, index) => newCall({ runId, sequence: index + 1 }));
   await insertCalls(db, orgScope(orgId), calls);
   const createdAt = daysAgo(days).toISOString();
   await db.updateTable('callLog').set({ createdAt }).where('runId', '=', runId).execute();
@@ -160,17 +161,3 @@ export async function countAgedRows({ deps: { db } }: WithDb, { orgId }: TestOrg
   });
   return Object.fromEntries(await Promise.all(counts));
 }
-
-const call = {
-  method: 'GET',
-  url: 'https://api.acme.example/items',
-  statusCode: 200,
-  durationMs: 1,
-  attempt: 1,
-  cacheHit: false,
-  reqHeadersRedacted: {},
-  reqBodyRedacted: null,
-  respHeaders: {},
-  respBodyTruncated: null,
-  errorCode: null,
-};

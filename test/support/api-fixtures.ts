@@ -51,8 +51,7 @@ export async function fillOrg(
   await publishSpec(org, { key: specKey, version: publishedVersion });
   await org.call('POST', '/specs', { body: specDocument({ key: specKey, version: draftVersion }) });
   const connectionId = await createConnection(org, { specKey });
-  const activeConnectionId = await createConnection(org, { specKey });
-  await org.call('POST', `/connections/${activeConnectionId}/activate`);
+  const activeConnectionId = await createActiveConnection(org, { specKey });
   const { body: key } = await org.call('POST', '/api-keys');
 
   const lane = { connectionId: activeConnectionId, resourceKey: 'items' };
@@ -126,4 +125,12 @@ export async function createConnection(org: TestOrg, { specKey = 'acme' } = {}):
   const { status, body } = await org.call('POST', '/connections', { body: connectionBody(org, specKey) });
   if (status !== 201) throw new Error(`No connection: ${JSON.stringify(body)}`);
   return body.id;
+}
+
+/** Creates a connection and sets it active; its id. */
+export async function createActiveConnection(org: TestOrg, { specKey = 'acme' } = {}): Promise<string> {
+  const id = await createConnection(org, { specKey });
+  const { status, body } = await org.call('POST', `/connections/${id}/activate`);
+  if (status !== 200) throw new Error(`Not active: ${JSON.stringify(body)}`);
+  return id;
 }

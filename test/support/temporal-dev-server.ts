@@ -10,6 +10,8 @@ import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 export interface TemporalDevServer extends AsyncDisposable {
   readonly address: string;
   readonly client: Client;
+  /** Of the process that the server is a child of. Throws while it is stopped. */
+  pid(): number;
   /** SIGKILL: nothing is put in order. */
   stop(): Promise<void>;
   /** Starts it again on the same port and data unless it runs. Resolves when it answers. */
@@ -46,6 +48,10 @@ export async function startTemporalDevServer(
   return {
     address,
     client: new Client({ connection, dataConverter }),
+    pid() {
+      if (!server) throw new Error('Temporal is stopped');
+      return server.pid;
+    },
     stop,
     start,
     tail: () => server?.tail() ?? '',

@@ -66,6 +66,12 @@ export async function createEndpoint(
   };
 }
 
+/** Deletes every endpoint of the test's org: they do not hear of what the next test does. */
+export async function deleteEndpoints({ org }: Stack): Promise<void> {
+  const { body } = await org.call('GET', '/webhook-endpoints');
+  for (const { id } of body) await org.call('DELETE', `/webhook-endpoints/${id}`);
+}
+
 /** Records that many events in one transaction and wakes the endpoints, as every part of the service does; their ids. */
 export const emit = (stack: Stack, count = 1): Promise<readonly string[]> => emitTypes(stack, typesOf(count));
 

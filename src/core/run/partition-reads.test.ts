@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createEvaluatorPool } from '../expressions/evaluator-pool.ts';
+import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
 import type { HttpClient } from '../http/client.ts';
 import { memoryStore } from '../source/lookup-store-fixture.ts';
 import { pagesOf, sourceOf } from '../source/source-fixture.ts';
@@ -29,21 +29,7 @@ test('no request of a partition that was read ahead outlives the reads', async (
       open -= 1;
     }
   };
-  const client: HttpClient = { send, logSaved: async () => {}, [Symbol.asyncDispose]: async () => {} };
-  const resource = { forEach: [{ as: 'no', values: '{{ [0, 1, 2] }}' }], request: { path: '/items/{{ each.no }}' } };
-  const http = { rateLimit: { requests: 1, perSeconds: 1, maxConcurrent: 3 } };
-  const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource, http }, { client });
-  // The fixture parses a whole spec; its type shows what reading needs of it.
-  const run = {
-    resource: source.resource as Resource,
-    source,
-    store: threeValues,
-    lookupStore: memoryStore(),
-    force: false,
-    findResource: unused,
-    openParent: unused,
-  };
-  const reads = openPartitionReads(run, { signal: new AbortController().signal, delivered: async () => {} });
+  const reads = readsOf(evaluator, send, { requestsPerSecond: 1 });
   const { pages } = await reads.take(first);
   expect(await pagesOf(pages)).toHaveLength(1);
   await allAsked.promise;
@@ -66,14 +52,29 @@ test('several requests at once are those of the partition whose turn it is', asy
     const body = JSON.stringify({ data: [{ id: url.searchParams.get('page') }], pages: 20 });
     return { status: 200, headers: {}, body: Buffer.from(body), url };
   };
+  const response = { records: 'data' };
+  const pagination = { kind: 'page', totalPages: 'body.pages', inject: { in: 'query', name: 'page' } };
+  await using reads = readsOf(evaluator, send, { requestsPerSecond: 1000, response, pagination });
+  const { pages } = await reads.take(first);
+  expect(await pagesOf(pages)).toHaveLength(20);
+  expect(Object.fromEntries(openMax)).toEqual({ '/items/0': 3, '/items/1': 1, '/items/2': 1 });
+  const later = await reads.take({ ...first, no: 1 });
+  expect(await pagesOf(later.pages)).toHaveLength(20);
+  expect(Object.fromEntries(openMax)).toEqual({ '/items/0': 3, '/items/1': 3, '/items/2': 1 });
+});
+
+interface ReadResource {
+  readonly requestsPerSecond: number;
+  readonly response?: object;
+  readonly pagination?: object;
+}
+
+/** The reads of a resource of three partitions, three requests at once. */
+function readsOf(evaluator: Evaluator, send: HttpClient['send'], { requestsPerSecond, ...parts }: ReadResource) {
   const client: HttpClient = { send, logSaved: async () => {}, [Symbol.asyncDispose]: async () => {} };
-  const resource = {
-    forEach: [{ as: 'no', values: '{{ [0, 1, 2] }}' }],
-    request: { path: '/items/{{ each.no }}' },
-    response: { records: 'data' },
-    pagination: { kind: 'page', totalPages: 'body.pages', inject: { in: 'query', name: 'page' } },
-  };
-  const http = { rateLimit: { requests: 1000, perSeconds: 1, maxConcurrent: 3 } };
+  const forEach = [{ as: 'no', values: '{{ [0, 1, 2] }}' }];
+  const resource = { forEach, request: { path: '/items/{{ each.no }}' }, ...parts };
+  const http = { rateLimit: { requests: requestsPerSecond, perSeconds: 1, maxConcurrent: 3 } };
   const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource, http }, { client });
   const run = {
     // The fixture parses a whole spec; its type shows what reading needs of it.
@@ -85,14 +86,8 @@ test('several requests at once are those of the partition whose turn it is', asy
     findResource: unused,
     openParent: unused,
   };
-  await using reads = openPartitionReads(run, { signal: new AbortController().signal, delivered: async () => {} });
-  const { pages } = await reads.take(first);
-  expect(await pagesOf(pages)).toHaveLength(20);
-  expect(Object.fromEntries(openMax)).toEqual({ '/items/0': 3, '/items/1': 1, '/items/2': 1 });
-  const later = await reads.take({ ...first, no: 1 });
-  expect(await pagesOf(later.pages)).toHaveLength(20);
-  expect(Object.fromEntries(openMax)).toEqual({ '/items/0': 3, '/items/1': 3, '/items/2': 1 });
-});
+  return openPartitionReads(run, { signal: new AbortController().signal, delivered: async () => {} });
+}
 
 const unused = (): never => {
   throw new Error('not used by this test');
