@@ -98,10 +98,13 @@ function advanceRun(
 
 async function insertPages(tx: Db, scope: OrgScope, { runId, batchNo, pages }: Receipt): Promise<void> {
   if (pages.length === 0) return;
-  await tx
-    .insertInto('runPages')
-    .values(pages.map((page) => ({ orgId: scope.orgId, runId, batchNo, ...page })))
-    .execute();
+  await sql`
+    insert into run_pages (
+      org_id, run_id, batch_no, page_no, request_key, records_in, records_out, skipped, quarantined, deleted, invalid)
+    select ${scope.orgId}, ${runId}, ${batchNo}, p.*
+    from json_to_recordset(${JSON.stringify(pages)}) as p (
+      "pageNo" int, "requestKey" text, "recordsIn" int, "recordsOut" int, skipped int, quarantined int, deleted int,
+      invalid int)`.execute(tx);
 }
 
 /** In the order of the primary key, so that concurrent lanes never lock in opposite orders and the index fills evenly. */

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { newId } from '../../src/core/ids.ts';
 import type { CallLogRow } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
@@ -7,21 +8,19 @@ import type { OrgScope } from '../scope.ts';
 /** A call to store; the id is made here. */
 export type NewCall = Omit<CallLogRow, 'id'> & { readonly errorCode: string | null };
 
-/** Stores calls that belong to runs of the org. */
+/** Stores calls that belong to runs of the org, as one list: the statement is the same for any number of them. */
 export async function insertCalls(db: Db, scope: OrgScope, calls: readonly NewCall[]): Promise<void> {
   if (calls.length === 0) return;
-  await db
-    .insertInto('callLog')
-    .values(
-      calls.map((call) => ({
-        ...call,
-        id: newId('call'),
-        orgId: scope.orgId,
-        reqHeadersRedacted: JSON.stringify(call.reqHeadersRedacted),
-        respHeaders: JSON.stringify(call.respHeaders),
-      })),
-    )
-    .execute();
+  const rows = calls.map((call) => ({ id: newId('call'), ...call }));
+  await sql`
+    insert into call_log (
+      org_id, id, run_id, sequence, method, url, status_code, duration_ms, attempt, cache_hit,
+      req_headers_redacted, req_body_redacted, resp_headers, resp_body_truncated, error_code)
+    select ${scope.orgId}, c.*
+    from json_to_recordset(${JSON.stringify(rows)}) as c (
+      id text, "runId" text, sequence bigint, method text, url text, "statusCode" int, "durationMs" int, attempt int,
+      "cacheHit" boolean, "reqHeadersRedacted" jsonb, "reqBodyRedacted" text, "respHeaders" jsonb,
+      "respBodyTruncated" text, "errorCode" text)`.execute(db);
 }
 
 /** The sequence of the last call of a run; 0 before the first. */
