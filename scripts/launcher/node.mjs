@@ -127,11 +127,14 @@ export function npmCommand() {
     : { npm: process.platform === 'win32' ? 'npm.cmd' : 'npm', leading: [] };
 }
 
+/** Larger young spaces gain no time (measured from 4 to 32 MB), and a worker holds 100 MB more with Node's own 16. */
+const memoryFlags = ['--max-semi-space-size=8'];
+
 /** @param {string} path @param {string} version */
 function withFlags(path, version) {
   const [major, minor] = versionOf(version);
   const quiet = major > quietSince[0] || minor >= quietSince[1];
-  return { path, flags: quiet ? [] : ['--disable-warning=ExperimentalWarning'] };
+  return { path, flags: [...memoryFlags, ...(quiet ? [] : ['--disable-warning=ExperimentalWarning'])] };
 }
 
 /** @param {string} version */
