@@ -1,9 +1,8 @@
+import { plainInstant } from '../plain-instant.ts';
+
 const date = /^(\d{4})-(\d\d)-(\d\d)$/;
 const timestamp =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,12})?)? ?(?:[Zz]|[+-](\d\d)(?::?(\d\d))?)?)?$/;
-
-/** What nearly every record has, without the days that some months lack and year 0. */
-const plain = /^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,12})?Z$/;
 
 /** Why a text is no calendar date (`2026-02-28`), or null when it is one. */
 export function dateFault(text: string): string | null {
@@ -15,7 +14,7 @@ export function dateFault(text: string): string | null {
 
 /** Why a text is no ISO 8601 date-time or date, or null when it is one. Without an offset it is UTC. */
 export function timestampFault(text: string): string | null {
-  if (plain.test(text)) return null;
+  if (plainInstant.test(text)) return null;
   const match = timestamp.exec(text);
   if (!match) return 'is not a date-time (ISO 8601)';
   const [, day = '', hour, minute, second, offsetHour, offsetMinute] = match;

@@ -1,6 +1,7 @@
 import { type Ajv, Ajv as AjvDraft7, type Options } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type DefinedFormats, fullFormats } from 'ajv-formats/dist/formats.js';
+import { plainInstant } from '../plain-instant.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { createLinearPattern, type PatternBudget } from './linear-pattern.ts';
 
@@ -63,19 +64,25 @@ const formatLengthMax = 4_096;
 const linearFormats = new Set(['byte', 'binary', 'password']);
 
 const boundedFormats = Object.fromEntries(
-  Object.entries(fullFormats).map(([name, format]) => [name, linearFormats.has(name) ? format : bounded(format)]),
+  Object.entries(fullFormats).map(([name, format]) => [
+    name,
+    linearFormats.has(name) ? format : bounded(format, name === 'date-time' ? plainInstant : null),
+  ]),
 );
 
 type Format = DefinedFormats[keyof DefinedFormats];
 
-function bounded(format: Format): Format {
+/** `plain`: what it matches is of the format. */
+function bounded(format: Format, plain: RegExp | null = null): Format {
   if (format instanceof RegExp) return (text: string) => text.length <= formatLengthMax && format.test(text);
-  if (typeof format === 'function') return (text: string) => text.length <= formatLengthMax && format(text);
+  if (typeof format === 'function') {
+    return (text: string) => plain?.test(text) === true || (text.length <= formatLengthMax && format(text));
+  }
   if (typeof format !== 'object' || format.type === 'number' || format.async === true) return format;
   const { validate } = format;
-  if (validate instanceof RegExp) return bounded(validate);
+  if (validate instanceof RegExp) return bounded(validate, plain);
   // The number formats are gone, so what is left takes a text.
-  return typeof validate === 'function' ? bounded(validate as (text: string) => boolean) : format;
+  return typeof validate === 'function' ? bounded(validate as (text: string) => boolean, plain) : format;
 }
 
 /** A decimal integer beyond 2^53 - 1, the form in which the decoder keeps one. */
