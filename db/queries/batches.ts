@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { Receipt } from '../../src/core/pipeline/receipt.ts';
+import { arrayLiteral } from '../../src/core/destinations/postgres-array.ts';
+import type { Receipt, RecordEntry } from '../../src/core/pipeline/receipt.ts';
 import { storableJson } from '../../src/core/pipeline/storable-json.ts';
 import type { RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
@@ -115,13 +116,18 @@ async function putRecordStates(
 ): Promise<void> {
   const records = receipt.records.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
   if (records.length === 0) return;
+  const list = (of: (record: RecordEntry) => string | null) => arrayLiteral(records.map(of));
   await sql`
     insert into record_state (org_id, lane_id, external_id, hash, cursor, status, fields, changed_at)
-    select ${scope.orgId}, ${laneId}, r.external_id, r.hash, r.cursor, r.status, r.fields::jsonb,
+    select ${scope.orgId}, ${laneId}, r.external_id, decode(r.hash, 'hex'), r.cursor, r.status, r.fields::jsonb,
       case when r.fields is null then null else clock_timestamp() end
-    from unnest(${records.map((r) => r.externalId)}::text[], ${records.map((r) => Buffer.from(r.hash, 'base64url'))}::bytea[],
-      ${records.map((r) => r.cursor)}::text[], ${records.map((r) => r.status)}::text[],
-      ${records.map((r) => (r.fields === null ? null : storableJson(r.fields)))}::text[]) as r (external_id, hash, cursor, status, fields)
+    from unnest(
+      ${list((r) => r.externalId)}::text[],
+      ${list((r) => Buffer.from(r.hash, 'base64url').toString('hex'))}::text[],
+      ${list((r) => r.cursor)}::text[],
+      ${list((r) => r.status)}::text[],
+      ${list((r) => (r.fields === null ? null : storableJson(r.fields)))}::text[]
+    ) as r (external_id, hash, cursor, status, fields)
     on conflict (lane_id, external_id)
     do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status,
       fields = excluded.fields, changed_at = excluded.changed_at`.execute(tx);
@@ -177,7 +183,7 @@ async function settleQuarantine(
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', connectionId)
     .where('resourceKey', '=', resourceKey)
-    .where('externalId', '=', sql<string>`any(${delivered}::text[])`)
+    .where('externalId', '=', sql<string>`any(${arrayLiteral(delivered)}::text[])`)
     .where('resolvedAt', 'is', null)
     .execute();
 }

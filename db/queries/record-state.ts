@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { arrayLiteral } from '../../src/core/destinations/postgres-array.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
 
@@ -22,6 +23,6 @@ export function findRecordStates(
     .select(['externalId', 'hash', 'cursor', 'status'])
     .where('orgId', '=', scope.orgId)
     .where('laneId', '=', laneId)
-    .where('externalId', '=', sql<string>`any(${externalIds}::text[])`)
+    .where('externalId', '=', sql<string>`any(${arrayLiteral(externalIds)}::text[])`)
     .execute();
 }

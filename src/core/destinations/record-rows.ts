@@ -43,11 +43,13 @@ export function encodeRows<Writer extends ColumnWriter>(
   const indexes: number[] = [];
   const externalIds: string[] = [];
   const given: string[] = [];
-  const columns: (string | null)[][] = writers.map(() => []);
+  const columns: readonly Column[] = writers.map((writer) => ({ writer, texts: [] }));
   const rejected: RejectedRow[] = [];
-  for (const [index, row] of rows.entries()) {
+  let index = -1;
+  for (const row of rows) {
+    index += 1;
     const { externalId } = row;
-    const message = rowFault(row, options) ?? appendRow(row, { writers, columns, isPartial });
+    const message = rowFault(row, options) ?? appendRow(row, columns, isPartial);
     if (message !== null) {
       rejected.push({ index, externalId, message });
       continue;
@@ -56,7 +58,7 @@ export function encodeRows<Writer extends ColumnWriter>(
     externalIds.push(externalId);
     if (isPartial) given.push(writers.map((writer) => (gives(writer)(row) ? '1' : '0')).join(''));
   }
-  const lists = [externalIds, ...(isPartial ? [given] : []), ...columns];
+  const lists = [externalIds, ...(isPartial ? [given] : []), ...columns.map(({ texts }) => texts)];
   return { encoded: { indexes, writers, lists }, rejected };
 }
 
@@ -84,23 +86,23 @@ function rowFault(
   return null;
 }
 
-interface Appending {
-  readonly writers: readonly ColumnWriter[];
-  readonly columns: readonly (string | null)[][];
-  readonly isPartial: boolean;
+/** A column as it fills. */
+interface Column {
+  readonly writer: ColumnWriter;
+  readonly texts: (string | null)[];
 }
 
 /** Null when the row was appended to every column; otherwise why not, and no column has grown. */
-function appendRow(row: Deliverable, { writers, columns, isPartial }: Appending): string | null {
-  for (const [index, writer] of writers.entries()) {
-    const text = writer.toText(fieldOf(row.data, writer.name));
-    const mayBeNull = writer.nullable || (isPartial && !gives(writer)(row));
-    const checked = text === null && !mayBeNull ? { misfit: 'must not be null' } : text;
-    if (checked !== null && typeof checked === 'object') {
-      for (const values of columns.slice(0, index)) values.pop();
-      return `The value of column ${shownName(writer.name)} ${checked.misfit}.`;
+function appendRow(row: Deliverable, columns: readonly Column[], isPartial: boolean): string | null {
+  for (const column of columns) {
+    const { name, nullable, toText } = column.writer;
+    const text = toText(fieldOf(row.data, name));
+    const isMissing = text === null && !nullable && !(isPartial && !gives(column.writer)(row));
+    if (isMissing || (text !== null && typeof text === 'object')) {
+      for (const { texts } of columns.slice(0, columns.indexOf(column))) texts.pop();
+      return `The value of column ${shownName(name)} ${isMissing ? 'must not be null' : text?.misfit}.`;
     }
-    columns[index]?.push(checked);
+    column.texts.push(text);
   }
   return null;
 }

@@ -29,14 +29,18 @@ export function scalarText(value: unknown): string | Misfit {
 }
 
 /** A whole number between two bounds, both included. */
-export const integerText = (min: bigint, max: bigint) => (value: unknown) => {
-  if (typeof value === 'number' && !Number.isInteger(value)) return { misfit: 'is not a whole number' };
-  const text = typeof value === 'number' ? String(value) : value;
-  if (typeof text !== 'string') return misfit(value, 'an integer');
-  if (Number.isSafeInteger(value) && max > 2n ** 53n) return text;
-  const integer = typeof value === 'number' ? BigInt(value) : integerPattern.test(text) ? BigInt(unsigned(text)) : null;
-  if (integer === null) return { misfit: 'is not an integer' };
-  return integer < min || integer > max ? { misfit: 'is out of the range of its column' } : String(integer);
+export const integerText = (min: bigint, max: bigint) => {
+  const holdsSafeIntegers = max > 2n ** 53n;
+  return (value: unknown) => {
+    if (typeof value === 'number' && !Number.isInteger(value)) return { misfit: 'is not a whole number' };
+    const text = typeof value === 'number' ? String(value) : value;
+    if (typeof text !== 'string') return misfit(value, 'an integer');
+    if (holdsSafeIntegers && Number.isSafeInteger(value)) return text;
+    const integer =
+      typeof value === 'number' ? BigInt(value) : integerPattern.test(text) ? BigInt(unsigned(text)) : null;
+    if (integer === null) return { misfit: 'is not an integer' };
+    return integer < min || integer > max ? { misfit: 'is out of the range of its column' } : String(integer);
+  };
 };
 
 /** A decimal number as it was written, be it with an exponent. */

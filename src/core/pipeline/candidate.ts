@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { cursorText, parseCursor } from '../source/cursor-value.ts';
 import { valueAt } from '../source/dotted-path.ts';
-import { externalIdOf, keylessExternalId } from '../source/external-id.ts';
+import { type ExternalId, externalIdOf, keylessExternalId } from '../source/external-id.ts';
 import type { Resource } from '../spec/schema.ts';
 import type { StoredFields } from '../spec/stored-fields.ts';
 import { canonicalJson } from './canonical-json.ts';
@@ -58,18 +58,13 @@ export function createIdentify(
     const sound: unknown = defect === null ? raw : JSON.parse(storableJson(raw));
     const id = externalIdOf(sound, primaryKey);
     const externalId = id.ok ? id.externalId : keylessExternalId(canonicalJson(sound));
-    const issues = [
-      ...(defect === null ? [] : [{ path: '', message: defect, keyword: 'record' }]),
-      ...(id.ok ? [] : [{ path: id.path, message: id.message, keyword: 'primaryKey' }]),
-    ];
     const cursor = defect === null ? cursorOf(raw) : null;
-    const found = issues.length > 0 ? issues : null;
     return {
       raw,
       externalId,
       hash: hashOf(sound),
       cursor,
-      issues: found,
+      issues: defect === null && id.ok ? null : issuesOf(defect, id),
       data: null,
       lookups: null,
       setAside: false,
@@ -77,6 +72,11 @@ export function createIdentify(
     };
   };
 }
+
+const issuesOf = (defect: string | null, id: ExternalId): readonly RecordIssue[] => [
+  ...(defect === null ? [] : [{ path: '', message: defect, keyword: 'record' }]),
+  ...(id.ok ? [] : [{ path: id.path, message: id.message, keyword: 'primaryKey' }]),
+];
 
 function createCursorReader({ incremental }: Resource): (record: unknown) => string | null {
   if (incremental?.kind !== 'cursor' || incremental.cursor.field === undefined) return () => null;
