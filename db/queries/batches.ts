@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { arrayLiteral } from '../../src/core/destinations/postgres-array.ts';
+import { arrayLiteral } from '../../src/core/array-literal.ts';
 import type { Receipt, RecordEntry } from '../../src/core/pipeline/receipt.ts';
 import { storableJson } from '../../src/core/pipeline/storable-json.ts';
 import type { RunStatus } from '../../src/core/rows.ts';

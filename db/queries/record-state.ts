@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { arrayLiteral } from '../../src/core/destinations/postgres-array.ts';
+import { arrayLiteral } from '../../src/core/array-literal.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
 

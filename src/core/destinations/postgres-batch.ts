@@ -1,7 +1,7 @@
+import { arrayLiteral } from '../array-literal.ts';
 import type { AppError } from '../errors.ts';
 import type { Batch, RejectedRow } from './destination.ts';
 import { fenced, notTaken } from './lane-errors.ts';
-import { arrayLiteral } from './postgres-array.ts';
 import { checkpointName } from './postgres-checkpoint.ts';
 import { tableSql } from './postgres-definitions.ts';
 import { blamesRow, rowFault } from './postgres-errors.ts';

@@ -1,5 +1,5 @@
+import { arrayLiteral } from '../array-literal.ts';
 import type { Batch, Tombstone } from './destination.ts';
-import { arrayLiteral } from './postgres-array.ts';
 import { tableSql } from './postgres-definitions.ts';
 import { wholeRefused } from './postgres-errors.ts';
 import type { PostgresFields } from './postgres-fields.ts';
