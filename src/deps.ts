@@ -84,7 +84,9 @@ export function createDeps(config: Config, log: Log): Deps {
   const { connectionOptions, namespace } = loadClientConnectConfig();
   // The SDK's own ten retries oversleep the deadline of a call; the sweeper is the patient one.
   const retry = makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 3 }));
-  const connection = Connection.lazy({ ...connectionOptions, interceptors: [retry] });
+  // gRPC itself would wait up to two minutes between attempts to connect: long after Temporal is back.
+  const channelArgs = { 'grpc.max_reconnect_backoff_ms': 5000 };
+  const connection = Connection.lazy({ ...connectionOptions, interceptors: [retry], channelArgs });
   stack.defer(() => connection.close());
   const keyRing = secretsKeyRing(config);
   const dataConverter = createDataConverter(keyRing);

@@ -33,7 +33,8 @@ export async function startTemporalDevServer(
   const port = await unusedPort();
   const address = `127.0.0.1:${port}`;
   const args = serverArgs(port, { file: join(folder, 'temporal.db'), settings });
-  const connection = Connection.lazy({ address });
+  // Else the pauses between attempts to connect grow while a busy machine starts the server.
+  const connection = Connection.lazy({ address, channelArgs: { 'grpc.max_reconnect_backoff_ms': 1000 } });
   let server: ServiceProcess | null = null;
   const stop = async () => {
     await server?.destroy();
@@ -42,7 +43,8 @@ export async function startTemporalDevServer(
   const start = async () => {
     server ??= startServiceProcess({ name: 'temporal', command, args, env: process.env, watchesParent: false });
     const describe = () => connection.workflowService.describeNamespace({ namespace: 'default' });
-    await eventually('Temporal answers', () => connection.withDeadline(Date.now() + 1000, describe));
+    const answers = () => connection.withDeadline(Date.now() + 1000, describe);
+    await eventually('Temporal answers', answers, { timeoutMs: 55_000 });
   };
   await start();
   return {
