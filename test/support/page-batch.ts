@@ -1,5 +1,6 @@
 import { assembleBatch, type PageBatch } from '../../src/core/pipeline/batch.ts';
 import type { Deliverable } from '../../src/core/pipeline/page-outcome.ts';
+import { readyPage } from '../../src/core/pipeline/ready-page-fixture.ts';
 import type { Target } from '../../src/core/spec/destination-schema.ts';
 
 /** A batch of the engine, whose receipt can be made by another process. */
@@ -8,25 +9,15 @@ export function pageBatch(
   target: Partial<Pick<Target, 'mode' | 'onTypeConflict'>> & { readonly batchNo?: number } = {},
 ): PageBatch {
   const { batchNo = 1, mode = 'upsert', onTypeConflict = 'quarantine' } = target;
-  const page = {
+  const page = readyPage({
     pageNo: batchNo,
-    requestKey: 'k',
     recordsIn: rows.length,
-    skipped: 0,
-    invalid: 0,
     outcomes: rows.map((row) => {
       const { externalId } = row;
       const entry = { externalId, hash: 'aGFzaA', cursor: null, status: 'delivered', fields: null } as const;
       return { kind: 'deliver', row, entry, raw: { raw: externalId } } as const;
     }),
-    each: {},
-    seen: [],
-    positionAfter: null,
-    partition: null,
-    retried: [],
-    incomplete: false,
-    completesGeneration: false,
-  };
+  });
   const resource = { key: 'items', target: { mode, onTypeConflict } };
   return assembleBatch([page], { resource, runId: 'run_1', batchNo, redact: (text) => text });
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { runStart } from '../run/run-position.ts';
 import { assembleBatch, type ReadyPage, restoreBatch } from './batch.ts';
 import type { Outcome } from './page-outcome.ts';
+import { readyPage } from './ready-page-fixture.ts';
 import { decodeReceipt, encodeReceipt, type Receipt } from './receipt.ts';
 
 const resource = { key: 'things', target: { mode: 'upsert', onTypeConflict: 'quarantine' } } as const;
@@ -156,21 +157,15 @@ describe('a receipt', () => {
   });
 });
 
-const page = (pageNo: number, outcomes: readonly Outcome[], recordsIn: number): ReadyPage => ({
-  pageNo,
-  requestKey: `k${pageNo}`,
-  recordsIn,
-  skipped: recordsIn - outcomes.length,
-  invalid: outcomes.filter(({ kind }) => kind === 'quarantine').length,
-  outcomes,
-  each: {},
-  seen: [],
-  positionAfter: null,
-  partition: null,
-  retried: [],
-  incomplete: false,
-  completesGeneration: false,
-});
+const page = (pageNo: number, outcomes: readonly Outcome[], recordsIn: number): ReadyPage =>
+  readyPage({
+    pageNo,
+    requestKey: `k${pageNo}`,
+    recordsIn,
+    skipped: recordsIn - outcomes.length,
+    invalid: outcomes.filter(({ kind }) => kind === 'quarantine').length,
+    outcomes,
+  });
 
 const deliver = (externalId: string, version = 1): Outcome => ({
   kind: 'deliver',

@@ -1,0 +1,19 @@
+import type { ReadyPage } from './batch.ts';
+
+/** A page of a run without partitions; it is empty unless `parts` say otherwise. */
+export const readyPage = (parts: Partial<ReadyPage>): ReadyPage => ({
+  pageNo: 1,
+  requestKey: 'k',
+  recordsIn: 0,
+  skipped: 0,
+  invalid: 0,
+  outcomes: [],
+  each: {},
+  seen: [],
+  positionAfter: null,
+  partition: null,
+  retried: [],
+  incomplete: false,
+  completesGeneration: false,
+  ...parts,
+});
