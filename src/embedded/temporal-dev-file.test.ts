@@ -16,6 +16,7 @@ describe('readTemporalDevFile', () => {
     expect(settings.cli).toMatchObject({ namespace: 'default', port: '7244', 'ui-port': '8244' });
     expect(settings.searchAttributes).toMatchObject({ CssRunId: 'Keyword', CssOrgId: 'Keyword' });
     expect(settings.dynamicConfig).toMatchObject({ 'history.transferProcessorMaxPollRPS': '2000' });
+    expect(settings.sqlitePragmas).toEqual({ journal_mode: 'wal', synchronous: '1' });
   });
 
   it('takes keys indented or in braces, with comments and quotes', () => {
@@ -25,6 +26,7 @@ describe('readTemporalDevFile', () => {
       cli: { port: '1', ip: '::1' },
       dynamicConfig: { 'a.b': 'true', c: '2' },
       searchAttributes: {},
+      sqlitePragmas: {},
     });
   });
 

@@ -17,6 +17,8 @@ export interface TemporalDevSettings {
   readonly searchAttributes: Values;
   /** Key to value. */
   readonly dynamicConfig: Values;
+  /** Of the SQLite database: name to value. */
+  readonly sqlitePragmas: Values;
 }
 
 /**
@@ -27,7 +29,12 @@ export interface TemporalDevSettings {
 export function readTemporalDevFile(path: string): TemporalDevSettings {
   const sections = parse(readFileSync(path, 'utf8'), path);
   const values = (section: string): Values => Object.fromEntries(sections.get(`${section}.${temporalDevEnv}`) ?? []);
-  return { cli: values('env'), searchAttributes: values('search-attributes'), dynamicConfig: values('dynamic-config') };
+  return {
+    cli: values('env'),
+    searchAttributes: values('search-attributes'),
+    dynamicConfig: values('dynamic-config'),
+    sqlitePragmas: values('sqlite-pragmas'),
+  };
 }
 
 const lineForm = /^(?<indent> *)(?<key>[\w.-]+):(?: +(?<value>.+))?$/;

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { type SupervisedProcess, type Surroundings, superviseProcess } from '../supervised-process.ts';
@@ -53,10 +53,7 @@ export async function startTemporal(options: TemporalOptions): Promise<EmbeddedT
     const found = placesOf(settings, ports);
     const ask = () => describeNamespace(found, output);
     const answer = awaitAnswer({ ask, child: server.current(), timeoutMs: startMs });
-    if (await answer.catch(() => false)) {
-      chmodSync(database, 0o600);
-      return { ...found, process: server };
-    }
+    if (await answer.catch(() => false)) return { ...found, process: server };
     await server.stop();
     // Somebody may take a port between the check and the start.
     if (output.says('address already in use')) return null;
@@ -90,7 +87,7 @@ function placesOf({ cli }: TemporalDevSettings, { grpc, ui }: Ports): Omit<Embed
 
 /** The CLI reads the file itself; flags add what the file cannot say to it, and what differs here. */
 function argumentsOf(
-  { searchAttributes, dynamicConfig }: TemporalDevSettings,
+  { searchAttributes, dynamicConfig, sqlitePragmas }: TemporalDevSettings,
   { database, ports }: { readonly database: string; readonly ports: Ports },
 ): readonly string[] {
   const repeated = (flag: string, values: Readonly<Record<string, string>>) =>
@@ -100,6 +97,7 @@ function argumentsOf(
     ...['--port', String(ports.grpc), '--ui-port', String(ports.ui)],
     ...repeated('--search-attribute', searchAttributes),
     ...repeated('--dynamic-config-value', dynamicConfig),
+    ...repeated('--sqlite-pragma', sqlitePragmas),
   ];
 }
 
@@ -109,14 +107,19 @@ interface RunOptions {
   readonly output: ServerLog;
 }
 
-/** Own process group: Ctrl-C stops the supervisor, which stops the server after its clients. */
+/**
+ * Own process group: Ctrl-C stops the supervisor, which stops the server after its clients. What it writes is for nobody
+ * else to read.
+ */
 function run(program: string, args: readonly string[], { note, output }: RunOptions): ChildProcess {
   const file = output.open();
+  const umask = process.umask(0o077);
   try {
     const child = spawn(program, args, { detached: true, stdio: ['ignore', file, file] });
     writeFileSync(note, String(child.pid ?? ''));
     return child;
   } finally {
+    process.umask(umask);
     closeSync(file);
   }
 }

@@ -70,7 +70,7 @@ describe('embedded services', () => {
     expect(await query(databaseUrl, 'show max_connections')).toEqual([{ max_connections: '200' }]);
     expect(statSync(`/proc/${pids.postgres}`).uid).not.toBe(0);
     expect(statSync(join(dataDir, 'postgres')).uid).toBe(statSync(`/proc/${pids.postgres}`).uid);
-    for (const name of ['postgres-password', 'temporal.db'])
+    for (const name of ['postgres-password', 'temporal.db', 'temporal.db-wal'])
       expect(statSync(join(dataDir, name)).mode & 0o777).toBe(0o600);
     await stopCleanly(supervisor);
   });

@@ -70,7 +70,7 @@ interface ServerOptions {
 }
 
 function serverArgs(port: number, { file, settings }: ServerOptions): string[] {
-  const { searchAttributes, dynamicConfig } = readTemporalDevFile(temporalDevFile);
+  const { searchAttributes, dynamicConfig, sqlitePragmas } = readTemporalDevFile(temporalDevFile);
   const repeated = (flag: string, values: Readonly<Record<string, string>>) =>
     Object.entries(values).flatMap(([name, value]) => [flag, `${name}=${value}`]);
   return [
@@ -78,6 +78,7 @@ function serverArgs(port: number, { file, settings }: ServerOptions): string[] {
     ...['--db-filename', file, '--log-level', 'error'],
     ...repeated('--search-attribute', searchAttributes),
     ...repeated('--dynamic-config-value', { ...dynamicConfig, ...settings }),
+    ...repeated('--sqlite-pragma', sqlitePragmas),
   ];
 }
 
