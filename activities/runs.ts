@@ -1,94 +1,30 @@
-import { findConnection } from '../db/queries/connections.ts';
-import * as lanes from '../db/queries/lanes.ts';
-import { dropLookupValues } from '../db/queries/lookup-cache.ts';
-import { countLoginFailures } from '../db/queries/runs.ts';
-import { findPinnedSpec } from '../db/queries/specs.ts';
-import { orgScope } from '../db/scope.ts';
-import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
-import type { RunStatus } from '../src/core/rows.ts';
-import { effectiveSpec } from '../src/core/spec/effective.ts';
+import type { RunOutcome } from '../db/queries/lanes.ts';
 import type { Deps } from '../src/deps.ts';
 import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
+import { beginRun, endRun } from './run-lifecycle.ts';
 
-/** Runs in a row that may fail at the destination's login before the connection goes to `error`. */
-const loginFailuresMax = 3;
-
-/** The bookkeeping of a run: one transaction each. */
+/** What a run's workflow asks for besides its chunks: one transaction each, safe to repeat. */
 export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'log'>) {
   return {
-    /** Takes the lane when it is the run's turn. Repeating it answers the same. */
-    async beginRun(input: SyncRunInput): Promise<Exclude<RunStatus, 'queued'> | 'waiting' | 'gone'> {
+    /** Asked for by histories of a time when chunks did not begin their run themselves. */
+    async beginRun(input: SyncRunInput): ReturnType<typeof beginRun> {
       try {
-        const scope = orgScope(input.orgId);
-        const turn = (await lanes.beginRun(deps.db, scope, input.runId)) ?? 'gone';
-        if (turn !== 'waiting') await wakeEndpoints(deps, scope);
-        return turn;
+        return await beginRun(deps, input);
       } catch (error) {
         deps.log.error('run not begun', { runId: input.runId, error });
         throw toFailure(error);
       }
     },
 
-    /**
-     * Writes the final status, then wakes the runs whose turn may have come. A repeat finds the run ended and only
-     * wakes; a wake-up that is lost costs the next run at most its 10 s timer.
-     */
-    async endRun(input: SyncRunInput, outcome: lanes.RunOutcome): Promise<RunTotals> {
-      const scope = orgScope(input.orgId);
+    /** Ends a run that no chunk has ended: it failed, or was canceled. */
+    async endRun(input: SyncRunInput, outcome: RunOutcome): Promise<RunTotals> {
       try {
-        const breaksConnection = await isBreaking(deps, input, outcome);
-        const provider = breaksConnection ? await findProvider(deps, input, outcome) : null;
-        const end = { runId: input.runId, outcome, breaksConnection, provider };
-        const { run, ended, next } = await lanes.endRun(deps.db, scope, end);
-        if (ended) deps.log.info('run ended', { ...input, status: run?.status, code: run?.error?.code ?? null });
-        for (const { id, resourceKey } of next) await wake(deps, { ...input, resourceKey, runId: id });
-        await wakeEndpoints(deps, scope);
-        await dropLookupValues(deps.db, scope, input);
-        return { status: run?.status ?? 'gone', ...run?.statsJson };
+        return await endRun(deps, input, { outcome, owner: null });
       } catch (error) {
         deps.log.error('run not ended', { runId: input.runId, error });
         throw toFailure(error);
       }
     },
   };
-}
-
-/**
- * Credentials that were refused, by the API or several times in a row by the destination, need the customer; so does a
- * destination that is gone for good.
- */
-async function isBreaking(
-  { db }: Pick<Deps, 'db'>,
-  input: SyncRunInput,
-  { error }: lanes.RunOutcome,
-): Promise<boolean> {
-  if (error?.code === 'auth_failed' || error?.code === 'destination_gone') return true;
-  if (error?.code !== 'destination_login') return false;
-  const last = loginFailuresMax - 1;
-  const { connectionId } = input;
-  return (await countLoginFailures(db, orgScope(input.orgId), { connectionId, last })) === last;
-}
-
-/** Where the customer has to authorise the connection again, in the words of its spec; null: nowhere. */
-async function findProvider(
-  { db }: Pick<Deps, 'db'>,
-  { orgId, connectionId }: SyncRunInput,
-  { error }: lanes.RunOutcome,
-): Promise<string | null> {
-  if (error?.code !== 'auth_failed') return null;
-  const scope = orgScope(orgId);
-  const connection = await findConnection(db, scope, connectionId);
-  const pinned = await findPinnedSpec(db, scope, connectionId);
-  const judged = connection && pinned && effectiveSpec(pinned.specJson, connection.specOverridesJson);
-  if (!judged?.valid || judged.spec.auth.kind !== 'oauth2_authorization_code') return null;
-  return judged.spec.metadata.name;
-}
-
-async function wake({ orchestrator, log }: Pick<Deps, 'orchestrator' | 'log'>, next: SyncRunInput): Promise<void> {
-  try {
-    await orchestrator.wakeRun(next);
-  } catch (error) {
-    log.warn('next run not woken; its timer will', { runId: next.runId, error });
-  }
 }

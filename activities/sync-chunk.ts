@@ -21,6 +21,7 @@ import type { ChunkResult, SyncRunInput } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
 import { type OpenRun, openRun } from './open-run.ts';
 import { repairFromCheckpoint, type StartPoint } from './repair.ts';
+import { beginRun, endRun } from './run-lifecycle.ts';
 import { createShaping } from './shaping.ts';
 
 /** A chunk ends after either: fairness between tenants acts when chunks are handed out. */
@@ -38,22 +39,45 @@ const attemptsMax = 12;
 /** Makes the activity. */
 export function createSyncChunk(deps: Deps) {
   return {
-    /** Reads on where the run stands. Throws what cannot be retried; answers `waitMs` when the API asks for patience. */
-    async syncChunk(input: SyncRunInput): Promise<ChunkResult> {
-      const context = Context.current();
-      const log = deps.log.child({ runId: input.runId, attempt: context.info.attempt });
-      const beat = setInterval(() => context.heartbeat(), heartbeatMs);
-      try {
-        return await runChunk({ ...deps, log }, input, context);
-      } catch (error) {
-        if (error instanceof CancelledFailure) throw error;
-        log.warn('chunk failed', { error });
-        throw await keptFailure(deps, input, error);
-      } finally {
-        clearInterval(beat);
-      }
-    },
+    /**
+     * Begins the run if it is its turn, reads on where it stands, and ends it once it is read. Throws what cannot be
+     * retried; answers `waitMs` when the API asks for patience.
+     */
+    syncPages: (input: SyncRunInput): Promise<ChunkResult> => inContext(deps, input, runFromBeginToEnd),
+
+    /** Reads on only. Asked for by histories of a time when chunks neither began nor ended their run. */
+    syncChunk: (input: SyncRunInput): Promise<ChunkResult> =>
+      inContext(deps, input, async (...chunk) => (await runChunk(...chunk)).result),
   };
+}
+
+/** Runs a chunk with the heartbeat of its activity; what it throws is as a history may hold it. */
+async function inContext(
+  deps: Deps,
+  input: SyncRunInput,
+  run: (deps: Deps, input: SyncRunInput, context: Context) => Promise<ChunkResult>,
+): Promise<ChunkResult> {
+  const context = Context.current();
+  const log = deps.log.child({ runId: input.runId, attempt: context.info.attempt });
+  const beat = setInterval(() => context.heartbeat(), heartbeatMs);
+  try {
+    return await run({ ...deps, log }, input, context);
+  } catch (error) {
+    if (error instanceof CancelledFailure) throw error;
+    log.warn('chunk failed', { error });
+    throw await keptFailure(deps, input, error);
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+async function runFromBeginToEnd(deps: Deps, input: SyncRunInput, context: Context): Promise<ChunkResult> {
+  const turn = await beginRun(deps, input);
+  if (turn === 'waiting') return { ...ended, done: false, waiting: true };
+  const { result, owner } = await runChunk(deps, input, context);
+  if (!result.done) return result;
+  const outcome = { status: result.limited ? 'partial' : 'succeeded', error: null } as const;
+  return { ...result, totals: await endRun(deps, input, { outcome, owner }) };
 }
 
 /** The failure as Temporal and, should no attempt get further, the run row will show it. */
@@ -69,11 +93,17 @@ async function keptFailure(deps: Deps, { orgId, runId }: SyncRunInput, error: un
   return failure;
 }
 
-async function runChunk(deps: Deps, input: SyncRunInput, { cancellationSignal, info }: Context): Promise<ChunkResult> {
+/** What a chunk came to, and its attempt; null: there was nothing to read. */
+interface RunChunk {
+  readonly result: ChunkResult;
+  readonly owner: Attempt | null;
+}
+
+async function runChunk(deps: Deps, input: SyncRunInput, { cancellationSignal, info }: Context): Promise<RunChunk> {
   const scope = orgScope(input.orgId);
   const cancelled = cancellationSignal;
   const attempt = await takeLane(deps.db, scope, input.runId, info.currentAttemptScheduledTimestampMs);
-  if (!attempt || attempt.cancelRequestedAt) return ended;
+  if (!attempt || attempt.cancelRequestedAt) return { result: ended, owner: attempt ?? null };
   if (attempt.attempts > attemptsMax) throw outOfPatience(attempt);
   await using run = await openRun(deps, scope, { runId: input.runId, attempt });
   const result = await readOrPause(run, {
@@ -85,7 +115,7 @@ async function runChunk(deps: Deps, input: SyncRunInput, { cancellationSignal, i
   // Told to stop by a shutdown the chunk has simply ended early; told to cancel, it says that it was.
   if (cancelled.reason instanceof CancelledFailure && cancelled.reason.message !== 'WORKER_SHUTDOWN')
     throw cancelled.reason;
-  return result;
+  return { result, owner: attempt };
 }
 
 interface Reading {

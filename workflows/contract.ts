@@ -133,6 +133,10 @@ export interface ChunkResult {
   /** Totals of the run so far, for the operator's view. */
   readonly pages: number;
   readonly records: number;
+  /** It is not the run's turn; absent: it is. */
+  readonly waiting?: true;
+  /** What became of the run, which the chunk has ended; absent: it has not. */
+  readonly totals?: RunTotals;
 }
 
 /** The result of a run's workflow: what the run row says at its end. `gone`: there is no such row. */

@@ -22,6 +22,7 @@ import {
   defineQuery,
   defineSignal,
   isCancellation,
+  patched,
   setCurrentDetails,
   setHandler,
   sleep,
@@ -52,6 +53,9 @@ const chunkOptions: ActivityOptions = {
   retry: { initialInterval: '500ms', backoffCoefficient: 1.5, maximumInterval: '30s' },
 };
 
+/** Since then a run is one activity where one chunk reads it: a chunk takes the lane, and the last one ends the run. */
+const chunksBeginAndEnd = 'chunks-begin-and-end';
+
 const nothingRead: ChunkResult = { done: false, limited: false, waitMs: 0, pages: 0, records: 0 };
 const laneFree = defineSignal(laneFreeSignal);
 const progress = defineQuery<ChunkResult>(progressQuery);
@@ -68,8 +72,10 @@ export async function syncRun(input: SyncRunInput, last: ChunkResult = nothingRe
   });
   setHandler(progress, () => state.last);
   try {
-    if (!(await waitForLane(input, state))) return undefined;
-    await readToEnd(input, state);
+    if (patched(chunksBeginAndEnd)) await readToEnd(input, state, 'syncPages');
+    else if (await waitForLane(input, state)) await readToEnd(input, state, 'syncChunk');
+    else return undefined;
+    if (state.last.totals) return state.last.totals;
     enter(state, 'finishing');
     return await control.endRun(input, { status: state.last.limited ? 'partial' : 'succeeded', error: null });
   } catch (error) {
@@ -85,36 +91,42 @@ interface RunState {
   last: ChunkResult;
 }
 
-/** False: somebody ended the run while it waited, and there is nothing to do. */
+/** In histories without the patch. False: somebody ended the run while it waited, and there is nothing to do. */
 async function waitForLane(input: SyncRunInput, state: RunState): Promise<boolean> {
   for (;;) {
     const turn = await control.beginRun(input);
     if (turn !== 'waiting') return turn === 'running';
-    enter(state, 'waiting');
-    setCurrentDetails('Waiting for the run before it on this resource.');
-    // The run that ends signals the next; the timer covers a signal that was lost.
-    await condition(() => state.woken, '30s');
-    state.woken = false;
+    await waitForTurn(state);
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof syncRun>(input, state.last);
   }
 }
 
-async function readToEnd(input: SyncRunInput, state: RunState): Promise<void> {
-  const chunk = proxy(chunkOptions);
+async function readToEnd(input: SyncRunInput, state: RunState, activity: 'syncPages' | 'syncChunk'): Promise<void> {
+  const chunk = proxy(chunkOptions)[activity];
   for (;;) {
     enter(state, 'running');
     const summary = `${input.resourceKey}: from page ${state.last.pages + 1}`;
-    state.last = await chunk.syncChunk.executeWithOptions({ ...chunkOptions, ...waitForCancellation, summary }, [
-      input,
-    ]);
-    setCurrentDetails(describe(input, state.last));
-    if (state.last.done) return;
+    state.last = await chunk.executeWithOptions({ ...chunkOptions, ...waitForCancellation, summary }, [input]);
+    if (state.last.waiting) {
+      await waitForTurn(state);
+    } else {
+      setCurrentDetails(describe(input, state.last));
+      if (state.last.done) return;
+    }
     if (state.last.waitMs > 0) {
       enter(state, 'throttled');
       await sleep(state.last.waitMs, { summary: 'waiting as the other side asks (rate limit)' });
     }
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof syncRun>(input, state.last);
   }
+}
+
+/** The run that ends signals the next; the timer covers a signal that was lost. */
+async function waitForTurn(state: RunState): Promise<void> {
+  enter(state, 'waiting');
+  setCurrentDetails('Waiting for the run before it on this resource.');
+  await condition(() => state.woken, '30s');
+  state.woken = false;
 }
 
 /** Only a run that was started with search attributes may change one: an unregistered name wedges the workflow. */

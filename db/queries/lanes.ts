@@ -1,9 +1,11 @@
 import { sql } from 'kysely';
+import { AppError } from '../../src/core/errors.ts';
 import { connectionFailed, connectionReauthRequired } from '../../src/core/events/connection-events.ts';
 import { storableText } from '../../src/core/pipeline/storable-text.ts';
 import type { RunRow, RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
+import { type BatchOwner, holdsLane } from './batches.ts';
 import { recordOfConnection } from './connection-facts.ts';
 import { resetLane } from './lane-reset.ts';
 import { closePartitions } from './run-dimensions.ts';
@@ -109,6 +111,8 @@ export interface EndedRun {
 export interface RunEnd {
   readonly runId: string;
   readonly outcome: RunOutcome;
+  /** The attempt that ends it, which must hold the lane; null or absent: it is none. */
+  readonly owner?: BatchOwner | null;
   /** When the run fails, an active connection goes to `error`. */
   readonly breaksConnection: boolean;
   /** The system at which its customer has to authorise a connection that breaks; absent: that mends nothing. */
@@ -117,11 +121,14 @@ export interface RunEnd {
 
 /**
  * Writes the final status and names the runs whose turn may have come: the first in each lane of the connection that
- * nothing runs in. Whoever asked to cancel gets `canceled`, unless the read was complete before.
+ * nothing runs in. Whoever asked to cancel gets `canceled`, unless the read was complete before. Throws `fenced` when
+ * `owner` does not hold the lane any more.
  */
 export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<EndedRun> {
-  const { runId, outcome, breaksConnection } = end;
+  const { runId, outcome, owner, breaksConnection } = end;
   return db.transaction().execute(async (tx) => {
+    if (owner && !(await holdsLane(tx, scope, owner)))
+      throw new AppError('fenced', 'A newer attempt has taken over this run');
     const failed = outcome.status === 'failed';
     const canceled = sql<boolean>`(cancel_requested_at is not null or ${outcome.status === 'canceled'})`;
     const ended = await tx

@@ -103,6 +103,18 @@ describe('the end of a run', () => {
     expect((await end(scope, first, { status: 'canceled', error: null })).run?.status).toBe('succeeded');
   });
 
+  it('is not for an attempt to write that another has taken over from', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const [stale, owner] = [await attempt(scope, first), await attempt(scope, first)];
+    const outcome = { status: 'partial', error: null } as const;
+    const endAs = (by: typeof owner) =>
+      endRun(database.db, scope, { runId: first, outcome, owner: by, breaksConnection: false });
+    await expect(endAs(stale)).rejects.toMatchObject({ code: 'fenced' });
+    expect((await findRun(database.db, scope, first))?.status).toBe('running');
+    expect((await endAs(owner)).run?.status).toBe('partial');
+  });
+
   it('breaks an active connection in the same transaction, a paused one never', async () => {
     const { scope, first, second, begin, connectionId } = await twoRuns();
     const connectionStatus = async () => (await findConnection(database.db, scope, connectionId))?.status;

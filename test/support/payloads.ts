@@ -1,6 +1,9 @@
 import type { Payload } from '../../src/core/crypto/payload-codec.ts';
 
-/** Puts every payload of a history through one direction of a codec, in place, as a worker does: all but attributes. */
+/** What a worker leaves readable: search attributes, and what it notes of `patched()` itself. */
+const neverEncoded = new Set(['searchAttributes', 'patch-data']);
+
+/** Puts every payload of a history through one direction of a codec, in place, as a worker does. */
 export async function changePayloads<Value>(
   value: Value,
   change: (payloads: Payload[]) => Promise<Payload[]>,
@@ -8,17 +11,17 @@ export async function changePayloads<Value>(
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
   if (isPayload(value)) return Object.assign(value, (await change([value]))[0]);
   for (const [name, item] of Object.entries(value)) {
-    if (name !== 'searchAttributes') await changePayloads(item, change);
+    if (!neverEncoded.has(name)) await changePayloads(item, change);
   }
   return value;
 }
 
-/** Every payload in it, but for attributes, with the names that lead to it. */
+/** Every payload in it that a worker encodes, with the names that lead to it. */
 export function payloadsIn(value: unknown, path: readonly string[] = []): readonly FoundPayload[] {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return [];
   if (isPayload(value)) return [{ path: path.join('.'), payload: value }];
   return Object.entries(value).flatMap(([name, item]) =>
-    name === 'searchAttributes' ? [] : payloadsIn(item, [...path, name]),
+    neverEncoded.has(name) ? [] : payloadsIn(item, [...path, name]),
   );
 }
 

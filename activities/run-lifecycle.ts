@@ -1,0 +1,90 @@
+import type { BatchOwner } from '../db/queries/batches.ts';
+import { findConnection } from '../db/queries/connections.ts';
+import * as lanes from '../db/queries/lanes.ts';
+import { dropLookupValues } from '../db/queries/lookup-cache.ts';
+import { countLoginFailures } from '../db/queries/runs.ts';
+import { findPinnedSpec } from '../db/queries/specs.ts';
+import { orgScope } from '../db/scope.ts';
+import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
+import type { RunStatus } from '../src/core/rows.ts';
+import { effectiveSpec } from '../src/core/spec/effective.ts';
+import type { Deps } from '../src/deps.ts';
+import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
+
+type LifecycleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
+
+/** Runs in a row that may fail at the destination's login before the connection goes to `error`. */
+const loginFailuresMax = 3;
+
+/** Takes the lane when it is the run's turn. Repeating it answers the same. */
+export async function beginRun(
+  deps: LifecycleDeps,
+  input: SyncRunInput,
+): Promise<Exclude<RunStatus, 'queued'> | 'waiting' | 'gone'> {
+  const scope = orgScope(input.orgId);
+  const turn = (await lanes.beginRun(deps.db, scope, input.runId)) ?? 'gone';
+  if (turn !== 'waiting') await wakeEndpoints(deps, scope);
+  return turn;
+}
+
+/**
+ * Writes the final status, then wakes the runs whose turn may have come. A repeat finds the run ended and only
+ * wakes; a wake-up that is lost costs the next run at most its 30 s timer.
+ *
+ * @param owner the attempt that ends it; null: the workflow does. Throws `fenced` when a later attempt holds the lane.
+ */
+export async function endRun(
+  deps: LifecycleDeps,
+  input: SyncRunInput,
+  { outcome, owner }: { readonly outcome: lanes.RunOutcome; readonly owner: BatchOwner | null },
+): Promise<RunTotals> {
+  const scope = orgScope(input.orgId);
+  const breaksConnection = await isBreaking(deps, input, outcome);
+  const provider = breaksConnection ? await findProvider(deps, input, outcome) : null;
+  const end = { runId: input.runId, outcome, owner, breaksConnection, provider };
+  const { run, ended, next } = await lanes.endRun(deps.db, scope, end);
+  if (ended) deps.log.info('run ended', { ...input, status: run?.status, code: run?.error?.code ?? null });
+  for (const { id, resourceKey } of next) await wake(deps, { ...input, resourceKey, runId: id });
+  await wakeEndpoints(deps, scope);
+  await dropLookupValues(deps.db, scope, input);
+  return { status: run?.status ?? 'gone', ...run?.statsJson };
+}
+
+/**
+ * Credentials that were refused, by the API or several times in a row by the destination, need the customer; so does a
+ * destination that is gone for good.
+ */
+async function isBreaking(
+  { db }: Pick<Deps, 'db'>,
+  input: SyncRunInput,
+  { error }: lanes.RunOutcome,
+): Promise<boolean> {
+  if (error?.code === 'auth_failed' || error?.code === 'destination_gone') return true;
+  if (error?.code !== 'destination_login') return false;
+  const last = loginFailuresMax - 1;
+  const { connectionId } = input;
+  return (await countLoginFailures(db, orgScope(input.orgId), { connectionId, last })) === last;
+}
+
+/** Where the customer has to authorise the connection again, in the words of its spec; null: nowhere. */
+async function findProvider(
+  { db }: Pick<Deps, 'db'>,
+  { orgId, connectionId }: SyncRunInput,
+  { error }: lanes.RunOutcome,
+): Promise<string | null> {
+  if (error?.code !== 'auth_failed') return null;
+  const scope = orgScope(orgId);
+  const connection = await findConnection(db, scope, connectionId);
+  const pinned = await findPinnedSpec(db, scope, connectionId);
+  const judged = connection && pinned && effectiveSpec(pinned.specJson, connection.specOverridesJson);
+  if (!judged?.valid || judged.spec.auth.kind !== 'oauth2_authorization_code') return null;
+  return judged.spec.metadata.name;
+}
+
+async function wake({ orchestrator, log }: Pick<Deps, 'orchestrator' | 'log'>, next: SyncRunInput): Promise<void> {
+  try {
+    await orchestrator.wakeRun(next);
+  } catch (error) {
+    log.warn('next run not woken; its timer will', { runId: next.runId, error });
+  }
+}
