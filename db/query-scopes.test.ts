@@ -74,6 +74,12 @@ describe('the functions of db/queries', () => {
     expect(faulty.map(({ name }) => name)).toEqual([]);
   });
 
+  it('are what others call: a statement on its own takes no scope', () => {
+    const texts = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
+    expect(texts.filter((text) => text.includes('= statement('))).not.toHaveLength(0);
+    expect(texts.filter((text) => /^export const \w+ = statement\(/m.test(text))).toEqual([]);
+  });
+
   it('use their scope, and so do the functions they share', () => {
     const scoped = queries.filter(({ parameters }) => parameters.includes('OrgScope'));
     expect(scoped.length).toBeGreaterThan(exportedQueries.length - queriesAcrossOrgs.size);

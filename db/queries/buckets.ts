@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
+import { type Placeholders, statement } from '../statement.ts';
 
 /** A token bucket: `requests` per `perSeconds`, at most `burst` at once. */
 export interface BucketRate {
@@ -27,19 +28,37 @@ export async function takeToken(
   const { step: single, slack: whole } = spacing(rate);
   const step = single * tokens;
   const slack = whole - single * (tokens - 1);
+  const { connectionId, name } = rate;
+  const [taken] = await takeTokens(db, {
+    ...{ orgId: scope.orgId, connectionId, name, step, slack },
+    waited: slack + waitMsMax / 1000,
+  });
+  return taken?.waitMs ?? 0;
+}
+
+/** Times in seconds. */
+interface TokensToTake extends Pick<BucketRate, 'connectionId' | 'name'> {
+  readonly orgId: string;
+  readonly step: number;
+  readonly slack: number;
+  /** Tokens that come later than that are not taken. */
+  readonly waited: number;
+}
+
+const takeTokens = statement((_, { orgId, connectionId, name, step, slack, waited }: Placeholders<TokensToTake>) => {
   const from = sql`greatest(b.full_at, clock_timestamp())`;
-  const grants = sql`${from} - clock_timestamp() <= ${seconds(slack + waitMsMax / 1000)}`;
-  const { rows } = await sql<{ waitMs: number }>`
+  const grants = sql`${from} - clock_timestamp() <= make_interval(secs => ${waited})`;
+  const one = sql`make_interval(secs => ${step})`;
+  return sql<{ readonly waitMs: number }>`
     insert into buckets as b (org_id, connection_id, name, full_at, granted)
-    values (${scope.orgId}, ${rate.connectionId}, ${rate.name}, clock_timestamp() + ${seconds(step)}, true)
+    values (${orgId}, ${connectionId}, ${name}, clock_timestamp() + ${one}, true)
     on conflict (org_id, owner, name) do update set
       granted = ${grants},
-      full_at = case when ${grants} then ${from} + ${seconds(step)} else b.full_at end
+      full_at = case when ${grants} then ${from} + ${one} else b.full_at end
     returning greatest(0, extract(epoch from
-      full_at - case when granted then ${seconds(step)} else make_interval() end - ${seconds(slack)} - clock_timestamp()) * 1000)::float8
-      as wait_ms`.execute(db);
-  return rows[0]?.waitMs ?? 0;
-}
+      full_at - case when granted then ${one} else make_interval() end - make_interval(secs => ${slack}) - clock_timestamp()) * 1000)::float8
+      as wait_ms`;
+});
 
 /**
  * Empties a bucket until `waitMs` from now, as the API asked; from then on it gives one token after the other. Nobody

@@ -4,6 +4,7 @@ import type { ConnectionRow, ConnectionStatus, JsonObject } from '../../src/core
 import type { Db } from '../client.ts';
 import { countRows, type Listing, openNewestFirst } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
+import { type Placeholders, statement } from '../statement.ts';
 
 const columns = [
   'id',
@@ -19,20 +20,29 @@ const columns = [
 ] as const;
 
 /** The connection, or undefined when it is absent, deleted or of another org. */
-export const findConnection = (db: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> =>
-  connectionById(db, scope, id).executeTakeFirst();
+export async function findConnection(db: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> {
+  const [connection] = await connectionById(db, { orgId: scope.orgId, id });
+  return connection;
+}
 
 /** As {@link findConnection}; until the transaction ends nobody else changes or deletes it. */
-export const lockConnection = (tx: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> =>
-  connectionById(tx, scope, id).forNoKeyUpdate().executeTakeFirst();
+export async function lockConnection(tx: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> {
+  const [connection] = await lockedConnectionById(tx, { orgId: scope.orgId, id });
+  return connection;
+}
 
-const connectionById = (db: Db, scope: OrgScope, id: string) =>
+const selectById = (db: Db, { orgId, id }: Placeholders<{ readonly orgId: string; readonly id: string }>) =>
   db
     .selectFrom('connections')
     .select(columns)
-    .where('orgId', '=', scope.orgId)
+    .where('orgId', '=', orgId)
     .where('id', '=', id)
     .where('deletedAt', 'is', null);
+
+const connectionById = statement(selectById);
+const lockedConnectionById = statement((tx, values: Parameters<typeof selectById>[1]) =>
+  selectById(tx, values).forNoKeyUpdate(),
+);
 
 /** Every connection of the org, newest first. */
 export function listConnections(db: Db, scope: OrgScope): Promise<Listing<ConnectionRow>> {

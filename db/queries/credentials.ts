@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../client.ts';
+import { type Placeholders, statement } from '../statement.ts';
 
 /** What is known of an API key: enough to verify it and to make the scope of the request. */
 export interface Credential {
@@ -15,13 +16,17 @@ export interface Credential {
 }
 
 /** The key with that lookup id, or undefined. The one query without a scope: it is what a scope is made from. */
-export function findCredential(db: Db, lookupId: string): Promise<Credential | undefined> {
-  return db
+export async function findCredential(db: Db, lookupId: string): Promise<Credential | undefined> {
+  const [credential] = await credentialsWith(db, { lookupId });
+  return credential;
+}
+
+const credentialsWith = statement((db, { lookupId }: Placeholders<{ readonly lookupId: string }>) =>
+  db
     .selectFrom('apiKeys')
     .select(['id', 'orgId', 'workspaceId', 'scopes', 'keyHash', 'expiresAt', 'revokedAt', 'lastUsedAt'])
-    .where('lookupId', '=', lookupId)
-    .executeTakeFirst();
-}
+    .where('lookupId', '=', lookupId),
+);
 
 /** Notes that a key was used; writes at most once a minute per key. */
 export async function touchCredential(db: Db, keyId: string): Promise<void> {

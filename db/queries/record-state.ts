@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { arrayLiteral } from '../../src/core/array-literal.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
+import { type Placeholders, statement } from '../statement.ts';
 
 /** What is known of a record from earlier batches. */
 export interface RecordState {
@@ -13,16 +14,25 @@ export interface RecordState {
 }
 
 /** The known among the given records of a lane, in no order. */
-export function findRecordStates(
+export const findRecordStates = (
   db: Db,
   scope: OrgScope,
   { laneId, externalIds }: { readonly laneId: number; readonly externalIds: readonly string[] },
-): Promise<RecordState[]> {
-  return db
+): Promise<readonly RecordState[]> =>
+  statesOf(db, { orgId: scope.orgId, laneId, externalIds: arrayLiteral(externalIds) });
+
+const statesOf = statement((db, { orgId, laneId, externalIds }: Placeholders<OfLane>) =>
+  db
     .selectFrom('recordState')
     .select(['externalId', 'hash', 'cursor', 'status'])
-    .where('orgId', '=', scope.orgId)
+    .where('orgId', '=', orgId)
     .where('laneId', '=', laneId)
-    .where('externalId', '=', sql<string>`any(${arrayLiteral(externalIds)}::text[])`)
-    .execute();
+    .where('externalId', '=', sql<string>`any(${externalIds}::text[])`),
+);
+
+interface OfLane {
+  readonly orgId: string;
+  readonly laneId: number;
+  /** As PostgreSQL writes an array. */
+  readonly externalIds: string;
 }

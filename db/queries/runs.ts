@@ -4,6 +4,7 @@ import type { RunRow, RunStatus, RunTrigger } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { Backfill } from '../schema.ts';
 import type { OrgScope } from '../scope.ts';
+import { type Placeholders, statement } from '../statement.ts';
 import { runColumns } from './run-columns.ts';
 import { recordRunEnds } from './run-events.ts';
 
@@ -64,14 +65,14 @@ async function ensureLane(
 }
 
 /** The run, or undefined when it is absent or of another org. */
-export function findRun(db: Db, scope: OrgScope, id: string): Promise<RunRow | undefined> {
-  return db
-    .selectFrom('runs')
-    .select(runColumns)
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .executeTakeFirst();
+export async function findRun(db: Db, scope: OrgScope, id: string): Promise<RunRow | undefined> {
+  const [run] = await runById(db, { orgId: scope.orgId, id });
+  return run;
 }
+
+const runById = statement((db, { orgId, id }: Placeholders<{ readonly orgId: string; readonly id: string }>) =>
+  db.selectFrom('runs').select(runColumns).where('orgId', '=', orgId).where('id', '=', id),
+);
 
 /** The run that a firing of a schedule has made; undefined: it made none. */
 export function findRunOfFiring(
