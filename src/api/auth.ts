@@ -1,5 +1,5 @@
 import type { Db } from '../../db/client.ts';
-import { type Credential, findCredential, touchCredential } from '../../db/queries/credentials.ts';
+import { type Credential, touchCredential } from '../../db/queries/credentials.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { isApiKey, parseApiKey } from '../core/crypto/api-key.ts';
 import { AppError } from '../core/errors.ts';
@@ -18,17 +18,19 @@ export interface Caller {
 interface AuthDeps {
   readonly db: Db;
   readonly log: Log;
+  /** Never an answer of before the question, or a revoked key would be let in once more. */
+  readonly findCredential: (lookupId: string) => Promise<Credential | undefined>;
 }
 
 /**
  * The caller behind `Authorization: Bearer …` or `x-api-key`, the only maker of an {@link OrgScope} for a request.
  * Throws `unauthorized`, with one text for every reason, so that nothing can be learned from it.
  */
-export async function authenticate({ db, log }: AuthDeps, headers: Headers): Promise<Caller> {
+export async function authenticate({ db, log, findCredential }: AuthDeps, headers: Headers): Promise<Caller> {
   const key = keyOf(headers);
   const lookupId = key === null ? null : parseApiKey(key);
   if (key === null || lookupId === null) throw unauthorized();
-  const credential = await findCredential(db, lookupId);
+  const credential = await findCredential(lookupId);
   const known = isApiKey(key, credential?.keyHash ?? null);
   if (!credential || !known || isOver(credential)) throw unauthorized();
   noteUse({ db, log }, credential);
@@ -59,7 +61,7 @@ const isOver = ({ revokedAt, expiresAt }: Credential): boolean =>
   revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now());
 
 /** At most once a minute per key, and nobody waits for it. */
-function noteUse({ db, log }: AuthDeps, { id, lastUsedAt }: Credential): void {
+function noteUse({ db, log }: Pick<AuthDeps, 'db' | 'log'>, { id, lastUsedAt }: Credential): void {
   if (lastUsedAt !== null && Date.parse(lastUsedAt) > Date.now() - 60_000) return;
   touchCredential(db, id).catch((error: unknown) => log.warn('use of an API key not noted', { keyId: id, error }));
 }

@@ -24,21 +24,21 @@ export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
   app.post(path, async (c) => {
     const hook = await hookOf(c, deps);
     const asked = graphHandshake(new URL(c.req.url).searchParams);
-    if (asked) return shake(asked);
+    if (asked) return shake(c, asked);
     const request = { header: headersOf(c), body: await readBytes(c.req.raw), receivedAt: new Date() };
     await refuseForged(deps, hook, request);
     const challenge = hook.verification.kind === 'slack' ? slackHandshake(request.body) : null;
-    if (challenge) return shake(challenge);
+    if (challenge) return shake(c, challenge);
     const duplicate = await takeRequest(deps, hook, request);
     return c.json(duplicate ? { accepted: true, duplicate } : { accepted: true }, 202);
   });
   app.get(path, async (c) => {
     await hookOf(c, deps);
-    return shakeOrRefuse(hubHandshake(new URL(c.req.url).searchParams));
+    return shakeOrRefuse(c, hubHandshake(new URL(c.req.url).searchParams));
   });
   app.options(path, async (c) => {
     await hookOf(c, deps);
-    return shakeOrRefuse(cloudEventsHandshake(headersOf(c)));
+    return shakeOrRefuse(c, cloudEventsHandshake(headersOf(c)));
   });
 }
 
@@ -52,9 +52,9 @@ async function hookOf(c: HookContext, { db }: ApiDeps): Promise<ReceivingHook> {
 
 const headersOf = (c: HookContext) => (name: string) => c.req.raw.headers.get(name);
 
-const shake = ({ body, headers }: HandshakeAnswer): Response => new Response(body, { status: 200, headers });
+const shake = (c: HookContext, { body, headers }: HandshakeAnswer): Response => c.body(body, 200, headers);
 
-function shakeOrRefuse(answer: HandshakeAnswer | null): Response {
+function shakeOrRefuse(c: HookContext, answer: HandshakeAnswer | null): Response {
   if (!answer) throw notFound('Handshake');
-  return shake(answer);
+  return shake(c, answer);
 }
