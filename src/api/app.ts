@@ -22,8 +22,8 @@ import { serveWidget, widgetPath } from './widget.ts';
  * Of every answer that a handler makes through its context, unless it says otherwise. Hono's are taken once: set by its
  * middleware, behind the handler, they take a tenth of a small answer's time.
  */
-const { headers } = await new Hono().get('/', secureHeaders(), (c) => c.body(null)).request('/');
-const safeHeaders = [...headers, ['cache-control', 'no-store'] as const];
+const hardened = await new Hono().get('/', secureHeaders(), (c) => c.body(null)).request('/');
+const safeHeaders = [...hardened.headers, ['cache-control', 'no-store'] as const];
 
 /** The HTTP interface. A request is judged in this order: credential, route, body, schema, then by the handler. */
 export function createApp(deps: ApiDeps): Hono<ApiEnv> {
