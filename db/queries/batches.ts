@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { arrayLiteral } from '../../src/core/array-literal.ts';
 import type { Receipt, RecordEntry } from '../../src/core/pipeline/receipt.ts';
 import { storableJson } from '../../src/core/pipeline/storable-json.ts';
 import type { RunStatus } from '../../src/core/rows.ts';
+import { textArray } from '../../src/core/text-array.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
 import { markRetried } from './requeue.ts';
@@ -116,7 +116,7 @@ async function putRecordStates(
 ): Promise<void> {
   const records = receipt.records.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
   if (records.length === 0) return;
-  const list = (of: (record: RecordEntry) => string | null) => arrayLiteral(records.map(of));
+  const list = (of: (record: RecordEntry) => string | null) => textArray(records.map(of));
   await sql`
     insert into record_state (org_id, lane_id, external_id, hash, cursor, status, fields, changed_at)
     select ${scope.orgId}, ${laneId}, r.external_id, decode(r.hash, 'hex'), r.cursor, r.status, r.fields::jsonb,
@@ -183,7 +183,7 @@ async function settleQuarantine(
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', connectionId)
     .where('resourceKey', '=', resourceKey)
-    .where('externalId', '=', sql<string>`any(${arrayLiteral(delivered)}::text[])`)
+    .where('externalId', '=', sql<string>`any(${textArray(delivered)}::text[])`)
     .where('resolvedAt', 'is', null)
     .execute();
 }

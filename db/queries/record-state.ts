@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { arrayLiteral } from '../../src/core/array-literal.ts';
+import { textArray } from '../../src/core/text-array.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
 import { type Placeholders, statement } from '../statement.ts';
@@ -18,8 +18,7 @@ export const findRecordStates = (
   db: Db,
   scope: OrgScope,
   { laneId, externalIds }: { readonly laneId: number; readonly externalIds: readonly string[] },
-): Promise<readonly RecordState[]> =>
-  statesOf(db, { orgId: scope.orgId, laneId, externalIds: arrayLiteral(externalIds) });
+): Promise<readonly RecordState[]> => statesOf(db, { orgId: scope.orgId, laneId, externalIds: textArray(externalIds) });
 
 const statesOf = statement((db, { orgId, laneId, externalIds }: Placeholders<OfLane>) =>
   db
@@ -33,6 +32,5 @@ const statesOf = statement((db, { orgId, laneId, externalIds }: Placeholders<OfL
 interface OfLane {
   readonly orgId: string;
   readonly laneId: number;
-  /** As PostgreSQL writes an array. */
-  readonly externalIds: string;
+  readonly externalIds: Buffer;
 }

@@ -1,5 +1,5 @@
-import { arrayLiteral } from '../array-literal.ts';
 import type { AppError } from '../errors.ts';
+import { textArray } from '../text-array.ts';
 import type { Batch, RejectedRow } from './destination.ts';
 import { fenced, notTaken } from './lane-errors.ts';
 import { checkpointName } from './postgres-checkpoint.ts';
@@ -67,7 +67,7 @@ async function writeAtOnce(session: Session, write: BatchWrite): Promise<void> {
   const values = [
     ...claimValues(write, batch.receipt(rejected)),
     connectionId,
-    ...[...encoded.lists, ...tombstones.map(([, ids]) => ids)].map(arrayLiteral),
+    ...[...encoded.lists, ...tombstones.map(([, ids]) => ids)].map(textArray),
   ];
   if ((await session.query(sql, values)).length === 0) throw await lostLane(session, write);
 }
@@ -111,7 +111,7 @@ async function writePart(session: Session, { write, rows }: Part): Promise<reado
   try {
     const places = { run: '$1', connection: '$2', firstList: 3, isGuarded: false };
     const sql = rowsSql(map, { places, writers: rows.writers });
-    await session.query(sql, [batch.runId, connectionId, ...rows.lists.map(arrayLiteral)]);
+    await session.query(sql, [batch.runId, connectionId, ...rows.lists.map(textArray)]);
     await session.query('release savepoint part');
     return [];
   } catch (error) {

@@ -1,4 +1,4 @@
-import { arrayLiteral } from '../array-literal.ts';
+import { textArray } from '../text-array.ts';
 import type { Batch, Tombstone } from './destination.ts';
 import { tableSql } from './postgres-definitions.ts';
 import { wholeRefused } from './postgres-errors.ts';
@@ -53,7 +53,7 @@ export async function bury(session: Session, { map, connectionId, batch }: Batch
     const places = { run: '(select run_id from batch)', connection: '$2', isGuarded: false };
     const sql = `with batch as (select $1::text as run_id) ${burySql(map, { effect, places, ids: '$3' })}`;
     try {
-      await session.query(sql, [batch.runId, connectionId, arrayLiteral(ids)]);
+      await session.query(sql, [batch.runId, connectionId, textArray(ids)]);
     } catch (error) {
       throw wholeRefused(error, 'The table keeps rows of records that are gone');
     }
