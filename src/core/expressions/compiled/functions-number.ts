@@ -40,8 +40,22 @@ function numberOf(value: unknown): number {
   return otherBase.test(value) ? finite(Number(value)) : fail('D3030');
 }
 
-/** Half goes to the even neighbour; the decimal point is moved in the text, where nothing is lost. */
+/** Powers of ten; each is exact as a number. */
+const factors = Array.from({ length: 11 }, (_, places) => 10 ** places);
+/** Below it, a product with such a factor is off by a thousandth at most. */
+const shiftedMax = 2 ** 40;
+
+/** Half goes to the even neighbour. */
 function round(number: number, precision: number): number {
+  const shifted = number * (factors[precision] ?? Number.NaN);
+  const nearest = Math.round(shifted);
+  const isClear = Math.abs(shifted) < shiftedMax && Math.abs(Math.abs(nearest - shifted) - 0.5) > 0.001;
+  // A quotient of two exact numbers is the nearest to what the text would say.
+  return isClear ? nearest / (factors[precision] ?? 1) + 0 : roundInText(number, precision);
+}
+
+/** Moves the decimal point in the text, where nothing is lost. */
+function roundInText(number: number, precision: number): number {
   const shifted = precision === 0 ? number : moved(number, precision);
   const nearest = Math.round(shifted);
   const isHalf = Math.abs(nearest - shifted) === 0.5 && Math.abs(nearest % 2) === 1;
