@@ -46,7 +46,9 @@ beforeAll(async () => {
   ceiling = started.use(startPartner<CeilingJobs>('ceiling'));
   const hostPort = await upstream.ask('listen');
   url = `http://${hostPort}`;
-  stack = started.use(await startStack({ allow: [hostPort] }));
+  // As the launcher starts it.
+  const env = { NODE_OPTIONS: '--max-semi-space-size=8' };
+  stack = started.use(await startStack({ allow: [hostPort], env }));
   postgres = await postgresPid(testDatabaseUrl().href);
 }, 60_000);
 
