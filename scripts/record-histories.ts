@@ -75,8 +75,9 @@ async function recordCancel(stack: Stack, upstream: Upstream): Promise<void> {
   await using sync = await createSync(stack, { upstream, collection: 'cancel' });
   const runId = await sync.requestPaused();
   await stack.org.call('POST', `/runs/${runId}/cancel`);
-  upstream.resume();
+  // The page it waits for does not come: one that comes may be the last, and the run succeeded.
   await sync.ended(runId);
+  upstream.resume();
   await save(stack, { sync, collection: 'cancel', runId });
 }
 

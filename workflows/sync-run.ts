@@ -16,6 +16,7 @@ import {
   ActivityFailure,
   ApplicationFailure,
   CancellationScope,
+  CancelledFailure,
   ContinueAsNew,
   condition,
   continueAsNew,
@@ -75,14 +76,21 @@ export async function syncRun(input: SyncRunInput, last: ChunkResult = nothingRe
     if (patched(chunksBeginAndEnd)) await readToEnd(input, state, 'syncPages');
     else if (await waitForLane(input, state)) await readToEnd(input, state, 'syncChunk');
     else return undefined;
-    if (state.last.totals) return state.last.totals;
-    enter(state, 'finishing');
-    return await control.endRun(input, { status: state.last.limited ? 'partial' : 'succeeded', error: null });
+    if (!state.last.totals) {
+      enter(state, 'finishing');
+      return await control.endRun(input, { status: state.last.limited ? 'partial' : 'succeeded', error: null });
+    }
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     await CancellationScope.nonCancellable(() => control.endRun(input, outcomeOf(error)));
     throw error;
   }
+  const { totals } = state.last;
+  // Canceled, not completed, in the eyes of operators too.
+  if (totals.status === 'canceled' && CancellationScope.current().consideredCancelled) {
+    throw new CancelledFailure('The run was canceled.');
+  }
+  return totals;
 }
 
 interface RunState {

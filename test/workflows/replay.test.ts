@@ -53,6 +53,13 @@ describe('the workflows go on with runs that an earlier version began', () => {
   });
 });
 
+test.for(['cancel.json', 'cancel-v1.json'])(
+  'a run that was asked to stop ends as canceled for operators too: %s',
+  (file) => {
+    expect(historyFromJSON(read(file)).events?.at(-1)?.workflowExecutionCanceledEventAttributes).toBeTruthy();
+  },
+);
+
 describe('a history', () => {
   test.for(files)('%s holds ids and totals, and no record, address or secret', (file) => {
     const texts = payloadsOf(read(file)).join('\n');

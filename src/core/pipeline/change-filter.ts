@@ -42,6 +42,8 @@ export function createChangeFilter(
     };
     const isNews = (now: Pick<Candidate, 'hash' | 'cursor' | 'gone'>, before: KnownRecord): boolean => {
       if (origin === 'retried') return before.status === 'quarantined';
+      // Nearly all of what is read again, and so before anything that costs more.
+      if (before.hash === now.hash && before.status !== 'deleted' && !now.gone && !redeliver) return false;
       if (isStale(now.cursor, before)) return false;
       if (now.gone || before.status === 'deleted') return now.gone !== (before.status === 'deleted');
       return before.hash !== now.hash || redeliver;
