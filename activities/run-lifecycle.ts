@@ -66,7 +66,7 @@ async function isBreaking(
   return (await countLoginFailures(db, orgScope(input.orgId), { connectionId, last })) === last;
 }
 
-/** Where the customer has to authorise the connection again, in the words of its spec; null: nowhere. */
+/** Where the customer has to authorize the connection again, in the words of its spec; null: nowhere. */
 async function findProvider(
   { db }: Pick<Deps, 'db'>,
   { orgId, connectionId }: SyncRunInput,

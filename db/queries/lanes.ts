@@ -115,7 +115,7 @@ export interface RunEnd {
   readonly owner?: BatchOwner | null;
   /** When the run fails, an active connection goes to `error`. */
   readonly breaksConnection: boolean;
-  /** The system at which its customer has to authorise a connection that breaks; absent: that mends nothing. */
+  /** The system at which its customer has to authorize a connection that breaks; absent: that mends nothing. */
   readonly provider?: string | null;
 }
 

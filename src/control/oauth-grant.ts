@@ -29,7 +29,7 @@ export interface Authorizable {
   readonly auth: OauthAuthorizationCode;
 }
 
-/** What the customer of a connection authorises, and a client that talks to the providers. Disposing closes the client. */
+/** What the customer of a connection authorizes, and a client that talks to the providers. Disposing closes the client. */
 export interface Grants extends AsyncDisposable {
   readonly all: readonly Authorizable[];
   /** The one of a resource; null: that of the connection. Throws conflict (it has none), validation (no such resource). */
@@ -67,7 +67,7 @@ function authorizableOf({ auth, resources }: ConnectorSpec): readonly Authorizab
   );
 }
 
-/** Says what there is to authorise instead. */
+/** Says what there is to authorize instead. */
 function refuse({ auth, resources }: ConnectorSpec, all: readonly Authorizable[], resourceKey: string | null): never {
   const resource = resources.find(({ key }) => key === resourceKey);
   if (resourceKey !== null && !resource) {
@@ -77,7 +77,7 @@ function refuse({ auth, resources }: ConnectorSpec, all: readonly Authorizable[]
   const what = resource ? `The resource "${resource.key}"` : 'This connection';
   const { kind } = resource ? (resource.auth ?? { kind: 'none of its own' }) : auth;
   const others = all.map((one) => (one.resourceKey === null ? 'without ?resource' : `?resource=${one.resourceKey}`));
-  const advice = others.length === 0 ? 'there is nothing to authorise at a provider' : `authorise ${others.join(', ')}`;
+  const advice = others.length === 0 ? 'there is nothing to authorize at a provider' : `authorize ${others.join(', ')}`;
   throw conflict(`${what} has the auth ${kind}: ${advice}.`);
 }
 
@@ -112,7 +112,7 @@ export interface ExpectedGrant extends Authorizable {
   readonly madeFor: string | null;
 }
 
-/** All that the customer of a connection authorises, with what their tokens are made for. */
+/** All that the customer of a connection authorizes, with what their tokens are made for. */
 export async function expectedGrants({ all, context }: Grants): Promise<readonly ExpectedGrant[]> {
   const expected: ExpectedGrant[] = [];
   for (const one of all) {

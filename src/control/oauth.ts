@@ -1,4 +1,4 @@
-/** How a customer authorises a connection at their provider: sent there with a signed state, and back with a code. */
+/** How a customer authorizes a connection at their provider: sent there with a signed state, and back with a code. */
 import { createHash } from 'node:crypto';
 import { generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi';
 import { lockActiveConnectionsMax, lockConnection } from '../../db/queries/connections.ts';
@@ -22,7 +22,7 @@ const stateKind: TokenKind = { type: 'oauth-state+jwt', audience: 'oauth-state' 
 /** How long a customer has at their provider. */
 const stateSeconds = 600;
 
-/** What a customer is to authorise. */
+/** What a customer is to authorize. */
 interface AuthorizationWish {
   readonly connectionId: string;
   /** A resource with an auth of its own; null: the connection as a whole. */
@@ -117,7 +117,7 @@ export async function finishAuthorization(
     await recordActivation(trx, scope, { ...activation, reason: 'oauth' });
     return missing;
   });
-  deps.log.info('connection authorised', { orgId: scope.orgId, connectionId, resourceKey, awaiting: awaiting.length });
+  deps.log.info('connection authorized', { orgId: scope.orgId, connectionId, resourceKey, awaiting: awaiting.length });
   void wakeEndpoints(deps, scope);
   await applySchedulesOf(deps, scope, connectionId);
   return { connected: true, connectionId, ...(awaiting.length === 0 ? {} : { awaiting }) };

@@ -65,7 +65,7 @@ beforeAll(async () => {
   return () => customer[Symbol.asyncDispose]();
 }, 60_000);
 
-it('is published as it is, authorised, and finds its SQL Server over an encrypted connection', async () => {
+it('is published as it is, authorized, and finds its SQL Server over an encrypted connection', async () => {
   const { org } = shared().stack;
   const { body } = await org.call('GET', `/oauth/${customer.connectionId}/authorize`);
   const state = new URL(body.authorizeUrl).searchParams.get('state') ?? '';

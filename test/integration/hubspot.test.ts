@@ -99,7 +99,7 @@ async function storedRows(where = 'true'): Promise<unknown[]> {
 const requests = (path: string) => shared().upstream.journal.filter(({ url }) => url.startsWith(path));
 
 describe('the HubSpot spec', () => {
-  it('is authorised by the customer, which activates the connection', async () => {
+  it('is authorized by the customer, which activates the connection', async () => {
     const { org } = shared().stack;
     const { status, body } = await org.call('GET', `/oauth/${customer.connectionId}/authorize`);
     expect(status).toBe(200);

@@ -60,7 +60,7 @@ describe('authorize', () => {
     expect(Object.keys(fields ?? {})).not.toContain('code_verifier');
   });
 
-  it('refuses a connection that nobody has to authorise', async () => {
+  it('refuses a connection that nobody has to authorize', async () => {
     const id = await connect({}, { kind: 'none' });
     const answer = await org.call('GET', `/oauth/${id}/authorize`);
     expect(answer).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });

@@ -36,12 +36,12 @@ afterEach(({ task }) => {
 });
 afterAll(() => started.disposeAsync());
 
-describe('a resource that its customer authorises by itself', () => {
+describe('a resource that its customer authorizes by itself', () => {
   it('has a grant of its own; the connection is active once there are all', async () => {
     const of = await connect(grantOf('client'));
-    expect(await of.authorise()).toEqual({ connected: true, connectionId: of.id, awaiting: ['reports'] });
+    expect(await of.authorize()).toEqual({ connected: true, connectionId: of.id, awaiting: ['reports'] });
     expect(await of.status()).toBe('pending');
-    expect(await of.authorise('reports')).toEqual({ connected: true, connectionId: of.id });
+    expect(await of.authorize('reports')).toEqual({ connected: true, connectionId: of.id });
     expect(await of.status()).toBe('active');
     for (const resource of ['tickets', 'reports']) expect((await of.sync(resource)).status).toBe('succeeded');
     const [tickets, reports] = [taken['tickets'], taken['reports']].map((tokens) => [...(tokens ?? [])]);
@@ -61,13 +61,13 @@ describe('a resource that its customer authorises by itself', () => {
     expect(oauth.reuses()).toBe(0);
   });
 
-  it('may be authorised in any order, and again', async () => {
+  it('may be authorized in any order, and again', async () => {
     const of = await connect(grantOf('client'));
-    expect(await of.authorise('reports')).toMatchObject({ awaiting: [null] });
-    expect(await of.authorise('reports')).toMatchObject({ awaiting: [null] });
-    expect(await of.authorise()).not.toHaveProperty('awaiting');
+    expect(await of.authorize('reports')).toMatchObject({ awaiting: [null] });
+    expect(await of.authorize('reports')).toMatchObject({ awaiting: [null] });
+    expect(await of.authorize()).not.toHaveProperty('awaiting');
     expect(await of.status()).toBe('active');
-    expect(await of.authorise('reports')).not.toHaveProperty('awaiting');
+    expect(await of.authorize('reports')).not.toHaveProperty('awaiting');
   });
 
   it('is named in the state, which is signed, and in what its run fails with until then', async () => {
@@ -82,14 +82,14 @@ describe('a resource that its customer authorises by itself', () => {
 
     const state = new URL(await of.authorizeUrl('reports')).searchParams.get('state') ?? '';
     expect(decodeJwt(state)['resource']).toBe('reports');
-    expect(await of.authorise('reports')).toEqual({ connected: true, connectionId: of.id });
+    expect(await of.authorize('reports')).toEqual({ connected: true, connectionId: of.id });
     expect(await of.status()).toBe('active');
     expect((await of.sync('reports')).status).toBe('succeeded');
   });
 
   it('gives its grant back with that of the connection', async () => {
     const of = await connect(grantOf('client'));
-    for (const resource of [undefined, 'reports']) await of.authorise(resource);
+    for (const resource of [undefined, 'reports']) await of.authorize(resource);
     const before = oauth.revocations();
     await ask('DELETE', `/connections/${of.id}`);
     await eventually('both are given back', async () => oauth.revocations() === before + 2);
@@ -97,8 +97,8 @@ describe('a resource that its customer authorises by itself', () => {
 
   it.each([
     ['unknown', 400, 'tickets, reports, open'],
-    ['open', 409, 'authorise ?resource=reports'],
-    [undefined, 409, 'authorise ?resource=reports'],
+    ['open', 409, 'authorize ?resource=reports'],
+    [undefined, 409, 'authorize ?resource=reports'],
   ])('is the only one that can be: ?resource=%s is a %i', async (resource, status, words) => {
     const of = await connect({ kind: 'none' });
     const query = resource === undefined ? '' : `?resource=${resource}`;
@@ -141,7 +141,7 @@ async function connect(auth: Readonly<Record<string, unknown>>) {
   return {
     id,
     authorizeUrl,
-    authorise: async (resource?: string) =>
+    authorize: async (resource?: string) =>
       await ask('GET', (await oauth.agree(await authorizeUrl(resource))).replace('/api/v1', '')),
     async sync(resource: string): Promise<RunRow> {
       const { id: runId } = await ask('POST', `/connections/${id}/sync`, { resource });

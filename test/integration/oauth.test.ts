@@ -40,10 +40,10 @@ afterEach(({ task }) => {
 });
 afterAll(() => started.disposeAsync());
 
-describe('a connection that its customer authorised', () => {
+describe('a connection that its customer authorized', () => {
   it('syncs, and shows no secret of it in the call log', async () => {
     const connection = await connect();
-    await connection.authorise();
+    await connection.authorize();
     expect(await connection.status()).toBe('active');
     oauth.revokeAll();
     const run = await connection.sync('one');
@@ -59,7 +59,7 @@ describe('a connection that its customer authorised', () => {
 
   it('keeps its grant when the client gets a new secret', async () => {
     const connection = await connect();
-    await connection.authorise();
+    await connection.authorize();
     await ask('PATCH', `/connections/${connection.id}`, { secrets: { clientSecret: 'rotated-client-secret' } });
     oauth.revokeAll();
     expect((await connection.sync('one')).status).toBe('succeeded');
@@ -70,7 +70,7 @@ describe('a connection that its customer authorised', () => {
 
   it('refreshes with the newest refresh token, each used once', async () => {
     const connection = await connect();
-    await connection.authorise();
+    await connection.authorize();
     const before = oauth.requests.length;
     for (const resource of ['one', 'two', 'one'] as const) {
       oauth.revokeAll();
@@ -84,7 +84,7 @@ describe('a connection that its customer authorised', () => {
 
   it('refreshes in the middle of a run, and no record is missing', async () => {
     const connection = await connect();
-    await connection.authorise();
+    await connection.authorize();
     const before = oauth.requests.length;
     const fourth = upstream.hold(upstream.journal.length + 4);
     const run = connection.sync('one');
@@ -97,7 +97,7 @@ describe('a connection that its customer authorised', () => {
 
   it('keeps its grant while the token endpoint is in trouble', async () => {
     const connection = await connect();
-    await connection.authorise();
+    await connection.authorize();
     const before = oauth.requests.length;
     const troubles = [
       { status: 503, body: {} },
@@ -114,20 +114,20 @@ describe('a connection that its customer authorised', () => {
 
   it('goes to error when the grant is over, and is active again after the next authorization', async () => {
     const connection = await connect();
-    await connection.authorise();
+    await connection.authorize();
     oauth.endGrants();
     oauth.revokeAll();
     const run = await connection.sync('one');
     expect(run).toMatchObject({ status: 'failed', error: { code: 'auth_failed' } });
     expect(run.error?.message).toMatch(/invalid_grant.*\/authorize/);
     expect(await connection.status()).toBe('error');
-    await connection.authorise();
+    await connection.authorize();
     expect(await connection.status()).toBe('active');
     expect((await connection.sync('one')).status).toBe('succeeded');
   });
 });
 
-describe('a connection that nobody authorised', () => {
+describe('a connection that nobody authorized', () => {
   it('fails with the address that mends it', async () => {
     const connection = await connect();
     await ask('POST', `/connections/${connection.id}/activate`);
@@ -142,7 +142,7 @@ describe('two runs in two processes over 20 parents, with tokens of 2 s and refr
   it('both succeed, and no refresh token is used twice', async () => {
     oauth.answer = () => ({ expiresIn: 2 });
     const connection = await connect(slow);
-    await connection.authorise();
+    await connection.authorize();
     const before = oauth.requests.length;
     slow.pause();
     const runs = Promise.all([connection.sync('details'), connection.sync('extras')]);
@@ -163,7 +163,7 @@ describe('two runs in two processes over 20 parents, with tokens of 2 s and refr
 interface Connection {
   readonly id: string;
   /** The customer agrees at the provider and comes back. */
-  authorise(): Promise<void>;
+  authorize(): Promise<void>;
   /** Resolves with the final row of a new run. */
   sync(resource: ResourceKey): Promise<RunRow>;
   status(): Promise<string>;
@@ -189,7 +189,7 @@ async function connect(api: Upstream = upstream): Promise<Connection> {
   });
   return {
     id,
-    authorise: async () => {
+    authorize: async () => {
       const { authorizeUrl } = await ask('GET', `/oauth/${id}/authorize`);
       expect(await ask('GET', await comesBackTo(authorizeUrl))).toEqual({ connected: true, connectionId: id });
     },

@@ -12,7 +12,7 @@ const Transition = v.object({
   previousStatus: v.pipe(v.nullable(ConnectionStatus), v.description('Null: it is new.')),
   reason: v.pipe(
     v.picklist(['api', 'oauth']),
-    v.description('api: a call of the API. oauth: its customer authorised it.'),
+    v.description('api: a call of the API. oauth: its customer authorized it.'),
   ),
 });
 const ConnectionError = v.object({ connection: EventConnection, previousStatus: ConnectionStatus, error: Failure });
@@ -99,7 +99,7 @@ export const connectionRecovered = ({
   data: { connection, previousStatus: 'error', failedSince } satisfies v.InferOutput<typeof ConnectionRecovered>,
 });
 
-/** The customer has to authorise a connection at their provider again. */
+/** The customer has to authorize a connection at their provider again. */
 export const connectionReauthRequired = ({
   connection,
   provider,
@@ -170,7 +170,7 @@ export const connectionEvents: EventDeclarations<
     example: connectionRecovered({ ...once, failedSince: '2026-03-01T08:30:12.470Z' }).data,
   },
   'connection.reauth_required': {
-    summary: 'The customer has to authorise the connection at their provider again.',
+    summary: 'The customer has to authorize the connection at their provider again.',
     data: ReauthRequired,
     example: connectionReauthRequired({ ...broken, provider: 'Acme CRM', error: refused }).data,
   },

@@ -192,7 +192,7 @@ describe('a refresh', () => {
   test.each([
     ['anything', null],
     ['a refresh token', { ...held, refreshToken: null }],
-  ])('without %s says where to authorise', async (_name, previous) => {
+  ])('without %s says where to authorize', async (_name, previous) => {
     const failure = asking(refreshing(previous));
     const message = expect.stringContaining('GET /api/v1/oauth/:connectionId/authorize says');
     await expect(failure).rejects.toMatchObject({ code: 'auth_failed', message });

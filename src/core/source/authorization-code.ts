@@ -25,15 +25,15 @@ import { renderUrl } from './url-template.ts';
 
 /** What a grant is refreshed with. */
 export interface RefreshContext extends TokenRequestContext {
-  /** The resource that was authorised by itself; null: the connection as a whole. */
+  /** The resource that was authorized by itself; null: the connection as a whole. */
   readonly resourceKey: string | null;
 }
 
 /** What helps when nothing that a run could do would. */
 const howToAuthorize = ({ resourceKey }: Pick<RefreshContext, 'resourceKey'>): string =>
   resourceKey === null
-    ? 'Authorise it: GET /api/v1/oauth/:connectionId/authorize says where'
-    : `Authorise the resource "${resourceKey}": GET /api/v1/oauth/:connectionId/authorize?resource=${resourceKey} says where`;
+    ? 'Authorize it: GET /api/v1/oauth/:connectionId/authorize says where'
+    : `Authorize the resource "${resourceKey}": GET /api/v1/oauth/:connectionId/authorize?resource=${resourceKey} says where`;
 
 /** Where the customer comes back to, and how we will know them and the code they bring. */
 export interface AuthorizationRequest {
@@ -105,7 +105,7 @@ export async function refreshGrant(
   if (previous === null) {
     const { resourceKey } = context;
     const what = resourceKey === null ? 'this connection' : `the resource "${resourceKey}" of this connection`;
-    const message = `Nobody has authorised ${what} yet, or only with another client or token URL.`;
+    const message = `Nobody has authorized ${what} yet, or only with another client or token URL.`;
     throw new AppError('auth_failed', `${message} ${howToAuthorize(context)}.`);
   }
   const { refreshToken } = previous;

@@ -26,7 +26,7 @@ export interface SharedTokensOptions {
 /**
  * Tokens that all processes share: read from the store for every request, obtained by one process at a time while the
  * others wait for its result. No transaction is open meanwhile. A failed request leaves the stored token as it is; one
- * that is refused counts for nothing when the stored token was replaced meanwhile, by a customer who authorised anew.
+ * that is refused counts for nothing when the stored token was replaced meanwhile, by a customer who authorized anew.
  * Throws `source_unavailable` when no process gets one in time, and what `request` throws.
  */
 export function createSharedTokens(options: SharedTokensOptions): TokenSource {
