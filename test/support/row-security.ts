@@ -66,9 +66,11 @@ const policies = `
     end loop;
   end $$`;
 
+/** Statements that may name no org. Of all dialects of the process: some are compiled once, by the first that needs them. */
+const acrossOrgs = new WeakSet<QueryId>();
+
 /** The dialect, with `app.org_id` set before each statement to the org it names; `*` for those that may do without. */
 function namingOrgs(dialect: Dialect): Dialect {
-  const acrossOrgs = new WeakSet<QueryId>();
   return {
     createAdapter: () => dialect.createAdapter(),
     createIntrospector: (db) => dialect.createIntrospector(db),
