@@ -6,7 +6,7 @@ import type { Db } from '../db/client.ts';
 import { recordBatch } from '../db/queries/batches.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { Destination } from '../src/core/destinations/destination.ts';
-import { AppError } from '../src/core/errors.ts';
+import { takenOver } from '../src/core/errors.ts';
 import { assembleBatch, type ReadyPage } from '../src/core/pipeline/batch.ts';
 import type { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
 import type { KnownRecords } from '../src/core/pipeline/known-records.ts';
@@ -83,7 +83,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const rejected = brings || isFirst ? await destination.apply(batch) : [];
     const receipt = batch.receiptOf(rejected);
     const recorded = await recordBatch(db, scope, { owner, receipt });
-    if (recorded.outcome !== 'recorded') throw new AppError('fenced', 'A newer attempt has taken over this run');
+    if (recorded.outcome !== 'recorded') throw takenOver();
     known.settle(receipt);
     stopped = recorded.stop;
   };

@@ -4,7 +4,7 @@ import { recordBatch } from '../db/queries/batches.ts';
 import { forgetLane } from '../db/queries/forget-lane.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { Destination, TargetTable } from '../src/core/destinations/destination.ts';
-import { AppError } from '../src/core/errors.ts';
+import { takenOver } from '../src/core/errors.ts';
 import { decodeReceipt } from '../src/core/pipeline/receipt.ts';
 import type { Log } from '../src/log.ts';
 
@@ -43,7 +43,7 @@ export async function repairFromCheckpoint(db: Db, scope: OrgScope, options: Rep
   if (checkpoint.runId === runId && checkpoint.batchNo <= attempt.batchNo) return start;
   const receipt = decodeReceipt(checkpoint.receipt);
   const recorded = await recordBatch(db, scope, { owner: { laneId, fence }, receipt });
-  if (recorded.outcome === 'fenced') throw fenced();
+  if (recorded.outcome === 'fenced') throw takenOver();
   if (receipt.runId !== runId) return start;
   return {
     ...start,
@@ -64,7 +64,7 @@ export async function repairFromCheckpoint(db: Db, scope: OrgScope, options: Rep
 async function startOver(db: Db, scope: OrgScope, { runId, attempt, log }: RepairOptions): Promise<StartPoint> {
   const { laneId, fence, connectionId, resourceKey, watermarkBefore } = attempt;
   const forgotten = await forgetLane(db, scope, { laneId, runId, fence });
-  if (forgotten === null) throw fenced();
+  if (forgotten === null) throw takenOver();
   const { records, position } = forgotten;
   if (records > 0 || watermarkBefore !== null) {
     const where = { connectionId, resourceKey, recordsForgotten: records };
@@ -72,5 +72,3 @@ async function startOver(db: Db, scope: OrgScope, { runId, attempt, log }: Repai
   }
   return { ...attempt, position, readCompleted: false, records: attempt.recordsIn, fresh: true };
 }
-
-const fenced = () => new AppError('fenced', 'A newer attempt has taken over this run');

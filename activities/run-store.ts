@@ -14,7 +14,7 @@ import {
 } from '../db/queries/run-dimensions.ts';
 import { isClean } from '../db/queries/runs.ts';
 import type { OrgScope } from '../db/scope.ts';
-import { AppError } from '../src/core/errors.ts';
+import { takenOver } from '../src/core/errors.ts';
 import type { RunStore } from '../src/core/run/run-store.ts';
 import type { Deps } from '../src/deps.ts';
 
@@ -37,12 +37,12 @@ export function createRunStore(
   return {
     requeued: (page) => findRequeued(db, scope, { connectionId, resourceKey, ...page }),
     async clearDimension(dimension) {
-      if (!(await clearDimension(db, scope, { runId, owner: { laneId, fence }, dimension }))) throw fenced();
+      if (!(await clearDimension(db, scope, { runId, owner: { laneId, fence }, dimension }))) throw takenOver();
     },
     async addToDimension(dimension, values, position) {
       counts = null;
       const part = { runId, owner: { laneId, fence }, dimension, values, position };
-      if (!(await addToDimension(db, scope, part))) throw fenced();
+      if (!(await addToDimension(db, scope, part))) throw takenOver();
     },
     dimensionCounts,
     async dimensionValue(dimension, no) {
@@ -78,5 +78,3 @@ export function createRunStore(
     isClean: () => isClean(db, scope, runId),
   };
 }
-
-const fenced = () => new AppError('fenced', 'A newer attempt has taken over this run');

@@ -36,7 +36,7 @@ const stopMsMax = 10_000;
 /** Attempts without one recorded batch, after which the run fails: the progress-aware retry budget. */
 const attemptsMax = 12;
 
-/** Makes the activity. */
+/** Makes the activity, in the form of today and in that of histories begun before. */
 export function createSyncChunk(deps: Deps) {
   return {
     /**

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { AppError } from '../../src/core/errors.ts';
+import { takenOver } from '../../src/core/errors.ts';
 import { storableText } from '../../src/core/pipeline/storable-text.ts';
 import type { RunPosition } from '../../src/core/run/run-position.ts';
 import type { Db } from '../client.ts';
@@ -73,9 +73,7 @@ export async function takeLane(
       )
       .returning(['lanes.id as laneId', 'lanes.fence'])
       .executeTakeFirst();
-    if (!lane && (await isRunning(tx, scope, runId))) {
-      throw new AppError('fenced', 'A later attempt has taken over this run');
-    }
+    if (!lane && (await isRunning(tx, scope, runId))) throw takenOver();
     if (!lane) return undefined;
     const run = await tx
       .updateTable('runs')

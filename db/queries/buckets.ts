@@ -29,10 +29,8 @@ export async function takeToken(
   const step = single * tokens;
   const slack = whole - single * (tokens - 1);
   const { connectionId, name } = rate;
-  const [taken] = await takeTokens(db, {
-    ...{ orgId: scope.orgId, connectionId, name, step, slack },
-    waited: slack + waitMsMax / 1000,
-  });
+  const waited = slack + waitMsMax / 1000;
+  const [taken] = await takeTokens(db, { orgId: scope.orgId, connectionId, name, step, slack, waited });
   return taken?.waitMs ?? 0;
 }
 

@@ -31,7 +31,9 @@ export async function lockConnection(tx: Db, scope: OrgScope, id: string): Promi
   return connection;
 }
 
-const selectById = (db: Db, { orgId, id }: Placeholders<{ readonly orgId: string; readonly id: string }>) =>
+type ById = Placeholders<{ readonly orgId: string; readonly id: string }>;
+
+const selectById = (db: Db, { orgId, id }: ById) =>
   db
     .selectFrom('connections')
     .select(columns)
@@ -40,9 +42,7 @@ const selectById = (db: Db, { orgId, id }: Placeholders<{ readonly orgId: string
     .where('deletedAt', 'is', null);
 
 const connectionById = statement(selectById);
-const lockedConnectionById = statement((tx, values: Parameters<typeof selectById>[1]) =>
-  selectById(tx, values).forNoKeyUpdate(),
-);
+const lockedConnectionById = statement((tx, values: ById) => selectById(tx, values).forNoKeyUpdate());
 
 /** Every connection of the org, newest first. */
 export function listConnections(db: Db, scope: OrgScope): Promise<Listing<ConnectionRow>> {

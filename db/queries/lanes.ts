@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { AppError } from '../../src/core/errors.ts';
+import { takenOver } from '../../src/core/errors.ts';
 import { connectionFailed, connectionReauthRequired } from '../../src/core/events/connection-events.ts';
 import { storableText } from '../../src/core/pipeline/storable-text.ts';
 import type { RunRow, RunStatus } from '../../src/core/rows.ts';
@@ -127,8 +127,7 @@ export interface RunEnd {
 export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<EndedRun> {
   const { runId, outcome, owner, breaksConnection } = end;
   return db.transaction().execute(async (tx) => {
-    if (owner && !(await holdsLane(tx, scope, owner)))
-      throw new AppError('fenced', 'A newer attempt has taken over this run');
+    if (owner && !(await holdsLane(tx, scope, owner))) throw takenOver();
     const failed = outcome.status === 'failed';
     const canceled = sql<boolean>`(cancel_requested_at is not null or ${outcome.status === 'canceled'})`;
     const ended = await tx

@@ -68,6 +68,9 @@ export const notFound = (what: string): AppError => new AppError('not_found', `$
 /** The resource exists but its state forbids the action; `message` says what to do next. */
 export const conflict = (message: string): AppError => new AppError('conflict', message);
 
+/** An attempt at a run goes no further: a later one holds the lane. */
+export const takenOver = (): AppError => new AppError('fenced', 'A later attempt has taken over this run');
+
 /** The input breaks its rules; `issues` names each place. */
 export const invalid = (message: string, issues: readonly Issue[]): AppError =>
   new AppError('validation', message, { issues });

@@ -37,6 +37,21 @@ export function readTemporalDevFile(path: string): TemporalDevSettings {
   };
 }
 
+/** What the file says and the CLI does not read in it, as flags. */
+export function temporalFlags({
+  searchAttributes,
+  dynamicConfig,
+  sqlitePragmas,
+}: Omit<TemporalDevSettings, 'cli'>): readonly string[] {
+  const repeated = (flag: string, values: Values) =>
+    Object.entries(values).flatMap(([name, value]) => [flag, `${name}=${value}`]);
+  return [
+    ...repeated('--search-attribute', searchAttributes),
+    ...repeated('--dynamic-config-value', dynamicConfig),
+    ...repeated('--sqlite-pragma', sqlitePragmas),
+  ];
+}
+
 const lineForm = /^(?<indent> *)(?<key>[\w.-]+):(?: +(?<value>.+))?$/;
 
 function parse(text: string, path: string): Map<string, Map<string, string>> {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { type SupervisedProcess, type Surroundings, superviseProcess } from '../supervised-process.ts';
@@ -8,7 +8,13 @@ import { freePort } from './ports.ts';
 import { commandLine, identify, stopProcess } from './process-table.ts';
 import { type ServerLog, serverLog } from './server-log.ts';
 import { findTemporalCli } from './temporal-cli.ts';
-import { readTemporalDevFile, type TemporalDevSettings, temporalDevEnv, temporalDevFile } from './temporal-dev-file.ts';
+import {
+  readTemporalDevFile,
+  type TemporalDevSettings,
+  temporalDevEnv,
+  temporalDevFile,
+  temporalFlags,
+} from './temporal-dev-file.ts';
 
 /** A Temporal dev server of ours. */
 export interface EmbeddedTemporal {
@@ -53,7 +59,11 @@ export async function startTemporal(options: TemporalOptions): Promise<EmbeddedT
     const found = placesOf(settings, ports);
     const ask = () => describeNamespace(found, output);
     const answer = awaitAnswer({ ask, child: server.current(), timeoutMs: startMs });
-    if (await answer.catch(() => false)) return { ...found, process: server };
+    if (await answer.catch(() => false)) {
+      // One that was there before, from a backup perhaps, may be open to others.
+      chmodSync(database, 0o600);
+      return { ...found, process: server };
+    }
     await server.stop();
     // Somebody may take a port between the check and the start.
     if (output.says('address already in use')) return null;
@@ -87,17 +97,13 @@ function placesOf({ cli }: TemporalDevSettings, { grpc, ui }: Ports): Omit<Embed
 
 /** The CLI reads the file itself; flags add what the file cannot say to it, and what differs here. */
 function argumentsOf(
-  { searchAttributes, dynamicConfig, sqlitePragmas }: TemporalDevSettings,
+  settings: TemporalDevSettings,
   { database, ports }: { readonly database: string; readonly ports: Ports },
 ): readonly string[] {
-  const repeated = (flag: string, values: Readonly<Record<string, string>>) =>
-    Object.entries(values).flatMap(([name, value]) => [flag, `${name}=${value}`]);
   return [
     ...['server', 'start-dev', '--env-file', temporalDevFile, '--env', temporalDevEnv, '--db-filename', database],
     ...['--port', String(ports.grpc), '--ui-port', String(ports.ui)],
-    ...repeated('--search-attribute', searchAttributes),
-    ...repeated('--dynamic-config-value', dynamicConfig),
-    ...repeated('--sqlite-pragma', sqlitePragmas),
+    ...temporalFlags(settings),
   ];
 }
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import { readTemporalDevFile, temporalDevFile } from '../../src/embedded/temporal-dev-file.ts';
+import { readTemporalDevFile, temporalDevFile, temporalFlags } from '../../src/embedded/temporal-dev-file.ts';
 import { eventually } from './eventually.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
@@ -70,15 +70,11 @@ interface ServerOptions {
 }
 
 function serverArgs(port: number, { file, settings }: ServerOptions): string[] {
-  const { searchAttributes, dynamicConfig, sqlitePragmas } = readTemporalDevFile(temporalDevFile);
-  const repeated = (flag: string, values: Readonly<Record<string, string>>) =>
-    Object.entries(values).flatMap(([name, value]) => [flag, `${name}=${value}`]);
+  const given = readTemporalDevFile(temporalDevFile);
   return [
     ...['server', 'start-dev', '--headless', '--ip', '127.0.0.1', '--port', String(port)],
     ...['--db-filename', file, '--log-level', 'error'],
-    ...repeated('--search-attribute', searchAttributes),
-    ...repeated('--dynamic-config-value', { ...dynamicConfig, ...settings }),
-    ...repeated('--sqlite-pragma', sqlitePragmas),
+    ...temporalFlags({ ...given, dynamicConfig: { ...given.dynamicConfig, ...settings } }),
   ];
 }
 

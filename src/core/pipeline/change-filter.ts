@@ -45,8 +45,7 @@ export function createChangeFilter(
       // Nearly all of what is read again, and so before anything that costs more.
       if (before.hash === now.hash && before.status !== 'deleted' && !now.gone && !redeliver) return false;
       if (isStale(now.cursor, before)) return false;
-      if (now.gone || before.status === 'deleted') return now.gone !== (before.status === 'deleted');
-      return before.hash !== now.hash || redeliver;
+      return !(now.gone && before.status === 'deleted');
     };
     return (await mapWithPauses(candidates, (candidate) => (isWanted(candidate) ? [candidate] : []))).flat();
   };
