@@ -180,9 +180,9 @@ async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): 
     const { reading, pipeline } = await run.load(signal);
     try {
       for await (const page of readRun(reading, start.position ?? runStart, options)) {
-        const selection = await pipeline.select(page);
-        records += selection.recordsIn;
-        await shaping.add(page, withTombstones(pipeline.shape(selection), page.tombstones));
+        records += page.records.length;
+        const outcome = pipeline.select(page).then((selection) => pipeline.shape(selection));
+        await shaping.add(page, withTombstones(outcome, page.tombstones));
         // Pages fetched ahead of the one that reaches the limit are left.
         if (limited()) break;
       }

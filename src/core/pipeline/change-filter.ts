@@ -1,7 +1,7 @@
 import { compareCursors, cursorOfText, latestMeaning } from '../source/cursor-value.ts';
 import type { Resource } from '../spec/schema.ts';
 import type { Candidate } from './candidate.ts';
-import type { KnownRecord, KnownRecords } from './known-records.ts';
+import type { KnownRecord, KnownRecords, Look } from './known-records.ts';
 import { mapWithPauses } from './pauses.ts';
 import type { RecordPage } from './process-page.ts';
 
@@ -11,15 +11,22 @@ interface ChangeFilterOptions {
   readonly redeliver: boolean;
 }
 
+/** Drops what is not news of a page, once all pages before it have had their turn. Throws what they threw. */
+export type ChangeFilter = (
+  candidates: readonly Candidate[],
+  page: Pick<RecordPage, 'origin'> & { readonly before: Promise<unknown> },
+) => Promise<readonly Candidate[]>;
+
 /**
  * Drops records whose fingerprint is known, those older than the known version, and deletions of what is not there; what
- * it lets through counts as on its way from then on. Pages must come in their order. A record that is retried passes
- * unless a version of it was delivered, or deleted, since it was set aside.
+ * it lets through counts as on its way from then on. What is stored is asked for at once, so that the answers of several
+ * pages are on their way together. A record that is retried passes unless a version of it was delivered, or deleted, since
+ * it was set aside.
  */
 export function createChangeFilter(
   { changeDetection, incremental }: Resource,
   { known, redeliver }: ChangeFilterOptions,
-): (candidates: readonly Candidate[], origin: RecordPage['origin']) => Promise<readonly Candidate[]> {
+): ChangeFilter {
   if (changeDetection.mode === 'none') return async (candidates) => candidates;
 
   const isStale = (cursor: string | null, before: KnownRecord): boolean => {
@@ -29,24 +36,37 @@ export function createChangeFilter(
     return now !== null && then !== null && compareCursors(latestMeaning(now, incremental.cursor), then) < 0;
   };
 
-  return async (candidates, origin) => {
-    const versions = new Map(await known.find(candidates.map((candidate) => candidate.externalId)));
-    const isWanted = ({ externalId, hash, cursor, gone }: Candidate): boolean => {
-      const before = versions.get(externalId);
-      if (hash === null || (before && !isNews({ hash, cursor, gone }, before))) return false;
-      if (gone && !before) return false;
-      const version = { hash, cursor, status: gone ? 'deleted' : 'delivered' } as const;
-      versions.set(externalId, version);
-      known.expect(externalId, version);
+  const isNews = (
+    { hash, cursor, gone }: Candidate,
+    { before, origin }: { readonly before: KnownRecord; readonly origin: RecordPage['origin'] },
+  ): boolean => {
+    if (origin === 'retried') return before.status === 'quarantined';
+    // Nearly all of what is read again, and so before anything that costs more.
+    if (before.hash === hash && before.status !== 'deleted' && !gone && !redeliver) return false;
+    if (isStale(cursor, before)) return false;
+    return !(gone && before.status === 'deleted');
+  };
+
+  return async (candidates, { origin, before: pagesBefore }) => {
+    const looking = known.look(candidates.map(({ externalId }) => externalId));
+    using look = await after(pagesBefore, looking);
+    const isWanted = (candidate: Candidate): boolean => {
+      const { externalId, hash, cursor, gone } = candidate;
+      const before = look.find(externalId);
+      if (hash === null || (before ? !isNews(candidate, { before, origin }) : gone)) return false;
+      known.expect(externalId, { hash, cursor, status: gone ? 'deleted' : 'delivered' });
       return true;
     };
-    const isNews = (now: Pick<Candidate, 'hash' | 'cursor' | 'gone'>, before: KnownRecord): boolean => {
-      if (origin === 'retried') return before.status === 'quarantined';
-      // Nearly all of what is read again, and so before anything that costs more.
-      if (before.hash === now.hash && before.status !== 'deleted' && !now.gone && !redeliver) return false;
-      if (isStale(now.cursor, before)) return false;
-      return !(now.gone && before.status === 'deleted');
-    };
-    return (await mapWithPauses(candidates, (candidate) => (isWanted(candidate) ? [candidate] : []))).flat();
+    const wanted = await mapWithPauses(candidates, isWanted);
+    return candidates.filter((_candidate, index) => wanted[index]);
   };
+}
+
+/** The look, once the pages before have had their turn; it is closed when one of them fails. */
+async function after(pagesBefore: Promise<unknown>, looking: Promise<Look>): Promise<Look> {
+  const [look, earlier] = await Promise.allSettled([looking, pagesBefore]);
+  if (look.status === 'rejected') throw look.reason;
+  if (earlier.status === 'fulfilled') return look.value;
+  look.value[Symbol.dispose]();
+  throw earlier.reason;
 }

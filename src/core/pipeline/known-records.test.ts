@@ -4,30 +4,68 @@ import { createKnownRecords, type KnownRecord } from './known-records.ts';
 const version: KnownRecord = { hash: 'h1', cursor: null, status: 'delivered' };
 const entry = { ...version, externalId: 'a', status: 'delivered', fields: null } as const;
 
+const stored = async (ids: readonly string[]) => ids.map((externalId) => ({ ...version, externalId, hash: 'stored' }));
+
 it('a version on its way is known until the stored one says the same', async () => {
-  const known = createKnownRecords(async (ids) =>
-    ids.map((externalId) => ({ ...version, externalId, hash: 'stored' })),
-  );
+  const known = createKnownRecords(stored);
   known.expect('a', version);
-  expect([...(await known.find(['a', 'b'])).values()].map(({ hash }) => hash)).toEqual(['h1', 'stored']);
+  const hashOf = async (id: string) => {
+    using look = await known.look([id]);
+    return look.find(id)?.hash;
+  };
+  expect([await hashOf('a'), await hashOf('b')]).toEqual(['h1', 'stored']);
   known.settle({ records: [{ ...entry, hash: 'older' }], deleted: [] });
-  expect((await known.find(['a'])).get('a')?.hash).toBe('h1');
+  expect(await hashOf('a')).toBe('h1');
   known.settle({ records: [entry], deleted: [] });
-  expect((await known.find(['a'])).get('a')?.hash).toBe('stored');
+  expect(await hashOf('a')).toBe('stored');
 });
 
-it('a version stays known when its batch is recorded while others are loaded', async () => {
-  const known = createKnownRecords(async () => {
+it.each(['before the look', 'during the look'])(
+  'a version noted %s is known to it although its batch is recorded meanwhile',
+  async (moment) => {
+    const loading = Promise.withResolvers<void>();
+    const known = createKnownRecords(async (ids) => loading.promise.then(() => stored(ids)));
+    if (moment === 'before the look') known.expect('a', version);
+    const looking = known.look(['a', 'b']);
+    if (moment === 'during the look') known.expect('a', version);
     known.settle({ records: [entry], deleted: [] });
-    return [];
-  });
+    loading.resolve();
+    using look = await looking;
+    expect([look.find('a')?.hash, look.find('b')?.hash]).toEqual(['h1', 'stored']);
+  },
+);
+
+it('a version that will not be stored is forgotten, also by looks that are open', async () => {
+  const known = createKnownRecords(stored);
   known.expect('a', version);
-  expect((await known.find(['a', 'b'])).get('a')).toEqual(version);
+  using look = await known.look(['a']);
+  known.forget('a');
+  expect(look.find('a')?.hash).toBe('stored');
+  using later = await known.look(['a']);
+  expect(later.find('a')?.hash).toBe('stored');
 });
 
-it('a version that will not be stored is forgotten', async () => {
-  const known = createKnownRecords(async () => []);
+it('forgets a recorded batch once the looks from before are closed, also those that failed', async () => {
+  let fails = true;
+  const known = createKnownRecords(async (ids) => {
+    if (fails) throw new Error('no connection');
+    return stored(ids);
+  });
+  await expect(known.look(['a'])).rejects.toThrow('no connection');
+  fails = false;
   known.expect('a', version);
-  known.forget('a');
-  expect((await known.find(['a'])).size).toBe(0);
+  const before = await known.look(['a']);
+  known.settle({ records: [entry], deleted: [] });
+  using after = await known.look(['a']);
+  expect(before.find('a')?.hash).toBe('h1');
+  before[Symbol.dispose]();
+  expect(after.find('a')?.hash).toBe('stored');
+});
+
+it('a record that is deleted is forgotten with its batch', async () => {
+  const known = createKnownRecords(stored);
+  known.expect('a', { ...version, status: 'deleted' });
+  known.settle({ records: [], deleted: ['a'] });
+  using look = await known.look(['a']);
+  expect(look.find('a')?.hash).toBe('stored');
 });

@@ -7,8 +7,8 @@ export interface KnownRecord extends Pick<RecordEntry, 'hash' | 'cursor'> {
 
 /** What is known of records: stored by earlier batches, or on its way in this run. */
 export interface KnownRecords {
-  /** The known among the given external ids. */
-  find(externalIds: readonly string[]): Promise<ReadonlyMap<string, KnownRecord>>;
+  /** Begins to load what is stored of the given external ids; what is known of them is current until it is closed. */
+  look(externalIds: readonly string[]): Promise<Look>;
   /** Notes a version that is on its way: a later page sees it before it is stored. */
   expect(externalId: string, version: KnownRecord): void;
   /** Forgets a version that will not be stored after all. */
@@ -17,33 +17,62 @@ export interface KnownRecords {
   settle(receipt: Pick<Receipt, 'records' | 'deleted'>): void;
 }
 
+/** What is known of the records of one page, while it decides about them. */
+export interface Look extends Disposable {
+  /** Undefined: nothing is known. */
+  find(externalId: string): KnownRecord | undefined;
+}
+
 /** Known records over a store; `load` reads what is stored for the given ids. */
 export function createKnownRecords(
   load: (externalIds: readonly string[]) => Promise<readonly (KnownRecord & { readonly externalId: string })[]>,
 ): KnownRecords {
   const expected = new Map<string, KnownRecord>();
+  const looks = new Set<object>();
+  // A look may have loaded what was stored before a batch was recorded: until it is closed, the batch stays expected.
+  let recorded: Recorded[] = [];
+  const forgetRecorded = (): void => {
+    for (const { receipt, looksBefore } of recorded) if (looksBefore.size === 0) drop(receipt);
+    recorded = recorded.filter(({ looksBefore }) => looksBefore.size > 0);
+  };
+  const drop = ({ records, deleted }: Pick<Receipt, 'records' | 'deleted'>): void => {
+    for (const { externalId, hash } of records) {
+      if (expected.get(externalId)?.hash === hash) expected.delete(externalId);
+    }
+    for (const externalId of deleted) {
+      if (expected.get(externalId)?.status === 'deleted') expected.delete(externalId);
+    }
+  };
   return {
-    async find(externalIds) {
-      const known = new Map<string, KnownRecord>();
-      // Taken before the others are loaded: a batch that is settled meanwhile takes its versions with it.
-      for (const id of externalIds) {
-        const version = expected.get(id);
-        if (version) known.set(id, version);
+    async look(externalIds) {
+      const look = {};
+      looks.add(look);
+      const close = () => {
+        looks.delete(look);
+        for (const { looksBefore } of recorded) looksBefore.delete(look);
+        forgetRecorded();
+      };
+      try {
+        const stored = new Map<string, KnownRecord>();
+        for (const record of externalIds.length === 0 ? [] : await load(externalIds))
+          stored.set(record.externalId, record);
+        return { find: (id) => expected.get(id) ?? stored.get(id), [Symbol.dispose]: close };
+      } catch (error) {
+        close();
+        throw error;
       }
-      const missing = externalIds.filter((id) => !known.has(id));
-      const stored = missing.length === 0 ? [] : await load(missing);
-      for (const record of stored) known.set(record.externalId, record);
-      return known;
     },
     expect: (externalId, version) => void expected.set(externalId, version),
     forget: (externalId) => void expected.delete(externalId),
-    settle({ records, deleted }) {
-      for (const { externalId, hash } of records) {
-        if (expected.get(externalId)?.hash === hash) expected.delete(externalId);
-      }
-      for (const externalId of deleted) {
-        if (expected.get(externalId)?.status === 'deleted') expected.delete(externalId);
-      }
+    settle(receipt) {
+      recorded.push({ receipt, looksBefore: new Set(looks) });
+      forgetRecorded();
     },
   };
+}
+
+/** A batch that is stored, and the looks that may not have seen it there. */
+interface Recorded {
+  readonly receipt: Pick<Receipt, 'records' | 'deleted'>;
+  readonly looksBefore: Set<object>;
 }

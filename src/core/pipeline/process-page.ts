@@ -59,7 +59,10 @@ export type Enrich = (
 
 /** The stages of one run, in two steps because only the first depends on the pages before. */
 export interface Pipeline {
-  /** Gate, key, filter, change filter. Pages come in their order, one after the other. */
+  /**
+   * Gate, key, filter, change filter. Pages come in their order; one need not wait for the page before to be through.
+   * Rejects as well when a page before it does.
+   */
   select(page: RecordPage): Promise<Selection>;
   /**
    * Enrich, transform and validate; several pages at once keep every evaluator busy. Throws `record_invalid` when a
@@ -89,24 +92,31 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const shape = createShape(resource, evaluate);
   const conclude = createConclude(options);
   const scans = resource.deletes.mode === 'full_scan';
+  const select = async ({ records, each, origin }: RecordPage, before: Promise<unknown>): Promise<Selection> => {
+    const all = await mapWithPauses(records, identify);
+    const flagged = await flagDeleted(await dropFiltered(all, each), each);
+    const candidates = await dropUnchanged(flagged, { origin, before });
+    return {
+      recordsIn: records.length,
+      candidates,
+      each,
+      origin,
+      seen: scans && origin === 'fetched' ? all.map(({ externalId }) => externalId) : [],
+    };
+  };
+  let before: Promise<unknown> = Promise.resolve();
   return {
-    async select({ records, each, origin }) {
-      const all = await mapWithPauses(records, identify);
-      const flagged = await flagDeleted(await dropFiltered(all, each), each);
-      const candidates = await dropUnchanged(flagged, origin);
-      return {
-        recordsIn: records.length,
-        candidates,
-        each,
-        origin,
-        seen: scans && origin === 'fetched' ? all.map(({ externalId }) => externalId) : [],
-      };
+    select(page) {
+      const selection = select(page, before);
+      before = selection;
+      return selection;
     },
     async shape({ recordsIn, candidates, each, origin, seen }) {
       const enriched = enrich ? await enrich(candidates, { each }) : candidates;
       const shaped = await shape(enriched, each);
       const invalid = origin === 'retried' ? 0 : shaped.filter(({ issues, gone }) => issues !== null && !gone).length;
-      const outcomes = (await mapWithPauses(shaped, (candidate) => conclude(candidate, { each, origin }))).flat();
+      const concluded = await mapWithPauses(shaped, (candidate) => conclude(candidate, { each, origin }));
+      const outcomes = concluded.filter((outcome) => outcome !== null);
       return { recordsIn, skipped: recordsIn - outcomes.length, invalid, outcomes, each, seen };
     },
   };
@@ -126,31 +136,31 @@ function createEvaluateRecords(options: PipelineOptions): EvaluateRecords {
     });
 }
 
-/** What becomes of a shaped record; empty: it counts as skipped. */
+/** What becomes of a shaped record; null: it counts as skipped. */
 function createConclude({
   resource,
   known,
   storedFields,
   redact,
-}: PipelineOptions): (candidate: Candidate, page: Pick<RecordPage, 'each' | 'origin'>) => Outcome[] {
+}: PipelineOptions): (candidate: Candidate, page: Pick<RecordPage, 'each' | 'origin'>) => Outcome | null {
   const fieldsOf = createFieldPicker(storedFields);
   const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
   return ({ raw, externalId, hash, cursor, issues, data, setAside, gone }, { each, origin }) => {
-    if (gone) return [{ kind: 'delete', tombstone: { externalId, effect }, flagged: true }];
+    if (gone) return { kind: 'delete', tombstone: { externalId, effect }, flagged: true };
     // Whose key is missing is nobody's parent.
     const isKeyed = issues?.every(({ keyword }) => keyword !== 'primaryKey') ?? true;
     const fields = isKeyed ? fieldsOf(raw) : null;
     const entry = (status: RecordEntry['status']) =>
       hash === null ? null : { externalId, hash, cursor, status, fields };
-    if (!issues && data) return [{ kind: 'deliver', row: { externalId, hash, data }, entry: entry('delivered'), raw }];
+    if (!issues && data) return { kind: 'deliver', row: { externalId, hash, data }, entry: entry('delivered'), raw };
     const found = issues ?? [];
     const onInvalid = setAside || origin === 'retried' ? 'quarantine' : resource.onInvalid;
     if (onInvalid === 'fail') throw invalidRecord(resource.key, found, redact);
     if (onInvalid === 'skip') {
       known.forget(externalId);
-      return [];
+      return null;
     }
     const row = quarantineEntry({ externalId, raw, each }, found, redact);
-    return [{ kind: 'quarantine', row, entry: entry('quarantined') }];
+    return { kind: 'quarantine', row, entry: entry('quarantined') };
   };
 }
