@@ -6,29 +6,26 @@ const headBytes = 20;
 const lengthBytes = 4;
 const nullLength = -1;
 
-/** How many bytes follow, where one byte can say it. */
-const shortMax = 127;
-const shortLengths = Array.from({ length: shortMax + 1 }, (_, length) => `\0\0\0${String.fromCharCode(length)}`);
+/** In place of each length but the first, while the texts are put together. */
+const lengthPlace = '\0\0\0\0';
 
 /**
- * A list of texts as PostgreSQL's protocol carries a `text[]` in binary: nothing to escape here, nothing to parse there. A
- * list of short ASCII texts, as most are, is written as one text, with the lengths in between as characters.
+ * A list of texts as PostgreSQL's protocol carries a `text[]` in binary: nothing to escape here, nothing to parse there.
+ * Texts that are all ASCII, as most are, are written as one, with their lengths in between.
  */
 export function textArray(values: readonly (string | null)[]): Buffer {
-  return ofShortTexts(values) ?? ofAnyTexts(values);
+  return ofAsciiTexts(values) ?? ofAnyTexts(values);
 }
 
-/** Null: not all of them are short and ASCII. */
-function ofShortTexts(values: readonly (string | null)[]): Buffer | null {
-  const parts: string[] = [];
-  for (const value of values) {
-    if (value === null || value.length > shortMax) return null;
-    parts.push(`${shortLengths[value.length]}${value}`);
-  }
-  const text = parts.join('');
-  if (Buffer.byteLength(text) !== text.length) return null;
-  const bytes = withHead(headBytes + text.length, { count: values.length, hasNulls: false });
-  bytes.write(text, headBytes, 'latin1');
+/** Null: not all of them are ASCII, or there are none. */
+function ofAsciiTexts(values: readonly (string | null)[]): Buffer | null {
+  const text = values.join(lengthPlace);
+  if (values.length === 0 || Buffer.byteLength(text) !== text.length) return null;
+  const hasNulls = values.includes(null);
+  const bytes = withHead(headBytes + lengthBytes + text.length, { count: values.length, hasNulls });
+  bytes.write(text, headBytes + lengthBytes, 'latin1');
+  let at = headBytes;
+  for (const value of values) at = bytes.writeInt32BE(value?.length ?? nullLength, at) + (value?.length ?? 0);
   return bytes;
 }
 

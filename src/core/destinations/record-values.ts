@@ -69,7 +69,7 @@ export const uuidText = checkedText((text) => (uuidPattern.test(text) ? null : '
 /** JSON.stringify writes NUL and halves of surrogate pairs as escapes, which jsonb refuses. */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value);
-  return /\\u(0000|d[89a-f])/.test(text) ? JSON.stringify(storableJson(value)) : text;
+  return text.includes('\\u') && /\\u(0000|d[89a-f])/.test(text) ? JSON.stringify(storableJson(value)) : text;
 }
 
 function storableJson(value: unknown): unknown {

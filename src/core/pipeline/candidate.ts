@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { cursorText, parseCursor } from '../source/cursor-value.ts';
+import { canonicalCursor } from '../source/cursor-value.ts';
 import { valueAt } from '../source/dotted-path.ts';
 import { type ExternalId, externalIdOf, keylessExternalId } from '../source/external-id.ts';
 import type { Resource } from '../spec/schema.ts';
@@ -8,6 +8,7 @@ import { canonicalJson } from './canonical-json.ts';
 import { createFingerprint } from './fingerprint.ts';
 import { findDefect } from './record-gate.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
+import { soundJson } from './sound-json.ts';
 import { storableJson } from './storable-json.ts';
 import type { RecordIssue } from './validate.ts';
 
@@ -51,10 +52,16 @@ export function createIdentify(
   });
   const { mode, field } = changeDetection;
   const versionOf = (record: unknown) => (mode === 'field' && field !== undefined ? valueAt(record, field) : null);
-  const hashOf = (record: unknown) => (mode === 'none' ? null : fingerprint(versionOf(record) ?? record));
+  const hashOf = (record: unknown, whole: string | null) => {
+    if (mode === 'none') return null;
+    const version = versionOf(record) ?? null;
+    return version === null ? fingerprint(record, whole) : fingerprint(version);
+  };
+  const wholeOf = mode === 'hash' && changeDetection.ignore.length === 0 ? soundJson : () => null;
   const cursorOf = createCursorReader(resource);
   return (raw) => {
-    const defect = findDefect(raw);
+    const whole = wholeOf(raw);
+    const defect = whole === null ? findDefect(raw) : null;
     const sound: unknown = defect === null ? raw : JSON.parse(storableJson(raw));
     const id = externalIdOf(sound, primaryKey);
     const externalId = id.ok ? id.externalId : keylessExternalId(canonicalJson(sound));
@@ -62,7 +69,7 @@ export function createIdentify(
     return {
       raw,
       externalId,
-      hash: hashOf(sound),
+      hash: hashOf(sound, whole),
       cursor,
       issues: defect === null && id.ok ? null : issuesOf(defect, id),
       data: null,
@@ -82,8 +89,5 @@ function createCursorReader({ incremental }: Resource): (record: unknown) => str
   if (incremental?.kind !== 'cursor' || incremental.cursor.field === undefined) return () => null;
   const { cursor } = incremental;
   const field = incremental.cursor.field;
-  return (record) => {
-    const value = parseCursor(valueAt(record, field), cursor);
-    return value === null ? null : cursorText(value, cursor);
-  };
+  return (record) => canonicalCursor(valueAt(record, field), cursor);
 }

@@ -47,7 +47,7 @@ function scalarDefect(value: unknown): string | null {
 }
 
 /** Names that reach a prototype when code copies objects carelessly. */
-const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
+export const forbiddenKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 function keysDefect(value: object): string | null {
   for (const key of Object.keys(value)) {

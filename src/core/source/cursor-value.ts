@@ -54,6 +54,17 @@ export const compareCursors = (left: CursorValue, right: CursorValue): number =>
 export const cursorText = (value: CursorValue, form: CursorShape): string =>
   typeof value === 'bigint' && isTimeCursor(form.type) ? new Date(Number(value)).toISOString() : String(value);
 
+/** The canonical text of a raw field; null where {@link parseCursor} has none. */
+export function canonicalCursor(raw: unknown, form: CursorShape): string | null {
+  const isPlain = form.type === 'datetime' && form.format === undefined && typeof raw === 'string';
+  if (isPlain && plainInstant.test(raw)) return raw.length === isoLength ? raw : `${raw.slice(0, -1)}.000Z`;
+  const value = parseCursor(raw, form);
+  return value === null ? null : cursorText(value, form);
+}
+
+/** Of a time with milliseconds. */
+const isoLength = 24;
+
 /** The value of a canonical text; null for null and for a text of another cursor type. */
 export function cursorOfText(text: string | null, form: CursorShape): CursorValue | null {
   if (text === null || form.type === 'string') return text;

@@ -25,6 +25,13 @@ test.each([
   expect(decode(text)).toEqual(expected);
 });
 
+test('finds a big integer of 16 digits wherever it stands', () => {
+  for (let before = 0; before < 40; before += 1) {
+    const text = `${' '.repeat(before)}[1,123456789012345,9007199254740993,123456789012345]`;
+    expect(decode(text)).toEqual([1, 123456789012345, '9007199254740993', 123456789012345]);
+  }
+});
+
 test('rounds big integers where the spec asks for numbers', () => {
   expect(decode('[12345678901234567890]', 'number')).toEqual([12345678901234567000]);
 });

@@ -50,7 +50,8 @@ function compileInvocation(name: string, args: readonly Compiled[], context: 'in
   const { signature, call } = called;
   return (input, evaluation) => {
     charge(evaluation, 1 + args.length);
-    const given = args.map((arg) => arg(input, evaluation));
+    const given: unknown[] = [];
+    for (const arg of args) given.push(arg(input, evaluation));
     return call(signature(given, context === 'input' ? input : null), evaluation);
   };
 }

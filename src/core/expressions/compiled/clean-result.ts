@@ -1,3 +1,4 @@
+import { byNames } from '../../by-names.ts';
 import { recordLimits, textDefect } from '../../pipeline/record-gate.ts';
 import { charge, type Evaluation, handBack } from './evaluation.ts';
 import { isList } from './sequence.ts';
@@ -23,7 +24,7 @@ interface Cleaning {
 }
 
 function clean(value: unknown, cleaning: Cleaning): unknown {
-  spend(cleaning, typeof value === 'string' ? value.length : 0);
+  spend(cleaning, lengthOfValue + (typeof value === 'string' ? value.length : 0));
   if (typeof value === 'string') return textDefect(value) === null ? value : handBack();
   if (typeof value === 'number') return Number.isFinite(value) ? withoutSign(value) : handBack();
   if (typeof value === 'boolean' || value === null) return value;
@@ -34,7 +35,7 @@ function clean(value: unknown, cleaning: Cleaning): unknown {
 const withoutSign = (value: number): number => (value === 0 ? 0 : value);
 
 function spend(cleaning: Cleaning, length: number): void {
-  cleaning.lengthLeft -= length + lengthOfValue;
+  cleaning.lengthLeft -= length;
   if (cleaning.lengthLeft < 0) handBack();
 }
 
@@ -51,12 +52,21 @@ function cleanItems(items: readonly unknown[], cleaning: Cleaning): readonly unk
   return items.map((item) => clean(item, cleaning));
 }
 
+/** What names count for together; null: one of them is no text that a database can hold. */
+const lengthOfNames = byNames((names) =>
+  names.some((name) => textDefect(name) !== null)
+    ? null
+    : names.reduce((sum, { length }) => sum + length + lengthOfValue, 0),
+);
+
 function cleanProperties(value: object, cleaning: Cleaning): object {
   if (!isObject(value)) return handBack();
   let changed: Record<string, unknown> | null = null;
-  for (const key of Object.keys(value)) {
-    if (textDefect(key) !== null) return handBack();
-    spend(cleaning, key.length);
+  const keys = Object.keys(value);
+  const length = lengthOfNames(keys);
+  if (length === null) return handBack();
+  spend(cleaning, length);
+  for (const key of keys) {
     const item = value[key];
     const cleaned = clean(item, cleaning);
     if (Object.is(cleaned, item)) continue;

@@ -1,3 +1,5 @@
+import { byNames } from '../../by-names.ts';
+
 /** Names that mean something to JSONata's own machinery or to JavaScript's objects. */
 const reservedNames: ReadonlySet<string> = new Set([
   ...['_jsonata_lambda', '_jsonata_function', 'outerWrapper', 'tupleStream'],
@@ -49,16 +51,17 @@ function isUsable(value: unknown, walk: Walk, depthLeft: number): boolean {
   return hasUsableProperties(value, walk, depthLeft - 1);
 }
 
-/** Half the time of a plain mapping is spent here: `in` takes a quarter of what `Object.entries` does. */
+/** A quarter of the time of a plain mapping is spent here. */
 function hasUsableProperties(value: object, walk: Walk, depthLeft: number): boolean {
-  for (const key in value) {
-    if (!Object.hasOwn(value, key)) continue;
-    if (reservedNames.has(key) || !isUsable((value as Readonly<Record<string, unknown>>)[key], walk, depthLeft)) {
-      return false;
-    }
+  const names = Object.keys(value);
+  if (!areUsable(names)) return false;
+  for (const name of names) {
+    if (!isUsable((value as Readonly<Record<string, unknown>>)[name], walk, depthLeft)) return false;
   }
   return true;
 }
+
+const areUsable = byNames((names) => !names.some((name) => reservedNames.has(name)));
 
 function isPlainScalar(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0);

@@ -27,8 +27,11 @@ const anything = 'asnblfom';
 export function readSignature(text: string): Signature {
   const parameters = [...text.replace(/:.*$/, '').matchAll(parameterForm)].map(readParameter);
   const wholePattern = new RegExp(`^${parameters.map(patternOf).join('')}$`);
+  const convertsNone = parameters.every(({ isList: wantsList }) => !wantsList);
   return (given, context) => {
-    if (fitsInOrder(parameters, given)) return parameters.map((parameter, n) => converted(parameter, given[n]));
+    if (fitsInOrder(parameters, given)) {
+      return convertsNone ? given : parameters.map((parameter, n) => converted(parameter, given[n]));
+    }
     const match = wholePattern.exec(given.map(symbolOf).join(''));
     return match === null ? fail('T0410') : completed(parameters, { match, given, context });
   };
