@@ -7,7 +7,7 @@ import { recordBatch } from '../db/queries/batches.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { Destination } from '../src/core/destinations/destination.ts';
 import { takenOver } from '../src/core/errors.ts';
-import { assembleBatch, type ReadyPage } from '../src/core/pipeline/batch.ts';
+import { assembleBatch, type PageBatch, type ReadyPage } from '../src/core/pipeline/batch.ts';
 import type { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
 import type { KnownRecords } from '../src/core/pipeline/known-records.ts';
 import type { Resource } from '../src/core/spec/schema.ts';
@@ -39,6 +39,13 @@ interface DeliveryOptions {
   readonly brake: ReturnType<typeof createInvalidBrake>;
 }
 
+/** A batch that may leave once the calls that brought its pages are stored. */
+interface PreparedBatch {
+  readonly pages: readonly ReadyPage[];
+  readonly batch: PageBatch;
+  readonly callsStored: Promise<void>;
+}
+
 /** Takes processed pages in order; at most one batch is under way while the next one fills. */
 export interface Delivery {
   /** Waits while a full batch cannot leave yet: this is what keeps memory flat. */
@@ -59,26 +66,35 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   let stopped = false;
 
   const leave = async () => {
-    await underWay;
-    if (filling.length === 0) return;
-    const pages = filling;
+    const next = filling.length === 0 ? null : prepare(filling);
     filling = [];
     rows = 0;
-    batchNo += 1;
+    await underWay;
+    if (next === null) return;
     leftAt = performance.now();
-    underWay = deliver(pages, batchNo);
+    underWay = deliver(next);
     // Whoever waits next for it sees the failure; until then it must not count as unhandled.
     underWay.catch(() => undefined);
   };
 
-  const deliver = async (pages: readonly ReadyPage[], number: number) => {
-    const { db, scope, owner, destination, known, callLog, resource, runId, redact } = options;
+  /** What can be done while the batch before is still on its way; it never throws. */
+  const prepare = (pages: readonly ReadyPage[]): PreparedBatch => {
+    const { destination, callLog, resource, runId, redact } = options;
+    batchNo += 1;
+    const batch = assembleBatch(pages, { resource, runId, batchNo, redact });
+    destination.prepare(batch);
+    const callsStored = callLog.stored();
+    callsStored.catch(() => undefined);
+    return { pages, batch, callsStored };
+  };
+
+  const deliver = async ({ pages, batch, callsStored }: PreparedBatch) => {
+    const { db, scope, owner, destination, known } = options;
     options.brake(pages);
-    const batch = assembleBatch(pages, { resource, runId, batchNo: number, redact });
-    await callLog.stored();
+    await callsStored;
     // Without rows the destination has nothing to promise, and an unchanged source costs it nothing. Only a new one
     // must hear of the first batch before it is recorded, or the next attempt would forget what was recorded.
-    const isFirst = options.fresh && number === options.batchNo + 1;
+    const isFirst = options.fresh && batch.batchNo === options.batchNo + 1;
     const brings = batch.rows.length > 0 || batch.tombstones.length > 0 || batch.completesGeneration;
     const rejected = brings || isFirst ? await destination.apply(batch) : [];
     const receipt = batch.receiptOf(rejected);

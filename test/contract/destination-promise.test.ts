@@ -32,6 +32,27 @@ describe.each(deliveryKinds)('$name', (kind) => {
     ]);
   });
 
+  it('applies a batch that it was told of while the one before was on its way, whatever columns that one brought', async () => {
+    await using place = await kind.createPlace();
+    await using destination = place.connect();
+    await destination.open(claimOf(place.schema, { columns: [columnOf('a', 'text')] }));
+    const first = batchOf([rowOf('1', { a: 'x', grown: 7 })]);
+    const second = batchOf([rowOf('1', { a: 'y' }), rowOf('2', { a: 'z' })], { batchNo: 2 });
+    const third = batchOf([rowOf('2', { a: 'late', grown: 8 })], { batchNo: 3 });
+    destination.prepare(first);
+    const applied = destination.apply(first);
+    destination.prepare(second);
+    await applied;
+    await destination.apply(second);
+    destination.prepare(third);
+    destination.prepare(batchOf([rowOf('3')], { batchNo: 3 }));
+    await destination.apply(third);
+    expect(await place.rows('items')).toMatchObject([
+      { _external_id: '1', a: 'y', grown: null },
+      { _external_id: '2', a: 'late', grown: '8' },
+    ]);
+  });
+
   it('keeps the same record id of two connections apart', async () => {
     await using place = await kind.createPlace();
     for (const connectionId of ['con_1', 'con_2']) {

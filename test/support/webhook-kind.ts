@@ -89,6 +89,7 @@ export async function createWebhookPlace(): Promise<WebhookPlace> {
           destination = openWebhook(given, destinationDeps(guard, { outbox, logCall, onStrayRefusals }), clock);
           return destination.open(claim);
         },
+        prepare: (batch) => destination?.prepare(batch),
         async apply(batch) {
           if (!destination) throw new Error('Open it first');
           return destination.apply(batch);

@@ -117,6 +117,11 @@ export interface Destination extends AsyncDisposable {
   check(): Promise<string>;
   /** Creates or evolves what is missing, claims the lane, says what is known of it. */
   open(claim: LaneClaim): Promise<OpenedLane>;
+  /**
+   * Does what it can of `apply` without the server, while the batch before it is still on its way. It promises nothing and
+   * never throws: `apply` does the same otherwise, and need not follow.
+   */
+  prepare(batch: Batch): void;
   /** Rows and receipt in one transaction. Returns the rows refused when the rest was applied. */
   apply(batch: Batch): Promise<readonly RejectedRow[]>;
 }

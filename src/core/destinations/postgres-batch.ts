@@ -13,16 +13,22 @@ import { bury, burySql, idsByEffect } from './postgres-tombstones.ts';
 import { inTransaction } from './postgres-transaction.ts';
 import { rowsSql } from './postgres-write-sql.ts';
 
+/** The rows of a batch as the server takes them. */
+export interface PostgresBatch {
+  readonly encoded: PostgresRows;
+  /** Its lists, as parameters. */
+  readonly arrays: readonly Buffer[];
+  /** Rows refused before the server saw them. */
+  readonly rejected: readonly RejectedRow[];
+}
+
 /** A batch on its way into the table of a lane. */
-export interface BatchWrite {
+export interface BatchWrite extends PostgresBatch {
   readonly lane: string;
   readonly fence: number;
   readonly connectionId: string;
   readonly map: PostgresFields;
   readonly batch: Batch;
-  readonly encoded: PostgresRows;
-  /** Rows refused before the server saw them. */
-  readonly rejected: readonly RejectedRow[];
   /** Mode replace: the first batch of its run, so that what an earlier run gathered is thrown away. */
   readonly opensGeneration: boolean;
 }
@@ -55,7 +61,7 @@ const marksNewRows = ({ map, batch }: BatchWrite): boolean =>
   map.prepared.mode === 'append' && batch.tombstones.length > 0;
 
 async function writeAtOnce(session: Session, write: BatchWrite): Promise<void> {
-  const { connectionId, map, batch, encoded, rejected } = write;
+  const { connectionId, map, batch, encoded, arrays, rejected } = write;
   const places = { run: '$3', connection: '$6', firstList: 7, isGuarded: true };
   const rows = rowsSql(map, { places, writers: encoded.writers });
   const tombstones = idsByEffect(batch.tombstones);
@@ -67,7 +73,8 @@ async function writeAtOnce(session: Session, write: BatchWrite): Promise<void> {
   const values = [
     ...claimValues(write, batch.receipt(rejected)),
     connectionId,
-    ...[...encoded.lists, ...tombstones.map(([, ids]) => ids)].map(textArray),
+    ...arrays,
+    ...tombstones.map(([, ids]) => textArray(ids)),
   ];
   if ((await session.query(sql, values)).length === 0) throw await lostLane(session, write);
 }

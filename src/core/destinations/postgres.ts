@@ -1,7 +1,8 @@
 import type { EgressGuard } from '../http/egress.ts';
-import type { Destination, LaneClaim } from './destination.ts';
+import { textArray } from '../text-array.ts';
+import type { Destination, LaneClaim, RejectedRow } from './destination.ts';
 import { parsePostgresAddress } from './postgres-address.ts';
-import { writeBatch } from './postgres-batch.ts';
+import { type PostgresBatch, writeBatch } from './postgres-batch.ts';
 import { claimLane } from './postgres-checkpoint.ts';
 import type { SessionLimits } from './postgres-connect.ts';
 import { tableSql } from './postgres-definitions.ts';
@@ -11,9 +12,9 @@ import { idFault } from './postgres-rows.ts';
 import { prepareTable } from './postgres-schema.ts';
 import { openSession, type Session } from './postgres-session.ts';
 import { withConflictRetries } from './postgres-transaction.ts';
-import { admitFields } from './record-fields.ts';
+import { type AdmittedFields, admitFields } from './record-fields.ts';
 import { encodeRows } from './record-rows.ts';
-import { type AppliedBatch, type LaneBatch, type OpenedFields, sqlDestination } from './sql-destination.ts';
+import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } from './sql-destination.ts';
 
 /** What a postgres destination is given from outside. */
 export interface PostgresDeps {
@@ -37,7 +38,9 @@ export function openPostgres(options: Readonly<Record<string, unknown>>, deps: P
   return sqlDestination({
     connect: () => openSession(address, { guard: deps.guard, limits }),
     openLane,
-    applyBatch,
+    admit,
+    encode,
+    write,
     toAppError,
   });
 }
@@ -50,21 +53,23 @@ async function openLane(session: Session, claim: LaneClaim): Promise<OpenedField
   return { fields: postgresFields(prepared, claim.target), opened };
 }
 
-async function applyBatch(
+const admit = (
   session: Session,
-  { claim, fields, batch, opensGeneration }: LaneBatch<PostgresFields>,
-): Promise<AppliedBatch<PostgresFields>> {
-  const { rows } = batch;
-  const { mode, evolve } = claim.target;
-  const { map, refused } = await withConflictRetries(() =>
-    admitFields({ map: fields, rows, evolve }, fieldKind(session)),
-  );
-  const { encoded, rejected } = encodeRows(rows, {
-    writers: map.writers,
-    refused,
-    isPartial: mode === 'update',
-    idFault,
-  });
-  const write = { ...claim, map, batch, encoded, rejected, opensGeneration };
-  return { fields: map, rejected: await withConflictRetries(() => writeBatch(session, write)) };
+  { rows, fields, target }: BatchRows<PostgresFields>,
+): Promise<AdmittedFields<PostgresFields>> =>
+  withConflictRetries(() => admitFields({ map: fields, rows, evolve: target.evolve }, fieldKind(session)));
+
+function encode(
+  { rows, fields, target }: BatchRows<PostgresFields>,
+  refused: AdmittedFields<PostgresFields>['refused'],
+): PostgresBatch {
+  const isPartial = target.mode === 'update';
+  const { encoded, rejected } = encodeRows(rows, { writers: fields.writers, refused, isPartial, idFault });
+  return { encoded, rejected, arrays: encoded.lists.map(textArray) };
 }
+
+const write = (
+  session: Session,
+  { claim, fields, batch, encoded, opensGeneration }: LaneBatch<PostgresFields, PostgresBatch>,
+): Promise<readonly RejectedRow[]> =>
+  withConflictRetries(() => writeBatch(session, { ...claim, ...encoded, map: fields, batch, opensGeneration }));

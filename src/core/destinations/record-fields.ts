@@ -89,7 +89,14 @@ export async function admitFields<Prepared extends PreparedTable, Writer extends
   return { map: { prepared, writers: [...map.writers, ...columns.map((column) => writerOf(column))] }, refused };
 }
 
-const nothingRefused: ReadonlyMap<string, string> = new Map();
+/** What {@link AdmittedFields} refuse where every field is known. */
+export const nothingRefused: ReadonlyMap<string, string> = new Map();
+
+/** Whether every field of the rows that has a value has a column. */
+export const coversFields = (
+  { writers }: { readonly writers: readonly { readonly name: string }[] },
+  rows: readonly Deliverable[],
+): boolean => unknownFields(writers, rows).size === 0;
 
 /** Fields without a writer and their values; fields that are null throughout need no column. */
 function unknownFields(

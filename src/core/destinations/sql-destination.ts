@@ -1,15 +1,33 @@
 import type { AppError } from '../errors.ts';
-import type { Batch, Destination, LaneClaim, OpenedLane, RejectedRow } from './destination.ts';
+import type { Deliverable } from '../pipeline/page-outcome.ts';
+import type { Batch, Destination, LaneClaim, OpenedLane, RejectedRow, TargetTable } from './destination.ts';
+import { type AdmittedFields, coversFields, nothingRefused } from './record-fields.ts';
 
 /** What a kind of database gives to be a destination: one session, one lane at a time. */
-export interface SqlKind<Session extends SqlSession, Fields> {
+export interface SqlKind<Session extends SqlSession, Fields extends WrittenFields, Encoded> {
   connect(): Promise<Session>;
   /** Prepares the table and claims the lane. */
   openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<Fields>>;
-  /** Writes a batch. Returns the fields as they then are, and the rows refused. */
-  applyBatch(session: Session, write: LaneBatch<Fields>): Promise<AppliedBatch<Fields>>;
+  /** Finds or makes a column for each field of the rows. */
+  admit(session: Session, rows: BatchRows<Fields>): Promise<AdmittedFields<Fields>>;
+  /** The rows as the server takes them, without asking it. */
+  encode(rows: BatchRows<Fields>, refused: AdmittedFields<Fields>['refused']): Encoded;
+  /** Writes a batch; returns the rows refused. */
+  write(session: Session, batch: LaneBatch<Fields, Encoded>): Promise<readonly RejectedRow[]>;
   /** The failure as the engine knows it. */
   toAppError(error: unknown): AppError;
+}
+
+/** The columns that batches write. */
+export interface WrittenFields {
+  readonly writers: readonly { readonly name: string }[];
+}
+
+/** Rows of a batch, and the columns that they may fill. */
+export interface BatchRows<Fields> {
+  readonly rows: readonly Deliverable[];
+  readonly fields: Fields;
+  readonly target: TargetTable;
 }
 
 /** One connection to a customer's server. */
@@ -25,24 +43,22 @@ export interface OpenedFields<Fields> {
 }
 
 /** A batch for a lane that is held. */
-export interface LaneBatch<Fields> {
+export interface LaneBatch<Fields, Encoded> {
   readonly claim: LaneClaim;
   readonly fields: Fields;
   readonly batch: Batch;
+  readonly encoded: Encoded;
   /** Mode replace: the first batch of its run, so that what an earlier run gathered is thrown away. */
   readonly opensGeneration: boolean;
 }
 
-/** What became of a batch. */
-export interface AppliedBatch<Fields> {
-  readonly fields: Fields;
-  readonly rejected: readonly RejectedRow[];
-}
-
 /** Rows in a customer's database: one connection, one table, one checkpoint row per lane. Connects at `open`. */
-export function sqlDestination<Session extends SqlSession, Fields>(kind: SqlKind<Session, Fields>): Destination {
+export function sqlDestination<Session extends SqlSession, Fields extends WrittenFields, Encoded>(
+  kind: SqlKind<Session, Fields, Encoded>,
+): Destination {
   let session: Session | null = null;
   let held: HeldLane<Fields> | null = null;
+  let prepared: PreparedBatch<Fields, Encoded> | null = null;
 
   const close = async () => {
     const ending = session;
@@ -65,6 +81,15 @@ export function sqlDestination<Session extends SqlSession, Fields>(kind: SqlKind
     return session;
   };
 
+  const encode = async (
+    current: Session,
+    { fields: before, claim: { target } }: HeldLane<Fields>,
+    { rows }: Batch,
+  ): Promise<Pick<PreparedBatch<Fields, Encoded>, 'fields' | 'encoded'>> => {
+    const { map: fields, refused } = await kind.admit(current, { rows, fields: before, target });
+    return { fields, encoded: kind.encode({ rows, fields, target }, refused) };
+  };
+
   return {
     async check() {
       await translated(connected);
@@ -78,20 +103,39 @@ export function sqlDestination<Session extends SqlSession, Fields>(kind: SqlKind
         return opened;
       });
     },
+    prepare(batch) {
+      if (!held) return;
+      const rows = { rows: batch.rows, fields: held.fields, target: held.claim.target };
+      if (!coversFields(held.fields, batch.rows)) return;
+      prepared = { batch, fields: held.fields, encoded: kind.encode(rows, nothingRefused) };
+    },
     async apply(batch) {
       if (!session || !held) throw new Error('apply needs a lane that open has claimed');
       const lane = held;
       const current = session;
       const { claim } = lane;
       const opensGeneration = claim.target.mode === 'replace' && lane.gathers !== batch.runId;
-      const write = { claim, fields: lane.fields, batch, opensGeneration };
-      const { fields, rejected } = await translated(() => kind.applyBatch(current, write));
-      lane.fields = fields;
+      // Not if the fields have grown since by what a batch before it brought.
+      const isReady = prepared?.batch === batch && prepared.fields === lane.fields;
+      const ready = isReady ? prepared : null;
+      prepared = null;
+      const rejected = await translated(async () => {
+        const { fields, encoded } = ready ?? (await encode(current, lane, batch));
+        lane.fields = fields;
+        return await kind.write(current, { claim, fields, batch, encoded, opensGeneration });
+      });
       lane.gathers = batch.runId;
       return rejected;
     },
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** A batch encoded ahead of its time, for the fields of then. */
+interface PreparedBatch<Fields, Encoded> {
+  readonly batch: Batch;
+  readonly fields: Fields;
+  readonly encoded: Encoded;
 }
 
 /** The lane that a destination holds; the fields grow with those that batches bring. */

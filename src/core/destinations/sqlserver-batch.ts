@@ -8,16 +8,20 @@ import { rowsTable, type SqlServerRows, stageGone, stageRows } from './sqlserver
 import { withConflictRetries } from './sqlserver-transaction.ts';
 import { type BatchSteps, batchSql, heldSql } from './sqlserver-write-sql.ts';
 
+/** The rows of a batch as the server takes them. */
+export interface SqlServerBatch {
+  readonly encoded: SqlServerRows;
+  /** Rows refused before the server saw them. */
+  readonly rejected: readonly RejectedRow[];
+}
+
 /** A batch on its way into the table of a lane. */
-export interface BatchWrite {
+export interface BatchWrite extends SqlServerBatch {
   readonly lane: string;
   readonly fence: number;
   readonly connectionId: string;
   readonly map: SqlServerFields;
   readonly batch: Batch;
-  readonly encoded: SqlServerRows;
-  /** Rows refused before the server saw them. */
-  readonly rejected: readonly RejectedRow[];
   /** Mode replace: the first batch of its run, so that what an earlier run gathered is thrown away. */
   readonly opensGeneration: boolean;
 }

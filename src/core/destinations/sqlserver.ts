@@ -1,11 +1,11 @@
 import type { EgressGuard } from '../http/egress.ts';
 import type { Options } from './address-fields.ts';
-import type { Destination, LaneClaim } from './destination.ts';
-import { admitFields } from './record-fields.ts';
+import type { Destination, LaneClaim, RejectedRow } from './destination.ts';
+import { type AdmittedFields, admitFields } from './record-fields.ts';
 import { encodeRows } from './record-rows.ts';
-import { type AppliedBatch, type LaneBatch, type OpenedFields, sqlDestination } from './sql-destination.ts';
+import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } from './sql-destination.ts';
 import { parseSqlServerAddress } from './sqlserver-address.ts';
-import { writeBatch } from './sqlserver-batch.ts';
+import { type SqlServerBatch, writeBatch } from './sqlserver-batch.ts';
 import { claimLane } from './sqlserver-checkpoint.ts';
 import type { SessionLimits } from './sqlserver-connect.ts';
 import { toAppError } from './sqlserver-errors.ts';
@@ -36,7 +36,9 @@ export function openSqlServer(options: Options, deps: SqlServerDeps): Destinatio
   return sqlDestination({
     connect: () => openSession(address, { guard: deps.guard, limits }),
     openLane,
-    applyBatch,
+    admit,
+    encode,
+    write,
     toAppError,
   });
 }
@@ -48,21 +50,20 @@ async function openLane(session: Session, claim: LaneClaim): Promise<OpenedField
   return { fields: sqlServerFields(prepared, claim.target), opened };
 }
 
-async function applyBatch(
+const admit = (
   session: Session,
-  { claim, fields, batch, opensGeneration }: LaneBatch<SqlServerFields>,
-): Promise<AppliedBatch<SqlServerFields>> {
-  const { rows } = batch;
-  const { mode, evolve } = claim.target;
-  const { map, refused } = await withConflictRetries(session, () =>
-    admitFields({ map: fields, rows, evolve }, fieldKind(session)),
-  );
-  const { encoded, rejected } = encodeRows(rows, {
-    writers: map.writers,
-    refused,
-    isPartial: mode === 'update',
-    idFault,
-  });
-  const write = { ...claim, map, batch, encoded, rejected, opensGeneration };
-  return { fields: map, rejected: await writeBatch(session, write) };
-}
+  { rows, fields, target }: BatchRows<SqlServerFields>,
+): Promise<AdmittedFields<SqlServerFields>> =>
+  withConflictRetries(session, () => admitFields({ map: fields, rows, evolve: target.evolve }, fieldKind(session)));
+
+const encode = (
+  { rows, fields, target }: BatchRows<SqlServerFields>,
+  refused: AdmittedFields<SqlServerFields>['refused'],
+): SqlServerBatch =>
+  encodeRows(rows, { writers: fields.writers, refused, isPartial: target.mode === 'update', idFault });
+
+const write = (
+  session: Session,
+  { claim, fields, batch, encoded, opensGeneration }: LaneBatch<SqlServerFields, SqlServerBatch>,
+): Promise<readonly RejectedRow[]> =>
+  writeBatch(session, { ...claim, ...encoded, map: fields, batch, opensGeneration });

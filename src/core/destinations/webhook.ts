@@ -68,6 +68,8 @@ export function openWebhook(
       held = lane;
       return checkpoint ? { fresh: false, checkpoint } : { fresh: true, checkpoint: null };
     },
+    // What it sends says when it left.
+    prepare() {},
     async apply(batch) {
       if (!held) throw new Error('apply needs a lane that open has claimed');
       const lane = held;
