@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
+import { bytesArray, textArray } from '../../src/core/binary-arrays.ts';
 import type { Receipt, RecordEntry } from '../../src/core/pipeline/receipt.ts';
 import { storableJson } from '../../src/core/pipeline/storable-json.ts';
 import type { RunStatus } from '../../src/core/rows.ts';
-import { textArray } from '../../src/core/text-array.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
+import { type Placeholders, statement } from '../statement.ts';
 import { markRetried } from './requeue.ts';
 
 /** An attempt, by the lane that it holds. */
@@ -20,26 +21,35 @@ export type Recorded =
   | { readonly outcome: 'stale' | 'fenced' };
 
 /**
- * Records a batch: ledger, fingerprints, quarantine, counts, position and watermark in one transaction. Called
- * after the destination has committed the same receipt; safe to repeat, because batch numbers only move by one.
+ * Records a batch: ledger, fingerprints, quarantine, counts, position and watermark, all or nothing. Called after the
+ * destination has committed the same receipt; safe to repeat, because batch numbers only move by one. The receipt may come
+ * from the customer's database: it moves runs of its own lane only.
  */
 export async function recordBatch(
   db: Db,
   scope: OrgScope,
-  { owner, receipt }: { readonly owner: BatchOwner; readonly receipt: Receipt },
+  batch: { readonly owner: BatchOwner; readonly receipt: Receipt },
 ): Promise<Recorded> {
+  const { receipt } = batch;
+  // Nearly every batch is one statement: each further one waits for a turn of a process that is busy with other pages.
+  const isPlain = [receipt.seen, receipt.deleted, receipt.quarantine, receipt.retried].every(
+    ({ length }) => length === 0,
+  );
+  const delivered = deliveredIds(receipt);
+  if (isPlain) return (await settleBatch(db, scope, { ...batch, delivered })).recorded;
   return db.transaction().execute(async (tx) => {
-    if (!(await holdsLane(tx, scope, owner))) return { outcome: 'fenced' };
-    const run = await advanceRun(tx, scope, { laneId: owner.laneId, receipt });
-    if (!run) return { outcome: 'stale' };
-    await insertPages(tx, scope, receipt);
-    await putRecordStates(tx, scope, { laneId: owner.laneId, receipt });
-    await putSeen(tx, scope, { laneId: owner.laneId, receipt });
-    await settleQuarantine(tx, scope, { receipt, run });
-    await putPartitions(tx, scope, { laneId: owner.laneId, receipt });
-    return { outcome: 'recorded', stop: run.cancelRequestedAt !== null || run.status !== 'running' };
+    const { recorded, run } = await settleBatch(tx, scope, { ...batch, delivered: [] });
+    if (run === null) return recorded;
+    await putSeen(tx, scope, { laneId: batch.owner.laneId, receipt });
+    await keepQuarantine(tx, scope, { receipt, run });
+    await markRetried(tx, scope, receipt.retried);
+    await resolveQuarantine(tx, scope, { delivered, run });
+    return recorded;
   });
 }
+
+const deliveredIds = ({ records }: Receipt): readonly string[] =>
+  records.filter(({ status }) => status === 'delivered').map(({ externalId }) => externalId);
 
 /**
  * Whether the attempt holds its lane, until the end of the transaction. The lock is shared with other batches and
@@ -56,82 +66,150 @@ export async function holdsLane(tx: Db, scope: OrgScope, { laneId, fence }: Batc
   return lane?.fence === fence;
 }
 
-interface AdvancedRun {
+interface RecordedRun {
   readonly connectionId: string;
   readonly resourceKey: string;
-  readonly cancelRequestedAt: string | null;
-  readonly status: RunStatus;
 }
 
-/** The receipt may come from the customer's database: it moves runs of its own lane only. */
-function advanceRun(
-  tx: Db,
+/** Everything of a batch that nearly every one has. `run` is null unless it was recorded. */
+async function settleBatch(
+  db: Db,
   scope: OrgScope,
-  { laneId, receipt }: { readonly laneId: number; readonly receipt: Receipt },
-): Promise<AdvancedRun | undefined> {
+  {
+    owner,
+    receipt,
+    delivered,
+  }: { readonly owner: BatchOwner; readonly receipt: Receipt; readonly delivered: readonly string[] },
+): Promise<{ readonly recorded: Recorded; readonly run: RecordedRun | null }> {
+  const { pages, partitions } = receipt;
   const total = (count: 'recordsIn' | 'recordsOut' | 'skipped' | 'quarantined' | 'deleted' | 'invalid') =>
-    receipt.pages.reduce((sum, page) => sum + page[count], 0);
-  return tx
-    .updateTable('runs')
-    .set((eb) => ({
-      batchNo: receipt.batchNo,
-      pageNo: receipt.pages.at(-1)?.pageNo ?? eb.ref('pageNo'),
-      position: receipt.position === null ? null : storableJson(receipt.position),
-      readCompleted: receipt.position === null,
-      recordsIn: eb('recordsIn', '+', total('recordsIn')),
-      recordsOut: eb('recordsOut', '+', total('recordsOut')),
-      skipped: eb('skipped', '+', total('skipped')),
-      quarantined: eb('quarantined', '+', total('quarantined')),
-      deleted: eb('deleted', '+', total('deleted')),
-      invalid: eb('invalid', '+', total('invalid')),
-      incomplete: receipt.incomplete ? true : eb.ref('incomplete'),
-      attempts: 0,
-      progressedAt: sql<string>`now()`,
-      ...watermarkOf(receipt),
-    }))
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', receipt.runId)
-    .where('laneId', '=', laneId)
-    .where('batchNo', '=', receipt.batchNo - 1)
-    .returning(['connectionId', 'resourceKey', 'cancelRequestedAt', 'status'])
-    .executeTakeFirst();
-}
-
-async function insertPages(tx: Db, scope: OrgScope, { runId, batchNo, pages }: Receipt): Promise<void> {
-  if (pages.length === 0) return;
-  await sql`
-    insert into run_pages (
-      org_id, run_id, batch_no, page_no, request_key, records_in, records_out, skipped, quarantined, deleted, invalid)
-    select ${scope.orgId}, ${runId}, ${batchNo}, p.*
-    from json_to_recordset(${JSON.stringify(pages)}) as p (
-      "pageNo" int, "requestKey" text, "recordsIn" int, "recordsOut" int, skipped int, quarantined int, deleted int,
-      invalid int)`.execute(tx);
-}
-
-/** In the order of the primary key, so that concurrent lanes never lock in opposite orders and the index fills evenly. */
-async function putRecordStates(
-  tx: Db,
-  scope: OrgScope,
-  { laneId, receipt }: { readonly laneId: number; readonly receipt: Receipt },
-): Promise<void> {
+    pages.reduce((sum, page) => sum + page[count], 0);
+  // In the order of the primary key, so that concurrent lanes never lock in opposite orders and the index fills evenly.
   const records = receipt.records.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
-  if (records.length === 0) return;
   const list = (of: (record: RecordEntry) => string | null) => textArray(records.map(of));
-  await sql`
-    insert into record_state (org_id, lane_id, external_id, hash, cursor, status, fields, changed_at)
-    select ${scope.orgId}, ${laneId}, r.external_id, decode(r.hash, 'hex'), r.cursor, r.status, r.fields::jsonb,
-      case when r.fields is null then null else clock_timestamp() end
-    from unnest(
-      ${list((r) => r.externalId)}::text[],
-      ${list((r) => Buffer.from(r.hash, 'base64url').toString('hex'))}::text[],
-      ${list((r) => r.cursor)}::text[],
-      ${list((r) => r.status)}::text[],
-      ${list((r) => (r.fields === null ? null : storableJson(r.fields)))}::text[]
-    ) as r (external_id, hash, cursor, status, fields)
-    on conflict (lane_id, external_id)
-    do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status,
-      fields = excluded.fields, changed_at = excluded.changed_at`.execute(tx);
+  const [only] = partitions;
+  const [row] = await settlement(db, {
+    ...{ orgId: scope.orgId, laneId: owner.laneId, fence: owner.fence, runId: receipt.runId, batchNo: receipt.batchNo },
+    pageNo: pages.at(-1)?.pageNo ?? null,
+    position: receipt.position === null ? null : storableJson(receipt.position),
+    recordsIn: total('recordsIn'),
+    recordsOut: total('recordsOut'),
+    skipped: total('skipped'),
+    quarantined: total('quarantined'),
+    deleted: total('deleted'),
+    invalid: total('invalid'),
+    incomplete: receipt.incomplete,
+    // Of a resource without partitions; that of several is known when all are read.
+    hasWatermark: only?.partition === '',
+    watermark: only?.watermark ?? null,
+    pages: JSON.stringify(pages),
+    externalIds: list((record) => record.externalId),
+    hashes: bytesArray(records.map((record) => record.hash)),
+    cursors: list((record) => record.cursor),
+    statuses: list((record) => record.status),
+    fields: list((record) => (record.fields === null ? null : storableJson(record.fields))),
+    delivered: textArray(delivered),
+    partitions: storableJson(partitions),
+  });
+  if (row?.fence !== owner.fence) return { recorded: { outcome: 'fenced' }, run: null };
+  const { connectionId, resourceKey, cancelRequestedAt, status } = row;
+  if (connectionId === null || resourceKey === null) return { recorded: { outcome: 'stale' }, run: null };
+  const stop = cancelRequestedAt !== null || status !== 'running';
+  return { recorded: { outcome: 'recorded', stop }, run: { connectionId, resourceKey } };
 }
+
+interface Settlement {
+  readonly orgId: string;
+  readonly laneId: number;
+  readonly fence: number;
+  readonly runId: string;
+  readonly batchNo: number;
+  /** Null: no page is complete. */
+  readonly pageNo: number | null;
+  readonly position: string | null;
+  readonly recordsIn: number;
+  readonly recordsOut: number;
+  readonly skipped: number;
+  readonly quarantined: number;
+  readonly deleted: number;
+  readonly invalid: number;
+  readonly incomplete: boolean;
+  readonly hasWatermark: boolean;
+  readonly watermark: string | null;
+  readonly pages: string;
+  readonly externalIds: Buffer;
+  readonly hashes: Buffer;
+  readonly cursors: Buffer;
+  readonly statuses: Buffer;
+  readonly fields: Buffer;
+  readonly delivered: Buffer;
+  readonly partitions: string;
+}
+
+/** The lane as it is, and what of the run the caller has to know; nulls: it was not at the batch before. */
+interface Settled {
+  readonly fence: number;
+  readonly connectionId: string | null;
+  readonly resourceKey: string | null;
+  readonly cancelRequestedAt: string | null;
+  readonly status: RunStatus | null;
+}
+
+/**
+ * The lane is locked as in {@link holdsLane}, before the run is. Only the end of a read says of a partition that there
+ * were no further changes to its parents.
+ */
+const settlement = statement(
+  (_, v: Placeholders<Settlement>) => sql<Settled>`
+    with lane as (
+      select fence from lanes where org_id = ${v.orgId} and id = ${v.laneId} for share
+    ), run as (
+      update runs set
+        batch_no = ${v.batchNo}::int, page_no = coalesce(${v.pageNo}::int, page_no), position = ${v.position}::jsonb,
+        read_completed = ${v.position}::text is null, records_in = records_in + ${v.recordsIn}::int,
+        records_out = records_out + ${v.recordsOut}::int, skipped = skipped + ${v.skipped}::int,
+        quarantined = quarantined + ${v.quarantined}::int, deleted = deleted + ${v.deleted}::int,
+        invalid = invalid + ${v.invalid}::int, incomplete = incomplete or ${v.incomplete}::bool, attempts = 0,
+        progressed_at = now(),
+        watermark_after = case when ${v.hasWatermark}::bool then ${v.watermark}::text else watermark_after end
+      where (select fence from lane) = ${v.fence}::bigint and org_id = ${v.orgId} and id = ${v.runId}
+        and lane_id = ${v.laneId} and batch_no = ${v.batchNo}::int - 1
+      returning connection_id, resource_key, cancel_requested_at, status
+    ), pages as (
+      insert into run_pages (
+        org_id, run_id, batch_no, page_no, request_key, records_in, records_out, skipped, quarantined, deleted, invalid)
+      select ${v.orgId}, ${v.runId}, ${v.batchNo}::int, p.*
+      from run, json_to_recordset(${v.pages}::json) as p (
+        "pageNo" int, "requestKey" text, "recordsIn" int, "recordsOut" int, skipped int, quarantined int, deleted int,
+        invalid int)
+    ), records as (
+      insert into record_state (org_id, lane_id, external_id, hash, cursor, status, fields, changed_at)
+      select ${v.orgId}, ${v.laneId}::bigint, r.external_id, r.hash, r.cursor, r.status, r.fields::jsonb,
+        case when r.fields is null then null else clock_timestamp() end
+      from run, unnest(
+        ${v.externalIds}::text[], ${v.hashes}::bytea[], ${v.cursors}::text[], ${v.statuses}::text[], ${v.fields}::text[]
+      ) as r (external_id, hash, cursor, status, fields)
+      on conflict (lane_id, external_id)
+      do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status,
+        fields = excluded.fields, changed_at = excluded.changed_at
+    ), resolved as (
+      update quarantine set resolved_at = now()
+      from run
+      where quarantine.org_id = ${v.orgId} and quarantine.connection_id = run.connection_id
+        and quarantine.resource_key = run.resource_key and external_id = any(${v.delivered}::text[])
+        and resolved_at is null
+    ), read as (
+      insert into partitions (org_id, lane_id, partition, watermark, listed_at, validators)
+      select ${v.orgId}, ${v.laneId}::bigint, p.partition, p.watermark, (p.completed ->> 'listedAt')::timestamptz,
+        nullif(p.completed -> 'validators', 'null')
+      from run, jsonb_to_recordset(${v.partitions}::jsonb) as p (partition text, watermark text, completed jsonb)
+      on conflict (lane_id, partition) do update set
+        watermark = excluded.watermark, updated_at = now(),
+        listed_at = coalesce(excluded.listed_at, partitions.listed_at),
+        validators = excluded.validators
+    )
+    select lane.fence, run.* from lane left join run on true`,
+);
 
 /** Notes what a full scan has seen, and what is gone. */
 async function putSeen(
@@ -152,11 +230,11 @@ async function putSeen(
   );
 }
 
-/** Opens a row for each record kept back (one open row per record), closes those of records now delivered. */
-async function settleQuarantine(
+/** Opens a row for each record kept back: one open row per record. */
+async function keepQuarantine(
   tx: Db,
   scope: OrgScope,
-  { receipt, run }: { readonly receipt: Receipt; readonly run: AdvancedRun },
+  { receipt, run }: { readonly receipt: Receipt; readonly run: RecordedRun },
 ): Promise<void> {
   const { connectionId, resourceKey } = run;
   for (const entry of receipt.quarantine) {
@@ -172,17 +250,21 @@ async function settleQuarantine(
       tx,
     );
   }
-  await markRetried(tx, scope, receipt.retried);
-  const delivered = receipt.records
-    .filter((record) => record.status === 'delivered')
-    .map((record) => record.externalId);
+}
+
+/** Closes the rows of records that are now delivered. */
+async function resolveQuarantine(
+  tx: Db,
+  scope: OrgScope,
+  { delivered, run }: { readonly delivered: readonly string[]; readonly run: RecordedRun },
+): Promise<void> {
   if (delivered.length === 0) return;
   await tx
     .updateTable('quarantine')
     .set({ resolvedAt: sql`now()` })
     .where('orgId', '=', scope.orgId)
-    .where('connectionId', '=', connectionId)
-    .where('resourceKey', '=', resourceKey)
+    .where('connectionId', '=', run.connectionId)
+    .where('resourceKey', '=', run.resourceKey)
     .where('externalId', '=', sql<string>`any(${textArray(delivered)}::text[])`)
     .where('resolvedAt', 'is', null)
     .execute();
@@ -195,28 +277,4 @@ function jsonOrText(text: string): string {
   } catch {
     return storableJson(text);
   }
-}
-
-/** How far each partition is. Only the end of a read says that there were no further changes to its parents. */
-async function putPartitions(
-  tx: Db,
-  scope: OrgScope,
-  { laneId, receipt }: { readonly laneId: number; readonly receipt: Receipt },
-): Promise<void> {
-  if (receipt.partitions.length === 0) return;
-  await sql`
-    insert into partitions (org_id, lane_id, partition, watermark, listed_at, validators)
-    select ${scope.orgId}, ${laneId}, p.partition, p.watermark, (p.completed ->> 'listedAt')::timestamptz,
-      nullif(p.completed -> 'validators', 'null')
-    from jsonb_to_recordset(${storableJson(receipt.partitions)}::jsonb) as p (partition text, watermark text, completed jsonb)
-    on conflict (lane_id, partition) do update set
-      watermark = excluded.watermark, updated_at = now(),
-      listed_at = coalesce(excluded.listed_at, partitions.listed_at),
-      validators = excluded.validators`.execute(tx);
-}
-
-/** Of a resource without partitions; that of several is known when all are read. */
-function watermarkOf({ partitions }: Receipt): { readonly watermarkAfter?: string | null } {
-  const [only] = partitions;
-  return only?.partition === '' ? { watermarkAfter: only.watermark } : {};
 }

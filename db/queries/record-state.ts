@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { textArray } from '../../src/core/text-array.ts';
+import { textArray } from '../../src/core/binary-arrays.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
 import { type Placeholders, statement } from '../statement.ts';

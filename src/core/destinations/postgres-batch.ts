@@ -1,5 +1,5 @@
+import { textArray } from '../binary-arrays.ts';
 import type { AppError } from '../errors.ts';
-import { textArray } from '../text-array.ts';
 import type { Batch, RejectedRow } from './destination.ts';
 import { fenced, notTaken } from './lane-errors.ts';
 import { checkpointName } from './postgres-checkpoint.ts';

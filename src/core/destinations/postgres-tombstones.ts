@@ -1,4 +1,4 @@
-import { textArray } from '../text-array.ts';
+import { textArray } from '../binary-arrays.ts';
 import type { Batch, Tombstone } from './destination.ts';
 import { tableSql } from './postgres-definitions.ts';
 import { wholeRefused } from './postgres-errors.ts';

@@ -1,5 +1,5 @@
+import { textArray } from '../binary-arrays.ts';
 import type { EgressGuard } from '../http/egress.ts';
-import { textArray } from '../text-array.ts';
 import type { Destination, LaneClaim, RejectedRow } from './destination.ts';
 import { parsePostgresAddress } from './postgres-address.ts';
 import { type PostgresBatch, writeBatch } from './postgres-batch.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { textArray } from '../../src/core/text-array.ts';
+import { bytesArray, textArray } from '../../src/core/binary-arrays.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -27,4 +27,13 @@ it.each([
     database.db,
   );
   expect(rows[0]?.list).toEqual(list);
+});
+
+it('bytes arrive as they were, and what is no base64url as far as it is', async () => {
+  const list = [Buffer.from([0, 255, 1]), Buffer.alloc(32, 7), Buffer.from([])];
+  const texts = [...list.map((bytes) => bytes.toString('base64url')), 'AAEC*'];
+  const { rows } = await sql<{ list: unknown }>`select ${bytesArray(texts)}::bytea[] as list`.execute(database.db);
+  expect(rows[0]?.list).toEqual([...list, Buffer.from('AAEC*', 'base64url')]);
+  const none = await sql<{ list: unknown }>`select ${bytesArray([])}::bytea[] as list`.execute(database.db);
+  expect(none.rows[0]?.list).toEqual([]);
 });

@@ -1,5 +1,5 @@
-/** Of the element type `text`, in the catalogue of every PostgreSQL. */
-const textOid = 25;
+/** Of element types, in the catalogue of every PostgreSQL. */
+const oids = { bytea: 17, text: 25 } as const;
 
 /** Numbers before the first element: dimensions, whether there are nulls, type of the elements, how many, first index. */
 const headBytes = 20;
@@ -22,7 +22,7 @@ function ofAsciiTexts(values: readonly (string | null)[]): Buffer | null {
   const text = values.join(lengthPlace);
   if (values.length === 0 || Buffer.byteLength(text) !== text.length) return null;
   const hasNulls = values.includes(null);
-  const bytes = withHead(headBytes + lengthBytes + text.length, { count: values.length, hasNulls });
+  const bytes = withHead(headBytes + lengthBytes + text.length, { oid: oids.text, count: values.length, hasNulls });
   bytes.write(text, headBytes + lengthBytes, 'latin1');
   let at = headBytes;
   for (const value of values) at = bytes.writeInt32BE(value?.length ?? nullLength, at) + (value?.length ?? 0);
@@ -32,7 +32,7 @@ function ofAsciiTexts(values: readonly (string | null)[]): Buffer | null {
 function ofAnyTexts(values: readonly (string | null)[]): Buffer {
   let size = headBytes;
   for (const value of values) size += lengthBytes + (value === null ? 0 : Buffer.byteLength(value));
-  const bytes = withHead(size, { count: values.length, hasNulls: values.includes(null) });
+  const bytes = withHead(size, { oid: oids.text, count: values.length, hasNulls: values.includes(null) });
   let at = headBytes;
   for (const value of values) {
     const length = value === null ? 0 : bytes.write(value, at + lengthBytes);
@@ -42,9 +42,28 @@ function ofAnyTexts(values: readonly (string | null)[]): Buffer {
   return bytes;
 }
 
-function withHead(size: number, { count, hasNulls }: { readonly count: number; readonly hasNulls: boolean }): Buffer {
+/** A list of bytes, each given in base64url, as PostgreSQL's protocol carries a `bytea[]` in binary. */
+export function bytesArray(values: readonly string[]): Buffer {
+  let size = headBytes;
+  for (const value of values) size += lengthBytes + Buffer.byteLength(value, 'base64url');
+  const bytes = withHead(size, { oid: oids.bytea, count: values.length, hasNulls: false });
+  let at = headBytes;
+  for (const value of values) {
+    const length = bytes.write(value, at + lengthBytes, 'base64url');
+    bytes.writeInt32BE(length, at);
+    at += lengthBytes + length;
+  }
+  return bytes.subarray(0, at);
+}
+
+interface Head {
+  readonly oid: number;
+  readonly count: number;
+  readonly hasNulls: boolean;
+}
+
+function withHead(size: number, { oid, count, hasNulls }: Head): Buffer {
   const bytes = Buffer.allocUnsafe(size);
-  for (const [index, number] of [1, hasNulls ? 1 : 0, textOid, count, 1].entries())
-    bytes.writeInt32BE(number, index * 4);
+  for (const [index, number] of [1, hasNulls ? 1 : 0, oid, count, 1].entries()) bytes.writeInt32BE(number, index * 4);
   return bytes;
 }
