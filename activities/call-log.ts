@@ -16,21 +16,22 @@ const gatherMs = 100;
 /** The call log of one attempt; its sequence goes on after the calls of earlier attempts. */
 export async function openCallLog(db: Db, scope: OrgScope, runId: string): Promise<CallLog> {
   let sequence = await lastCallSequence(db, scope, runId);
+  let storedTo = sequence;
   let waiting: NewCall[] = [];
   let storing: Promise<void> | null = null;
-  const store = async () => {
-    while (waiting.length > 0) {
-      const calls = waiting;
-      waiting = [];
-      try {
-        await insertCalls(db, scope, calls);
-      } catch (error) {
-        waiting = [...calls, ...waiting];
-        throw error;
-      }
-    }
-  };
   let timer: NodeJS.Timeout | null = null;
+  const store = async () => {
+    const calls = waiting;
+    waiting = [];
+    try {
+      await insertCalls(db, scope, calls);
+    } catch (error) {
+      waiting = [...calls, ...waiting];
+      throw error;
+    }
+    storedTo = calls.at(-1)?.sequence ?? storedTo;
+    if (waiting.length > 0) flushLater();
+  };
   const flush = (): Promise<void> => {
     if (timer) clearTimeout(timer);
     timer = null;
@@ -39,13 +40,20 @@ export async function openCallLog(db: Db, scope: OrgScope, runId: string): Promi
     });
     return storing;
   };
+  const flushLater = (): void => {
+    // A failure leaves the calls waiting, so that stored() tries and fails again.
+    timer ??= setTimeout(() => void flush().catch(() => undefined), gatherMs);
+  };
   return {
     write(call) {
       sequence += 1;
       waiting.push({ ...call, runId, sequence });
-      // A failure leaves the calls waiting, so that stored() tries and fails again.
-      timer ??= setTimeout(() => void flush().catch(() => undefined), gatherMs);
+      flushLater();
     },
-    stored: flush,
+    async stored() {
+      const last = sequence;
+      // Not for those that come meanwhile: there may be no end of them.
+      while (storedTo < last) await flush();
+    },
   };
 }
