@@ -56,6 +56,33 @@ export function bytesArray(values: readonly string[]): Buffer {
   return bytes.subarray(0, at);
 }
 
+/** How values of one length are written. */
+interface FixedForm {
+  /** Of the element type. */
+  readonly oid: number;
+  /** Bytes of each. */
+  readonly size: number;
+  /** False: it cannot write this one. */
+  readonly write: (bytes: Buffer, at: number, value: string) => boolean;
+}
+
+/** A list of values of one length as PostgreSQL's protocol carries it in binary; null: one of them cannot be written. */
+export function fixedArray(values: readonly (string | null)[], { oid, size, write }: FixedForm): Buffer | null {
+  const bytes = withHead(headBytes + values.length * (lengthBytes + size), {
+    oid,
+    count: values.length,
+    hasNulls: values.includes(null),
+  });
+  let at = headBytes;
+  for (const value of values) {
+    at = bytes.writeInt32BE(value === null ? nullLength : size, at);
+    if (value === null) continue;
+    if (!write(bytes, at, value)) return null;
+    at += size;
+  }
+  return bytes.subarray(0, at);
+}
+
 interface Head {
   readonly oid: number;
   readonly count: number;

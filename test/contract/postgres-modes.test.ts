@@ -96,6 +96,26 @@ describe('mode replace', () => {
   });
 });
 
+describe('a column whose values are written in several forms', () => {
+  it.each([
+    ['bigint', [1, '9223372036854775807', null, '-5'], ['1', '9223372036854775807', null, '-5']],
+    ['float', [0.5, 1e300, null], ['0.5', '1e+300', null]],
+    [
+      'timestamptz',
+      ['2026-01-02T00:00:00Z', '2026-01-02', null],
+      ['2026-01-02T00:00:00+00:00', '2026-01-02T00:00:00+00:00', null],
+    ],
+  ] as const)('takes all of them: %s', async (type, given, stored) => {
+    await using place = await createPostgresPlace();
+    await using destination = place.connect();
+    await destination.open(claimOf(place.schema, { columns: [columnOf('a', type)] }));
+    const rowsOf = (values: readonly unknown[]) => values.map((a, index) => rowOf(String(index), { a }));
+    await destination.apply(batchOf(rowsOf(given.slice(0, 1))));
+    await destination.apply(batchOf(rowsOf(given), { batchNo: 2 }));
+    expect((await place.rows('items')).map((row) => row['a'])).toEqual(stored);
+  });
+});
+
 describe('mode append', () => {
   it('refuses a table whose versions the database does not number', async () => {
     await using place = await createPostgresPlace();

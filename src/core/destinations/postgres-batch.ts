@@ -2,6 +2,7 @@ import { textArray } from '../binary-arrays.ts';
 import type { AppError } from '../errors.ts';
 import type { Batch, RejectedRow } from './destination.ts';
 import { fenced, notTaken } from './lane-errors.ts';
+import type { ColumnArray } from './postgres-arrays.ts';
 import { checkpointName } from './postgres-checkpoint.ts';
 import { tableSql } from './postgres-definitions.ts';
 import { blamesRow, rowFault } from './postgres-errors.ts';
@@ -17,7 +18,7 @@ import { rowsSql } from './postgres-write-sql.ts';
 export interface PostgresBatch {
   readonly encoded: PostgresRows;
   /** Its lists, as parameters. */
-  readonly arrays: readonly Buffer[];
+  readonly arrays: readonly ColumnArray[];
   /** Rows refused before the server saw them. */
   readonly rejected: readonly RejectedRow[];
 }
@@ -63,7 +64,7 @@ const marksNewRows = ({ map, batch }: BatchWrite): boolean =>
 async function writeAtOnce(session: Session, write: BatchWrite): Promise<void> {
   const { connectionId, map, batch, encoded, arrays, rejected } = write;
   const places = { run: '$3', connection: '$6', firstList: 7, isGuarded: true };
-  const rows = rowsSql(map, { places, writers: encoded.writers });
+  const rows = rowsSql(map, { places, writers: encoded.writers, types: arrays.map(({ type }) => type) });
   const tombstones = idsByEffect(batch.tombstones);
   const burials = tombstones.map(
     ([effect], index) =>
@@ -73,7 +74,7 @@ async function writeAtOnce(session: Session, write: BatchWrite): Promise<void> {
   const values = [
     ...claimValues(write, batch.receipt(rejected)),
     connectionId,
-    ...arrays,
+    ...arrays.map(({ bytes }) => bytes),
     ...tombstones.map(([, ids]) => textArray(ids)),
   ];
   if ((await session.query(sql, values)).length === 0) throw await lostLane(session, write);
@@ -117,7 +118,7 @@ async function writePart(session: Session, { write, rows }: Part): Promise<reado
   await session.query('savepoint part');
   try {
     const places = { run: '$1', connection: '$2', firstList: 3, isGuarded: false };
-    const sql = rowsSql(map, { places, writers: rows.writers });
+    const sql = rowsSql(map, { places, writers: rows.writers, types: rows.lists.map(() => 'text') });
     await session.query(sql, [batch.runId, connectionId, ...rows.lists.map(textArray)]);
     await session.query('release savepoint part');
     return [];

@@ -16,6 +16,8 @@ export interface ValuePlaces {
 interface RowsToWrite {
   readonly places: ValuePlaces;
   readonly writers: readonly PostgresWriter[];
+  /** Of the elements of each list. */
+  readonly types: readonly string[];
 }
 
 /** The statement that writes a list of rows as the table's mode says. */
@@ -31,7 +33,7 @@ export function rowsSql(map: PostgresFields, rows: RowsToWrite): string {
   }
 }
 
-function insertSql({ prepared }: PostgresFields, { places, writers }: RowsToWrite): string {
+function insertSql({ prepared }: PostgresFields, { places, writers, types }: RowsToWrite): string {
   const { run, connection, firstList, isGuarded } = places;
   const names = writers.map(({ name }) => `, ${quoted(name)}`).join('');
   const casts = writers.map(({ castType }, index) => `, r.c${index + 1}::${castType}`).join('');
@@ -40,7 +42,7 @@ function insertSql({ prepared }: PostgresFields, { places, writers }: RowsToWrit
     insert into ${tableSql(prepared.schema, prepared.written)}
       (_connection_id, _external_id, _run_id, _synced_at, _deleted_at${names})
     select ${connection}::text, r.c0, ${run}::text, now(), null${casts}
-    from unnest(${listsSql(aliases, firstList)}) as r(${aliases.join(', ')}) ${isGuarded ? 'where exists (select from claim)' : ''}`;
+    from unnest(${listsSql(types, firstList)}) as r(${aliases.join(', ')}) ${isGuarded ? 'where exists (select from claim)' : ''}`;
 }
 
 function onConflict(writers: readonly PostgresWriter[]): string {
@@ -54,7 +56,7 @@ function onConflict(writers: readonly PostgresWriter[]): string {
  * A column that a record does not give keeps its value. The connection comes as a column: as a constant it leads a
  * server without statistics to read all rows of the connection for every batch.
  */
-function updateSql({ prepared }: PostgresFields, { places, writers }: RowsToWrite): string {
+function updateSql({ prepared }: PostgresFields, { places, writers, types }: RowsToWrite): string {
   const { run, connection, firstList, isGuarded } = places;
   const updates = writers.map(
     ({ name, castType }, index) => `, ${quoted(name)} = case substr(r.given, ${index + 1}, 1)
@@ -66,10 +68,10 @@ function updateSql({ prepared }: PostgresFields, { places, writers }: RowsToWrit
     set _run_id = ${run}::text, _synced_at = now()${updates.join('')}
     from unnest(
       array_fill(${connection}::text, array[cardinality($${firstList}::text[])]),
-      ${listsSql(aliases, firstList)}) as r(connection, ${aliases.join(', ')})
+      ${listsSql(types, firstList)}) as r(connection, ${aliases.join(', ')})
     where t._connection_id = r.connection and t._external_id = r.c0
       ${isGuarded ? 'and exists (select from claim)' : ''}`;
 }
 
-const listsSql = (aliases: readonly string[], firstList: number): string =>
-  aliases.map((_, index) => `$${firstList + index}::text[]`).join(', ');
+const listsSql = (types: readonly string[], firstList: number): string =>
+  types.map((type, index) => `$${firstList + index}::${type}[]`).join(', ');

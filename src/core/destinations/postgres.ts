@@ -1,7 +1,7 @@
-import { textArray } from '../binary-arrays.ts';
 import type { EgressGuard } from '../http/egress.ts';
 import type { Destination, LaneClaim, RejectedRow } from './destination.ts';
 import { parsePostgresAddress } from './postgres-address.ts';
+import { columnArrays } from './postgres-arrays.ts';
 import { type PostgresBatch, writeBatch } from './postgres-batch.ts';
 import { claimLane } from './postgres-checkpoint.ts';
 import type { SessionLimits } from './postgres-connect.ts';
@@ -65,7 +65,7 @@ function encode(
 ): PostgresBatch {
   const isPartial = target.mode === 'update';
   const { encoded, rejected } = encodeRows(rows, { writers: fields.writers, refused, isPartial, idFault });
-  return { encoded, rejected, arrays: encoded.lists.map(textArray) };
+  return { encoded, rejected, arrays: columnArrays(encoded) };
 }
 
 const write = (

@@ -1,0 +1,61 @@
+import { fixedArray, textArray } from '../binary-arrays.ts';
+import { plainInstant } from '../plain-instant.ts';
+import type { PostgresRows } from './postgres-rows.ts';
+
+/** A list of values as a parameter: the type of its elements, and the list in the protocol's binary form. */
+export interface ColumnArray {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+/**
+ * The lists of rows as parameters. Numbers and times go as such where all of a column are in their plainest form, which
+ * spares the server a fifth of its work; everything else goes as text, which the statement casts.
+ */
+export function columnArrays({ lists, writers }: PostgresRows): readonly ColumnArray[] {
+  const first = lists.length - writers.length;
+  return lists.map((texts, index) => {
+    const type = writers[index - first]?.castType ?? 'text';
+    const form = plainForms[type];
+    const bytes = form === undefined ? null : fixedArray(texts, form);
+    return bytes === null ? { type: 'text', bytes: textArray(texts) } : { type, bytes };
+  });
+}
+
+/** How values of a type of eight bytes are written; false: the text is not in the plain form. */
+const plainForms: Readonly<Record<string, Parameters<typeof fixedArray>[1]>> = {
+  bigint: {
+    oid: 20,
+    size: 8,
+    write(bytes, at, text) {
+      if (!plainInteger.test(text)) return false;
+      bytes.writeBigInt64BE(BigInt(text), at);
+      return true;
+    },
+  },
+  'double precision': {
+    oid: 701,
+    size: 8,
+    write(bytes, at, text) {
+      const number = Number(text);
+      bytes.writeDoubleBE(number, at);
+      return plainDecimal.test(text);
+    },
+  },
+  'timestamp with time zone': {
+    oid: 1184,
+    size: 8,
+    write(bytes, at, text) {
+      if (!plainInstant.test(text)) return false;
+      bytes.writeBigInt64BE(BigInt(Date.parse(text) - epochMs) * 1000n, at);
+      return true;
+    },
+  },
+};
+
+/** Well within 64 bits. */
+const plainInteger = /^-?\d{1,18}$/;
+const plainDecimal = /^-?\d{1,15}(?:\.\d{1,20})?$/;
+
+/** PostgreSQL counts microseconds from the year 2000. */
+const epochMs = Date.UTC(2000, 0, 1);
