@@ -28,9 +28,7 @@ const plainForms: Readonly<Record<string, Parameters<typeof fixedArray>[1]>> = {
     oid: 20,
     size: 8,
     write(bytes, at, text) {
-      if (!plainInteger.test(text)) return false;
-      bytes.writeBigInt64BE(BigInt(text), at);
-      return true;
+      return plainInteger.test(text) && writeInteger(bytes, at, Number(text));
     },
   },
   'double precision': {
@@ -46,15 +44,20 @@ const plainForms: Readonly<Record<string, Parameters<typeof fixedArray>[1]>> = {
     oid: 1184,
     size: 8,
     write(bytes, at, text) {
-      if (!plainInstant.test(text)) return false;
-      bytes.writeBigInt64BE(BigInt(Date.parse(text) - epochMs) * 1000n, at);
-      return true;
+      return plainInstant.test(text) && writeInteger(bytes, at, (Date.parse(text) - epochMs) * 1000);
     },
   },
 };
 
-/** Well within 64 bits. */
-const plainInteger = /^-?\d{1,18}$/;
+/** In eight bytes; false where a number is not exact. */
+function writeInteger(bytes: Buffer, at: number, integer: number): boolean {
+  const high = Math.floor(integer / 2 ** 32);
+  bytes.writeInt32BE(high, at);
+  bytes.writeUInt32BE(integer - high * 2 ** 32, at + 4);
+  return Number.isSafeInteger(integer);
+}
+
+const plainInteger = /^-?\d{1,15}$/;
 const plainDecimal = /^-?\d{1,15}(?:\.\d{1,20})?$/;
 
 /** PostgreSQL counts microseconds from the year 2000. */

@@ -58,7 +58,7 @@ export function assembleBatch(
     if (outcome.kind === 'deliver') rows.push(outcome.row);
     else if (outcome.kind === 'delete') tombstones.push(outcome.tombstone);
   }
-  const receiptOf = (rejected: readonly RejectedRow[]): Receipt => {
+  const makeReceipt = (rejected: readonly RejectedRow[]): Receipt => {
     const refusals = new Map(rejected.map((refusal) => [rows[refusal.index], refusal]));
     const settled = pages.map((page) =>
       settlePage(page, { counts, refusals, resource, redact, each: page.each, isRetried: page.retried.length > 0 }),
@@ -82,6 +82,11 @@ export function assembleBatch(
       incomplete: pages.some(({ incomplete }) => incomplete),
       position: pages.at(-1)?.positionAfter ?? null,
     };
+  };
+  let made: { readonly rejected: readonly RejectedRow[]; readonly receipt: Receipt } | null = null;
+  const receiptOf = (rejected: readonly RejectedRow[]): Receipt => {
+    if (made?.rejected !== rejected) made = { rejected, receipt: makeReceipt(rejected) };
+    return made.receipt;
   };
   const completesGeneration = pages.some((page) => page.completesGeneration);
   const receipt = (rejected: readonly RejectedRow[]) => encodeReceipt(receiptOf(rejected));

@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { AppError } from '../errors.ts';
 
 /** What becomes of integers beyond 2^53 - 1: `string` keeps every digit as text, `number` rounds them. */
@@ -35,6 +36,7 @@ const bigInteger = /(?<![\d.eE+-])-?[1-9]\d{15,}(?![\d.eE])(?!\s*:)/g;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function decodeText(bytes: Uint8Array): string {
+  if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
   try {
     return utf8.decode(bytes);
   } catch (cause) {

@@ -16,17 +16,25 @@ export type ExternalId =
  * becomes `sha256:` and 64 hex digits.
  */
 export function externalIdOf(record: unknown, primaryKey: string | readonly string[]): ExternalId {
-  const paths = typeof primaryKey === 'string' ? [primaryKey] : primaryKey;
+  if (typeof primaryKey === 'string') {
+    const key = valueAt(record, primaryKey);
+    return isKey(key) ? { ok: true, externalId: boundedKey(String(key)) } : notKey(primaryKey, key);
+  }
   const parts: (string | number | boolean)[] = [];
-  for (const path of paths) {
+  for (const path of primaryKey) {
     const part = valueAt(record, path);
-    if (typeof part !== 'string' && typeof part !== 'number' && typeof part !== 'boolean') {
-      const found = part === undefined || part === null ? 'missing or null' : 'not a single value';
-      return { ok: false, path, message: `primary key field "${path}" is ${found}` };
-    }
+    if (!isKey(part)) return notKey(path, part);
     parts.push(part);
   }
   return { ok: true, externalId: boundedKey(parts.length === 1 ? String(parts[0]) : JSON.stringify(parts)) };
+}
+
+const isKey = (value: unknown): value is string | number | boolean =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+
+function notKey(path: string, value: unknown): ExternalId {
+  const found = value === undefined || value === null ? 'missing or null' : 'not a single value';
+  return { ok: false, path, message: `primary key field "${path}" is ${found}` };
 }
 
 /** The id under which a record without a usable key is quarantined: of its canonical JSON, 16 hex digits. */

@@ -48,10 +48,11 @@ function compileInvocation(name: string, args: readonly Compiled[], context: 'in
   const called = natives.get(name);
   if (called === undefined) return refuse();
   const { signature, call } = called;
+  const [first = null] = args;
+  const only = args.length === 1 ? first : null;
   return (input, evaluation) => {
     charge(evaluation, 1 + args.length);
-    const given: unknown[] = [];
-    for (const arg of args) given.push(arg(input, evaluation));
+    const given = only === null ? args.map((arg) => arg(input, evaluation)) : [only(input, evaluation)];
     return call(signature(given, context === 'input' ? input : null), evaluation);
   };
 }

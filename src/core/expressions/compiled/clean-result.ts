@@ -1,7 +1,7 @@
 import { byNames } from '../../by-names.ts';
 import { recordLimits, textDefect } from '../../pipeline/record-gate.ts';
 import { charge, type Evaluation, handBack } from './evaluation.ts';
-import { isList } from './sequence.ts';
+import { isList, isMarked, type List } from './sequence.ts';
 import { isObject } from './values.ts';
 
 /**
@@ -47,9 +47,17 @@ function cleanNested(value: object, cleaning: Cleaning): unknown {
   return cleaned;
 }
 
-function cleanItems(items: readonly unknown[], cleaning: Cleaning): readonly unknown[] {
+function cleanItems(items: List, cleaning: Cleaning): readonly unknown[] {
   charge(cleaning.evaluation, items.length);
-  return items.map((item) => clean(item, cleaning));
+  let changed: unknown[] | null = isMarked(items) ? [...items] : null;
+  for (let index = 0; index < items.length; index += 1) {
+    const item = items[index];
+    const cleaned = clean(item, cleaning);
+    if (Object.is(cleaned, item)) continue;
+    changed ??= [...items];
+    changed[index] = cleaned;
+  }
+  return changed ?? items;
 }
 
 /** What names count for together; null: one of them is no text that a database can hold. */

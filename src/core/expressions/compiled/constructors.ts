@@ -43,9 +43,9 @@ export function compileObject(node: AstNode, compiler: Compiler, scope: Scope | 
     }),
   );
   const names = nodes.map(([key]) => literalName(key));
-  const fixed = names.flatMap((name, index) => {
+  const fixed = names.flatMap((name, index): Field[] => {
     const compute = pairs[index]?.compute;
-    return name === null || compute === undefined ? [] : [[name, compute] as const];
+    return name === null || compute === undefined ? [] : [{ name, compute }];
   });
   const isFixed = fixed.length === nodes.length && new Set(names).size === nodes.length;
   return (input, evaluation) => {
@@ -61,13 +61,14 @@ function literalName(key: AstNode): string | null {
   return isReservedName(key.value) ? refuse() : key.value;
 }
 
-function fill(
-  fields: readonly (readonly [string, Compiled])[],
-  context: unknown,
-  evaluation: Evaluation,
-): Readonly<Record<string, unknown>> {
+interface Field {
+  readonly name: string;
+  readonly compute: Compiled;
+}
+
+function fill(fields: readonly Field[], context: unknown, evaluation: Evaluation): Readonly<Record<string, unknown>> {
   const object: Record<string, unknown> = {};
-  for (const [name, compute] of fields) {
+  for (const { name, compute } of fields) {
     const value = compute(context, evaluation);
     if (value !== undefined) object[name] = value;
   }
@@ -75,11 +76,7 @@ function fill(
 }
 
 /** All keys come before any value. */
-function named(
-  pairs: readonly Pair[],
-  context: unknown,
-  evaluation: Evaluation,
-): readonly (readonly [string, Compiled])[] {
+function named(pairs: readonly Pair[], context: unknown, evaluation: Evaluation): readonly Field[] {
   const fields = new Map<string, Compiled>();
   for (const { key, compute } of pairs) {
     const name = nameOf(key(context, evaluation));
@@ -87,7 +84,7 @@ function named(
     if (fields.has(name)) return fail('D1009');
     fields.set(name, compute);
   }
-  return [...fields];
+  return Array.from(fields, ([name, compute]) => ({ name, compute }));
 }
 
 function nameOf(key: unknown): string | undefined {

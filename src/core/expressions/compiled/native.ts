@@ -15,8 +15,8 @@ export const native = (signature: string, call: Native['call']): Native => ({
 
 /** A function of one text; nothing gives nothing. */
 export const ofText = (compute: (text: string, evaluation: Evaluation) => unknown): Native =>
-  native('<s-:s>', ([text], evaluation) => (typeof text === 'string' ? compute(text, evaluation) : undefined));
+  native('<s-:s>', (args, evaluation) => (typeof args[0] === 'string' ? compute(args[0], evaluation) : undefined));
 
 /** A function of one number; nothing gives nothing. */
 export const ofNumber = (compute: (number: number) => number): Native =>
-  native('<n-:n>', ([number]) => (typeof number === 'number' ? compute(number) : undefined));
+  native('<n-:n>', (args) => (typeof args[0] === 'number' ? compute(args[0]) : undefined));

@@ -14,6 +14,10 @@ export interface List extends Array<unknown> {
 /** Whether the value is an array of any kind. */
 export const isList = (value: unknown): value is List => Array.isArray(value);
 
+/** Whether it bears what only this machinery may see. */
+export const isMarked = ({ sequence, keepSingleton, cons }: List): boolean =>
+  sequence !== undefined || keepSingleton !== undefined || cons !== undefined;
+
 /** A sequence of these items. */
 export function sequenceOf(...items: unknown[]): List {
   const list: List = items;
