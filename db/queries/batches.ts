@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import pg from 'pg';
 import { bytesArray, textArray } from '../../src/core/binary-arrays.ts';
 import type { Receipt, RecordEntry } from '../../src/core/pipeline/receipt.ts';
 import { storableJson } from '../../src/core/pipeline/storable-json.ts';
@@ -36,9 +37,9 @@ export async function recordBatch(
     ({ length }) => length === 0,
   );
   const delivered = deliveredIds(receipt);
-  if (isPlain) return (await settleBatch(db, scope, { ...batch, delivered })).recorded;
+  if (isPlain) return await settleAlone(db, scope, { ...batch, delivered });
   return db.transaction().execute(async (tx) => {
-    const { recorded, run } = await settleBatch(tx, scope, { ...batch, delivered: [] });
+    const { recorded, run } = await settleBatch(tx, scope, { ...batch, delivered: [], settle });
     if (run === null) return recorded;
     await putSeen(tx, scope, { laneId: batch.owner.laneId, receipt });
     await keepQuarantine(tx, scope, { receipt, run });
@@ -71,15 +72,33 @@ interface RecordedRun {
   readonly resourceKey: string;
 }
 
+interface BatchToSettle {
+  readonly owner: BatchOwner;
+  readonly receipt: Receipt;
+  /** Ids whose quarantine rows are closed. */
+  readonly delivered: readonly string[];
+}
+
+/** A batch that is one statement. Records that are new are inserted, which takes two thirds of the time of an upsert. */
+async function settleAlone(db: Db, scope: OrgScope, batch: BatchToSettle): Promise<Recorded> {
+  if (batch.receipt.allNew) {
+    try {
+      return (await settleBatch(db, scope, { ...batch, settle: settleNew })).recorded;
+    } catch (error) {
+      // Nothing was changed. A receipt may come from a customer's database and say what it likes.
+      if (!(error instanceof pg.DatabaseError && error.code === uniqueViolation)) throw error;
+    }
+  }
+  return (await settleBatch(db, scope, { ...batch, settle })).recorded;
+}
+
+const uniqueViolation = '23505';
+
 /** Everything of a batch that nearly every one has. `run` is null unless it was recorded. */
 async function settleBatch(
   db: Db,
   scope: OrgScope,
-  {
-    owner,
-    receipt,
-    delivered,
-  }: { readonly owner: BatchOwner; readonly receipt: Receipt; readonly delivered: readonly string[] },
+  { owner, receipt, delivered, settle: run }: BatchToSettle & { readonly settle: typeof settle },
 ): Promise<{ readonly recorded: Recorded; readonly run: RecordedRun | null }> {
   const { pages, partitions } = receipt;
   const total = (count: 'recordsIn' | 'recordsOut' | 'skipped' | 'quarantined' | 'deleted' | 'invalid') =>
@@ -88,7 +107,7 @@ async function settleBatch(
   const records = receipt.records.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
   const list = (of: (record: RecordEntry) => string | null) => textArray(records.map(of));
   const [only] = partitions;
-  const [row] = await settlement(db, {
+  const [row] = await run(db, {
     ...{ orgId: scope.orgId, laneId: owner.laneId, fence: owner.fence, runId: receipt.runId, batchNo: receipt.batchNo },
     pageNo: pages.at(-1)?.pageNo ?? null,
     position: receipt.position === null ? null : storableJson(receipt.position),
@@ -159,8 +178,9 @@ interface Settled {
  * The lane is locked as in {@link holdsLane}, before the run is. Only the end of a read says of a partition that there
  * were no further changes to its parents.
  */
-const settlement = statement(
-  (_, v: Placeholders<Settlement>) => sql<Settled>`
+const settlement = (onConflict: RawBuilder<unknown>) =>
+  statement(
+    (_, v: Placeholders<Settlement>) => sql<Settled>`
     with lane as (
       select fence from lanes where org_id = ${v.orgId} and id = ${v.laneId} for share
     ), run as (
@@ -189,9 +209,7 @@ const settlement = statement(
       from run, unnest(
         ${v.externalIds}::text[], ${v.hashes}::bytea[], ${v.cursors}::text[], ${v.statuses}::text[], ${v.fields}::text[]
       ) as r (external_id, hash, cursor, status, fields)
-      on conflict (lane_id, external_id)
-      do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status,
-        fields = excluded.fields, changed_at = excluded.changed_at
+      ${onConflict}
     ), resolved as (
       update quarantine set resolved_at = now()
       from run
@@ -209,7 +227,13 @@ const settlement = statement(
         validators = excluded.validators
     )
     select lane.fence, run.* from lane left join run on true`,
-);
+  );
+
+const settle = settlement(sql`
+      on conflict (lane_id, external_id)
+      do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status,
+        fields = excluded.fields, changed_at = excluded.changed_at`);
+const settleNew = settlement(sql``);
 
 /** Notes what a full scan has seen, and what is gone. */
 async function putSeen(

@@ -53,6 +53,22 @@ describe.each(deliveryKinds)('$name', (kind) => {
     ]);
   });
 
+  it('writes what the lane knows nothing of over rows that are there all the same', async () => {
+    await using place = await kind.createPlace();
+    await using destination = place.connect();
+    await destination.open(claimOf(place.schema, { columns: [columnOf('a', 'text')] }));
+    await destination.apply(batchOf([rowOf('1', { a: 'x' })], { allNew: true }));
+    for (const [batchNo, a] of ['y', 'z'].entries()) {
+      const rows = [rowOf(`new ${batchNo}`, { a }), rowOf('1', { a })];
+      expect(await destination.apply(batchOf(rows, { batchNo: batchNo + 2, allNew: true }))).toEqual([]);
+    }
+    expect((await place.rows('items')).map((row) => `${row['_external_id']} ${row['a']}`)).toEqual([
+      '1 z',
+      'new 0 y',
+      'new 1 z',
+    ]);
+  });
+
   it('keeps the same record id of two connections apart', async () => {
     await using place = await kind.createPlace();
     for (const connectionId of ['con_1', 'con_2']) {

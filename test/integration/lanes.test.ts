@@ -217,6 +217,25 @@ describe('recording a batch', () => {
     expect(recorded).toEqual({ outcome: 'recorded', stop: true });
   });
 
+  it('records what is said to be new, be it or not', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const owner = await attempt(scope, first);
+    const record = (batchNo: number, ids: readonly string[], hash: string) => {
+      const records = ids.map((externalId) => ({ ...receiptEntry, externalId, hash }));
+      return recordBatch(database.db, scope, { owner, receipt: receiptOf(first, batchNo, { records, allNew: true }) });
+    };
+    expect(await record(1, ['a', 'b'], 'AAAA')).toEqual({ outcome: 'recorded', stop: false });
+    expect(await record(2, ['c', 'b'], 'BBBB')).toEqual({ outcome: 'recorded', stop: false });
+    expect(await record(2, ['d'], 'CCCC')).toEqual({ outcome: 'stale' });
+    const states = await findRecordStates(database.db, scope, {
+      laneId: owner.laneId,
+      externalIds: ['a', 'b', 'c', 'd'],
+    });
+    const found = states.map(({ externalId, hash }) => `${externalId} ${hash.toString('base64url')}`);
+    expect(found.toSorted()).toEqual(['a AAAA', 'b BBBB', 'c BBBB']);
+  });
+
   it('keeps one open quarantine row per record, and closes it when the record is delivered', async () => {
     const { scope, first, begin } = await twoRuns();
     await begin(first);
@@ -257,6 +276,8 @@ describe('recording a batch', () => {
     expect(stored?.watermark).toBeNull();
   });
 });
+
+const receiptEntry = { cursor: null, status: 'delivered', fields: null } as const;
 
 async function connection() {
   const { orgId, connectionId } = await insertTestConnection(database.db);

@@ -27,6 +27,7 @@ export const batchOf = (rows: readonly Deliverable[], overrides: Partial<Batch> 
   runId: 'run_1',
   batchNo: 1,
   rows,
+  allNew: false,
   tombstones: [],
   completesGeneration: false,
   receipt: receiptOf,

@@ -10,6 +10,7 @@ export const receiptOf = (runId: string, batchNo: number, parts: Partial<Receipt
   batchNo,
   pages: [pageEntry({ pageNo: batchNo })],
   records: [{ externalId: 'r1', hash: 'aGFzaA', cursor: null, status: 'delivered', fields: null }],
+  allNew: false,
   deleted: [],
   seen: [],
   quarantine: [],

@@ -67,6 +67,8 @@ export interface Batch {
   /** Position in the run, from 1; the checkpoint row keeps the highest one applied. */
   readonly batchNo: number;
   readonly rows: readonly Deliverable[];
+  /** The lane has delivered no version of any of them. There may still be rows of theirs, of a lane that was reset. */
+  readonly allNew: boolean;
   readonly tombstones: readonly Tombstone[];
   /**
    * Mode replace: the last batch of a complete read. What it and the batches of the run before it brought takes the

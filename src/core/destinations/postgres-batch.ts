@@ -5,7 +5,7 @@ import { fenced, notTaken } from './lane-errors.ts';
 import type { ColumnArray } from './postgres-arrays.ts';
 import { checkpointName } from './postgres-checkpoint.ts';
 import { tableSql } from './postgres-definitions.ts';
-import { blamesRow, rowFault } from './postgres-errors.ts';
+import { blamesRow, isDuplicateKey, rowFault } from './postgres-errors.ts';
 import type { PostgresFields } from './postgres-fields.ts';
 import { clearGeneration, switchGeneration } from './postgres-generation.ts';
 import { type PostgresRows, sliceRows } from './postgres-rows.ts';
@@ -45,14 +45,23 @@ export async function writeBatch(session: Session, write: BatchWrite): Promise<r
   if (write.opensGeneration || completesGeneration(write) || marksNewRows(write)) {
     return inTransaction(session, () => writeInSteps(session, { write, writeRows: writePart }));
   }
+  const { batch, map, rejected } = write;
+  const onlyInserts = batch.allNew && map.prepared.mode === 'upsert' && !withRowsOfBefore.has(session);
   try {
-    await writeAtOnce(session, write);
-    return write.rejected;
+    await writeAtOnce(session, write, onlyInserts);
+    return rejected;
   } catch (error) {
     if (!blamesRow(error)) throw error;
+    if (onlyInserts && isDuplicateKey(error)) {
+      withRowsOfBefore.add(session);
+      return writeBatch(session, write);
+    }
     return inTransaction(session, () => writeInSteps(session, { write, writeRows: writeHalves }));
   }
 }
+
+/** Sessions whose table has rows of records that their lane knows nothing of: it was reset, or another one writes them. */
+const withRowsOfBefore = new WeakSet<Session>();
 
 const completesGeneration = ({ map, batch }: BatchWrite): boolean =>
   map.prepared.mode === 'replace' && batch.completesGeneration;
@@ -61,10 +70,11 @@ const completesGeneration = ({ map, batch }: BatchWrite): boolean =>
 const marksNewRows = ({ map, batch }: BatchWrite): boolean =>
   map.prepared.mode === 'append' && batch.tombstones.length > 0;
 
-async function writeAtOnce(session: Session, write: BatchWrite): Promise<void> {
+async function writeAtOnce(session: Session, write: BatchWrite, onlyInserts: boolean): Promise<void> {
   const { connectionId, map, batch, encoded, arrays, rejected } = write;
   const places = { run: '$3', connection: '$6', firstList: 7, isGuarded: true };
-  const rows = rowsSql(map, { places, writers: encoded.writers, types: arrays.map(({ type }) => type) });
+  const types = arrays.map(({ type }) => type);
+  const rows = rowsSql(map, { places, writers: encoded.writers, types, onlyInserts });
   const tombstones = idsByEffect(batch.tombstones);
   const burials = tombstones.map(
     ([effect], index) =>
@@ -118,7 +128,12 @@ async function writePart(session: Session, { write, rows }: Part): Promise<reado
   await session.query('savepoint part');
   try {
     const places = { run: '$1', connection: '$2', firstList: 3, isGuarded: false };
-    const sql = rowsSql(map, { places, writers: rows.writers, types: rows.lists.map(() => 'text') });
+    const sql = rowsSql(map, {
+      places,
+      writers: rows.writers,
+      types: rows.lists.map(() => 'text'),
+      onlyInserts: false,
+    });
     await session.query(sql, [batch.runId, connectionId, ...rows.lists.map(textArray)]);
     await session.query('release savepoint part');
     return [];

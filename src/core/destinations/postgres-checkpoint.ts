@@ -12,6 +12,7 @@ export const checkpointName = (schema: string): string => `${quoted(schema)}.${q
 /**
  * Creates the checkpoint table. run_id, batch_no and receipt stay null until a batch is applied to the table with
  * table_oid, in mode replace that of the table where the generation gathers; a table that is made again has another oid.
+ * Receipts are mostly digests: to compress them takes as long as to write them.
  */
 export const createCheckpointSql = (schema: string): string => `
   create table if not exists ${checkpointName(schema)} (
@@ -21,7 +22,8 @@ export const createCheckpointSql = (schema: string): string => `
     run_id text,
     batch_no integer,
     receipt text,
-    updated_at timestamptz not null)`;
+    updated_at timestamptz not null);
+  alter table ${checkpointName(schema)} alter column receipt set storage external`;
 
 /**
  * Takes the lane from every earlier attempt; what was applied to another table is forgotten in the same statement.

@@ -20,6 +20,9 @@ const sqlstateOf = (error: unknown): string | null =>
 /** Whether a row is to blame: data exception, constraint, index entry too long, refused by a trigger. */
 export const blamesRow = (error: unknown): boolean => startsWithAny(sqlstateOf(error), ['22', '23', '54000', 'P0001']);
 
+/** Whether a row is there already, or another one with a value that no two may share. */
+export const isDuplicateKey = (error: unknown): boolean => sqlstateOf(error) === '23505';
+
 /** Whether the transaction lost against another and can be repeated as it is. */
 export const isConflict = (error: unknown): boolean => startsWithAny(sqlstateOf(error), ['40001', '40P01']);
 

@@ -18,6 +18,8 @@ interface RowsToWrite {
   readonly writers: readonly PostgresWriter[];
   /** Of the elements of each list. */
   readonly types: readonly string[];
+  /** Mode upsert: fails if one of the rows is there, and takes two thirds of the time. */
+  readonly onlyInserts: boolean;
 }
 
 /** The statement that writes a list of rows as the table's mode says. */
@@ -25,7 +27,7 @@ export function rowsSql(map: PostgresFields, rows: RowsToWrite): string {
   switch (map.prepared.mode) {
     case 'upsert':
     case 'replace':
-      return `${insertSql(map, rows)} ${onConflict(rows.writers)}`;
+      return rows.onlyInserts ? insertSql(map, rows) : `${insertSql(map, rows)} ${onConflict(rows.writers)}`;
     case 'append':
       return insertSql(map, rows);
     case 'update':

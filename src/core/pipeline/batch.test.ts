@@ -152,8 +152,22 @@ describe('a receipt', () => {
     expect(decodeReceipt(encodeReceipt(receipt))).toEqual(receipt);
   });
 
+  it('keeps cursors and fields where records have them', () => {
+    const receipt = assembleBatch([page(1, [deliver('a')], 1)], options).receiptOf([]);
+    const [record] = receipt.records;
+    if (!record) throw new Error('It has a record');
+    const records = [record, { ...record, externalId: 'b', cursor: '7', fields: { x: 1 } }];
+    expect(decodeReceipt(encodeReceipt({ ...receipt, records })).records).toEqual(records);
+  });
+
+  it('of version 2 is read too, by a worker that follows an older one', () => {
+    const receipt = assembleBatch([page(1, [deliver('a')], 1)], options).receiptOf([]);
+    expect(decodeReceipt(JSON.stringify({ v: 2, ...receipt }))).toEqual(receipt);
+  });
+
   it('of an unknown version is refused', () => {
     expect(() => decodeReceipt('{"v":1}')).toThrow(/unknown version/);
+    expect(() => decodeReceipt('{"v":4,"records":[]}')).toThrow(/unknown version/);
   });
 });
 

@@ -58,6 +58,7 @@ export function assembleBatch(
     if (outcome.kind === 'deliver') rows.push(outcome.row);
     else if (outcome.kind === 'delete') tombstones.push(outcome.tombstone);
   }
+  const allNew = pages.every((page) => page.allNew);
   const makeReceipt = (rejected: readonly RejectedRow[]): Receipt => {
     const refusals = new Map(rejected.map((refusal) => [rows[refusal.index], refusal]));
     const settled = pages.map((page) =>
@@ -72,6 +73,7 @@ export function assembleBatch(
       batchNo,
       pages: settled.map(({ page }) => page),
       records: [...records.values()],
+      allNew,
       deleted,
       seen: pages.flatMap(({ seen, partition }) =>
         seen.length === 0 ? [] : [{ partition: partition?.partition ?? '', externalIds: seen }],
@@ -91,7 +93,7 @@ export function assembleBatch(
   const completesGeneration = pages.some((page) => page.completesGeneration);
   const receipt = (rejected: readonly RejectedRow[]) => encodeReceipt(receiptOf(rejected));
   const draft = () => encodeDraft({ pages, resource, runId, batchNo });
-  return { runId, batchNo, rows, tombstones, completesGeneration, receiptOf, receipt, draft };
+  return { runId, batchNo, rows, allNew, tombstones, completesGeneration, receiptOf, receipt, draft };
 }
 
 /** A batch from its draft, for its receipt: its rows hold no data. */

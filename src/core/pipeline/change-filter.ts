@@ -15,7 +15,14 @@ interface ChangeFilterOptions {
 export type ChangeFilter = (
   candidates: readonly Candidate[],
   page: Pick<RecordPage, 'origin'> & { readonly before: Promise<unknown> },
-) => Promise<readonly Candidate[]>;
+) => Promise<FilteredPage>;
+
+/** What is left of a page. */
+export interface FilteredPage {
+  readonly candidates: readonly Candidate[];
+  /** Nothing is known of any of them. */
+  readonly allNew: boolean;
+}
 
 /**
  * Drops records whose fingerprint is known, those older than the known version, and deletions of what is not there; what
@@ -27,7 +34,7 @@ export function createChangeFilter(
   { changeDetection, incremental }: Resource,
   { known, redeliver }: ChangeFilterOptions,
 ): ChangeFilter {
-  if (changeDetection.mode === 'none') return async (candidates) => candidates;
+  if (changeDetection.mode === 'none') return async (candidates) => ({ candidates, allNew: false });
 
   const isStale = (cursor: string | null, before: KnownRecord): boolean => {
     if (!changeDetection.versionGuard || incremental?.kind !== 'cursor') return false;
@@ -50,15 +57,17 @@ export function createChangeFilter(
   return async (candidates, { origin, before: pagesBefore }) => {
     const looking = known.look(candidates.map(({ externalId }) => externalId));
     using look = await after(pagesBefore, looking);
+    let allNew = true;
     const isWanted = (candidate: Candidate): boolean => {
       const { externalId, hash, cursor, gone } = candidate;
       const before = look.find(externalId);
       if (hash === null || (before ? !isNews(candidate, { before, origin }) : gone)) return false;
+      if (before) allNew = false;
       known.expect(externalId, { hash, cursor, status: gone ? 'deleted' : 'delivered' });
       return true;
     };
     const wanted = await mapWithPauses(candidates, isWanted);
-    return candidates.filter((_candidate, index) => wanted[index]);
+    return { candidates: candidates.filter((_candidate, index) => wanted[index]), allNew };
   };
 }
 

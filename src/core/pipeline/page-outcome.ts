@@ -32,6 +32,8 @@ export interface PageOutcome {
   /** Fetched records that failed in the pipeline, whether set aside or skipped. */
   readonly invalid: number;
   readonly outcomes: readonly Outcome[];
+  /** Nothing was known of any record in them, neither stored nor on its way. */
+  readonly allNew: boolean;
   /** Values of the partition of its records. */
   readonly each: Readonly<Record<string, unknown>>;
   /** External ids of all its records where deletes are found by a full scan; empty otherwise. */

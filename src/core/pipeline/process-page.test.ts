@@ -50,6 +50,17 @@ describe('the pipeline', () => {
     expect((await run([{ id: 1, name: 'ada' }])).skipped).toBe(1);
   });
 
+  it('says whether nothing is known of what is left of a page', async () => {
+    const run = pipeline(shape, storedFrom(await pipeline(shape)([{ id: 1, name: 'ada' }])));
+    const allNew = async (...records: unknown[]) => (await run(records)).allNew;
+    expect(await allNew({ id: 1, name: 'ada' }, { id: 2, name: 'bob' })).toBe(true);
+    expect(await allNew({ id: 3, name: 'eve' }, { id: 1, name: 'eva' })).toBe(false);
+    expect(await allNew({ id: 2, name: 'bo' })).toBe(false);
+    expect(await allNew({ id: 4, name: 'a' }, { id: 4, name: 'b' })).toBe(false);
+    const unknowing = await pipeline({ ...shape, changeDetection: { mode: 'none' } })([{ id: 1, name: 'ada' }]);
+    expect(unknowing.allNew).toBe(false);
+  });
+
   it('skips a version older than the known one', async () => {
     const resource = {
       ...shape,

@@ -75,6 +75,8 @@ export interface Pipeline {
 export interface Selection {
   readonly recordsIn: number;
   readonly candidates: readonly Candidate[];
+  /** Nothing is known of any of them. */
+  readonly allNew: boolean;
   readonly each: JsonObject;
   readonly origin: RecordPage['origin'];
   /** External ids of all its records, for a resource whose deletes are found by a full scan; empty for others. */
@@ -95,10 +97,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const select = async ({ records, each, origin }: RecordPage, before: Promise<unknown>): Promise<Selection> => {
     const all = await mapWithPauses(records, identify);
     const flagged = await flagDeleted(await dropFiltered(all, each), each);
-    const candidates = await dropUnchanged(flagged, { origin, before });
+    const { candidates, allNew } = await dropUnchanged(flagged, { origin, before });
     return {
       recordsIn: records.length,
       candidates,
+      allNew,
       each,
       origin,
       seen: scans && origin === 'fetched' ? all.map(({ externalId }) => externalId) : [],
@@ -111,13 +114,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       before = selection;
       return selection;
     },
-    async shape({ recordsIn, candidates, each, origin, seen }) {
+    async shape({ recordsIn, candidates, allNew, each, origin, seen }) {
       const enriched = enrich ? await enrich(candidates, { each }) : candidates;
       const shaped = await shape(enriched, each);
       const invalid = origin === 'retried' ? 0 : shaped.filter(({ issues, gone }) => issues !== null && !gone).length;
       const concluded = await mapWithPauses(shaped, (candidate) => conclude(candidate, { each, origin }));
       const outcomes = concluded.filter((outcome) => outcome !== null);
-      return { recordsIn, skipped: recordsIn - outcomes.length, invalid, outcomes, each, seen };
+      return { recordsIn, skipped: recordsIn - outcomes.length, invalid, outcomes, allNew, each, seen };
     },
   };
 }

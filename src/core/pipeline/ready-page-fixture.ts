@@ -8,6 +8,7 @@ export const readyPage = (parts: Partial<ReadyPage>): ReadyPage => ({
   skipped: 0,
   invalid: 0,
   outcomes: [],
+  allNew: false,
   each: {},
   seen: [],
   positionAfter: null,

@@ -66,6 +66,8 @@ export interface Receipt {
   readonly batchNo: number;
   readonly pages: readonly PageEntry[];
   readonly records: readonly RecordEntry[];
+  /** Nothing was known of any of them before: storing them is mere inserting. */
+  readonly allNew: boolean;
   /** External ids of records that are gone. */
   readonly deleted: readonly string[];
   /** Records that were there, changed or not, where deletes are found by a full scan. */
@@ -80,12 +82,48 @@ export interface Receipt {
   readonly position: RunPosition | null;
 }
 
-/** The form that travels to the destination's checkpoint row. */
-export const encodeReceipt = (receipt: Receipt): string => JSON.stringify({ v: 2, ...receipt });
+/** The form that travels to the destination's checkpoint row: records by column, which is half as long. */
+export const encodeReceipt = ({ records, ...receipt }: Receipt): string =>
+  JSON.stringify({
+    v: 3,
+    ...receipt,
+    externalIds: records.map(({ externalId }) => externalId),
+    hashes: records.map(({ hash }) => hash),
+    cursors: unlessAllNull(records.map(({ cursor }) => cursor)),
+    quarantined: records.flatMap(({ status }, index) => (status === 'quarantined' ? [index] : [])),
+    fields: unlessAllNull(records.map(({ fields }) => fields)),
+  } satisfies EncodedReceipt);
 
-/** The inverse of {@link encodeReceipt}. Throws when the text is not a receipt of this version. */
+interface EncodedReceipt extends Omit<Receipt, 'records'> {
+  readonly v: 3;
+  readonly externalIds: readonly string[];
+  readonly hashes: readonly string[];
+  /** Null: no record has one. */
+  readonly cursors: readonly RecordEntry['cursor'][] | null;
+  /** Positions of records of this status; the others were delivered. */
+  readonly quarantined: readonly number[];
+  /** Null: no record has any. */
+  readonly fields: readonly RecordEntry['fields'][] | null;
+}
+
+const unlessAllNull = <Value>(values: readonly Value[]): readonly Value[] | null =>
+  values.every((value) => value === null) ? null : values;
+
+/** The inverse of {@link encodeReceipt}; of version 2 too. Throws when the text is not a receipt of these versions. */
 export function decodeReceipt(text: string): Receipt {
-  const { v, ...receipt } = JSON.parse(text) as Receipt & { readonly v: number };
-  if (v !== 2) throw new Error(`Checkpoint receipt of an unknown version ${v}`);
-  return receipt;
+  const { v, ...receipt } = JSON.parse(text) as EncodedReceipt | (Receipt & { readonly v: 2 });
+  if ('records' in receipt && v === 2) return { ...receipt, allNew: false };
+  if ('records' in receipt || v !== 3) throw new Error(`Checkpoint receipt of an unknown version ${v}`);
+  const { externalIds, hashes, cursors, quarantined, fields, ...rest } = receipt;
+  const setAside = new Set(quarantined);
+  const records = externalIds.map(
+    (externalId, index): RecordEntry => ({
+      externalId,
+      hash: hashes[index] ?? '',
+      cursor: cursors?.[index] ?? null,
+      status: setAside.has(index) ? 'quarantined' : 'delivered',
+      fields: fields?.[index] ?? null,
+    }),
+  );
+  return { ...rest, records };
 }
