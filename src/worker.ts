@@ -1,6 +1,7 @@
 /** Process: run the Temporal worker and the maintenance loop; drain gracefully. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
@@ -13,6 +14,9 @@ import { createLog, type Log, temporalLogger } from './log.ts';
 import { maintain } from './maintenance.ts';
 import { registerSearchAttributes } from './search-attributes.ts';
 import { workflowBundle } from './workflow-bundle.ts';
+
+// By itself the heap grows to four times of what a run needs before it is collected: 100 MB for 2 % less work (measured).
+setFlagsFromString('--heap-growing-percent=120');
 
 const config = configOrExit(process.env);
 const log = createLog({ level: config.logLevel, name: 'worker' });
