@@ -32,10 +32,10 @@ export function scalarText(value: unknown): string | Misfit {
 export const integerText = (min: bigint, max: bigint) => {
   const holdsSafeIntegers = max > 2n ** 53n;
   return (value: unknown) => {
+    if (holdsSafeIntegers && Number.isSafeInteger(value)) return String(value);
     if (typeof value === 'number' && !Number.isInteger(value)) return { misfit: 'is not a whole number' };
     const text = typeof value === 'number' ? String(value) : value;
     if (typeof text !== 'string') return misfit(value, 'an integer');
-    if (holdsSafeIntegers && Number.isSafeInteger(value)) return text;
     const integer =
       typeof value === 'number' ? BigInt(value) : integerPattern.test(text) ? BigInt(unsigned(text)) : null;
     if (integer === null) return { misfit: 'is not an integer' };
@@ -52,6 +52,7 @@ export function decimalText(value: unknown): string | Misfit {
 
 /** A number of double precision. */
 export function floatText(value: unknown): string | Misfit {
+  if (typeof value === 'number') return decimalText(value);
   const text = decimalText(value);
   return typeof text === 'string' && !Number.isFinite(Number(text)) ? { misfit: 'is out of range' } : text;
 }
