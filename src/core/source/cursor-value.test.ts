@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   type CursorShape,
+  canonicalCursor,
   compareCursors,
   cursorOfText,
   cursorText,
@@ -14,12 +15,16 @@ import {
 
 const text = (raw: unknown, form: CursorShape) => {
   const value = parseCursor(raw, form);
-  return value === null ? null : cursorText(value, form);
+  const canonical = value === null ? null : cursorText(value, form);
+  expect(canonicalCursor(raw, form)).toBe(canonical);
+  return canonical;
 };
 
 describe('a cursor value becomes one canonical text', () => {
   test.each<[unknown, CursorShape, string]>([
     ['2025-12-01T10:00:00Z', { type: 'datetime' }, '2025-12-01T10:00:00.000Z'],
+    ['2025-12-01T10:00:00.125Z', { type: 'datetime' }, '2025-12-01T10:00:00.125Z'],
+    ['2025-12-31T10:00:00Z', { type: 'datetime', timezone: 'Europe/Berlin' }, '2025-12-31T10:00:00.000Z'],
     ['2025-12-01T10:00:00.123987Z', { type: 'datetime' }, '2025-12-01T10:00:00.123Z'],
     ['2025-12-01 10:00:00,5+02:00', { type: 'datetime' }, '2025-12-01T08:00:00.500Z'],
     ['2025-12-01T10:00:00-0530', { type: 'datetime' }, '2025-12-01T15:30:00.000Z'],
