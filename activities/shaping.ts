@@ -1,16 +1,16 @@
 import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
 import type { RunPage } from '../src/core/run/run-page.ts';
 
-/** Pages whose records are being transformed: more than evaluators on most machines, few enough to be small. */
+/** Pages whose records are on their way through the stages: more than evaluators on most machines, few enough to be small. */
 const pagesMax = 4;
 /** Records under way; a page that has more goes alone, so that memory does not grow with the size of pages. */
 const recordsMax = 5000;
 
 /** Pages under way between the read and the delivery, in their order; each is handed on as soon as it can be. */
 export interface Shaping {
-  /** Takes a page whose transform has begun; waits while there are enough. Throws what an earlier page threw. */
+  /** Takes a page whose stages have begun; waits while there are enough. Throws what an earlier page threw. */
   add(page: RunPage, outcome: Promise<PageOutcome>): Promise<void>;
-  /** Hands on all that is left, up to the first page whose transform failed, and throws what it threw. */
+  /** Hands on all that is left, up to the first page that failed, and throws what it threw. */
   drained(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export function createShaping(deliver: (page: RunPage, outcome: PageOutcome) => 
   let moved = Promise.withResolvers<void>();
   const isFull = () =>
     underWay.length >= pagesMax || underWay.reduce((sum, { page }) => sum + page.records.length, 0) >= recordsMax;
-  // A page whose transform failed stays at the head: nothing behind it may ever leave.
+  // A page that failed stays at the head: nothing behind it may ever leave.
   const handOnAll = async () => {
     for (let next = underWay[0]; next; next = underWay[0]) {
       const outcome = await next.outcome;

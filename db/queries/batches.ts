@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely';
-import pg from 'pg';
 import { bytesArray, textArray } from '../../src/core/binary-arrays.ts';
 import type { Receipt, RecordEntry } from '../../src/core/pipeline/receipt.ts';
 import { storableJson } from '../../src/core/pipeline/storable-json.ts';
@@ -86,19 +85,20 @@ async function settleAlone(db: Db, scope: OrgScope, batch: BatchToSettle): Promi
       return (await settleBatch(db, scope, { ...batch, settle: settleNew })).recorded;
     } catch (error) {
       // Nothing was changed. A receipt may come from a customer's database and say what it likes.
-      if (!(error instanceof pg.DatabaseError && error.code === uniqueViolation)) throw error;
+      if (!isUniqueViolation(error)) throw error;
     }
   }
   return (await settleBatch(db, scope, { ...batch, settle })).recorded;
 }
 
-const uniqueViolation = '23505';
+const isUniqueViolation = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '23505';
 
 /** Everything of a batch that nearly every one has. `run` is null unless it was recorded. */
 async function settleBatch(
   db: Db,
   scope: OrgScope,
-  { owner, receipt, delivered, settle: run }: BatchToSettle & { readonly settle: typeof settle },
+  { owner, receipt, delivered, settle: execute }: BatchToSettle & { readonly settle: typeof settle },
 ): Promise<{ readonly recorded: Recorded; readonly run: RecordedRun | null }> {
   const { pages, partitions } = receipt;
   const total = (count: 'recordsIn' | 'recordsOut' | 'skipped' | 'quarantined' | 'deleted' | 'invalid') =>
@@ -107,7 +107,7 @@ async function settleBatch(
   const records = receipt.records.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
   const list = (of: (record: RecordEntry) => string | null) => textArray(records.map(of));
   const [only] = partitions;
-  const [row] = await run(db, {
+  const [row] = await execute(db, {
     ...{ orgId: scope.orgId, laneId: owner.laneId, fence: owner.fence, runId: receipt.runId, batchNo: receipt.batchNo },
     pageNo: pages.at(-1)?.pageNo ?? null,
     position: receipt.position === null ? null : storableJson(receipt.position),

@@ -105,9 +105,14 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
     },
     prepare(batch) {
       if (!held) return;
-      const rows = { rows: batch.rows, fields: held.fields, target: held.claim.target };
-      if (!coversFields(held.fields, batch.rows)) return;
-      prepared = { batch, fields: held.fields, encoded: kind.encode(rows, nothingRefused) };
+      const { fields, claim } = held;
+      if (!coversFields(fields, batch.rows)) return;
+      try {
+        const encoded = kind.encode({ rows: batch.rows, fields, target: claim.target }, nothingRefused);
+        prepared = { batch, fields, encoded };
+      } catch {
+        // It is for apply to say what is wrong.
+      }
     },
     async apply(batch) {
       if (!session || !held) throw new Error('apply needs a lane that open has claimed');
@@ -116,9 +121,8 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
       const { claim } = lane;
       const opensGeneration = claim.target.mode === 'replace' && lane.gathers !== batch.runId;
       // Not if the fields have grown since by what a batch before it brought.
-      const isReady = prepared?.batch === batch && prepared.fields === lane.fields;
-      const ready = isReady ? prepared : null;
-      prepared = null;
+      const ready = prepared?.batch === batch && prepared.fields === lane.fields ? prepared : null;
+      if (prepared?.batch === batch) prepared = null;
       const rejected = await translated(async () => {
         const { fields, encoded } = ready ?? (await encode(current, lane, batch));
         lane.fields = fields;

@@ -11,7 +11,10 @@ interface ChangeFilterOptions {
   readonly redeliver: boolean;
 }
 
-/** Drops what is not news of a page, once all pages before it have had their turn. Throws what they threw. */
+/**
+ * Drops what is not news of a page, once all pages before it have had their turn; throws what they threw. Where changes are
+ * not detected it waits for nobody.
+ */
 export type ChangeFilter = (
   candidates: readonly Candidate[],
   page: Pick<RecordPage, 'origin'> & { readonly before: Promise<unknown> },

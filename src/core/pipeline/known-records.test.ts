@@ -62,6 +62,27 @@ it('forgets a recorded batch once the looks from before are closed, also those t
   expect(after.find('a')?.hash).toBe('stored');
 });
 
+it('a version that is on its way again is not forgotten with the batch of the first time', async () => {
+  const known = createKnownRecords(stored);
+  known.expect('a', version);
+  const before = await known.look(['a']);
+  known.settle({ records: [entry], deleted: [] });
+  known.expect('a', { ...version, hash: 'h2' });
+  known.expect('a', { ...version });
+  before[Symbol.dispose]();
+  using after = await known.look(['a']);
+  expect(after.find('a')?.hash).toBe('h1');
+});
+
+it('a version that will not be stored gives way to the one before it', async () => {
+  const known = createKnownRecords(stored);
+  known.expect('a', version);
+  known.expect('a', { ...version, hash: 'bad' });
+  known.forget('a');
+  using look = await known.look(['a']);
+  expect(look.find('a')?.hash).toBe('h1');
+});
+
 it('a record that is deleted is forgotten with its batch', async () => {
   const known = createKnownRecords(stored);
   known.expect('a', { ...version, status: 'deleted' });

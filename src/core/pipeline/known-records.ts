@@ -11,9 +11,9 @@ export interface KnownRecords {
   look(externalIds: readonly string[]): Promise<Look>;
   /** Notes a version that is on its way: a later page sees it before it is stored. */
   expect(externalId: string, version: KnownRecord): void;
-  /** Forgets a version that will not be stored after all. */
+  /** Forgets the latest version, which will not be stored after all. */
   forget(externalId: string): void;
-  /** Forgets what a recorded batch carried: from now on the stored version says the same. */
+  /** Forgets what a recorded batch carried, as soon as every open look has seen it stored. */
   settle(receipt: Pick<Receipt, 'records' | 'deleted'>): void;
 }
 
@@ -27,21 +27,16 @@ export interface Look extends Disposable {
 export function createKnownRecords(
   load: (externalIds: readonly string[]) => Promise<readonly (KnownRecord & { readonly externalId: string })[]>,
 ): KnownRecords {
-  const expected = new Map<string, KnownRecord>();
+  const expected = new Map<string, Expected>();
   const looks = new Set<object>();
   // A look may have loaded what was stored before a batch was recorded: until it is closed, the batch stays expected.
   let recorded: Recorded[] = [];
   const forgetRecorded = (): void => {
-    for (const { receipt, looksBefore } of recorded) if (looksBefore.size === 0) drop(receipt);
+    for (const { versions, looksBefore } of recorded) if (looksBefore.size === 0) drop(versions);
     recorded = recorded.filter(({ looksBefore }) => looksBefore.size > 0);
   };
-  const drop = ({ records, deleted }: Pick<Receipt, 'records' | 'deleted'>): void => {
-    for (const { externalId, hash } of records) {
-      if (expected.get(externalId)?.hash === hash) expected.delete(externalId);
-    }
-    for (const externalId of deleted) {
-      if (expected.get(externalId)?.status === 'deleted') expected.delete(externalId);
-    }
+  const drop = (versions: ReadonlyMap<string, Expected>): void => {
+    for (const [id, version] of versions) if (expected.get(id) === version) expected.delete(id);
   };
   return {
     async look(externalIds) {
@@ -56,23 +51,42 @@ export function createKnownRecords(
         const stored = new Map<string, KnownRecord>();
         for (const record of externalIds.length === 0 ? [] : await load(externalIds))
           stored.set(record.externalId, record);
-        return { find: (id) => expected.get(id) ?? stored.get(id), [Symbol.dispose]: close };
+        return { find: (id) => expected.get(id)?.version ?? stored.get(id), [Symbol.dispose]: close };
       } catch (error) {
         close();
         throw error;
       }
     },
-    expect: (externalId, version) => void expected.set(externalId, version),
-    forget: (externalId) => void expected.delete(externalId),
-    settle(receipt) {
-      recorded.push({ receipt, looksBefore: new Set(looks) });
+    expect(externalId, version) {
+      expected.set(externalId, { version, replaced: expected.get(externalId)?.version ?? null });
+    },
+    forget(externalId) {
+      const replaced = expected.get(externalId)?.replaced ?? null;
+      if (replaced === null) expected.delete(externalId);
+      else expected.set(externalId, { version: replaced, replaced: null });
+    },
+    settle({ records, deleted }) {
+      const versions = new Map<string, Expected>();
+      const note = (id: string, isMeant: (version: KnownRecord) => boolean): void => {
+        const found = expected.get(id);
+        if (found && isMeant(found.version)) versions.set(id, found);
+      };
+      for (const { externalId, hash } of records) note(externalId, (version) => version.hash === hash);
+      for (const externalId of deleted) note(externalId, ({ status }) => status === 'deleted');
+      recorded.push({ versions, looksBefore: new Set(looks) });
       forgetRecorded();
     },
   };
 }
 
-/** A batch that is stored, and the looks that may not have seen it there. */
+interface Expected {
+  readonly version: KnownRecord;
+  /** On its way too, before it; null: none was. */
+  readonly replaced: KnownRecord | null;
+}
+
+/** A batch that is stored: what it made of records, and the looks that may not have seen it there. */
 interface Recorded {
-  readonly receipt: Pick<Receipt, 'records' | 'deleted'>;
+  readonly versions: ReadonlyMap<string, Expected>;
   readonly looksBefore: Set<object>;
 }
