@@ -23,7 +23,10 @@ test('a run whose history has grown long goes on in a new one: nothing is read o
   upstream.resume();
   await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [] });
   const workflowId = syncRunId({ connectionId: sync.connectionId, resourceKey: 'endless', runId });
-  const last = await stack.temporal.client.workflow.getHandle(workflowId).describe();
+  const workflow = stack.temporal.client.workflow.getHandle(workflowId);
+  // The run has ended before its workflow hears of it.
+  await workflow.result();
+  const last = await workflow.describe();
   expect(last.status.name).toBe('COMPLETED');
   expect(last.raw.workflowExecutionInfo?.firstRunId).not.toBe(last.runId);
   expect(last.historyLength).toBeLessThan(2 * eventsMax);
