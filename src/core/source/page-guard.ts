@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { storableJson } from '../pipeline/storable-json.ts';
 
 /**
@@ -23,8 +23,7 @@ export interface PageGuard {
 export const noPages: GuardState = { count: 0, marks: [] };
 
 /** 64 bits of SHA-256 of a token, URL or page: a false match among 10,000 has odds of 1 in 10^11. */
-export const pageKey = (content: unknown): string =>
-  createHash('sha256').update(jsonOf(content)).digest('hex').slice(0, 16);
+export const pageKey = (content: unknown): string => hash('sha256', jsonOf(content), 'hex').slice(0, 16);
 
 /** Of a record nested too deep for `JSON.stringify` only the upper levels count: it must not cost the page. */
 function jsonOf(content: unknown): string {
