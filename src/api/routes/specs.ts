@@ -114,7 +114,7 @@ export const specRoutes = [
     headers: {
       'X-Expression-Engine': {
         description:
-          '`compiled`: the expression is one of those that run inside the service. `interpreted`: JSONata ran it in a process of its own, some ten times slower.',
+          '`compiled`: the expression is one of those that run inside the service. `interpreted`: JSONata ran it, or some fields of it, in a process of its own, some ten times slower.',
         values: ['compiled', 'interpreted'],
       },
     },

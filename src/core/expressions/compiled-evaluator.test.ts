@@ -1,4 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import {
+  documentedExpressions,
+  expressionsNotCompiled,
+  recordsByHand,
+} from '../../../test/support/expressions-by-hand.ts';
+import { splitExpression } from './compiled/split.ts';
 import { withCompiledExpressions } from './compiled-evaluator.ts';
 import { createEvaluatorPool } from './evaluator-pool.ts';
 
@@ -50,12 +56,56 @@ describe('an evaluator that compiles', () => {
       '{"a": $map(a, $string)}',
       '{"a": ',
     ],
+    ...[
+      '{"a": a, "b": $map(a, $string), "c": a.b}',
+      '{"b": $replace($string(a), /x|[,"]/, "y"), /* , */ "a": a}',
+      "{'a': a, 'b': $map([1, 2], function($v) { $v + 1 }), 'c': {'d': a, 'e': [a, 1]}}",
+      '{"a": a + 1, "b": $map(a, $string)}',
+      '{"a": a, "b": $map(a, function($v) { $v + 1 })}',
+      '{"a": missing, "b": $map(missing, $string)}',
+      '{"a": $plan, "b": $map([$lookups.plan], $string), "c": $now()}',
+      '{"a": a / 2, "b": $map(a, $string)}',
+      '{"k": 1, "k": $map(a, $string)}',
+      '{"10": a, "9": $map(a, $string), "x": 1}',
+    ],
   ])('answers for %s what the pool answers, failures and their messages included', async (expression) => {
     for (const nulls of ['keep', 'missing'] as const) {
       const task = { ...common, expression, records, nulls };
       const [compiled, interpreted] = await Promise.all([evaluator.transform(task), pool.transform(task)]);
       expect(withoutEngine(compiled)).toEqual(withoutEngine(interpreted));
     }
+  });
+
+  it('answers for mappings of both kinds of fields what the pool answers', async () => {
+    let split = 0;
+    const some = documentedExpressions.filter((_expression, index) => index % 3 === 0);
+    for (const [index, documented] of some.entries()) {
+      const other = expressionsNotCompiled[index % expressionsNotCompiled.length];
+      const expression = `{"x": ${documented}, "y": ${other}, "z": 1}`;
+      if (splitExpression(expression) !== null) split += 1;
+      const task = { ...common, expression, records: recordsByHand };
+      const [inParts, whole] = await Promise.all([evaluator.transform(task), pool.transform(task)]);
+      expect({ expression, results: withoutEngine(inParts) }).toEqual({ expression, results: withoutEngine(whole) });
+    }
+    expect(split).toBeGreaterThan(some.length / 2);
+  });
+
+  it('leaves to the pool what cannot be compiled of a mapping, and no more', async () => {
+    const asked: string[] = [];
+    const inner = {
+      ...pool,
+      transform: (task: Parameters<typeof pool.transform>[0]) => {
+        asked.push(task.expression);
+        return pool.transform(task);
+      },
+    };
+    const task = {
+      ...common,
+      expression: '{"a": a, "b": $map(b, $string), "c": c}',
+      records: [{ a: 1, b: [2], c: 3 }],
+    };
+    expect(await withCompiledExpressions(inner).transform(task)).toEqual([{ ok: true, value: { a: 1, b: '2', c: 3 } }]);
+    expect(asked).toEqual(['{ "b": $map(b, $string)}']);
   });
 
   it.each(['a', 'a.b', 'a + 1', '$uppercase(a)', '$lookups.t', '$each.a', '$each', '$plan', 'missing', '$now()', '$'])(

@@ -1,0 +1,126 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type AstNode, parseExpression } from '../../spec/expression.ts';
+import { type CompiledExpression, compile } from './compile.ts';
+import { NotCompiled, pairsOf } from './node.ts';
+
+/** An object constructor of which a part can be compiled, as two expressions that give its fields between them. */
+export interface SplitExpression {
+  /** All names, in their order. */
+  readonly names: readonly string[];
+  readonly compiled: { readonly expression: string; readonly compiled: CompiledExpression };
+  /** For JSONata itself. */
+  readonly rest: string;
+}
+
+/** A mapping that is longer is looked at as a whole, which keeps both parts far from JSONata's limit of depth. */
+const limits = { textLength: 16_384, pairs: 100 } as const;
+
+/**
+ * Splits a mapping such as `{"a": a, "b": $map(…)}`, so that one field that needs JSONata does not make it compute all of
+ * them. Each value is computed for itself there, so the parts give what the whole gives as long as neither fails. Null: it
+ * is no such mapping, or all or nothing of it can be compiled.
+ */
+export function splitExpression(text: string): SplitExpression | null {
+  try {
+    return split(text);
+  } catch (error) {
+    // Nested too deeply to be walked over.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+function split(text: string): SplitExpression | null {
+  if (text.length > limits.textLength) return null;
+  const parsed = parseExpression(text);
+  if (!parsed.ok || !isPlainObject(parsed.ast)) return null;
+  const pairs = pairsIn(parsed.ast);
+  const pieces = piecesOf(text);
+  if (pairs.length !== pieces.length || pairs.length > limits.pairs) return null;
+  const names: string[] = [];
+  const parts = { compiled: [] as string[], rest: [] as string[] };
+  for (const [index, piece] of pieces.entries()) {
+    const pair = pairs[index];
+    const name = pair?.[0].value;
+    // What was cut out of the text has to mean what it meant there.
+    if (
+      pair?.[0].type !== 'string' ||
+      hasGroup(pair[1]) ||
+      typeof name !== 'string' ||
+      !isDeepStrictEqual(pairOf(piece), bare(pair))
+    )
+      return null;
+    names.push(name);
+    parts[compile(`{${piece}}`) === null ? 'rest' : 'compiled'].push(piece);
+  }
+  const expression = `{${parts.compiled.join(',')}}`;
+  const compiled = compile(expression);
+  const isSplit = parts.compiled.length > 0 && parts.rest.length > 0 && new Set(names).size === names.length;
+  if (!isSplit || compiled === null) return null;
+  return { names, compiled: { expression, compiled }, rest: `{${parts.rest.join(',')}}` };
+}
+
+/** With nothing behind or around it. */
+const isPlainObject = (node: AstNode): boolean =>
+  node.type === 'unary' &&
+  node.value === '{' &&
+  Object.keys(node).every((property) => ['type', 'value', 'position', 'lhs'].includes(property));
+
+function pairsIn(node: AstNode): ReturnType<typeof pairsOf> {
+  try {
+    return pairsOf(node);
+  } catch (error) {
+    if (error instanceof NotCompiled) return [];
+    throw error;
+  }
+}
+
+/** `a{…}`: JSONata puts an item into the list of the record if it is empty, and other fields see it. */
+function hasGroup(tree: unknown): boolean {
+  if (Array.isArray(tree)) return tree.some(hasGroup);
+  if (typeof tree !== 'object' || tree === null || tree instanceof RegExp) return false;
+  return 'group' in tree || Object.values(tree).some(hasGroup);
+}
+
+/** The one pair of a piece as {@link bare} shows it; null: it is not one. */
+function pairOf(piece: string): unknown {
+  const parsed = parseExpression(`{${piece}}`);
+  const [pair, ...others] = parsed.ok && isPlainObject(parsed.ast) ? pairsIn(parsed.ast) : [];
+  return pair === undefined || others.length > 0 ? null : bare(pair);
+}
+
+/** A syntax tree without the places in its text. */
+function bare(tree: unknown): unknown {
+  if (Array.isArray(tree)) return tree.map(bare);
+  if (typeof tree !== 'object' || tree === null || tree instanceof RegExp) return tree;
+  return Object.fromEntries(
+    Object.entries(tree).flatMap(([name, value]) => (name === 'position' ? [] : [[name, bare(value)]])),
+  );
+}
+
+/** Texts and quoted names, comments, and what may be a pattern; brackets and commas outside of them. */
+const token = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`|\/\*[\s\S]*?\*\/|\/(?:[^/\\\n]|\\.)+\/[im]*|[()[\]{},]/g;
+
+/**
+ * The text of an object constructor between its commas. A guess, as only a parser knows what is a pattern and what a
+ * division: see the comparison above.
+ */
+function piecesOf(text: string): readonly string[] {
+  const pieces: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (const { 0: found, index } of text.matchAll(token)) {
+    if (found.length > 1) continue;
+    if (found === ',' && depth === 1) {
+      pieces.push(text.slice(start, index));
+      start = index + 1;
+    } else if ('([{'.includes(found)) {
+      depth += 1;
+      if (depth === 1) start = index + 1;
+    } else if (')]}'.includes(found)) {
+      depth -= 1;
+      if (depth === 0) pieces.push(text.slice(start, index));
+    }
+  }
+  return pieces;
+}
