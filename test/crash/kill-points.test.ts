@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { syncRunId } from '../../workflows/contract.ts';
 import { expectExactlyOnce, inFlightMax } from '../support/exactly-once.ts';
@@ -18,6 +19,7 @@ const steps = [
   'rolled_back',
   'delivered',
   'recording',
+  'outlived',
   'recorded',
   'ending',
   'ended',
@@ -98,8 +100,11 @@ test('a worker killed between the commit at the destination and its own fetches 
   await delivering.reached();
   await using recording = await holdRows(stack.databaseUrl, `select from runs where id = '${runId}' for update`);
   await delivering.open();
-  await recording.reached();
-  const inFlight = await killAndReplace(sync, recording.open);
+  const dead = await recording.reached();
+  const inFlight = await killAndReplace(sync, async () => {
+    await endBackend(dead);
+    await recording.open();
+  });
   expect(await recordedPages(runId)).toBeLessThan(page);
   expect(inFlight).toBeLessThan(sync.fetches() - (await recordedPages(runId)));
   await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlight] });
@@ -112,9 +117,29 @@ test('a worker killed in the middle of its bookkeeping leaves none of it and rep
   const when = `new.run_id = '${runId}' and new.page_no = ${page}`;
   await using gate = await holdWrites(stack.databaseUrl, { table: 'run_pages', on: 'insert', when });
   upstream.resume();
-  await gate.reached();
-  const inFlight = await killAndReplace(sync, gate.open);
+  const dead = await gate.reached();
+  const inFlight = await killAndReplace(sync, async () => {
+    await endBackend(dead);
+    await gate.open();
+  });
   await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlight] });
+});
+
+test('bookkeeping that commits after its worker was killed counts: its successor waits for it', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await syncOf('outlived');
+  const runId = await sync.requestPaused();
+  const when = `new.run_id = '${runId}' and new.page_no = ${page}`;
+  await using gate = await holdWrites(stack.databaseUrl, { table: 'run_pages', on: 'insert', when });
+  upstream.resume();
+  const dead = await gate.reached();
+  await stack.killWorker('SIGKILL');
+  await stack.startWorker();
+  await blockedBy(stack.databaseUrl, dead);
+  expect(await recordedPages(runId)).toBeLessThan(page);
+  const asked = sync.fetches();
+  await gate.open();
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [asked - page] });
 });
 
 test('a worker killed right after its bookkeeping goes on behind it', async () => {
@@ -156,6 +181,9 @@ test('a worker killed right after it ended the run leaves a workflow that closes
   await stack.temporal.client.workflow.getHandle(workflowId).result();
   await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [] });
 });
+
+/** The server process of a dead worker, which would end what it was told although nobody waits for it any more. */
+const endBackend = (pid: number) => sql`select pg_terminate_backend(${pid}::int)`.execute(shared().stack.db);
 
 async function recordedPages(runId: string): Promise<number> {
   const { db } = shared().stack;
