@@ -114,8 +114,7 @@ test('a worker killed in the middle of its bookkeeping leaves none of it and rep
   const { stack, upstream } = shared();
   await using sync = await syncOf('recording');
   const runId = await sync.requestPaused();
-  const when = `new.run_id = '${runId}' and new.page_no = ${page}`;
-  await using gate = await holdWrites(stack.databaseUrl, { table: 'run_pages', on: 'insert', when });
+  await using gate = await holdBookkeeping(runId);
   upstream.resume();
   const dead = await gate.reached();
   const inFlight = await killAndReplace(sync, async () => {
@@ -129,8 +128,7 @@ test('bookkeeping that commits after its worker was killed counts: its successor
   const { stack, upstream } = shared();
   await using sync = await syncOf('outlived');
   const runId = await sync.requestPaused();
-  const when = `new.run_id = '${runId}' and new.page_no = ${page}`;
-  await using gate = await holdWrites(stack.databaseUrl, { table: 'run_pages', on: 'insert', when });
+  await using gate = await holdBookkeeping(runId);
   upstream.resume();
   const dead = await gate.reached();
   await stack.killWorker('SIGKILL');
@@ -181,6 +179,14 @@ test('a worker killed right after it ended the run leaves a workflow that closes
   await stack.temporal.client.workflow.getHandle(workflowId).result();
   await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [] });
 });
+
+/** Holds the statement that records the page. */
+const holdBookkeeping = (runId: string) =>
+  holdWrites(shared().stack.databaseUrl, {
+    table: 'run_pages',
+    on: 'insert',
+    when: `new.run_id = '${runId}' and new.page_no = ${page}`,
+  });
 
 /** The server process of a dead worker, which would end what it was told although nobody waits for it any more. */
 const endBackend = (pid: number) => sql`select pg_terminate_backend(${pid}::int)`.execute(shared().stack.db);

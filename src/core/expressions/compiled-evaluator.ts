@@ -17,19 +17,20 @@ export function withCompiledExpressions(inner: Evaluator): Evaluator {
   const compiledOf = createCache(compile);
   const splitOf = createCache(splitExpression);
   const plainOf = createPlainValues();
-  const evaluator: Evaluator = {
+  return {
     async transform(task) {
       const compiled = compiledOf(task.expression);
       const split = compiled === null ? splitOf(task.expression) : null;
       const part = split?.compiled ?? (compiled === null ? null : { expression: task.expression, compiled });
       const sight = part === null ? null : createSight({ ...task, ...part, plainOf });
       if (part === null || sight === null) return inner.transform(task);
-      if (split !== null) return transformInParts(task, split, { evaluator, inner });
       task.signal?.throwIfAborted();
       const { recordLookups = null, now } = task;
       const inputs = task.records.map((record, index) => ({ record, own: recordLookups?.[index] ?? null }));
       const shape = createShape(part.compiled, sight, now.getTime());
-      return withTheRest(await mapWithPauses(inputs, shape), task, inner);
+      const ours = await mapWithPauses(inputs, shape);
+      const rows = split === null ? ours : await completed(ours, task, { ...split, inner });
+      return merged(rows, await ask(inner, task, (_value, index) => rows[index] === null));
     },
     async evaluate(task) {
       const compiled = compiledOf(task.expression);
@@ -42,41 +43,37 @@ export function withCompiledExpressions(inner: Evaluator): Evaluator {
     },
     [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
   };
-  return evaluator;
 }
 
 type TransformTask = Parameters<Evaluator['transform']>[0];
 
-/** Both parts at once; a record on which one fails is left to JSONata as a whole, which knows the error to name. */
-async function transformInParts(
+/** The rows with the fields that only JSONata computes; null where it fails, as it then has to see the whole record. */
+async function completed(
+  rows: readonly (Row | null)[],
   task: TransformTask,
-  { names, compiled, rest }: SplitExpression,
-  { evaluator, inner }: { readonly evaluator: Evaluator; readonly inner: Evaluator },
-): Promise<readonly Evaluated[]> {
-  const [ours, theirs] = await Promise.all([
-    evaluator.transform({ ...task, expression: compiled.expression }),
-    inner.transform({ ...task, expression: rest }),
-  ]);
-  const rows = ours.map((own, index): Row | null => {
-    const other = theirs[index];
-    if (!own.ok || own.engine !== 'compiled' || !other?.ok) return null;
-    const both = { ...own.value, ...other.value };
+  { names, rest, inner }: Pick<SplitExpression, 'names' | 'rest'> & { readonly inner: Evaluator },
+): Promise<readonly (Row | null)[]> {
+  const isOurs = (_value: unknown, index: number): boolean => rows[index] !== null;
+  const answers = await ask(inner, { ...task, expression: rest }, isOurs);
+  let next = 0;
+  return rows.map((row): Row | null => {
+    const answer = row === null ? null : answers[next++];
+    if (row === null || !answer?.ok) return null;
+    const both = { ...row.value, ...answer.value };
     const inOrder = names.filter((name) => Object.hasOwn(both, name)).map((name) => [name, both[name]]);
     return { ok: true, value: Object.fromEntries(inOrder) };
   });
-  return withTheRest(rows, task, inner);
 }
 
-/** The rows that there are, and JSONata's answers for the other records. */
-async function withTheRest(
-  rows: readonly (Row | null)[],
-  task: TransformTask,
+/** What `inner` answers for some of the records. */
+async function ask(
   inner: Evaluator,
+  task: TransformTask,
+  isAsked: (value: unknown, index: number) => boolean,
 ): Promise<readonly Evaluated[]> {
-  const isLeft = (_value: unknown, index: number): boolean => rows[index] === null;
-  const records = task.records.filter(isLeft);
-  const recordLookups = task.recordLookups?.filter(isLeft) ?? null;
-  return merged(rows, records.length === 0 ? [] : await inner.transform({ ...task, records, recordLookups }));
+  const records = task.records.filter(isAsked);
+  const recordLookups = task.recordLookups?.filter(isAsked) ?? null;
+  return records.length === 0 ? [] : await inner.transform({ ...task, records, recordLookups });
 }
 
 /** Expressions kept; compiling one takes about 0.1 ms. */
