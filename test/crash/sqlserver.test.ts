@@ -95,7 +95,14 @@ test('a worker killed before the server executes its batch leaves nothing, and i
   shared().upstream.resume();
   await batch.reached;
   const before = await server.count(step);
-  const inFlight = await killAndReplace({ sync, released: batch.release });
+  const inFlight = await killAndReplace({
+    sync,
+    released: async () => {
+      // The server has to know that its client is gone before it goes on.
+      await server.quiet();
+      batch.release();
+    },
+  });
   expect(inFlight).toBeGreaterThan(0);
   expect(await server.count(step)).toBe(before);
   await expectDelivered({ sync, runId }, { step, records: count, inFlight });
@@ -140,7 +147,8 @@ test('a worker killed between the answer and its record repairs the record and d
   await using gate = await holdWrites(stack.databaseUrl, { table: 'run_pages', on: 'insert', when });
   upstream.resume();
   await gate.reached();
-  const inFlight = await killAndReplace({ sync, released: gate.open });
+  const inFlight = await killAndReplace({ sync, released: gate.abort });
+  expect(await recordedPages(runId)).toBeLessThan(15);
   expect((await server.count(step)) / perPage).toBeGreaterThanOrEqual(15);
   await expectDelivered({ sync, runId }, { step, records: count, inFlight });
 });

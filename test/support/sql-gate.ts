@@ -7,6 +7,8 @@ export interface SqlGate extends AsyncDisposable {
   reached(): Promise<number>;
   /** Lets through whoever waits, and all who come later. */
   open(): Promise<void>;
+  /** Ends the server processes that wait: what a dead worker told them would be done although nobody waits for it. */
+  abort(): Promise<void>;
 }
 
 /** Which write is held. */
@@ -32,7 +34,7 @@ export async function holdWrites(databaseUrl: string, { table, on, when }: HeldW
   return createGate(client, { waiting, open: `select pg_advisory_unlock_all()` });
 }
 
-/** Holds everybody who wants to change a row that `query` selects `for update`; it is taken at once. */
+/** Holds everybody whose lock on a row conflicts with that of `query`, which selects it for update; it is taken at once. */
 export async function holdRows(databaseUrl: string, query: string): Promise<SqlGate> {
   const client = await connect(databaseUrl);
   await client.query('begin');
@@ -87,6 +89,10 @@ function createGate(client: pg.Client, sql: { readonly waiting: string; readonly
         async () => (await client.query<{ pid: number }>(sql.waiting)).rows[0]?.pid,
       ),
     open,
+    async abort() {
+      await client.query(`select pg_terminate_backend(pid) from (${sql.waiting}) as waiting`);
+      await open();
+    },
     async [Symbol.asyncDispose]() {
       await open();
       await client.end();
