@@ -135,7 +135,7 @@ test('a worker killed when all of a batch is answered but not settled sends noth
   const runId = await sync.request();
   await gate.reached();
   await stack.killWorker('SIGKILL');
-  await gate.open();
+  await gate.abort();
   await stack.startWorker();
   expect(await expectDelivered('answered', { sync, runId })).toEqual({ repeated: 0 });
 });
@@ -148,7 +148,7 @@ test('a worker killed between the settled batch and its record repairs the recor
   const runId = await sync.request();
   await gate.reached();
   await stack.killWorker('SIGKILL');
-  await gate.open();
+  await gate.abort();
   await stack.startWorker();
   expect(await expectDelivered('settled', { sync, runId })).toEqual({ repeated: 0 });
 });
