@@ -73,10 +73,7 @@ export async function openRun(
     const used = lookupsInUse(spec, resourceKey);
     return { ...opened, lookups: await loadLookups(opened, used, { store: lookupStore, signal, onLoaded }) };
   };
-  const known = createKnownRecords(async (externalIds) => {
-    const states = await findRecordStates(db, scope, { laneId, externalIds });
-    return states.map((state) => ({ ...state, hash: state.hash.toString('base64url') }));
-  });
+  const known = createKnownRecords((externalIds) => findRecordStates(db, scope, { laneId, externalIds }));
   const force = backfill?.force ?? false;
   const opened = stack.move();
   return {

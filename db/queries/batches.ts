@@ -206,9 +206,11 @@ const settlement = (onConflict: RawBuilder<unknown>) =>
       insert into record_state (org_id, lane_id, external_id, hash, cursor, status, fields, changed_at)
       select ${v.orgId}, ${v.laneId}::bigint, r.external_id, r.hash, r.cursor, r.status, r.fields::jsonb,
         case when r.fields is null then null else clock_timestamp() end
-      from run, unnest(
-        ${v.externalIds}::text[], ${v.hashes}::bytea[], ${v.cursors}::text[], ${v.statuses}::text[], ${v.fields}::text[]
-      ) as r (external_id, hash, cursor, status, fields)
+      from run, (
+        select unnest(${v.externalIds}::text[]) as external_id, unnest(${v.hashes}::bytea[]) as hash,
+          unnest(${v.cursors}::text[]) as cursor, unnest(${v.statuses}::text[]) as status,
+          unnest(${v.fields}::text[]) as fields
+      ) as r
       ${onConflict}
     ), resolved as (
       update quarantine set resolved_at = now()
