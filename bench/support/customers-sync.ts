@@ -38,7 +38,7 @@ export async function connectCustomers(stack: Stack, options: CustomersOptions):
     connectionId,
     destination,
     request: async () => (await ask('POST', `/connections/${connectionId}/sync`, { resource: customersKey })).id,
-    async ended(runId, everyMs = 25) {
+    async ended(runId, everyMs = 50) {
       const isFinal = async (): Promise<RunRow | false> => {
         const run: RunRow = await ask('GET', `/runs/${runId}`);
         return run.finishedAt !== null && run;
