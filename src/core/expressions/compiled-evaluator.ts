@@ -54,16 +54,30 @@ async function completed(
   { names, rest, inner }: Pick<SplitExpression, 'names' | 'rest'> & { readonly inner: Evaluator },
 ): Promise<readonly (Row | null)[]> {
   const isOurs = (_value: unknown, index: number): boolean => rows[index] !== null;
-  const answers = await ask(inner, { ...task, expression: rest }, isOurs);
+  const records = rest.fields === null ? task.records : task.records.map(picker(rest.fields));
+  const answers = await ask(inner, { ...task, records, expression: rest.expression }, isOurs);
   let next = 0;
   return rows.map((row): Row | null => {
     const answer = row === null ? null : answers[next++];
     if (row === null || !answer?.ok) return null;
-    const both = { ...row.value, ...answer.value };
-    const inOrder = names.filter((name) => Object.hasOwn(both, name)).map((name) => [name, both[name]]);
-    return { ok: true, value: Object.fromEntries(inOrder) };
+    const value: Record<string, unknown> = {};
+    for (const name of names) {
+      const part = Object.hasOwn(row.value, name) ? row.value : answer.value;
+      if (Object.hasOwn(part, name)) value[name] = part[name];
+    }
+    return { ok: true, value };
   });
 }
+
+/** Of an object, these fields, in its own order. */
+const picker =
+  (fields: ReadonlySet<string>) =>
+  (record: unknown): unknown => {
+    if (!isObject(record)) return record;
+    const picked: Record<string, unknown> = {};
+    for (const name in record) if (fields.has(name)) picked[name] = record[name];
+    return picked;
+  };
 
 /** What `inner` answers for some of the records. */
 async function ask(

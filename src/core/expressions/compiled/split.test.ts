@@ -12,7 +12,7 @@ test.each([
   ['{"a": "}, \\"b\\": {", "b": $map(b, $string)}', '{"a": "}, \\"b\\": {"}', '{ "b": $map(b, $string)}'],
   ['{"a": a / 2, "b": $map(b, $string)}', '{"a": a / 2}', '{ "b": $map(b, $string)}'],
 ])('splits %s', (text, compiled, rest) => {
-  expect(splitExpression(text)).toMatchObject({ compiled: { expression: compiled }, rest });
+  expect(splitExpression(text)).toMatchObject({ compiled: { expression: compiled }, rest: { expression: rest } });
 });
 
 test.each([
@@ -24,6 +24,7 @@ test.each([
   ['it is for each item', 'items{"a": a, "b": $map(b, $string)}'],
   ['a pattern cannot be told from a division', '{"a": a / b, "c": c / d, "b": $map(b, $string)}'],
   ['a list is grouped', '{"a": a, "b": b{"k": 1}}'],
+  ['a name is not one for an object', '{"a": a, "__proto__": $map(b, $string)}'],
   ['it does not parse', '{"a": a, "b": $map(b, $string)'],
   ['it is long', `{"a": a, "b": $map(b, $string), "c": "${'x'.repeat(16_384)}"}`],
 ])('leaves a mapping whole when %s', (_why, text) => {

@@ -1,15 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type AstNode, parseExpression } from '../../spec/expression.ts';
 import { type CompiledExpression, compile } from './compile.ts';
+import { fieldsRead } from './fields-read.ts';
 import { NotCompiled, pairsOf } from './node.ts';
+import { isReservedName } from './plain-json.ts';
 
 /** An object constructor of which a part can be compiled, as two expressions that give its fields between them. */
 export interface SplitExpression {
   /** All names, in their order. */
   readonly names: readonly string[];
   readonly compiled: { readonly expression: string; readonly compiled: CompiledExpression };
-  /** For JSONata itself. */
-  readonly rest: string;
+  /** For JSONata itself. `fields`: those of the record that it reads; null: perhaps any. */
+  readonly rest: { readonly expression: string; readonly fields: ReadonlySet<string> | null };
 }
 
 /** A mapping that is longer is looked at as a whole, which keeps both parts far from JSONata's limit of depth. */
@@ -47,6 +49,7 @@ function split(text: string): SplitExpression | null {
       pair?.[0].type !== 'string' ||
       hasGroup(pair[1]) ||
       typeof name !== 'string' ||
+      isReservedName(name) ||
       !isDeepStrictEqual(pairOf(piece), bare(pair))
     )
       return null;
@@ -54,10 +57,11 @@ function split(text: string): SplitExpression | null {
     parts[compile(`{${piece}}`) === null ? 'rest' : 'compiled'].push(piece);
   }
   const expression = `{${parts.compiled.join(',')}}`;
+  const rest = `{${parts.rest.join(',')}}`;
   const compiled = compile(expression);
   const isSplit = parts.compiled.length > 0 && parts.rest.length > 0 && new Set(names).size === names.length;
   if (!isSplit || compiled === null) return null;
-  return { names, compiled: { expression, compiled }, rest: `{${parts.rest.join(',')}}` };
+  return { names, compiled: { expression, compiled }, rest: { expression: rest, fields: fieldsRead(rest) } };
 }
 
 /** With nothing behind or around it. */
