@@ -22,7 +22,8 @@ const records = [
   ...[1, 'x', null, [1, 2], [{ b: 1 }], { b: [1] }, [], '\ud800', -0, Number.POSITIVE_INFINITY, undefined].map((a) => ({
     a,
   })),
-  ...[{}, null, 5, 'text', [], [{ a: 1 }], { a: { outerWrapper: true } }, { a: 'y'.repeat(200_000) }],
+  ...[{ a: [{ b: 1 }], c: 1 }, {}, null, 5, 'text', [], [{ a: 1 }]],
+  ...[{ a: { outerWrapper: true } }, { a: 'y'.repeat(200_000) }],
 ];
 
 describe('an evaluator that compiles', () => {
@@ -66,6 +67,12 @@ describe('an evaluator that compiles', () => {
       '{"a": $plan, "b": $map([$lookups.plan], $string), "c": $now()}',
       '{"a": a / 2, "b": $map(a, $string)}',
       '{"k": 1, "k": $map(a, $string)}',
+      // These reach the whole record although they name a field of it at most.
+      '{"a": a, "b": a@$i}',
+      '{"a": a, "b": ($keys)()}',
+      '{"a": a, "b": ($k := $keys; $k())}',
+      '{"a": a, "b": ($l := $lookup; $l("a"))}',
+      '{"a": a, "b": (function() { $string })()()}',
       '{"10": a, "9": $map(a, $string), "x": 1}',
     ],
   ])('answers for %s what the pool answers, failures and their messages included', async (expression) => {

@@ -14,34 +14,39 @@ export function fieldsRead(text: string): ReadonlySet<string> | null {
 /** Of these the children say what is read. */
 const transparent: ReadonlySet<string> = new Set([
   ...['string', 'number', 'value', 'regex', 'path', 'filter', 'unary', 'binary', 'condition', 'block', 'bind'],
-  ...['function', 'lambda', 'apply'],
+  ...['function', 'lambda', 'apply', 'variable'],
 ]);
 
 /** Functions that take the input itself where an argument is missing, with the number of arguments that leaves none out. */
-const argumentsMin: Readonly<Record<string, number>> = {
-  ...{ string: 1, boolean: 1, not: 1, keys: 1, spread: 1, clone: 1 },
-  ...{ lookup: 2, each: 2, sift: 2 },
-};
+const argumentsMin: ReadonlyMap<unknown, number> = new Map([
+  ...(['string', 'boolean', 'not', 'keys', 'spread', 'clone'] as const).map((name) => [name, 1] as const),
+  ...(['lookup', 'each', 'sift'] as const).map((name) => [name, 2] as const),
+]);
 
-/** Adds the names of fields that a tree mentions; false: it reaches the input in another way too. */
+/** Adds the names of fields that a tree mentions; false: it may reach the input in another way too. */
 function namesOnly(tree: unknown, names: Set<string>): boolean {
   if (Array.isArray(tree)) return tree.every((item) => namesOnly(item, names));
   if (typeof tree !== 'object' || tree === null || tree instanceof RegExp) return true;
-  if (isNode(tree)) {
-    if (tree.type === 'name') names.add(String(tree.value));
-    else if (tree.type === 'variable' ? isInput(tree) : !transparent.has(tree.type) || takesInput(tree)) return false;
-  }
-  return Object.values(tree).every((child) => namesOnly(child, names));
+  if (!isNode(tree)) return Object.values(tree).every((child) => namesOnly(child, names));
+  if (tree.type === 'name') names.add(String(tree.value));
+  else if (!transparent.has(tree.type) || isInput(tree)) return false;
+  // A step whose item has a name leaves what was before it as the context.
+  if (tree['focus'] !== undefined || tree['signature'] !== undefined) return false;
+  const { procedure, ...others } = tree;
+  const children = isComplete(tree)
+    ? [...Object.values(others), ...Object.values(Object(procedure))]
+    : Object.values(tree);
+  return children.every((child) => namesOnly(child, names));
 }
 
-/** `$` may be a part of the input only; that is not looked into. */
-const isInput = ({ value }: AstNode): boolean => value === '' || value === '$';
+/** `$` may be a part of the input only, and the function be called with all arguments; neither is looked into. */
+const isInput = ({ type, value }: AstNode): boolean =>
+  type === 'variable' && (value === '' || value === '$' || argumentsMin.has(value));
 
-/** A call that leaves an argument to the input, or a function of the author's that may. */
-function takesInput({ type, procedure, arguments: given, signature }: AstNode): boolean {
-  if (type === 'lambda') return signature !== undefined;
-  if (type !== 'function') return false;
-  if (!isNode(procedure) || !Array.isArray(given)) return true;
-  const name = String(procedure.value);
-  return Object.hasOwn(argumentsMin, name) && given.length < (argumentsMin[name] ?? 0);
-}
+/** Whether it is a call of a function by its name that leaves no argument to the input. */
+const isComplete = ({ type, procedure, arguments: given }: AstNode): boolean =>
+  type === 'function' &&
+  isNode(procedure) &&
+  procedure.type === 'variable' &&
+  Array.isArray(given) &&
+  given.length >= (argumentsMin.get(procedure.value) ?? 0);
