@@ -134,8 +134,16 @@ test('a worker killed after its batch was executed and before the answer deliver
   const batch = server.hold('executed', 3);
   shared().upstream.resume();
   await batch.reached;
-  const inFlight = await killAndReplace({ sync, released: batch.release });
-  expect(await recordedPages(runId)).toBeLessThan((await server.count(step)) / perPage);
+  const left = { recorded: 0, delivered: 0 };
+  const inFlight = await killAndReplace({
+    sync,
+    released: async () => {
+      batch.release();
+      left.recorded = await recordedPages(runId);
+      left.delivered = (await server.count(step)) / perPage;
+    },
+  });
+  expect(left.recorded).toBeLessThan(left.delivered);
   await expectDelivered({ sync, runId }, { step, records: count, inFlight });
 });
 
@@ -147,8 +155,15 @@ test('a worker killed between the answer and its record repairs the record and d
   await using gate = await holdWrites(stack.databaseUrl, { table: 'run_pages', on: 'insert', when });
   upstream.resume();
   await gate.reached();
-  const inFlight = await killAndReplace({ sync, released: gate.abort });
-  expect(await recordedPages(runId)).toBeLessThan(15);
+  let recorded = 0;
+  const inFlight = await killAndReplace({
+    sync,
+    released: async () => {
+      await gate.abort();
+      recorded = await recordedPages(runId);
+    },
+  });
+  expect(recorded).toBeLessThan(15);
   expect((await server.count(step)) / perPage).toBeGreaterThanOrEqual(15);
   await expectDelivered({ sync, runId }, { step, records: count, inFlight });
 });

@@ -90,7 +90,9 @@ function createGate(client: pg.Client, sql: { readonly waiting: string; readonly
       ),
     open,
     async abort() {
-      await client.query(`select pg_terminate_backend(pid) from (${sql.waiting}) as waiting`);
+      // One that waits behind another is seen once that one is gone.
+      const ended = `select pg_terminate_backend(pid) from (${sql.waiting}) as waiting`;
+      await eventually('nobody waits at the gate', async () => (await client.query(ended)).rowCount === 0);
       await open();
     },
     async [Symbol.asyncDispose]() {
