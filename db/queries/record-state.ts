@@ -1,17 +1,13 @@
 import { sql } from 'kysely';
 import { textArray } from '../../src/core/binary-arrays.ts';
+import type { KnownRecord } from '../../src/core/pipeline/known-records.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
 import { type Placeholders, statement } from '../statement.ts';
 
 /** What is known of a record from earlier batches. */
-export interface RecordState {
+export interface RecordState extends KnownRecord {
   readonly externalId: string;
-  /** Fingerprint, base64url. */
-  readonly hash: string;
-  /** Canonical cursor value; null when that version had none. */
-  readonly cursor: string | null;
-  readonly status: 'delivered' | 'quarantined' | 'deleted';
 }
 
 /** The known among the given records of a lane, in no order. */
