@@ -103,7 +103,7 @@ test('a worker killed between the commit at the destination and its own fetches 
   const inFlight = await killAndReplace(sync, async () => {
     await recording.abort();
     left.asked = sync.fetches();
-    left.recorded = await recordedPages(runId);
+    left.recorded = await sync.recordedPages(runId);
   });
   expect(left.recorded).toBeLessThan(page);
   expect(inFlight).toBeLessThan(left.asked - left.recorded);
@@ -131,7 +131,7 @@ test('bookkeeping that commits after its worker was killed counts: its successor
   await stack.killWorker('SIGKILL');
   await stack.startWorker();
   await blockedBy(stack.databaseUrl, dead);
-  expect(await recordedPages(runId)).toBeLessThan(page);
+  expect(await sync.recordedPages(runId)).toBeLessThan(page);
   const asked = sync.fetches();
   await gate.open();
   await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [asked - page] });
@@ -184,9 +184,3 @@ const holdBookkeeping = (runId: string) =>
     on: 'insert',
     when: `new.run_id = '${runId}' and new.page_no = ${page}`,
   });
-
-async function recordedPages(runId: string): Promise<number> {
-  const { db } = shared().stack;
-  const run = await db.selectFrom('runs').select('pageNo').where('id', '=', runId).executeTakeFirstOrThrow();
-  return run.pageNo;
-}

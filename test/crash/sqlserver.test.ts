@@ -48,19 +48,21 @@ async function startSync(step: Step | 'copying', options: Pick<SyncOptions, 'tra
 
 interface Killed {
   readonly sync: Sync<LaneServer>;
+  readonly runId: string;
   /** Ends what the dead worker had begun. */
   readonly released: () => Promise<void> | void;
 }
 
-/** Kills the worker, starts another, and returns the pages that were in flight. */
-async function killAndReplace({ sync, released }: Killed): Promise<number> {
+/** Kills the worker, starts another, and returns the pages that were in flight and those that were recorded in between. */
+async function killAndReplace({ sync, runId, released }: Killed) {
   const { stack } = shared();
   await stack.killWorker('SIGKILL');
   await released();
   const inFlight = await sync.pagesInFlight();
+  const recorded = await sync.recordedPages(runId);
   expect(inFlight).toBeLessThanOrEqual(inFlightMax(perPage));
   await stack.startWorker();
-  return inFlight;
+  return { inFlight, recorded };
 }
 
 /** Exactly once, and each row is that of its record. */
@@ -82,7 +84,7 @@ test('a worker killed while the bulk copy is under way leaves nothing, and its s
   shared().upstream.resume();
   await copy.reached;
   const before = await server.count(step);
-  const inFlight = await killAndReplace({ sync, released: copy.release });
+  const { inFlight } = await killAndReplace({ sync, runId, released: copy.release });
   expect(server.brokenCopies()).toBe(1);
   expect(before).toBeLessThan(large.count);
   await expectDelivered({ sync, runId }, { step, records: large.count, inFlight });
@@ -95,8 +97,9 @@ test('a worker killed before the server executes its batch leaves nothing, and i
   shared().upstream.resume();
   await batch.reached;
   const before = await server.count(step);
-  const inFlight = await killAndReplace({
+  const { inFlight } = await killAndReplace({
     sync,
+    runId,
     released: async () => {
       // The server has to know that its client is gone before it goes on.
       await server.quiet();
@@ -134,16 +137,9 @@ test('a worker killed after its batch was executed and before the answer deliver
   const batch = server.hold('executed', 3);
   shared().upstream.resume();
   await batch.reached;
-  const left = { recorded: 0, delivered: 0 };
-  const inFlight = await killAndReplace({
-    sync,
-    released: async () => {
-      batch.release();
-      left.recorded = await recordedPages(runId);
-      left.delivered = (await server.count(step)) / perPage;
-    },
-  });
-  expect(left.recorded).toBeLessThan(left.delivered);
+  const delivered = (await server.count(step)) / perPage;
+  const { inFlight, recorded } = await killAndReplace({ sync, runId, released: batch.release });
+  expect(recorded).toBeLessThan(delivered);
   await expectDelivered({ sync, runId }, { step, records: count, inFlight });
 });
 
@@ -155,14 +151,7 @@ test('a worker killed between the answer and its record repairs the record and d
   await using gate = await holdWrites(stack.databaseUrl, { table: 'run_pages', on: 'insert', when });
   upstream.resume();
   await gate.reached();
-  let recorded = 0;
-  const inFlight = await killAndReplace({
-    sync,
-    released: async () => {
-      await gate.abort();
-      recorded = await recordedPages(runId);
-    },
-  });
+  const { inFlight, recorded } = await killAndReplace({ sync, runId, released: gate.abort });
   expect(recorded).toBeLessThan(15);
   expect((await server.count(step)) / perPage).toBeGreaterThanOrEqual(15);
   await expectDelivered({ sync, runId }, { step, records: count, inFlight });
@@ -186,9 +175,3 @@ test.skipIf(real === null)(
     await expectExactlyOnce(stack, { sync, runId }, { records: count, inFlight: [inFlightMax(perPage)] });
   },
 );
-
-async function recordedPages(runId: string): Promise<number> {
-  const { db } = shared().stack;
-  const run = await db.selectFrom('runs').select('pageNo').where('id', '=', runId).executeTakeFirstOrThrow();
-  return run.pageNo;
-}

@@ -24,6 +24,8 @@ export interface Sync<Destination extends CountedDestination = AuditedDestinatio
   fetches(): number;
   /** Pages that were requested and are not at the destination. Call it when nothing runs any more. */
   pagesInFlight(): Promise<number>;
+  /** Pages that the control database has as complete. */
+  recordedPages(runId: string): Promise<number>;
 }
 
 /** What a test decides. */
@@ -94,6 +96,10 @@ export async function createSyncInto<Destination extends CountedDestination>(
       await destination.quiet();
       const asked = Math.max(0, ...requests().map(({ url }) => pageOf(url, perPage)));
       return asked - Math.ceil((await destination.count(collection)) / perPage);
+    },
+    async recordedPages(runId) {
+      const recorded = stack.db.selectFrom('runs').select('pageNo').where('id', '=', runId);
+      return (await recorded.executeTakeFirstOrThrow()).pageNo;
     },
     [Symbol.asyncDispose]: () => destination[Symbol.asyncDispose](),
   };
