@@ -60,6 +60,13 @@ export function runningServer(dataFolder: string): ReturnType<typeof identify> {
   return commandLine(pid)?.includes(dataFolder) === true ? identify(pid) : null;
 }
 
+/** The port that a server has last had on this folder, by its own note; null: there was none. */
+export function lastPort(dataFolder: string): number | null {
+  const note = join(dataFolder, 'postmaster.opts');
+  const port = existsSync(note) ? /"-p" "(\d+)"/.exec(readFileSync(note, 'utf8'))?.[1] : undefined;
+  return port === undefined ? null : Number(port);
+}
+
 async function stopLeftover(dataFolder: string): Promise<void> {
   const server = runningServer(dataFolder);
   if (server) await stopProcess(server, postgresStop);

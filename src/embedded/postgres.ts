@@ -6,11 +6,11 @@ import { type SupervisedProcess, type Surroundings, superviseProcess } from '../
 import { awaitAnswer } from './await-answer.ts';
 import { freePort } from './ports.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
-import { type Cluster, postgresStop, postgresUser, prepareCluster } from './postgres-cluster.ts';
+import { type Cluster, lastPort, postgresStop, postgresUser, prepareCluster } from './postgres-cluster.ts';
 import { postgresOwner, reachableFolder } from './postgres-owner.ts';
 import { type ServerLog, serverLog } from './server-log.ts';
 
-/** First port tried; never 5432, where a developer's own server may be. */
+/** First port tried for new data; never 5432, where a developer's own server may be. */
 const preferredPort = 54_329;
 const databaseName = 'connector_sync';
 /** Recovery after a crash replays the write-ahead log before it answers, ms. */
@@ -28,7 +28,7 @@ export const postgresFolder = (dataDir: string, surroundings: Pick<Surroundings,
   reachableFolder(join(dataDir, 'postgres'), postgresOwner(surroundings.log));
 
 /**
- * Starts PostgreSQL on the data of `dataDir`, made when missing, on the next free port from 54329.
+ * Starts PostgreSQL on the data of `dataDir`, made when missing, on the next free port from the one it had last, or 54329.
  * @throws Error with the end of its log when it does not start.
  */
 export async function startPostgres(dataDir: string, surroundings: Surroundings): Promise<EmbeddedPostgres> {
@@ -56,7 +56,7 @@ export async function startPostgres(dataDir: string, surroundings: Surroundings)
     if (output.says('address already in use')) return null;
     throw new Error(`PostgreSQL does not start:\n${output.tail()}`);
   };
-  for (let port = await freePort(preferredPort); ; port = await freePort(port + 1)) {
+  for (let port = await freePort(lastPort(dataFolder) ?? preferredPort); ; port = await freePort(port + 1)) {
     const started = await startOn(port);
     if (started) return started;
   }

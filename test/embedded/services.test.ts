@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, copyFileSync, linkSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chownSync, copyFileSync, linkSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { freePort } from '../../src/embedded/ports.ts';
 import { isReachable } from '../../src/embedded/postgres-owner.ts';
 import { identify, isRunning } from '../../src/embedded/process-table.ts';
 import { eventually } from '../support/eventually.ts';
@@ -95,6 +96,20 @@ describe('embedded services', () => {
     expect(statSync(`/proc/${pids.postgres}`).uid).toBe(nobody.uid);
     await stopCleanly(supervisor);
     rmSync(programs, { recursive: true });
+  });
+
+  it('come back on the port that PostgreSQL had, so that addresses of its database stay true', async () => {
+    {
+      await using supervisor = serve();
+      await placesOf(supervisor);
+      await stopCleanly(supervisor);
+    }
+    const note = join(dataDir, 'postgres', 'postmaster.opts');
+    const port = await freePort(41_000 + (process.pid % 1000));
+    writeFileSync(note, readFileSync(note, 'utf8').replace(/"-p" "\d+"/, `"-p" "${port}"`));
+    await using supervisor = serve();
+    expect(new URL((await placesOf(supervisor)).databaseUrl).port).toBe(String(port));
+    await stopCleanly(supervisor);
   });
 
   it('take other ports when theirs are taken', async () => {
