@@ -1,13 +1,14 @@
 import { expect, test, vi } from 'vitest';
 import { byNames } from './by-names.ts';
 
+const objectOf = (names: readonly string[]): object => Object.fromEntries(names.map((name) => [name, 0]));
 const joined = (names: readonly string[]): string => names.join();
 
 test('asks once for each list of names, in whatever object they come', () => {
   const judge = vi.fn<typeof joined>(joined);
   const verdict = byNames(judge);
   const lists = [[], ['a'], ['a', 'b'], ['b', 'a'], ['a', 'c'], ['b']];
-  for (const names of [...lists, ...lists]) expect(verdict([...names])).toBe(joined(names));
+  for (const names of [...lists, ...lists]) expect(verdict(objectOf(names))).toBe(joined(names));
   expect(judge).toHaveBeenCalledTimes(lists.length);
 });
 
@@ -15,13 +16,13 @@ test('keeps a few lists that begin alike, the latest, and none of 101 names', ()
   const judge = vi.fn<typeof joined>(joined);
   const verdict = byNames(judge);
   const many = Array.from({ length: 101 }, (_, index) => `n${index}`);
-  for (const end of 'bcdefghijjb') verdict(['a', end]);
+  for (const end of 'bcdefghijjb') verdict(objectOf(['a', end]));
   expect(judge).toHaveBeenCalledTimes(10);
-  for (const names of [many, many]) expect(verdict(names)).toBe(joined(names));
+  for (const names of [many, many]) expect(verdict(objectOf(names))).toBe(joined(names));
   expect(judge).toHaveBeenCalledTimes(12);
 });
 
 test('begins anew once 500 lists are kept, and is right all the time', () => {
   const verdict = byNames(joined);
-  for (let index = 0; index < 1200; index += 1) expect(verdict([`n${index}`, 'x'])).toBe(`n${index},x`);
+  for (let index = 0; index < 1200; index += 1) expect(verdict(objectOf([`n${index}`, 'x']))).toBe(`n${index},x`);
 });

@@ -11,14 +11,18 @@ interface Known<Verdict> {
 }
 
 /**
- * `judge` of a list of property names, asked once for each list: the objects of an API's records have the same names in
- * the same order, and comparing two lists costs less than looking at each name.
+ * `judge` of the names of an object's properties, asked once for each list of names: the objects of an API's records have
+ * the same names in the same order, and comparing them costs less than looking at each, or than listing them. For objects
+ * of data, which inherit no names.
  */
-export function byNames<Verdict>(judge: (names: readonly string[]) => Verdict): (names: readonly string[]) => Verdict {
+export function byNames<Verdict>(judge: (names: readonly string[]) => Verdict): (object: object) => Verdict {
   const known = new Map<string, Known<Verdict>[]>();
-  return (names) => {
-    const [first = ''] = names;
+  return (object) => {
+    const first = firstName(object);
     const alike = known.get(first) ?? [];
+    const [latest] = alike;
+    if (latest !== undefined && hasNames(object, latest.names)) return latest.verdict;
+    const names = Object.keys(object);
     for (const before of alike) if (areEqual(before.names, names)) return before.verdict;
     const verdict = judge(names);
     if (names.length > namesMax) return verdict;
@@ -28,8 +32,23 @@ export function byNames<Verdict>(judge: (names: readonly string[]) => Verdict): 
   };
 }
 
+function firstName(object: object): string {
+  for (const name in object) return name;
+  return '';
+}
+
 function areEqual(left: readonly string[], right: readonly string[]): boolean {
   if (left.length !== right.length) return false;
   for (let index = 0; index < left.length; index += 1) if (left[index] !== right[index]) return false;
   return true;
+}
+
+/** In this order and no others. */
+function hasNames(object: object, names: readonly string[]): boolean {
+  let index = 0;
+  for (const name in object) {
+    if (name !== names[index]) return false;
+    index += 1;
+  }
+  return index === names.length;
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { compile } from '../../src/core/expressions/compiled/compile.ts';
 import { HandedBack } from '../../src/core/expressions/compiled/evaluation.ts';
 import { createPlainValues } from '../../src/core/expressions/compiled/plain-values.ts';
-import { createSight } from '../../src/core/expressions/compiled-sight.ts';
+import { createSight, see } from '../../src/core/expressions/compiled-sight.ts';
 import type { Bindings, RecordLookups } from '../../src/core/expressions/evaluator-pool.ts';
 import { interpretedExpression } from '../../src/core/expressions/interpreted-expression.ts';
 import { plainResult } from '../../src/core/expressions/plain-result.ts';
@@ -49,7 +49,7 @@ export function runCompiled({ expression, record, bindings, own, nulls }: Case):
   const compiled = compile(expression);
   if (compiled === null) return null;
   const sight = createSight({ expression, compiled, bindings, nulls, plainOf: createPlainValues() });
-  const given = sight?.(record, own) ?? null;
+  const given = sight && see(sight, record, own);
   if (given === null) return { kind: 'left' };
   try {
     return { kind: 'value', value: compiled.evaluate(given.root, { bound: given.bound, nowMs }) };

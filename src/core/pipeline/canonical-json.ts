@@ -17,7 +17,7 @@ function sorted(value: unknown, ignored: IgnoredPaths | undefined): unknown {
   if (Array.isArray(value)) return value.map((item) => sorted(item, ignored));
   if (!isObject(value)) return value;
   const result: Record<string, unknown> = {};
-  for (const key of inOrder(Object.keys(value))) {
+  for (const key of namesInOrder(value)) {
     const below = ignored?.get(key);
     if (below === true) continue;
     const child = sorted(value[key], below);
@@ -28,4 +28,6 @@ function sorted(value: unknown, ignored: IgnoredPaths | undefined): unknown {
 }
 
 /** Names in the order of their UTF-16 units. */
-export const inOrder = byNames((names) => names.toSorted());
+export const inOrder = (names: readonly string[]): readonly string[] => names.toSorted();
+
+const namesInOrder = byNames(inOrder);

@@ -12,9 +12,25 @@ export function createFingerprint(options: {
   readonly salt: string;
 }): (record: unknown, whole?: string | null) => string {
   const ignored = options.ignore.length === 0 ? undefined : pathTree(options.ignore);
+  const digest = createDigest(`${options.salt}\n`);
   return (record, whole = null) => {
     const text = ignored === undefined && whole !== null ? whole : canonicalJson(record, ignored);
-    return hash('sha256', `${options.salt}\n${text}`, 'base64url');
+    return digest(text);
+  };
+}
+
+/** Most texts fit; longer ones are hashed as texts. */
+const bytesMax = 64 * 1024;
+const bytesPerUnitMax = 3;
+
+/** Hashes texts behind a common beginning: it is written once, and no text is put together for one hash. */
+function createDigest(beginning: string): (text: string) => string {
+  const bytes = Buffer.allocUnsafe(bytesMax);
+  const start = bytes.write(beginning);
+  const unitsMax = (bytesMax - start) / bytesPerUnitMax;
+  return (text) => {
+    if (text.length >= unitsMax) return hash('sha256', beginning + text, 'base64url');
+    return hash('sha256', bytes.subarray(0, start + bytes.write(text, start)), 'base64url');
   };
 }
 

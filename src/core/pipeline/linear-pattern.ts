@@ -27,18 +27,23 @@ export interface LinearPattern {
 export function createLinearPattern(pattern: string): LinearPattern {
   const program = compilePattern(pattern);
   let states = new Map<string, State>();
+  let start: State | null = null;
   const intern = (entries: readonly number[], before: Before): State => {
     const key = `${before}${entries.join()}`;
     const known = states.get(key);
     if (known !== undefined) return known;
-    if (states.size >= statesMax) states = new Map();
+    if (states.size >= statesMax) {
+      states = new Map();
+      start = null;
+    }
     const state: State = { entries, before, after: new Map() };
     states.set(key, state);
     return state;
   };
   return {
     test: (text, budget) => {
-      let state = intern([program.start], 'start');
+      start ??= intern([program.start], 'start');
+      let state = start;
       for (let index = 0; index < text.length; index += 1) {
         const code = text.codePointAt(index) ?? 0;
         if (code > 0xffff) index += 1;

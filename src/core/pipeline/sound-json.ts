@@ -1,5 +1,5 @@
+import { blankObject } from '../blank-object.ts';
 import { byNames } from '../by-names.ts';
-import { isObject } from '../source/dotted-path.ts';
 import { inOrder } from './canonical-json.ts';
 import { forbiddenKeys, recordLimits } from './record-gate.ts';
 
@@ -19,21 +19,47 @@ interface Walk {
   isSound: boolean;
 }
 
+/** Written without closures and lists of names: a record has two dozen values, and what they cost is what a scan costs. */
 function sorted(value: unknown, walk: Walk, depthLeft: number): unknown {
   walk.nodesLeft -= 1;
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : unsound(walk);
-  if (depthLeft === 0 || walk.nodesLeft < 0) return unsound(walk);
-  if (Array.isArray(value)) return value.map((item) => sorted(item, walk, depthLeft - 1));
-  const keys = isObject(value) ? allowedInOrder(Object.keys(value)) : null;
-  if (!isObject(value) || keys === null) return unsound(walk);
-  const result: Record<string, unknown> = {};
-  for (const key of keys) result[key] = sorted(value[key], walk, depthLeft - 1);
+  if (typeof value !== 'object' || depthLeft === 0 || walk.nodesLeft < 0) return unsound(walk);
+  return Array.isArray(value) ? sortedItems(value, walk, depthLeft - 1) : sortedProperties(value, walk, depthLeft - 1);
+}
+
+function sortedItems(items: readonly unknown[], walk: Walk, depthLeft: number): readonly unknown[] {
+  const result: unknown[] = items.slice();
+  for (let index = 0; index < items.length; index += 1) result[index] = sorted(items[index], walk, depthLeft);
   return result;
 }
 
+function sortedProperties(object: object, walk: Walk, depthLeft: number): unknown {
+  const form = formOf(object);
+  if (form === null) return unsound(walk);
+  const values = object as Readonly<Record<string, unknown>>;
+  if (form.isKnown) form.blank ??= blankObject(form.names);
+  form.isKnown = true;
+  const result: Record<string, unknown> = { ...form.blank };
+  if (form.blank === null) for (const name of form.names) result[name] = sorted(values[name], walk, depthLeft);
+  else for (const name in values) result[name] = sorted(values[name], walk, depthLeft);
+  return result;
+}
+
+/** Of the objects with the same names. */
+interface Form {
+  /** In order. */
+  readonly names: readonly string[];
+  /** There was one before: a blank will be of use. */
+  isKnown: boolean;
+  /** With the names in order, so that a copy may be filled in any. */
+  blank: Readonly<Record<string, null>> | null;
+}
+
 /** Null: a name that no record may have is among them. */
-const allowedInOrder = byNames((names) => (names.some((name) => forbiddenKeys.has(name)) ? null : inOrder(names)));
+const formOf = byNames((names): Form | null =>
+  names.some((name) => forbiddenKeys.has(name)) ? null : { names: inOrder(names), isKnown: false, blank: null },
+);
 
 function unsound(walk: Walk): null {
   walk.isSound = false;

@@ -47,12 +47,20 @@ function compileInvocation(name: string, args: readonly Compiled[], context: 'in
   if (clock !== undefined) return (_input, evaluation) => clock(evaluation);
   const called = natives.get(name);
   if (called === undefined) return refuse();
-  const { signature, call } = called;
-  const [first = null] = args;
-  const only = args.length === 1 ? first : null;
+  const { signature, call, ofOne } = called;
+  const [first] = args;
+  if (first === undefined || args.length > 1 || ofOne === null) {
+    return (input, evaluation) => {
+      charge(evaluation, 1 + args.length);
+      const given: unknown[] = args.slice();
+      for (let index = 0; index < args.length; index += 1) given[index] = args[index]?.(input, evaluation);
+      return call(signature(given, context === 'input' ? input : null), evaluation);
+    };
+  }
   return (input, evaluation) => {
-    charge(evaluation, 1 + args.length);
-    const given = only === null ? args.map((arg) => arg(input, evaluation)) : [only(input, evaluation)];
-    return call(signature(given, context === 'input' ? input : null), evaluation);
+    charge(evaluation, 2);
+    const value = first(input, evaluation);
+    if (typeof value === ofOne.type) return ofOne.call(value, evaluation);
+    return call(signature([value], context === 'input' ? input : null), evaluation);
   };
 }

@@ -70,11 +70,10 @@ const lengthOfNames = byNames((names) =>
 function cleanProperties(value: object, cleaning: Cleaning): object {
   if (!isObject(value)) return handBack();
   let changed: Record<string, unknown> | null = null;
-  const keys = Object.keys(value);
-  const length = lengthOfNames(keys);
+  const length = lengthOfNames(value);
   if (length === null) return handBack();
   spend(cleaning, length);
-  for (const key of keys) {
+  for (const key in value) {
     const item = value[key];
     const cleaned = clean(item, cleaning);
     if (Object.is(cleaned, item)) continue;

@@ -1,3 +1,4 @@
+import { blankObject } from '../../blank-object.ts';
 import type { AstNode } from '../../spec/expression.ts';
 import { type Compiled, charge, type Evaluation, fail, handBack } from './evaluation.ts';
 import { allow, type Compiler, childrenOf, pairsOf, refuse, type Scope } from './node.ts';
@@ -48,10 +49,16 @@ export function compileObject(node: AstNode, compiler: Compiler, scope: Scope | 
     return name === null || compute === undefined ? [] : [{ name, compute }];
   });
   const isFixed = fixed.length === nodes.length && new Set(names).size === nodes.length;
+  // Until a field has no value: then the objects that are made here are not all alike.
+  let blank = isFixed ? blankObject(fixed.map(({ name }) => name)) : null;
   return (input, evaluation) => {
     charge(evaluation, nodes.length);
     if (isList(input)) return groupItems(pairs, input, evaluation);
-    return isFixed ? fill(fixed, input, evaluation) : fill(named(pairs, input, evaluation), input, evaluation);
+    const object: Record<string, unknown> = { ...blank };
+    const fields = isFixed ? fixed : named(pairs, input, evaluation);
+    if (fill(object, { fields, context: input, evaluation }) || blank === null) return object;
+    blank = null;
+    return withoutUndefined(object);
   };
 }
 
@@ -66,13 +73,29 @@ interface Field {
   readonly compute: Compiled;
 }
 
-function fill(fields: readonly Field[], context: unknown, evaluation: Evaluation): Readonly<Record<string, unknown>> {
-  const object: Record<string, unknown> = {};
-  for (const { name, compute } of fields) {
-    const value = compute(context, evaluation);
-    if (value !== undefined) object[name] = value;
+interface Filling {
+  readonly fields: readonly Field[];
+  readonly context: unknown;
+  readonly evaluation: Evaluation;
+}
+
+/** Gives `object` a value for each field, undefined only where it has the field already; false: one has none. */
+function fill(object: Record<string, unknown>, { fields, context, evaluation }: Filling): boolean {
+  let isComplete = true;
+  for (let index = 0; index < fields.length; index += 1) {
+    const field = fields[index];
+    if (field === undefined) continue;
+    const value = field.compute(context, evaluation);
+    if (value === undefined) isComplete = false;
+    if (value !== undefined || Object.hasOwn(object, field.name)) object[field.name] = value;
   }
-  return object;
+  return isComplete;
+}
+
+function withoutUndefined(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const rest: Record<string, unknown> = {};
+  for (const name in object) if (object[name] !== undefined) rest[name] = object[name];
+  return rest;
 }
 
 /** All keys come before any value. */

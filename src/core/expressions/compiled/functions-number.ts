@@ -9,8 +9,8 @@ export const numberFunctions: Readonly<Record<string, Native>> = {
   abs: ofNumber(Math.abs),
   floor: ofNumber(Math.floor),
   ceil: ofNumber(Math.ceil),
-  round: native('<n-n?:n>', ([number, precision]) =>
-    typeof number === 'number' ? round(number, typeof precision === 'number' ? precision : 0) : undefined,
+  round: native('<n-n?:n>', (args) =>
+    typeof args[0] === 'number' ? round(args[0], typeof args[1] === 'number' ? args[1] : 0) : undefined,
   ),
   sqrt: ofNumber((number) => (number < 0 ? fail('D3060') : Math.sqrt(number))),
   power: native('<n-n:n>', ([base, exponent]) => {

