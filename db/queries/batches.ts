@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { bytesArray, textArray } from '../../src/core/binary-arrays.ts';
-import type { Receipt, RecordEntry } from '../../src/core/pipeline/receipt.ts';
+import { columnOf, type Receipt, type RecordEntry } from '../../src/core/pipeline/receipt.ts';
 import { storableJson } from '../../src/core/pipeline/storable-json.ts';
 import type { RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
@@ -48,8 +48,9 @@ export async function recordBatch(
   });
 }
 
-const deliveredIds = ({ records }: Receipt): readonly string[] =>
-  records.filter(({ status }) => status === 'delivered').map(({ externalId }) => externalId);
+const deliveredIds = ({ records }: Receipt): readonly string[] => records.filter(isDelivered).map(columnOf.externalId);
+
+const isDelivered = ({ status }: RecordEntry): boolean => status === 'delivered';
 
 /**
  * Whether the attempt holds its lane, until the end of the transaction. The lock is shared with other batches and
@@ -104,7 +105,7 @@ async function settleBatch(
   const total = (count: 'recordsIn' | 'recordsOut' | 'skipped' | 'quarantined' | 'deleted' | 'invalid') =>
     pages.reduce((sum, page) => sum + page[count], 0);
   // In the order of the primary key, so that concurrent lanes never lock in opposite orders and the index fills evenly.
-  const records = receipt.records.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
+  const records = receipt.records.toSorted(byId);
   const list = (of: (record: RecordEntry) => string | null) => textArray(records.map(of));
   const [only] = partitions;
   const [row] = await execute(db, {
@@ -122,11 +123,11 @@ async function settleBatch(
     hasWatermark: only?.partition === '',
     watermark: only?.watermark ?? null,
     pages: JSON.stringify(pages),
-    externalIds: list((record) => record.externalId),
-    hashes: bytesArray(records.map((record) => record.hash)),
-    cursors: list((record) => record.cursor),
-    statuses: list((record) => record.status),
-    fields: list((record) => (record.fields === null ? null : storableJson(record.fields))),
+    externalIds: list(columnOf.externalId),
+    hashes: bytesArray(records.map(columnOf.hash)),
+    cursors: list(columnOf.cursor),
+    statuses: list(columnOf.status),
+    fields: list(fieldsText),
     delivered: textArray(delivered),
     partitions: storableJson(partitions),
   });
@@ -136,6 +137,10 @@ async function settleBatch(
   const stop = cancelRequestedAt !== null || status !== 'running';
   return { recorded: { outcome: 'recorded', stop }, run: { connectionId, resourceKey } };
 }
+
+const byId = (a: RecordEntry, b: RecordEntry): number => (a.externalId < b.externalId ? -1 : 1);
+
+const fieldsText = ({ fields }: RecordEntry): string | null => (fields === null ? null : storableJson(fields));
 
 interface Settlement {
   readonly orgId: string;

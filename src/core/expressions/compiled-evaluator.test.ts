@@ -30,6 +30,7 @@ describe('an evaluator that compiles', () => {
   it.each([
     ...[
       '{"a": a}',
+      '{"c": c, "a": a, "1": 1}',
       '{"a": a + 1}',
       '{"a": $uppercase(a)}',
       '{"a": $number(a)}',

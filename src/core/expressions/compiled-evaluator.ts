@@ -3,7 +3,7 @@ import { type CompiledExpression, compile } from './compiled/compile.ts';
 import { createPlainValues } from './compiled/plain-values.ts';
 import { type SplitExpression, splitExpression } from './compiled/split.ts';
 import { isObject } from './compiled/values.ts';
-import { createSight, type Sight, sightOfInput } from './compiled-sight.ts';
+import { createSight, type Given, type Sight, see, sightOfInput } from './compiled-sight.ts';
 import type { Evaluated, Evaluator } from './evaluator-pool.ts';
 
 type Row = Extract<Evaluated, { ok: true }>;
@@ -26,19 +26,17 @@ export function withCompiledExpressions(inner: Evaluator): Evaluator {
       if (part === null || sight === null) return inner.transform(task);
       task.signal?.throwIfAborted();
       const { recordLookups = null, now } = task;
-      const inputs = task.records.map((record, index) => ({ record, own: recordLookups?.[index] ?? null }));
-      const shape = createShape(part.compiled, sight, now.getTime());
-      const ours = await mapWithPauses(inputs, shape);
+      const shaping = { compiled: part.compiled, sight, nowMs: now.getTime(), recordLookups };
+      const ours = await mapWithPauses(task.records, shaped, shaping);
       const rows = split === null ? ours : await completed(ours, task, { ...split, inner });
+      if (areWhole(rows)) return rows;
       return merged(rows, await ask(inner, task, (_value, index) => rows[index] === null));
     },
     async evaluate(task) {
       const compiled = compiledOf(task.expression);
       const given = compiled === null ? null : sightOfInput(compiled, task.input);
       if (compiled === null || given === null) return await inner.evaluate(task);
-      const result = orHandedBack(() =>
-        compiled.evaluate(given.root, { bound: given.bound, nowMs: task.now.getTime() }),
-      );
+      const result = resultOf(compiled, given, task.now.getTime());
       return result === handedBack ? await inner.evaluate(task) : result;
     },
     [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
@@ -105,25 +103,28 @@ function createCache<Made>(make: (expression: string) => Made | null): (expressi
   };
 }
 
-/** Makes the function that takes a record to its row; null for one that JSONata itself has to shape. */
-function createShape(
-  compiled: CompiledExpression,
-  sight: Sight,
-  nowMs: number,
-): (input: { readonly record: unknown; readonly own: Parameters<Sight>[1] }) => Row | null {
-  return ({ record, own }) => {
-    const given = sight(record, own);
-    if (given === null) return null;
-    const value = orHandedBack(() => compiled.evaluate(given.root, { bound: given.bound, nowMs }));
-    return isObject(value) ? { ok: true, value, engine: 'compiled' } : null;
-  };
+interface Shaping {
+  readonly compiled: CompiledExpression;
+  readonly sight: Sight;
+  readonly nowMs: number;
+  readonly recordLookups: TransformTask['recordLookups'];
 }
+
+/** The row of a record; null for one that JSONata itself has to shape. */
+function shaped(record: unknown, { compiled, sight, nowMs, recordLookups }: Shaping, index: number): Row | null {
+  const given = see(sight, record, recordLookups?.[index] ?? null);
+  if (given === null) return null;
+  const value = resultOf(compiled, given, nowMs);
+  return isObject(value) ? { ok: true, value, engine: 'compiled' } : null;
+}
+
+const areWhole = (rows: readonly (Row | null)[]): rows is readonly Row[] => !rows.includes(null);
 
 const handedBack: unique symbol = Symbol('handed back');
 
-function orHandedBack(evaluate: () => unknown): unknown {
+function resultOf(compiled: CompiledExpression, { root, bound }: Given, nowMs: number): unknown {
   try {
-    return evaluate();
+    return compiled.evaluate(root, { bound, nowMs });
   } catch {
     // Should it be anything but `HandedBack`, a fault of ours, then JSONata still knows the answer.
     return handedBack;

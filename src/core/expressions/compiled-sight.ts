@@ -6,14 +6,24 @@ import type { Bindings, RecordLookups } from './evaluator-pool.ts';
 import { bareLookups, namesOfInput, withHidden, withoutNulls } from './scope.ts';
 
 /** What a compiled expression is given for one input. */
-interface Given {
+export interface Given {
   readonly root: unknown;
   /** In the order of its variables. */
   readonly bound: readonly unknown[];
 }
 
-/** Gives an expression what it sees of a record, as scope.ts does for JSONata; null: only JSONata can say. */
-export type Sight = (record: unknown, own: RecordLookups) => Given | null;
+/** What an expression sees beside the record. */
+export interface Sight {
+  readonly variables: readonly string[];
+  /** The tables are fields of the record too. */
+  readonly namesTables: boolean;
+  /** It sees nothing but the record. */
+  readonly isFree: boolean;
+  readonly nulls: 'keep' | 'missing';
+  readonly values: Bindings;
+  /** Bound where a record has no tables of its own. */
+  readonly shared: readonly unknown[];
+}
 
 interface SightOptions {
   readonly expression: string;
@@ -32,18 +42,22 @@ export function createSight({ expression, compiled, bindings, nulls, plainOf }: 
   const values = isFree ? {} : plainBindings(bindings, plainOf);
   if (values === null) return null;
   if (meansFunction(compiled, values)) return null;
-  const shared = boundBy(compiled.variables, values, values['lookups']);
-  return (record, own) => {
-    const input = plainInput(record);
-    if (input === null) return null;
-    const root = nulls === 'missing' ? withoutNulls(input.value) : input.value;
-    if (isFree) return { root, bound: shared };
-    const tables = own === null ? { value: values['lookups'] } : joinedTables(values['lookups'], own);
-    if (tables === null) return null;
-    return {
-      root: namesTables && isObject(root) && isObject(tables.value) ? withHidden({ ...root }, tables.value) : root,
-      bound: own === null ? shared : boundBy(compiled.variables, values, tables.value),
-    };
+  const { variables } = compiled;
+  return { variables, namesTables, isFree, nulls, values, shared: boundBy(variables, values, values['lookups']) };
+}
+
+/** Gives an expression what it sees of a record, as scope.ts does for JSONata; null: only JSONata can say. */
+export function see(sight: Sight, record: unknown, own: RecordLookups): Given | null {
+  const { variables, namesTables, isFree, nulls, values, shared } = sight;
+  const input = plainInput(record);
+  if (input === null) return null;
+  const root = nulls === 'missing' ? withoutNulls(input.value) : input.value;
+  if (isFree) return { root, bound: shared };
+  const tables = own === null ? { value: values['lookups'] } : joinedTables(values['lookups'], own);
+  if (tables === null) return null;
+  return {
+    root: namesTables && isObject(root) && isObject(tables.value) ? withHidden({ ...root }, tables.value) : root,
+    bound: own === null ? shared : boundBy(variables, values, tables.value),
   };
 }
 

@@ -39,6 +39,16 @@ describe('a batch', () => {
     expect(records).toMatchObject([{ externalId: 'a', hash: 'h2', status: 'delivered' }]);
   });
 
+  it('keeps it at its first place: refusals that an outbox has stored count from there', () => {
+    const batch = assembleBatch([page(1, [deliver('a', 1), deliver('b'), deliver('a', 2)], 3)], options);
+    expect(batch.rows.map(({ externalId }) => externalId)).toEqual(['a', 'b']);
+    const { records } = batch.receiptOf([{ index: 0, externalId: 'a', message: 'no' }]);
+    expect(records).toMatchObject([
+      { externalId: 'b', status: 'delivered' },
+      { externalId: 'a', status: 'quarantined' },
+    ]);
+  });
+
   it('delivers every version in mode append, and quarantines only the one refused', () => {
     const append = { ...options, resource: { key: 'things', target: { ...resource.target, mode: 'append' } } } as const;
     const batch = assembleBatch([page(1, [deliver('a', 1)], 1), page(2, [deliver('a', 2)], 1)], append);

@@ -51,28 +51,27 @@ export function assembleBatch(
   pages: readonly ReadyPage[],
   { resource, runId, batchNo, redact }: BatchOptions,
 ): PageBatch {
-  const counts = effective(pages, resource.target.mode === 'append');
+  const outcomes = pages.flatMap((page) => page.outcomes);
+  const { effective, superseded, entriesRepeat } = compareVersions(outcomes, resource.target.mode === 'append');
   const rows: Deliverable[] = [];
   const tombstones: Tombstone[] = [];
-  for (const outcome of counts) {
+  for (const outcome of effective) {
     if (outcome.kind === 'deliver') rows.push(outcome.row);
     else if (outcome.kind === 'delete') tombstones.push(outcome.tombstone);
   }
   const allNew = pages.every((page) => page.allNew);
   const makeReceipt = (rejected: readonly RejectedRow[]): Receipt => {
-    const refusals = new Map(rejected.map((refusal) => [rows[refusal.index], refusal]));
+    const refusals = rejected.length === 0 ? null : new Map(rejected.map((refusal) => [rows[refusal.index], refusal]));
     const settled = pages.map((page) =>
-      settlePage(page, { counts, refusals, resource, redact, each: page.each, isRetried: page.retried.length > 0 }),
+      settlePage(page, { superseded, refusals, resource, redact, each: page.each, isRetried: page.retried.length > 0 }),
     );
-    const records = new Map<string, RecordEntry>();
-    for (const { entries } of settled) for (const entry of entries) records.set(entry.externalId, entry);
+    const entries = settled.flatMap((page) => page.entries);
     const deleted = tombstones.map(({ externalId }) => externalId);
-    for (const externalId of deleted) records.delete(externalId);
     return {
       runId,
       batchNo,
       pages: settled.map(({ page }) => page),
-      records: [...records.values()],
+      records: entriesRepeat ? latestEntries(entries, deleted) : entries,
       allNew,
       deleted,
       seen: pages.flatMap(({ seen, partition }) =>
@@ -117,16 +116,41 @@ function encodeDraft({ pages, resource, runId, batchNo }: Draft): string {
   return JSON.stringify(kept);
 }
 
-/** The outcomes that reach the destination: of each record the last one, or all but a tombstone that a version follows. */
-function effective(pages: readonly ReadyPage[], everyVersion: boolean): ReadonlySet<Outcome> {
-  const found = pages.flatMap(({ outcomes }) => outcomes.filter(({ kind }) => kind !== 'quarantine'));
+/** What of the outcomes reaches the destination: drafts and receipts that are stored count on their order. */
+interface Versions {
+  /**
+   * Of each record the last one, at the place of its first; in mode append all but a tombstone that a version follows. What
+   * is set aside may be among them.
+   */
+  readonly effective: readonly Outcome[];
+  /** The others; null: there are none. */
+  readonly superseded: ReadonlySet<Outcome> | null;
+  /** Some record may have two entries, or one although it is gone. */
+  readonly entriesRepeat: boolean;
+}
+
+function compareVersions(outcomes: readonly Outcome[], everyVersion: boolean): Versions {
   const last = new Map<string, Outcome>();
-  for (const outcome of found) {
+  const superseded = new Set<Outcome>();
+  for (const outcome of outcomes) {
+    if (outcome.kind === 'quarantine') continue;
     const { externalId } = outcome.kind === 'delete' ? outcome.tombstone : outcome.row;
+    const before = last.get(externalId);
+    if (before && !(everyVersion && before.kind === 'deliver')) superseded.add(before);
     last.set(externalId, outcome);
   }
-  const counts = new Set(last.values());
-  return everyVersion ? new Set(found.filter((outcome) => outcome.kind === 'deliver' || counts.has(outcome))) : counts;
+  const entriesRepeat = last.size < outcomes.length;
+  if (superseded.size === 0) return { effective: outcomes, superseded: null, entriesRepeat };
+  const effective = everyVersion ? outcomes.filter((outcome) => !superseded.has(outcome)) : [...last.values()];
+  return { effective, superseded, entriesRepeat };
+}
+
+/** Of each record the last one; none of those that are gone. */
+function latestEntries(entries: readonly RecordEntry[], deleted: readonly string[]): readonly RecordEntry[] {
+  const latest = new Map<string, RecordEntry>();
+  for (const entry of entries) latest.set(entry.externalId, entry);
+  for (const externalId of deleted) latest.delete(externalId);
+  return [...latest.values()];
 }
 
 function latestOf(pages: readonly ReadyPage[]): readonly PartitionEntry[] {
@@ -136,10 +160,10 @@ function latestOf(pages: readonly ReadyPage[]): readonly PartitionEntry[] {
 }
 
 interface SettleOptions {
-  /** The outcomes that reach the destination. */
-  readonly counts: ReadonlySet<Outcome>;
-  /** By row, since a record may have several. */
-  readonly refusals: ReadonlyMap<Deliverable | undefined, RejectedRow>;
+  /** The outcomes that do not reach the destination; null: there are none. */
+  readonly superseded: Versions['superseded'];
+  /** By row, since a record may have several; null: there are none. */
+  readonly refusals: ReadonlyMap<Deliverable | undefined, RejectedRow> | null;
   readonly resource: BatchOptions['resource'];
   readonly redact: BatchOptions['redact'];
   readonly each: ReadyPage['each'];
@@ -153,7 +177,7 @@ interface SettledPage {
   readonly quarantine: readonly QuarantineEntry[];
 }
 
-function settlePage(page: ReadyPage, { counts, refusals, ...options }: SettleOptions): SettledPage {
+function settlePage(page: ReadyPage, { superseded, refusals, ...options }: SettleOptions): SettledPage {
   const entries: RecordEntry[] = [];
   const quarantine: QuarantineEntry[] = [];
   let [recordsOut, deleted, flagged] = [0, 0, 0];
@@ -163,13 +187,13 @@ function settlePage(page: ReadyPage, { counts, refusals, ...options }: SettleOpt
       if (outcome.entry) entries.push(outcome.entry);
       continue;
     }
-    if (!counts.has(outcome)) continue;
+    if (superseded?.has(outcome)) continue;
     if (outcome.kind === 'delete') {
       deleted += 1;
       if (outcome.flagged) flagged += 1;
       continue;
     }
-    const refusal = refusals.get(outcome.row);
+    const refusal = refusals?.get(outcome.row);
     if (!refusal) recordsOut += 1;
     else quarantine.push(refusedEntry(outcome, refusal, options));
     if (outcome.entry) entries.push(refusal ? { ...outcome.entry, status: 'quarantined' } : outcome.entry);

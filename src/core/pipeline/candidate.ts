@@ -33,6 +33,9 @@ export interface Candidate {
   readonly gone: boolean;
 }
 
+/** For lists of candidates. */
+export const idOf = ({ externalId }: Candidate): string => externalId;
+
 /**
  * The first stage: what a raw record is called, and whether it can pass at all. It never throws. `lookups` are the tables
  * by name.

@@ -1,6 +1,6 @@
 import { compareCursors, cursorOfText, latestMeaning } from '../source/cursor-value.ts';
 import type { Resource } from '../spec/schema.ts';
-import type { Candidate } from './candidate.ts';
+import { type Candidate, idOf } from './candidate.ts';
 import type { KnownRecord, KnownRecords, Look } from './known-records.ts';
 import { mapWithPauses } from './pauses.ts';
 import type { RecordPage } from './process-page.ts';
@@ -57,21 +57,29 @@ export function createChangeFilter(
     return !(gone && before.status === 'deleted');
   };
 
-  return async (candidates, { origin, before: pagesBefore }) => {
-    const looking = known.look(candidates.map(({ externalId }) => externalId));
-    using look = await after(pagesBefore, looking);
-    let allNew = true;
-    const isWanted = (candidate: Candidate): boolean => {
-      const { externalId, hash, cursor, gone } = candidate;
-      const before = look.find(externalId);
-      if (hash === null || (before ? !isNews(candidate, { before, origin }) : gone)) return false;
-      if (before) allNew = false;
-      known.expect(externalId, { hash, cursor, status: gone ? 'deleted' : 'delivered' });
-      return true;
-    };
-    const wanted = await mapWithPauses(candidates, isWanted);
-    return { candidates: candidates.filter((_candidate, index) => wanted[index]), allNew };
+  const decide = (candidate: Candidate, decision: Decision): void => {
+    const { externalId, hash, cursor, gone } = candidate;
+    const before = decision.look.find(externalId);
+    if (hash === null || (before ? !isNews(candidate, { before, origin: decision.origin }) : gone)) return;
+    if (before) decision.allNew = false;
+    known.expect(externalId, { hash, cursor, status: gone ? 'deleted' : 'delivered' });
+    decision.wanted.push(candidate);
   };
+
+  return async (candidates, { origin, before: pagesBefore }) => {
+    using look = await after(pagesBefore, known.look(candidates.map(idOf)));
+    const decision: Decision = { look, origin, wanted: [], allNew: true };
+    await mapWithPauses(candidates, decide, decision);
+    return { candidates: decision.wanted, allNew: decision.allNew };
+  };
+}
+
+/** About a page, as it is made. */
+interface Decision {
+  readonly look: Look;
+  readonly origin: RecordPage['origin'];
+  readonly wanted: Candidate[];
+  allNew: boolean;
 }
 
 /** The look, once the pages before have had their turn; it is closed when one of them fails. */

@@ -32,11 +32,11 @@ export function createKnownRecords(
   // A look may have loaded what was stored before a batch was recorded: until it is closed, the batch stays expected.
   let recorded: Recorded[] = [];
   const forgetRecorded = (): void => {
-    for (const { versions, looksBefore } of recorded) if (looksBefore.size === 0) drop(versions);
+    for (const { noted, looksBefore } of recorded) if (looksBefore.size === 0) drop(noted);
     recorded = recorded.filter(({ looksBefore }) => looksBefore.size > 0);
   };
-  const drop = (versions: ReadonlyMap<string, Expected>): void => {
-    for (const [id, version] of versions) if (expected.get(id) === version) expected.delete(id);
+  const drop = (noted: readonly Noted[]): void => {
+    for (const { id, found } of noted) if (expected.get(id) === found) expected.delete(id);
   };
   return {
     async look(externalIds) {
@@ -66,14 +66,16 @@ export function createKnownRecords(
       else expected.set(externalId, { version: replaced, replaced: null });
     },
     settle({ records, deleted }) {
-      const versions = new Map<string, Expected>();
-      const note = (id: string, isMeant: (version: KnownRecord) => boolean): void => {
+      const noted: Noted[] = [];
+      for (const { externalId: id, hash } of records) {
         const found = expected.get(id);
-        if (found && isMeant(found.version)) versions.set(id, found);
-      };
-      for (const { externalId, hash } of records) note(externalId, (version) => version.hash === hash);
-      for (const externalId of deleted) note(externalId, ({ status }) => status === 'deleted');
-      recorded.push({ versions, looksBefore: new Set(looks) });
+        if (found?.version.hash === hash) noted.push({ id, found });
+      }
+      for (const id of deleted) {
+        const found = expected.get(id);
+        if (found?.version.status === 'deleted') noted.push({ id, found });
+      }
+      recorded.push({ noted, looksBefore: new Set(looks) });
       forgetRecorded();
     },
   };
@@ -85,8 +87,14 @@ interface Expected {
   readonly replaced: KnownRecord | null;
 }
 
+/** What was on its way for a record when its batch was recorded. */
+interface Noted {
+  readonly id: string;
+  readonly found: Expected;
+}
+
 /** A batch that is stored: what it made of records, and the looks that may not have seen it there. */
 interface Recorded {
-  readonly versions: ReadonlyMap<string, Expected>;
+  readonly noted: readonly Noted[];
   readonly looksBefore: Set<object>;
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { mapWithPauses } from './pauses.ts';
 
 const busy = (ms: number): void => {
@@ -23,6 +23,21 @@ test('lets other work have its turn during a long loop', async () => {
   await mapWithPauses(Array.from({ length: 60 }), () => busy(1));
   done = true;
   expect(turns).toBeGreaterThanOrEqual(3);
+});
+
+test('pauses between a few slow items as well', async () => {
+  let turns = 0;
+  using clock = vi.spyOn(performance, 'now');
+  let now = 0;
+  clock.mockImplementation(() => now);
+  const slow = (): number => {
+    now += 100;
+    setImmediate(() => {
+      turns += 1;
+    });
+    return turns;
+  };
+  expect(await mapWithPauses(Array.from({ length: 7 }), slow)).toEqual([0, 1, 2, 3, 4, 5, 6]);
 });
 
 test('throws what map throws', async () => {

@@ -4,7 +4,7 @@
 import type { Evaluator } from '../expressions/evaluator-pool.ts';
 import type { Resource } from '../spec/schema.ts';
 import type { StoredFields } from '../spec/stored-fields.ts';
-import { type Candidate, createIdentify } from './candidate.ts';
+import { type Candidate, createIdentify, idOf } from './candidate.ts';
 import { createChangeFilter } from './change-filter.ts';
 import { createDeleteFlag } from './delete-flag.ts';
 import { invalidRecord, quarantineEntry, type Redact } from './invalid-record.ts';
@@ -104,7 +104,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       allNew,
       each,
       origin,
-      seen: scans && origin === 'fetched' ? all.map(({ externalId }) => externalId) : [],
+      seen: scans && origin === 'fetched' ? all.map(idOf) : [],
     };
   };
   let before: Promise<unknown> = Promise.resolve();
@@ -117,13 +117,19 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     async shape({ recordsIn, candidates, allNew, each, origin, seen }) {
       const enriched = enrich ? await enrich(candidates, { each }) : candidates;
       const shaped = await shape(enriched, each);
-      const invalid = origin === 'retried' ? 0 : shaped.filter(({ issues, gone }) => issues !== null && !gone).length;
-      const concluded = await mapWithPauses(shaped, (candidate) => conclude(candidate, { each, origin }));
-      const outcomes = concluded.filter((outcome) => outcome !== null);
+      const invalid = origin === 'retried' ? 0 : shaped.filter(isInvalid).length;
+      const outcomes = (await mapWithPauses(shaped, conclude, { each, origin })).filter(isOutcome);
       return { recordsIn, skipped: recordsIn - outcomes.length, invalid, outcomes, allNew, each, seen };
     },
   };
 }
+
+// Of the module, for the reason that mapWithPauses gives.
+const rawOf = ({ raw }: Candidate): unknown => raw;
+const lookupsOf = ({ lookups }: Candidate): Candidate['lookups'] => lookups;
+const hasLookups = ({ lookups }: Candidate): boolean => lookups !== null;
+const isInvalid = ({ issues, gone }: Candidate): boolean => issues !== null && !gone;
+const isOutcome = (outcome: Outcome | null): outcome is Outcome => outcome !== null;
 
 function createEvaluateRecords(options: PipelineOptions): EvaluateRecords {
   const { resource, params, lookups, runId, startedAt, evaluator } = options;
@@ -131,9 +137,9 @@ function createEvaluateRecords(options: PipelineOptions): EvaluateRecords {
   return (expression, candidates, each) =>
     evaluator.transform({
       expression,
-      records: candidates.map(({ raw }) => raw),
+      records: candidates.map(rawOf),
       bindings: { params, run, lookups, each },
-      recordLookups: candidates.some((candidate) => candidate.lookups) ? candidates.map((c) => c.lookups) : null,
+      recordLookups: candidates.some(hasLookups) ? candidates.map(lookupsOf) : null,
       now: startedAt,
       nulls: resource.transformNulls,
     });

@@ -32,13 +32,12 @@ export function createShape(
     return { ...candidate, data: withColumns(shaped), issues: validate?.(shaped) ?? null };
   };
 
+  const finishNext = (candidate: Candidate, of: { readonly results: readonly Evaluated[]; next: number }): Candidate =>
+    isShaped(candidate) ? finish(candidate, of.results[of.next++]) : candidate;
+
   return async (candidates, each) => {
-    const isShaped = ({ issues, gone }: Candidate) => issues === null && !gone;
     const results = transform === undefined ? [] : await evaluate(transform, candidates.filter(isShaped), each);
-    let next = 0;
-    return await mapWithPauses(candidates, (candidate) =>
-      isShaped(candidate) ? finish(candidate, results[next++]) : candidate,
-    );
+    return await mapWithPauses(candidates, finishNext, { results, next: 0 });
   };
 }
 
@@ -50,6 +49,8 @@ function createColumnReader({ columns }: Resource['target']): (data: JsonObject)
   if (paths.length === 0) return (data) => data;
   return (data) => ({ ...data, ...Object.fromEntries(paths.map(([column, path]) => [column, valueAt(data, path)])) });
 }
+
+const isShaped = ({ issues, gone }: Candidate): boolean => issues === null && !gone;
 
 const unchanged = (data: JsonObject): JsonObject => data;
 

@@ -47,8 +47,11 @@ export function continuesAscending(
   last: CursorValue | null,
   options: { readonly overlap: boolean },
 ): boolean {
-  const rises = (left: CursorValue | null | undefined, right: CursorValue | undefined) =>
-    left === null || left === undefined || right === undefined || compareCursors(left, right) <= 0;
-  if (!values.every((value, index) => index === 0 || rises(values[index - 1], value))) return false;
-  return rises(last, options.overlap ? values.at(-1) : values[0]);
+  return values.every(continuesBefore) && rises(last, options.overlap ? values.at(-1) : values[0]);
 }
+
+const continuesBefore = (value: CursorValue, index: number, values: readonly CursorValue[]): boolean =>
+  index === 0 || rises(values[index - 1], value);
+
+const rises = (left: CursorValue | null | undefined, right: CursorValue | undefined): boolean =>
+  left === null || left === undefined || right === undefined || compareCursors(left, right) <= 0;

@@ -36,20 +36,38 @@ export async function readCursors(
   if (field === null) return { records, cursors: [], withoutCursor: 0, belowWindow: false };
   const start = cursor.clientFilter ? cursorOfText(position.from, cursor.form) : null;
   const from = start === null ? null : filterBound(start, cursor.form);
-  const kept: unknown[] = [];
-  const cursors: CursorValue[] = [];
-  let withoutCursor = 0;
-  let below = 0;
+  const reading: Reading = { cursor, field, from, kept: [], cursors: [], withoutCursor: 0, below: 0 };
   // A date in a named time zone costs 20 µs.
-  await mapWithPauses(records, (record) => {
-    const value = parseCursor(valueAt(record, field), cursor.form);
-    if (value === null) withoutCursor += 1;
-    else if (from !== null && isBelow(value, from, cursor.form)) below += 1;
-    else cursors.push(value);
-    if (value === null ? cursor.missing === 'include' : cursors.at(-1) === value) kept.push(record);
-  });
+  await mapWithPauses(records, readCursor, reading);
+  const { kept, cursors, withoutCursor, below } = reading;
   if (withoutCursor > 0 && cursor.missing === 'fail') throw missingCursor(field, withoutCursor);
   return { records: kept, cursors, withoutCursor, belowWindow: below > 0 && cursor.order === 'desc' };
+}
+
+/** Of one page, as it is read. */
+interface Reading {
+  readonly cursor: CursorPlan;
+  readonly field: string;
+  /** The window's start; null: nothing is left out. */
+  readonly from: CursorValue | null;
+  readonly kept: unknown[];
+  readonly cursors: CursorValue[];
+  withoutCursor: number;
+  below: number;
+}
+
+function readCursor(record: unknown, reading: Reading): void {
+  const { cursor, field, from, kept, cursors } = reading;
+  const value = parseCursor(valueAt(record, field), cursor.form);
+  if (value === null) {
+    reading.withoutCursor += 1;
+    if (cursor.missing === 'include') kept.push(record);
+  } else if (from !== null && isBelow(value, from, cursor.form)) {
+    reading.below += 1;
+  } else {
+    cursors.push(value);
+    kept.push(record);
+  }
 }
 
 /** Whether every instant that the value can stand for is below. */
