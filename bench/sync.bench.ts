@@ -47,7 +47,7 @@ beforeAll(async () => {
   const hostPort = await upstream.ask('listen');
   url = `http://${hostPort}`;
   // As the launcher starts it.
-  const env = { NODE_OPTIONS: '--max-semi-space-size=16' };
+  const env = { NODE_OPTIONS: '--max-semi-space-size=24' };
   stack = started.use(await startStack({ allow: [hostPort], env }));
   postgres = await postgresPid(testDatabaseUrl().href);
 }, 60_000);

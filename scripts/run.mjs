@@ -32,6 +32,8 @@ try {
   const env = {
     // Compiled modules are kept: every process of a second start is ready that much sooner.
     NODE_COMPILE_CACHE: join(cacheFolder(), 'compiled'),
+    // glibc keeps free memory for each thread that ever allocated: 30 MB of a worker that gain nothing (measured).
+    MALLOC_ARENA_MAX: '1',
     ...process.env,
     PATH: `${dirname(node.path)}${delimiter}${process.env.PATH ?? ''}`,
   };

@@ -127,8 +127,8 @@ export function npmCommand() {
     : { npm: process.platform === 'win32' ? 'npm.cmd' : 'npm', leading: [] };
 }
 
-/** MB. A worker needs 5 % less CPU than with 8, and 100 MB less than with what Node takes by itself (measured). */
-const memoryFlags = ['--max-semi-space-size=16'];
+/** MB. Smaller ones cost CPU, larger ones memory: docs/performance.md. */
+const memoryFlags = ['--max-semi-space-size=24'];
 
 /** @param {string} path @param {string} version */
 function withFlags(path, version) {
