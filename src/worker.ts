@@ -76,8 +76,9 @@ async function createWorkers(
     activities: createActivities(ownDeps),
     // Cancellation reaches a chunk with its next heartbeat; throttled longer it would be seen that much later.
     maxHeartbeatThrottleInterval: '1s',
-    // A frozen worker swallows a task for each poll it has open, and each costs a heartbeat timeout.
-    maxConcurrentActivityTaskPolls: Math.min(2, config.workerConcurrency),
+    // A frozen worker swallows a task for each poll it has open, and each costs a heartbeat timeout. The option
+    // maxConcurrentActivityTaskPolls has no effect in SDK 1.24.
+    activityTaskPollerBehavior: { type: 'simple-maximum', maximum: Math.min(2, config.workerConcurrency) },
     // After a kill, the dead worker's sticky queue is given up after 2 s instead of 10.
     stickyQueueScheduleToStartTimeout: '2s',
     // The chunk hears of a shutdown at once and returns at its page boundary.

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { syncRunId } from '../../workflows/contract.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectExactlyOnce, inFlightMax } from '../support/exactly-once.ts';
 import { holdWrites } from '../support/sql-gate.ts';
@@ -48,6 +49,11 @@ test('a worker frozen past its heartbeat timeout delivers nothing more when it w
   await frozen.kill('SIGCONT');
   await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlightMax(perPage)] });
   await eventually('the frozen worker is told', async () => frozen.tail().includes('fenced'));
+  // The first attempt, one for each of the two polls that the frozen worker had open, and the successor's.
+  const workflowId = syncRunId({ connectionId: sync.connectionId, resourceKey: 'frozen', runId });
+  const { events } = await stack.temporal.client.workflow.getHandle(workflowId).fetchHistory();
+  const attempts = events?.map((event) => event.activityTaskStartedEventAttributes?.attempt ?? 0) ?? [];
+  expect(Math.max(...attempts)).toBeLessThanOrEqual(4);
 });
 
 test('a worker frozen in the middle of its bookkeeping loses its locks, and the run goes on without it', async () => {
