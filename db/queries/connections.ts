@@ -25,6 +25,11 @@ export async function findConnection(db: Db, scope: OrgScope, id: string): Promi
   return connection;
 }
 
+/** Those of the connections that are there, in any order. */
+export function findConnections(db: Db, scope: OrgScope, ids: readonly string[]): Promise<readonly ConnectionRow[]> {
+  return connectionsByIds(db, { orgId: scope.orgId, ids });
+}
+
 /** As {@link findConnection}; until the transaction ends nobody else changes or deletes it. */
 export async function lockConnection(tx: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> {
   const [connection] = await lockedConnectionById(tx, { orgId: scope.orgId, id });
@@ -33,15 +38,15 @@ export async function lockConnection(tx: Db, scope: OrgScope, id: string): Promi
 
 type ById = Placeholders<{ readonly orgId: string; readonly id: string }>;
 
-const selectById = (db: Db, { orgId, id }: ById) =>
-  db
-    .selectFrom('connections')
-    .select(columns)
-    .where('orgId', '=', orgId)
-    .where('id', '=', id)
-    .where('deletedAt', 'is', null);
+const selectOf = (db: Db, { orgId }: Pick<ById, 'orgId'>) =>
+  db.selectFrom('connections').select(columns).where('orgId', '=', orgId).where('deletedAt', 'is', null);
+const selectById = (db: Db, { orgId, id }: ById) => selectOf(db, { orgId }).where('id', '=', id);
 
 const connectionById = statement(selectById);
+const connectionsByIds = statement(
+  (db, { orgId, ids }: Placeholders<{ readonly orgId: string; readonly ids: readonly string[] }>) =>
+    selectOf(db, { orgId }).where('id', '=', sql<string>`any(${ids}::text[])`),
+);
 const lockedConnectionById = statement((tx, values: ById) => selectById(tx, values).forNoKeyUpdate());
 
 /** Every connection of the org, newest first. */

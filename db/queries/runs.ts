@@ -70,8 +70,21 @@ export async function findRun(db: Db, scope: OrgScope, id: string): Promise<RunR
   return run;
 }
 
+/** Those of the runs that are there, in any order. */
+export function findRuns(db: Db, scope: OrgScope, ids: readonly string[]): Promise<readonly RunRow[]> {
+  return runsByIds(db, { orgId: scope.orgId, ids });
+}
+
 const runById = statement((db, { orgId, id }: Placeholders<{ readonly orgId: string; readonly id: string }>) =>
   db.selectFrom('runs').select(runColumns).where('orgId', '=', orgId).where('id', '=', id),
+);
+const runsByIds = statement(
+  (db, { orgId, ids }: Placeholders<{ readonly orgId: string; readonly ids: readonly string[] }>) =>
+    db
+      .selectFrom('runs')
+      .select(runColumns)
+      .where('orgId', '=', orgId)
+      .where('id', '=', sql<string>`any(${ids}::text[])`),
 );
 
 /** The run that a firing of a schedule has made; undefined: it made none. */

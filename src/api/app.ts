@@ -12,8 +12,9 @@ import { probe, serviceName } from './health.ts';
 import { observe } from './observe.ts';
 import { renderOpenApi } from './openapi.ts';
 import { addressOf, createRateLimits, type RateLimits } from './rate-limits.ts';
+import { createReads } from './reads.ts';
 import { serveHooks } from './receive-hook.ts';
-import type { ApiDeps } from './route.ts';
+import type { ApiDeps, AppDeps } from './route.ts';
 import { routes } from './routes/index.ts';
 import { type ApiEnv, serveRoute } from './serve-route.ts';
 import { serveWidget, widgetPath } from './widget.ts';
@@ -26,11 +27,16 @@ const hardened = await new Hono().get('/', secureHeaders(), (c) => c.body(null))
 const safeHeaders = [...hardened.headers, ['cache-control', 'no-store'] as const];
 
 /** The HTTP interface. A request is judged in this order: credential, route, body, schema, then by the handler. */
-export function createApp(deps: ApiDeps): Hono<ApiEnv> {
+export function createApp(made: AppDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
+  const deps: ApiDeps = { ...made, reads: createReads(made.db) };
   const limits = createRateLimits(deps.requestsPerSecond);
   // Clients ask many things at once with one key.
-  const authDeps = { ...deps, findCredential: sharedAnswers((lookupId: string) => findCredential(deps.db, lookupId)) };
+  const findCredentialOnce = sharedAnswers(
+    ([lookupId]: readonly [string, ...string[]]) => findCredential(deps.db, lookupId),
+    (lookupId) => lookupId,
+  );
+  const authDeps = { ...deps, findCredential: findCredentialOnce };
   const document = JSON.stringify(renderOpenApi());
   const sendDocument = (c: Context) => c.body(document, 200, { 'content-type': 'application/json' });
 

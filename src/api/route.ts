@@ -7,9 +7,10 @@ import type { AnswerWithHeaders } from './answer-headers.ts';
 import type { Caller } from './auth.ts';
 import type { EmbedCaller } from './embed-auth.ts';
 import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
+import type { Reads } from './reads.ts';
 
-/** What the handlers work with. */
-export type ApiDeps = Pick<
+/** What an API is made of. */
+export type AppDeps = Pick<
   Deps,
   | 'db'
   | 'log'
@@ -25,6 +26,11 @@ export type ApiDeps = Pick<
   | 'scheduleMinIntervalSeconds'
   | 'requestsPerSecond'
 >;
+
+/** What the handlers work with. */
+export interface ApiDeps extends AppDeps {
+  readonly reads: Reads;
+}
 
 type Schema = v.GenericSchema;
 type Auth = 'api_key' | 'embed_token' | 'none';

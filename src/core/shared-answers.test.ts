@@ -1,35 +1,38 @@
 import { expect, it } from 'vitest';
 import { sharedAnswers } from './shared-answers.ts';
 
-/** Answers only when told to. */
+/** Answers only when told to. Questions are of the group that their first letter says. */
 function startAsking() {
-  const asked: { readonly question: string; readonly answer: PromiseWithResolvers<string> }[] = [];
-  const ask = sharedAnswers((question: string) => {
-    const answer = Promise.withResolvers<string>();
-    asked.push({ question, answer });
-    return answer.promise;
-  });
+  const asked: { readonly questions: string; readonly answer: PromiseWithResolvers<string> }[] = [];
+  const ask = sharedAnswers(
+    (questions: readonly string[]) => {
+      const answer = Promise.withResolvers<string>();
+      asked.push({ questions: questions.join(), answer });
+      return answer.promise;
+    },
+    (question) => question.charAt(0),
+  );
   return { ask, asked };
 }
 
-it('asks at once when nobody else does, and each question for itself', async () => {
+it('asks at once when nobody else does, and each group for itself', async () => {
   const { ask, asked } = startAsking();
-  const answers = [ask('a'), ask('b')];
-  expect(asked.map(({ question }) => question)).toEqual(['a', 'b']);
-  for (const { question, answer } of asked) answer.resolve(`of ${question}`);
-  expect(await Promise.all(answers)).toEqual(['of a', 'of b']);
+  const answers = [ask('a1'), ask('b1')];
+  expect(asked.map(({ questions }) => questions)).toEqual(['a1', 'b1']);
+  for (const { questions, answer } of asked) answer.resolve(`of ${questions}`);
+  expect(await Promise.all(answers)).toEqual(['of a1', 'of b1']);
 });
 
 it('gives nobody an answer that was asked for before: who comes later shares the next', async () => {
   const { ask, asked } = startAsking();
-  const [first, second, third] = [ask('a'), ask('a'), ask('a')];
+  const [first, second, third] = [ask('a1'), ask('a1'), ask('a2')];
   expect(asked).toHaveLength(1);
   asked[0]?.answer.resolve('old');
   expect(await first).toBe('old');
-  expect(asked).toHaveLength(2);
+  expect(asked.map(({ questions }) => questions)).toEqual(['a1', 'a1,a2']);
   asked[1]?.answer.resolve('new');
   expect(await Promise.all([second, third])).toEqual(['new', 'new']);
-  const afterwards = ask('a');
+  const afterwards = ask('a3');
   expect(asked).toHaveLength(3);
   asked[2]?.answer.resolve('newest');
   expect(await afterwards).toBe('newest');
@@ -37,7 +40,7 @@ it('gives nobody an answer that was asked for before: who comes later shares the
 
 it('gives a failure to those who shared it, and to nobody else', async () => {
   const { ask, asked } = startAsking();
-  const [first, second] = [ask('a'), ask('a')];
+  const [first, second] = [ask('a1'), ask('a2')];
   asked[0]?.answer.reject(new Error('away'));
   await expect(first).rejects.toThrow('away');
   asked[1]?.answer.resolve('back');

@@ -123,6 +123,19 @@ describe('GET /connections', () => {
   });
 });
 
+describe('GET /connections/:id', () => {
+  it('gives each of many who ask at once its own, and nobody what is of another org', async () => {
+    const other = await api.newOrg();
+    await publishSpec(other);
+    const ids = await Promise.all([org, org, org, other, other].map((of) => createConnection(of)));
+    const asked = [...ids, ...ids, newId('con')].flatMap((id) => [org, other].map((caller) => ({ caller, id })));
+    const answers = await Promise.all(asked.map(({ caller, id }) => caller.call('GET', `/connections/${id}`)));
+    const got = answers.map(({ status, body }) => (status === 200 ? `${body.orgId} ${body.id}` : status));
+    const ownerOf = (id: string) => [org, org, org, other, other][ids.indexOf(id)];
+    expect(got).toEqual(asked.map(({ caller, id }) => (ownerOf(id) === caller ? `${caller.orgId} ${id}` : 404)));
+  });
+});
+
 describe('activate and pause', () => {
   it('work from every status, and activating twice changes nothing', async () => {
     const id = await createConnection(org);

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import * as v from 'valibot';
 import type { Database } from '../../db/schema.ts';
 import { createApp } from '../../src/api/app.ts';
-import type { ApiDeps, Route } from '../../src/api/route.ts';
+import type { AppDeps, Route } from '../../src/api/route.ts';
 import { routes } from '../../src/api/routes/index.ts';
 import { createOrg } from '../../src/control/orgs.ts';
 import { createSecretBox } from '../../src/core/crypto/secret-box.ts';
@@ -47,7 +47,7 @@ export interface TestOrg {
 /** The API on a database of its own; Temporal is away, which no accepted request may notice. */
 export interface TestApi extends AsyncDisposable {
   readonly app: ReturnType<typeof createApp>;
-  readonly deps: ApiDeps;
+  readonly deps: AppDeps;
   /** Every line logged so far. */
   readonly logLines: readonly string[];
   newOrg(limits?: { readonly activeConnectionsMax?: number }): Promise<TestOrg>;
@@ -59,8 +59,8 @@ interface ApiOptions {
   readonly allow?: string;
   readonly scheduleMinIntervalSeconds?: number;
   readonly requestsPerSecond?: number;
-  readonly embed?: Partial<ApiDeps['embed']>;
-  readonly codec?: ApiDeps['codec'];
+  readonly embed?: Partial<AppDeps['embed']>;
+  readonly codec?: AppDeps['codec'];
 }
 
 /** Starts it. */
@@ -75,7 +75,7 @@ export async function startApi({
   const { db, url } = stack.use(await openTestDatabase());
   const logLines: string[] = [];
   const log = createLog({ level: 'debug', name: 'api', destination: { write: (line) => void logLines.push(line) } });
-  const deps: ApiDeps = {
+  const deps: AppDeps = {
     db,
     log,
     secretBox: createSecretBox([{ id: 'k1', key: randomBytes(32) }]),
@@ -154,7 +154,7 @@ const away = async (): Promise<never> => {
   throw new Error('Temporal is away');
 };
 
-const temporalAway: ApiDeps['orchestrator'] = {
+const temporalAway: AppDeps['orchestrator'] = {
   startRun: away,
   cancelRun: away,
   wakeRun: away,

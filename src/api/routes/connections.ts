@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { findConnection, listConnections } from '../../../db/queries/connections.ts';
+import { listConnections } from '../../../db/queries/connections.ts';
 import { testConnection } from '../../control/connection-test.ts';
 import { updateConnection } from '../../control/connection-update.ts';
 import { activateConnection, createConnection, deleteConnection, pauseConnection } from '../../control/connections.ts';
@@ -71,8 +71,8 @@ export const connectionRoutes = [
     status: 200,
     response: ConnectionRow,
     errors: ['not_found'],
-    handle: async ({ scope, params }, { db }) => {
-      const connection = await findConnection(db, scope, params.id);
+    handle: async ({ scope, params }, { reads }) => {
+      const connection = await reads.connection(scope, params.id);
       if (!connection) throw notFound(noun);
       return connection;
     },

@@ -52,8 +52,8 @@ export const runRoutes = [
     status: 200,
     response: RunRow,
     errors: ['not_found'],
-    handle: async ({ scope, params }, { db }) => {
-      const run = await findRun(db, scope, params.id);
+    handle: async ({ scope, params }, { reads }) => {
+      const run = await reads.run(scope, params.id);
       if (!run) throw notFound(noun);
       return run;
     },

@@ -1,0 +1,40 @@
+import type { Db } from '../../db/client.ts';
+import { findConnections } from '../../db/queries/connections.ts';
+import { findRuns } from '../../db/queries/runs.ts';
+import type { OrgScope } from '../../db/scope.ts';
+import type { ConnectionRow, RunRow } from '../core/rows.ts';
+import { sharedAnswers } from '../core/shared-answers.ts';
+
+/** Rows that clients ask for by id, often many at once: one query answers all requests of an org that wait. */
+export interface Reads {
+  /** The connection, or undefined when it is absent, deleted or of another org. */
+  readonly connection: Read<ConnectionRow>;
+  /** The run, or undefined when it is absent or of another org. */
+  readonly run: Read<RunRow>;
+}
+
+type Read<Row> = (scope: OrgScope, id: string) => Promise<Row | undefined>;
+
+/** The reads of one API. */
+export const createReads = (db: Db): Reads => ({
+  connection: readTogether((scope, ids) => findConnections(db, scope, ids)),
+  run: readTogether((scope, ids) => findRuns(db, scope, ids)),
+});
+
+function readTogether<Row extends { readonly id: string }>(
+  find: (scope: OrgScope, ids: readonly string[]) => Promise<readonly Row[]>,
+): Read<Row> {
+  const rowsOf = sharedAnswers(
+    async (asked: readonly [Asked, ...Asked[]]) => {
+      const rows = await find(asked[0].scope, [...new Set(asked.map(({ id }) => id))]);
+      return new Map(rows.map((row) => [row.id, row]));
+    },
+    ({ scope }) => `${scope.orgId} ${scope.workspaceId}`,
+  );
+  return async (scope, id) => (await rowsOf({ scope, id })).get(id);
+}
+
+interface Asked {
+  readonly scope: OrgScope;
+  readonly id: string;
+}
