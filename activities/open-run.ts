@@ -8,6 +8,7 @@ import { ofResource, type ResourceSetup } from '../src/connect/setup.ts';
 import type { Destination, TargetTable } from '../src/core/destinations/destination.ts';
 import type { LoggedCall } from '../src/core/http/client.ts';
 import { createRedactor } from '../src/core/http/redact.ts';
+import type { AskedIds } from '../src/core/pipeline/asked-ids.ts';
 import { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
 import { createKnownRecords } from '../src/core/pipeline/known-records.ts';
 import { createPipeline, type Pipeline } from '../src/core/pipeline/process-page.ts';
@@ -33,9 +34,21 @@ export interface OpenRun extends AsyncDisposable {
   readonly log: Log;
   readonly destination: Destination;
   readonly target: TargetTable;
+  /** What its pages go through from where the attempt starts; asked for once. */
+  startFrom(start: RunStart): StartedRun;
+}
+
+/** Where an attempt starts. */
+export interface RunStart extends Pick<StartPoint, 'batchNo' | 'fresh' | 'records' | 'invalid'> {
+  /** Of a new lane: ids that were not asked for are not stored. Null: the lane is not new. */
+  readonly asked: AskedIds | null;
+}
+
+/** A run whose start is known. */
+export interface StartedRun {
+  readonly delivery: Delivery;
   /** Loads the tables that it refers to, then what is read, and what its records go through. Throws as reading does. */
-  load(signal: AbortSignal): Promise<{ readonly reading: RunReading; readonly pipeline: Pipeline }>;
-  createDelivery(start: Pick<StartPoint, 'batchNo' | 'fresh' | 'records' | 'invalid'>): Delivery;
+  load(this: void, signal: AbortSignal): Promise<{ readonly reading: RunReading; readonly pipeline: Pipeline }>;
 }
 
 /** Opens a run for one attempt. Throws `spec_invalid` when spec and connection do not fit together any more. */
@@ -73,7 +86,10 @@ export async function openRun(
     const used = lookupsInUse(spec, resourceKey);
     return { ...opened, lookups: await loadLookups(opened, used, { store: lookupStore, signal, onLoaded }) };
   };
-  const known = createKnownRecords((externalIds) => findRecordStates(db, scope, { laneId, externalIds }));
+  const storedOf = (asked: AskedIds | null) => async (externalIds: readonly string[]) => {
+    const known = asked === null ? externalIds : externalIds.filter((id) => asked.note(id));
+    return known.length === 0 ? [] : await findRecordStates(db, scope, { laneId, externalIds: known });
+  };
   const force = backfill?.force ?? false;
   const opened = stack.move();
   return {
@@ -82,51 +98,55 @@ export async function openRun(
     log: deps.log,
     destination,
     target,
-    async load(signal) {
-      const loaded = await withTables(source, resource.key, signal);
-      const reading: RunReading = {
-        resource,
-        source: loaded,
-        store: createRunStore(deps, scope, { runId, attempt }),
-        lookupStore,
-        force,
-        findResource: (resourceKey) => ofResource(setup, resourceKey).resource,
-        async openParent(resourceKey) {
-          const { resource: parent } = ofResource(setup, resourceKey);
-          const ofParent = await openSource(deps, scope, { ...opening, resource: parent, backfill: null });
-          return { resource: parent, source: await withTables(ofParent, resourceKey, signal) };
+    startFrom({ batchNo, fresh, records: recordsIn, invalid, asked }) {
+      const known = createKnownRecords(storedOf(asked));
+      return {
+        delivery: createDelivery({
+          db,
+          scope,
+          runId,
+          owner: { laneId, fence },
+          resource,
+          destination,
+          known,
+          callLog,
+          redact,
+          batchNo,
+          fresh,
+          brake: createInvalidBrake(resource, { recordsIn, invalid }),
+        }),
+        async load(signal) {
+          const loaded = await withTables(source, resource.key, signal);
+          const reading: RunReading = {
+            resource,
+            source: loaded,
+            store: createRunStore(deps, scope, { runId, attempt }),
+            lookupStore,
+            force,
+            findResource: (resourceKey) => ofResource(setup, resourceKey).resource,
+            async openParent(resourceKey) {
+              const { resource: parent } = ofResource(setup, resourceKey);
+              const ofParent = await openSource(deps, scope, { ...opening, resource: parent, backfill: null });
+              return { resource: parent, source: await withTables(ofParent, resourceKey, signal) };
+            },
+          };
+          const pipeline = createPipeline({
+            resource,
+            params,
+            lookups: loaded.lookups,
+            runId,
+            startedAt,
+            known,
+            storedFields: storedFieldsOf(spec, resource.key),
+            enrich: createEnrich(loaded, resource.enrich, { store: lookupStore, signal }),
+            redeliver: force,
+            evaluator,
+            redact,
+          });
+          return { reading, pipeline };
         },
       };
-      const pipeline = createPipeline({
-        resource,
-        params,
-        lookups: loaded.lookups,
-        runId,
-        startedAt,
-        known,
-        storedFields: storedFieldsOf(spec, resource.key),
-        enrich: createEnrich(loaded, resource.enrich, { store: lookupStore, signal }),
-        redeliver: force,
-        evaluator,
-        redact,
-      });
-      return { reading, pipeline };
     },
-    createDelivery: ({ batchNo, fresh, records: recordsIn, invalid }) =>
-      createDelivery({
-        db,
-        scope,
-        runId,
-        owner: { laneId, fence },
-        resource,
-        destination,
-        known,
-        callLog,
-        redact,
-        batchNo,
-        fresh,
-        brake: createInvalidBrake(resource, { recordsIn, invalid }),
-      }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

@@ -19,7 +19,8 @@ import { runStart } from '../src/core/run/run-position.ts';
 import type { Deps } from '../src/deps.ts';
 import type { ChunkResult, SyncRunInput } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
-import { type OpenRun, openRun } from './open-run.ts';
+import { createNewLanes, type NewLanes } from './new-lanes.ts';
+import { type OpenRun, openRun, type RunStart } from './open-run.ts';
 import { repairFromCheckpoint, type StartPoint } from './repair.ts';
 import { beginRun, endRun } from './run-lifecycle.ts';
 import { createShaping } from './shaping.ts';
@@ -37,7 +38,8 @@ const stopMsMax = 10_000;
 const attemptsMax = 12;
 
 /** Makes the activity, in the form of today and in that of histories begun before. */
-export function createSyncChunk(deps: Deps) {
+export function createSyncChunk(made: Deps) {
+  const deps: ChunkDeps = { ...made, newLanes: createNewLanes() };
   return {
     /**
      * Begins the run if it is its turn, reads on where it stands, and ends it once it is read. Throws what cannot be
@@ -51,11 +53,16 @@ export function createSyncChunk(deps: Deps) {
   };
 }
 
+interface ChunkDeps extends Deps {
+  /** Of this process. */
+  readonly newLanes: NewLanes;
+}
+
 /** Runs a chunk with the heartbeat of its activity; what it throws is as a history may hold it. */
 async function inContext(
-  deps: Deps,
+  deps: ChunkDeps,
   input: SyncRunInput,
-  run: (deps: Deps, input: SyncRunInput, context: Context) => Promise<ChunkResult>,
+  run: (deps: ChunkDeps, input: SyncRunInput, context: Context) => Promise<ChunkResult>,
 ): Promise<ChunkResult> {
   const context = Context.current();
   const log = deps.log.child({ runId: input.runId, attempt: context.info.attempt });
@@ -71,7 +78,7 @@ async function inContext(
   }
 }
 
-async function runFromBeginToEnd(deps: Deps, input: SyncRunInput, context: Context): Promise<ChunkResult> {
+async function runFromBeginToEnd(deps: ChunkDeps, input: SyncRunInput, context: Context): Promise<ChunkResult> {
   const turn = await beginRun(deps, input);
   if (turn === 'waiting') return { ...ended, done: false, waiting: true };
   const { result, owner } = await runChunk(deps, input, context);
@@ -99,7 +106,11 @@ interface RunChunk {
   readonly owner: Attempt | null;
 }
 
-async function runChunk(deps: Deps, input: SyncRunInput, { cancellationSignal, info }: Context): Promise<RunChunk> {
+async function runChunk(
+  deps: ChunkDeps,
+  input: SyncRunInput,
+  { cancellationSignal, info }: Context,
+): Promise<RunChunk> {
   const scope = orgScope(input.orgId);
   const cancelled = cancellationSignal;
   const attempt = await takeLane(deps.db, scope, input.runId, info.currentAttemptScheduledTimestampMs);
@@ -110,7 +121,9 @@ async function runChunk(deps: Deps, input: SyncRunInput, { cancellationSignal, i
     attempt,
     cancelled,
     repair: () => repairFromCheckpoint(deps.db, scope, { ...run, attempt, runId: input.runId }),
+    newLanes: deps.newLanes,
   });
+  if (result.done) deps.newLanes.leave(attempt.laneId);
   await forgiveAttempts(deps.db, scope, input.runId);
   // Told to stop by a shutdown the chunk has simply ended early; told to cancel, it says that it was.
   if (cancelled.reason instanceof CancelledFailure && cancelled.reason.message !== 'WORKER_SHUTDOWN')
@@ -122,13 +135,15 @@ interface Reading {
   readonly attempt: Attempt;
   readonly cancelled: AbortSignal;
   readonly repair: () => Promise<StartPoint>;
+  readonly newLanes: NewLanes;
 }
 
 /** Reads on from where the destination is; a destination that needs a pause gets it from the workflow's timer. */
-async function readOrPause(run: OpenRun, { attempt, cancelled, repair }: Reading): Promise<ChunkResult> {
+async function readOrPause(run: OpenRun, { attempt, cancelled, repair, newLanes }: Reading): Promise<ChunkResult> {
   try {
     const start = await repair();
-    return start.readCompleted ? { ...ended, pages: start.pageNo } : await readOn(run, start, cancelled);
+    if (start.readCompleted) return { ...ended, pages: start.pageNo };
+    return await readOn(run, { ...start, asked: newLanes.take(attempt, start.fresh) }, cancelled);
   } catch (error) {
     if (!(error instanceof ThrottledError) || !error.otherwise) throw error;
     const { waitMs, otherwise } = error;
@@ -142,11 +157,11 @@ const runEndOf = ({ startedAt, setup }: OpenRun): number =>
   startedAt.getTime() + setup.resource.limits.maxDurationSeconds * 1000;
 
 /** Pages from `start` until the read, the chunk or the run's limits end. */
-async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): Promise<ChunkResult> {
+async function readOn(run: OpenRun, start: StartPoint & RunStart, cancelled: AbortSignal): Promise<ChunkResult> {
   const { limits } = run.setup.resource;
   const chunkEnd = performance.now() + chunkMsMax;
   const runEnd = runEndOf(run);
-  const delivery = run.createDelivery(start);
+  const { delivery, load } = run.startFrom(start);
   const shaping = createShaping(async (page, outcome) => {
     pageNo += 1;
     done = page.positionAfter === null;
@@ -177,7 +192,7 @@ async function readOn(run: OpenRun, start: StartPoint, cancelled: AbortSignal): 
   const signal = abortedLater(cancelled, stopMsMax);
   const options = { lookAhead: lookAheadPages, signal, enough, delivered: drained };
   try {
-    const { reading, pipeline } = await run.load(signal);
+    const { reading, pipeline } = await load(signal);
     try {
       for await (const page of readRun(reading, start.position ?? runStart, options)) {
         records += page.records.length;

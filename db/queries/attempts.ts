@@ -11,6 +11,8 @@ export interface Attempt {
   readonly laneId: number;
   /** Larger than that of every earlier attempt on the lane. */
   readonly fence: number;
+  /** Of the attempt before, whoever made it. */
+  readonly fenceBefore: number;
   readonly connectionId: string;
   readonly resourceKey: string;
   readonly startedAt: string | null;
@@ -57,21 +59,28 @@ export async function takeLane(
 ): Promise<Attempt | undefined> {
   return db.transaction().execute(async (tx) => {
     const lane = await tx
+      .with('before', (cte) =>
+        cte
+          .selectFrom('lanes')
+          .innerJoin('runs', 'runs.laneId', 'lanes.id')
+          .select(['lanes.id', 'lanes.fence'])
+          .where('runs.orgId', '=', scope.orgId)
+          .where('runs.id', '=', runId)
+          .where('runs.status', '=', 'running')
+          .forNoKeyUpdate('lanes'),
+      )
       .updateTable('lanes')
-      .from('runs')
-      .set({ fence: sql<number>`greatest(lanes.fence + 1, ${scheduledAtMs}::bigint)` })
-      .whereRef('runs.laneId', '=', 'lanes.id')
-      .where('runs.orgId', '=', scope.orgId)
-      .where('runs.id', '=', runId)
-      .where('runs.status', '=', 'running')
+      .from('before')
+      .set({ fence: sql<number>`greatest(before.fence + 1, ${scheduledAtMs}::bigint)` })
+      .whereRef('before.id', '=', 'lanes.id')
       .where((eb) =>
         // A fence ahead of our own clock was made under a wrong one and holds nobody up.
         eb.or([
-          eb('lanes.fence', '<=', scheduledAtMs + clockJumpMsMax),
-          eb('lanes.fence', '>', sql<number>`extract(epoch from now()) * 1000 + ${clockJumpMsMax}`),
+          eb('before.fence', '<=', scheduledAtMs + clockJumpMsMax),
+          eb('before.fence', '>', sql<number>`extract(epoch from now()) * 1000 + ${clockJumpMsMax}`),
         ]),
       )
-      .returning(['lanes.id as laneId', 'lanes.fence'])
+      .returning(['lanes.id as laneId', 'lanes.fence', 'before.fence as fenceBefore'])
       .executeTakeFirst();
     if (!lane && (await isRunning(tx, scope, runId))) throw takenOver();
     if (!lane) return undefined;
