@@ -25,9 +25,12 @@ import { repairFromCheckpoint, type StartPoint } from './repair.ts';
 import { beginRun, endRun } from './run-lifecycle.ts';
 import { createShaping } from './shaping.ts';
 
-/** A chunk ends after either: fairness between tenants acts when chunks are handed out. */
+/**
+ * A chunk ends after either: fairness between tenants acts when chunks are handed out. A thousand pages are four seconds of a
+ * fast API; the next chunk takes a tenth of one to begin.
+ */
 const chunkMsMax = 60_000;
-const chunkPagesMax = 500;
+const chunkPagesMax = 1000;
 /** Pages fetched while an earlier one is still being processed. */
 const lookAheadPages = 3;
 /** A third of the heartbeat timeout, so that two may be lost, ms. */

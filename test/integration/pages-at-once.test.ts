@@ -5,12 +5,12 @@ import { createSync, pageOf } from '../support/sync.ts';
 import { generateRecords, type JournalEntry } from '../support/upstream.ts';
 import { useStack } from '../support/use-stack.ts';
 
-const pages = 1000;
+const pages = 2000;
 const perPage = 5;
 const records = pages * perPage;
 const maxConcurrent = 8;
 /** Pages of a chunk: those that are under way when it ends are asked for again by the next. */
-const chunkPages = 500;
+const chunkPages = 1000;
 
 const shared = useStack({
   collections: { numbered: generateRecords(records, { bytes: 100 }), tokens: generateRecords(40, { bytes: 100 }) },
