@@ -200,10 +200,18 @@ async function openSlowly(): Promise<{ readonly socket: Socket; readonly receive
   return { socket, received };
 }
 
-/** The answer to a request, as raw text. */
+/** The answer to a request, as raw text. The server need not take all of what it refuses: writing may fail, reading not. */
 async function send(bytes: Buffer): Promise<string> {
   const socket = await openSocket();
-  const received = text(socket);
+  const closed = Promise.withResolvers<void>();
+  let answer = '';
+  socket.setEncoding('utf8');
+  socket.on('data', (part) => {
+    answer += String(part);
+  });
+  socket.on('error', () => undefined);
+  socket.on('close', () => closed.resolve());
   socket.write(bytes);
-  return await received;
+  await closed.promise;
+  return answer;
 }
