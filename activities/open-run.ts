@@ -1,4 +1,5 @@
 /** From the setup of a run to everything its pages go through: source, pipeline, destination, delivery. */
+import type { Db } from '../db/client.ts';
 import type { Attempt } from '../db/queries/attempts.ts';
 import { findRecordStates } from '../db/queries/record-state.ts';
 import type { OrgScope } from '../db/scope.ts';
@@ -10,7 +11,7 @@ import type { LoggedCall } from '../src/core/http/client.ts';
 import { createRedactor } from '../src/core/http/redact.ts';
 import type { AskedIds } from '../src/core/pipeline/asked-ids.ts';
 import { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
-import { createKnownRecords } from '../src/core/pipeline/known-records.ts';
+import { createKnownRecords, type KnownRecords } from '../src/core/pipeline/known-records.ts';
 import { createPipeline, type Pipeline } from '../src/core/pipeline/process-page.ts';
 import type { RunReading } from '../src/core/run/read-run.ts';
 import { createEnrich } from '../src/core/source/enrich.ts';
@@ -48,7 +49,7 @@ export interface RunStart extends Pick<StartPoint, 'batchNo' | 'fresh' | 'record
 export interface StartedRun {
   readonly delivery: Delivery;
   /** Loads the tables that it refers to, then what is read, and what its records go through. Throws as reading does. */
-  load(this: void, signal: AbortSignal): Promise<{ readonly reading: RunReading; readonly pipeline: Pipeline }>;
+  readonly load: (signal: AbortSignal) => Promise<{ readonly reading: RunReading; readonly pipeline: Pipeline }>;
 }
 
 /** Opens a run for one attempt. Throws `spec_invalid` when spec and connection do not fit together any more. */
@@ -86,11 +87,37 @@ export async function openRun(
     const used = lookupsInUse(spec, resourceKey);
     return { ...opened, lookups: await loadLookups(opened, used, { store: lookupStore, signal, onLoaded }) };
   };
-  const storedOf = (asked: AskedIds | null) => async (externalIds: readonly string[]) => {
-    const known = asked === null ? externalIds : externalIds.filter((id) => asked.note(id));
-    return known.length === 0 ? [] : await findRecordStates(db, scope, { laneId, externalIds: known });
-  };
   const force = backfill?.force ?? false;
+  const load = async (signal: AbortSignal, known: KnownRecords): ReturnType<StartedRun['load']> => {
+    const loaded = await withTables(source, resource.key, signal);
+    const reading: RunReading = {
+      resource,
+      source: loaded,
+      store: createRunStore(deps, scope, { runId, attempt }),
+      lookupStore,
+      force,
+      findResource: (resourceKey) => ofResource(setup, resourceKey).resource,
+      async openParent(resourceKey) {
+        const { resource: parent } = ofResource(setup, resourceKey);
+        const ofParent = await openSource(deps, scope, { ...opening, resource: parent, backfill: null });
+        return { resource: parent, source: await withTables(ofParent, resourceKey, signal) };
+      },
+    };
+    const pipeline = createPipeline({
+      resource,
+      params,
+      lookups: loaded.lookups,
+      runId,
+      startedAt,
+      known,
+      storedFields: storedFieldsOf(spec, resource.key),
+      enrich: createEnrich(loaded, resource.enrich, { store: lookupStore, signal }),
+      redeliver: force,
+      evaluator,
+      redact,
+    });
+    return { reading, pipeline };
+  };
   const opened = stack.move();
   return {
     setup,
@@ -99,7 +126,7 @@ export async function openRun(
     destination,
     target,
     startFrom({ batchNo, fresh, records: recordsIn, invalid, asked }) {
-      const known = createKnownRecords(storedOf(asked));
+      const known = createKnownRecords(storedBy(db, scope, { laneId, asked }));
       return {
         delivery: createDelivery({
           db,
@@ -115,38 +142,17 @@ export async function openRun(
           fresh,
           brake: createInvalidBrake(resource, { recordsIn, invalid }),
         }),
-        async load(signal) {
-          const loaded = await withTables(source, resource.key, signal);
-          const reading: RunReading = {
-            resource,
-            source: loaded,
-            store: createRunStore(deps, scope, { runId, attempt }),
-            lookupStore,
-            force,
-            findResource: (resourceKey) => ofResource(setup, resourceKey).resource,
-            async openParent(resourceKey) {
-              const { resource: parent } = ofResource(setup, resourceKey);
-              const ofParent = await openSource(deps, scope, { ...opening, resource: parent, backfill: null });
-              return { resource: parent, source: await withTables(ofParent, resourceKey, signal) };
-            },
-          };
-          const pipeline = createPipeline({
-            resource,
-            params,
-            lookups: loaded.lookups,
-            runId,
-            startedAt,
-            known,
-            storedFields: storedFieldsOf(spec, resource.key),
-            enrich: createEnrich(loaded, resource.enrich, { store: lookupStore, signal }),
-            redeliver: force,
-            evaluator,
-            redact,
-          });
-          return { reading, pipeline };
-        },
+        load: (signal) => load(signal, known),
       };
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
+
+/** What is stored of records of a lane; those that a new lane was never asked for are not looked up. */
+const storedBy =
+  (db: Db, scope: OrgScope, { laneId, asked }: Pick<Attempt, 'laneId'> & Pick<RunStart, 'asked'>) =>
+  async (externalIds: readonly string[]) => {
+    const known = asked === null ? externalIds : externalIds.filter((id) => asked.note(id));
+    return known.length === 0 ? [] : await findRecordStates(db, scope, { laneId, externalIds: known });
+  };

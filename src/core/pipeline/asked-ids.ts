@@ -5,8 +5,8 @@ export interface AskedIds {
 }
 
 /**
- * A Bloom filter. Of a million ids, one in a hundred that is new is taken for one that may have been asked for by the end,
- * one in a thousand at half.
+ * A Bloom filter. After a million ids, one in 230 that are new is taken for one that may have been asked for; after half of
+ * them, one in 1,600.
  */
 export function createAskedIds(): AskedIds {
   const words = new Uint32Array(bitsMax / 32);
