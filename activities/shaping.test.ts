@@ -32,6 +32,19 @@ it('lets nothing pass a page whose transform failed, however often it is drained
   expect(delivered).toEqual([1]);
 });
 
+it('says that a delivery failed to whoever adds the next page, and delivers none behind it', async () => {
+  const delivered: string[] = [];
+  const shaping = createShaping(async ({ requestKey }) => {
+    delivered.push(requestKey);
+    if (requestKey === '2') throw new Error('gone');
+  });
+  for (const no of [1, 2]) await shaping.add(page(no), Promise.resolve(outcome));
+  await expect(shaping.drained()).rejects.toThrow('gone');
+  await expect(shaping.add(page(3), Promise.resolve(outcome))).rejects.toThrow('gone');
+  await expect(shaping.drained()).rejects.toThrow('gone');
+  expect(delivered).toEqual(['1', '2']);
+});
+
 it('keeps few records under way however large the pages are', async () => {
   const { shaping, delivered } = track();
   const large = { ...page(1), records: Array.from({ length: 100_000 }, () => null) };

@@ -17,11 +17,12 @@ export interface Shaping {
 /** A short queue in front of `deliver`. */
 export function createShaping(deliver: (page: RunPage, outcome: PageOutcome) => Promise<void>): Shaping {
   const underWay: { readonly page: RunPage; readonly outcome: Promise<PageOutcome> }[] = [];
+  // One that failed stays: nothing behind what it could not hand on may ever leave.
   let handing: Promise<void> | null = null;
+  let failed = false;
   let moved = Promise.withResolvers<void>();
   const isFull = () =>
     underWay.length >= pagesMax || underWay.reduce((sum, { page }) => sum + page.records.length, 0) >= recordsMax;
-  // A page that failed stays at the head: nothing behind it may ever leave.
   const handOnAll = async () => {
     for (let next = underWay[0]; next; next = underWay[0]) {
       const outcome = await next.outcome;
@@ -30,20 +31,24 @@ export function createShaping(deliver: (page: RunPage, outcome: PageOutcome) => 
       moved.resolve();
       moved = Promise.withResolvers();
     }
+    handing = null;
   };
   const handOn = (): Promise<void> => {
-    handing ??= handOnAll().finally(() => {
-      handing = null;
-    });
-    // Whoever waits next sees the failure; until then it must not count as unhandled.
-    handing.catch(() => undefined);
-    return handing;
+    if (handing === null && underWay.length > 0) {
+      handing = handOnAll();
+      // Whoever waits next sees the failure; until then it must not count as unhandled.
+      handing.catch(() => {
+        failed = true;
+      });
+    }
+    return handing ?? Promise.resolve();
   };
   return {
     async add(page, outcome) {
       outcome.catch(() => undefined);
       underWay.push({ page, outcome });
       const end = handOn();
+      if (failed) await end;
       while (isFull()) await Promise.race([end, moved.promise]);
     },
     drained: handOn,
