@@ -1,14 +1,13 @@
-import { hash } from 'node:crypto';
 import { canonicalCursor } from '../source/cursor-value.ts';
 import { valueAt } from '../source/dotted-path.ts';
 import { type ExternalId, externalIdOf, keylessExternalId } from '../source/external-id.ts';
 import type { Resource } from '../spec/schema.ts';
 import type { StoredFields } from '../spec/stored-fields.ts';
 import { canonicalJson } from './canonical-json.ts';
-import { createFingerprint } from './fingerprint.ts';
+import { createFingerprint, digestOf } from './fingerprint.ts';
 import { findDefect } from './record-gate.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
-import { soundJson } from './sound-json.ts';
+import { soundText } from './sound-text.ts';
 import { storableJson } from './storable-json.ts';
 import type { RecordIssue } from './validate.ts';
 
@@ -46,25 +45,19 @@ export function createIdentify(
   lookups: Readonly<Record<string, unknown>>,
 ): (raw: unknown) => Candidate {
   const { changeDetection, primaryKey } = resource;
-  const fingerprint = createFingerprint({
-    ignore: changeDetection.ignore,
-    salt: [
-      resourceFingerprint(resource, storedFields),
-      ...changeDetection.lookups.map((name) => hash('sha256', canonicalJson(lookups[name]), 'base64url')),
-    ].join('\n'),
-  });
-  const { mode, field } = changeDetection;
+  const { mode, field, ignore } = changeDetection;
+  const salt = [
+    resourceFingerprint(resource, storedFields),
+    ...changeDetection.lookups.map((name) => digestOf(canonicalJson(lookups[name]))),
+  ].join('\n');
+  const fingerprint = createFingerprint({ ignore, salt });
   const versionOf = (record: unknown) => (mode === 'field' && field !== undefined ? valueAt(record, field) : null);
-  const hashOf = (record: unknown, whole: string | null) => {
-    if (mode === 'none') return null;
-    const version = versionOf(record) ?? null;
-    return version === null ? fingerprint(record, whole) : fingerprint(version);
-  };
-  const wholeOf = mode === 'hash' && changeDetection.ignore.length === 0 ? soundJson : () => null;
+  const hashOf = (record: unknown) => (mode === 'none' ? null : fingerprint(versionOf(record) ?? record));
+  const textOf = mode === 'hash' && ignore.length === 0 ? soundText : () => null;
   const cursorOf = createCursorReader(resource);
   return (raw) => {
-    const whole = wholeOf(raw);
-    const defect = whole === null ? findDefect(raw) : null;
+    const text = textOf(raw, salt);
+    const defect = text === null ? findDefect(raw) : null;
     const sound: unknown = defect === null ? raw : JSON.parse(storableJson(raw));
     const id = externalIdOf(sound, primaryKey);
     const externalId = id.ok ? id.externalId : keylessExternalId(canonicalJson(sound));
@@ -72,7 +65,7 @@ export function createIdentify(
     return {
       raw,
       externalId,
-      hash: hashOf(sound, whole),
+      hash: text === null ? hashOf(sound) : digestOf(text),
       cursor,
       issues: defect === null && id.ok ? null : issuesOf(defect, id),
       data: null,

@@ -1,38 +1,25 @@
 import { hash } from 'node:crypto';
 import { canonicalJson, type IgnoredPaths } from './canonical-json.ts';
 
-/**
- * Makes the function that gives a record its fingerprint: base64url of SHA-256 (43 characters) over the record's
- * canonical JSON without the ignored dotted paths, and over `salt`, the fingerprint of the resource and of the tables
- * that count for changes. Equal fingerprints mean that the record needs no delivery. `whole` is the record's canonical
- * JSON where it is at hand; null: it is not.
- */
-export function createFingerprint(options: {
+/** How records of a resource get their fingerprints. */
+interface FingerprintOptions {
+  /** Dotted paths that do not count. */
   readonly ignore: readonly string[];
+  /** Fingerprint of the resource and of the tables that count for changes. */
   readonly salt: string;
-}): (record: unknown, whole?: string | null) => string {
-  const ignored = options.ignore.length === 0 ? undefined : pathTree(options.ignore);
-  const digest = createDigest(`${options.salt}\n`);
-  return (record, whole = null) => {
-    const text = ignored === undefined && whole !== null ? whole : canonicalJson(record, ignored);
-    return digest(text);
-  };
 }
 
-/** Most texts fit; longer ones are hashed as texts. */
-const bytesMax = 64 * 1024;
-const bytesPerUnitMax = 3;
-
-/** Hashes texts behind a common beginning: it is written once, and no text is put together for one hash. */
-function createDigest(beginning: string): (text: string) => string {
-  const bytes = Buffer.allocUnsafe(bytesMax);
-  const start = bytes.write(beginning);
-  const unitsMax = (bytesMax - start) / bytesPerUnitMax;
-  return (text) => {
-    if (text.length >= unitsMax) return hash('sha256', beginning + text, 'base64url');
-    return hash('sha256', bytes.subarray(0, start + bytes.write(text, start)), 'base64url');
-  };
+/**
+ * Makes the function that gives a record its fingerprint: base64url of SHA-256 (43 characters) over the record's canonical
+ * JSON without the ignored paths, and over the salt. Equal fingerprints mean that the record needs no delivery.
+ */
+export function createFingerprint({ ignore, salt }: FingerprintOptions): (record: unknown) => string {
+  const ignored = ignore.length === 0 ? undefined : pathTree(ignore);
+  return (record) => digestOf(`${salt}\n${canonicalJson(record, ignored)}`);
 }
+
+/** The form of every fingerprint, of whatever text it is. */
+export const digestOf = (text: string): string => hash('sha256', text, 'base64url');
 
 function pathTree(paths: readonly string[]): IgnoredPaths {
   const root: MutablePaths = new Map();

@@ -22,8 +22,9 @@ export async function mapWithPauses<Item, Result, Context = undefined>(
   let startedAt = performance.now();
   let lookedAt = startedAt;
   let untilLook = 1;
-  for (const item of items) {
-    results.push(map(item, context as Context, results.length));
+  // An iterator would allocate for each item, as no optimisation spans the pauses.
+  for (let index = 0; index < items.length; index += 1) {
+    results.push(map(items[index] as Item, context as Context, index));
     untilLook -= 1;
     if (untilLook > 0) continue;
     const now = performance.now();

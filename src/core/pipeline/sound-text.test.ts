@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { canonicalJson } from './canonical-json.ts';
 import { findDefect } from './record-gate.ts';
-import { soundJson } from './sound-json.ts';
+import { soundText } from './sound-text.ts';
 
 const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
 const zeros = (count: number): number[] => Array.from({ length: count }, () => 0);
+
+const text = (record: unknown): string | null => soundText(record, 'v1');
 
 test.each([
   ['an ordinary record', { id: 1, b: 'Ada', a: ['x', { d: null, c: -0 }], address: { zip: null }, ok: true }],
@@ -14,10 +16,33 @@ test.each([
   ['150 columns', Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`c${(n * 7) % 150}`, n]))],
   ['names that are numbers', { b: 1, 10: { 2: 'x', 1: 'y' }, 9: 0, a: [] }],
   ['99,999 values in a list', zeros(99_999)],
-])('is the canonical JSON of %s', (_what, record) => {
+])('is the same for %s whatever the order of its properties', (_what, record) => {
   expect(findDefect(record)).toBeNull();
+  expect(text(record)).not.toBeNull();
   // What is learnt of its names shows when they come again.
-  for (let time = 1; time <= 3; time += 1) expect(soundJson(record)).toBe(canonicalJson(record));
+  for (let time = 1; time <= 3; time += 1) {
+    expect(text(turned(record))).toBe(text(record));
+    expect(text(JSON.parse(canonicalJson(record)))).toBe(text(record));
+  }
+});
+
+test('tells apart whatever canonical JSON tells apart', () => {
+  const [digest] = JSON.parse(text({ a: 1 }) ?? '')[1];
+  const scalars = [null, true, 0, 1, '', '0', '1', 'a', digest];
+  const level = (values: readonly unknown[]) => [
+    ...values,
+    ...values.map((value) => [value]),
+    ...values.flatMap((value) => [{ a: value }, { b: value }, { a: value, b: value }, [digest, value], [0, value]]),
+    [],
+    {},
+  ];
+  const values = level(level(scalars));
+  const distinct = (texts: readonly (string | null)[]) => new Set(texts).size;
+  expect(distinct(values.map(text))).toBe(distinct(values.map((value) => canonicalJson(value))));
+});
+
+test('depends on what it is salted with', () => {
+  expect(soundText({ a: 1 }, 'v2')).not.toBe(text({ a: 1 }));
 });
 
 test.each([
@@ -36,10 +61,21 @@ test.each([
   ['what is undefined', { a: undefined }],
 ])('is null for %s', (_what, record) => {
   expect(findDefect(record)).not.toBeNull();
-  expect(soundJson(record)).toBeNull();
+  expect(text(record)).toBeNull();
 });
 
 test('leaves a record to the gate that has a character which is written as an escape', () => {
   expect(findDefect({ a: '\u0001' })).toBeNull();
-  expect(soundJson({ a: '\u0001' })).toBeNull();
+  expect(text({ a: '\u0001' })).toBeNull();
 });
+
+/** The same value, the properties of its objects in the opposite order. */
+function turned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(turned);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([name, inner]) => [name, turned(inner)])
+      .toReversed(),
+  );
+}

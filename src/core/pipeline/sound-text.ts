@@ -1,0 +1,75 @@
+import { hash } from 'node:crypto';
+import { byNames } from '../by-names.ts';
+import { inOrder } from './canonical-json.ts';
+import { forbiddenKeys, recordLimits, textDefect } from './record-gate.ts';
+
+/**
+ * Text that is equal for equal records whatever the order of their properties, and different for others, in one walk with
+ * the gate; null for a record that does not pass it, or only perhaps, which `findDefect` decides. Takes any depth.
+ *
+ * It is a JSON list of `salt` and the record. An object in it is a list too: a digest of its names, then its values in the
+ * order of the names. A list is a pair of 0 and itself, which no object begins like. That is a quarter shorter than canonical
+ * JSON, and costs no more than `JSON.stringify`.
+ */
+export function soundText(record: unknown, salt: string): string | null {
+  const walk: Walk = { nodesLeft: recordLimits.nodesMax, isSound: true };
+  const text = JSON.stringify([salt, flat(record, walk, recordLimits.depthMax)]);
+  // NUL and halves of surrogate pairs are escapes here, as few other characters are.
+  return walk.isSound && walk.nodesLeft >= 0 && !text.includes('\\u') ? text : null;
+}
+
+interface Walk {
+  nodesLeft: number;
+  isSound: boolean;
+}
+
+/** Written without closures and lists of names: a record has two dozen values, and what they cost is what a scan costs. */
+function flat(value: unknown, walk: Walk, depthLeft: number): unknown {
+  walk.nodesLeft -= 1;
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : unsound(walk);
+  if (typeof value !== 'object' || depthLeft === 0 || walk.nodesLeft < 0) return unsound(walk);
+  return Array.isArray(value) ? flatItems(value, walk, depthLeft - 1) : flatValues(value, walk, depthLeft - 1);
+}
+
+function flatItems(items: readonly unknown[], walk: Walk, depthLeft: number): readonly unknown[] {
+  const list: unknown[] = items.slice();
+  for (let index = 0; index < items.length; index += 1) list[index] = flat(items[index], walk, depthLeft);
+  return [0, list];
+}
+
+function flatValues(object: object, walk: Walk, depthLeft: number): unknown {
+  const form = formOf(object);
+  if (form === null) return unsound(walk);
+  const result: unknown[] = form.blank.slice();
+  let position = 0;
+  for (const name in object) {
+    result[form.places[position] ?? 0] = flat((object as Readonly<Record<string, unknown>>)[name], walk, depthLeft);
+    position += 1;
+  }
+  return result;
+}
+
+/** Of the objects with the same names in the same order. */
+interface Form {
+  /** The digest of the names, then null for each value. */
+  readonly blank: readonly (string | null)[];
+  /** Where in such a list each value goes. */
+  readonly places: readonly number[];
+}
+
+/** Null: a name that no record may have is among them. */
+const formOf = byNames((names): Form | null => {
+  if (names.some((name) => forbiddenKeys.has(name) || textDefect(name) !== null)) return null;
+  const ordered = inOrder(names);
+  const placeOf = new Map(ordered.map((name, index) => [name, index + 1]));
+  return {
+    blank: [hash('sha256', JSON.stringify(ordered), 'base64url'), ...ordered.map(() => null)],
+    places: names.map((name) => placeOf.get(name) ?? 0),
+  };
+});
+
+function unsound(walk: Walk): null {
+  walk.isSound = false;
+  return null;
+}
