@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { plainInstant } from './plain-instant.ts';
+import { plainInstant, plainInstantMs } from './plain-instant.ts';
 
 const hours = ['00', '09', '19', '23'];
 
-test('matches nothing but real instants, which Date.parse reads', () => {
+test('matches nothing but real instants, and reads them as Date.parse does', () => {
   let matched = 0;
   for (const year of ['1000', '1900', '2024', '2026', '9999']) {
     for (let month = 0; month <= 13; month += 1) {
@@ -13,6 +13,7 @@ test('matches nothing but real instants, which Date.parse reads', () => {
           for (const text of [`${date}T${hour}:59:00Z`, `${date}T${hour}:00:59.120Z`]) {
             if (!plainInstant.test(text)) continue;
             matched += 1;
+            expect(plainInstantMs(text)).toBe(Date.parse(text));
             expect(new Date(Date.parse(text)).toISOString()).toBe(
               text.length === 20 ? `${text.slice(0, -1)}.000Z` : text,
             );
@@ -22,6 +23,15 @@ test('matches nothing but real instants, which Date.parse reads', () => {
     }
   }
   expect(matched).toBe(5 * 12 * 28 * hours.length * 2);
+});
+
+test('reads every day of four centuries', () => {
+  const misread: string[] = [];
+  for (let day = Date.UTC(1900, 0, 1); day < Date.UTC(2300, 0, 1); day += 86_400_000) {
+    const text = new Date(day + (day % 86_399_999)).toISOString();
+    if (plainInstant.test(text) && plainInstantMs(text) !== Date.parse(text)) misread.push(text);
+  }
+  expect(misread).toEqual([]);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { fixedArray, textArray } from '../binary-arrays.ts';
-import { plainInstant } from '../plain-instant.ts';
+import { plainInstant, plainInstantMs } from '../plain-instant.ts';
 import type { PostgresRows } from './postgres-rows.ts';
 
 /** A list of values as a parameter: the type of its elements, and the list in the protocol's binary form. */
@@ -44,7 +44,7 @@ const plainForms: Readonly<Record<string, Parameters<typeof fixedArray>[1]>> = {
     oid: 1184,
     size: 8,
     write(bytes, at, text) {
-      return plainInstant.test(text) && writeInteger(bytes, at, (Date.parse(text) - epochMs) * 1000);
+      return plainInstant.test(text) && writeInteger(bytes, at, (plainInstantMs(text) - epochMs) * 1000);
     },
   },
 };

@@ -1,5 +1,5 @@
 import { textDefect } from '../pipeline/record-gate.ts';
-import { plainInstant } from '../plain-instant.ts';
+import { plainInstant, plainInstantMs } from '../plain-instant.ts';
 import { isTimeCursor } from '../spec/incremental-schema.ts';
 import { offsetMinutes, timeFormat } from './time-format.ts';
 import { instantMs, repeatMs, utcMs, wallTime } from './zoned-time.ts';
@@ -174,7 +174,7 @@ const isoPattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,12}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 
 function parseIso(text: string, zone: string): number | null {
-  if (plainInstant.test(text)) return Date.parse(text);
+  if (plainInstant.test(text)) return plainInstantMs(text);
   const match = isoPattern.exec(text.trim());
   if (!match) return null;
   const part = (index: number) => Number(match[index] ?? 0);
