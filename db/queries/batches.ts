@@ -32,21 +32,31 @@ export async function recordBatch(
 ): Promise<Recorded> {
   const { receipt } = batch;
   // Nearly every batch is one statement: each further one waits for a turn of a process that is busy with other pages.
-  const isPlain = [receipt.seen, receipt.deleted, receipt.quarantine, receipt.retried].every(
-    ({ length }) => length === 0,
-  );
-  const delivered = deliveredIds(receipt);
-  if (isPlain) return await settleAlone(db, scope, { ...batch, delivered });
+  if (isPlain(receipt)) return await settleAlone(db, scope, batch);
   return db.transaction().execute(async (tx) => {
-    const { recorded, run } = await settleBatch(tx, scope, { ...batch, delivered: [], settle });
+    const { recorded, run } = await settleBatch(tx, scope, { ...batch, settle });
     if (run === null) return recorded;
     await putSeen(tx, scope, { laneId: batch.owner.laneId, receipt });
     await keepQuarantine(tx, scope, { receipt, run });
     await markRetried(tx, scope, receipt.retried);
-    await resolveQuarantine(tx, scope, { delivered, run });
+    await resolveQuarantine(tx, scope, { delivered: deliveredIds(receipt), run });
     return recorded;
   });
 }
+
+/**
+ * Makes ready what recording this very receipt needs: a millisecond for 1,000 records, which {@link recordBatch} need not
+ * spend while the next batch waits for it.
+ */
+export function prepareRecord(receipt: Receipt): void {
+  madeAhead.set(receipt, valuesOf(receipt));
+}
+
+const madeAhead = new WeakMap<Receipt, ReceiptValues>();
+
+/** One statement records it. */
+const isPlain = ({ seen, deleted, quarantine, retried }: Receipt): boolean =>
+  [seen, deleted, quarantine, retried].every(({ length }) => length === 0);
 
 const deliveredIds = ({ records }: Receipt): readonly string[] => records.filter(isDelivered).map(columnOf.externalId);
 
@@ -75,8 +85,6 @@ interface RecordedRun {
 interface BatchToSettle {
   readonly owner: BatchOwner;
   readonly receipt: Receipt;
-  /** Ids whose quarantine rows are closed. */
-  readonly delivered: readonly string[];
 }
 
 /** A batch that is one statement. Records that are new are inserted, which takes two thirds of the time of an upsert. */
@@ -99,26 +107,37 @@ const isUniqueViolation = (error: unknown): boolean =>
 async function settleBatch(
   db: Db,
   scope: OrgScope,
-  { owner, receipt, delivered, settle: execute }: BatchToSettle & { readonly settle: typeof settle },
+  { owner, receipt, settle: execute }: BatchToSettle & { readonly settle: typeof settle },
 ): Promise<{ readonly recorded: Recorded; readonly run: RecordedRun | null }> {
-  const { pages, partitions } = receipt;
+  const values = madeAhead.get(receipt) ?? valuesOf(receipt);
+  const [row] = await execute(db, { orgId: scope.orgId, laneId: owner.laneId, fence: owner.fence, ...values });
+  if (row?.fence !== owner.fence) return { recorded: { outcome: 'fenced' }, run: null };
+  const { connectionId, resourceKey, cancelRequestedAt, status } = row;
+  if (connectionId === null || resourceKey === null) return { recorded: { outcome: 'stale' }, run: null };
+  const stop = cancelRequestedAt !== null || status !== 'running';
+  return { recorded: { outcome: 'recorded', stop }, run: { connectionId, resourceKey } };
+}
+
+function valuesOf(receipt: Receipt): ReceiptValues {
+  const { runId, batchNo, pages, partitions, position, incomplete } = receipt;
   const total = (count: 'recordsIn' | 'recordsOut' | 'skipped' | 'quarantined' | 'deleted' | 'invalid') =>
     pages.reduce((sum, page) => sum + page[count], 0);
   // In the order of the primary key, so that concurrent lanes never lock in opposite orders and the index fills evenly.
   const records = receipt.records.toSorted(byId);
   const list = (of: (record: RecordEntry) => string | null) => textArray(records.map(of));
   const [only] = partitions;
-  const [row] = await execute(db, {
-    ...{ orgId: scope.orgId, laneId: owner.laneId, fence: owner.fence, runId: receipt.runId, batchNo: receipt.batchNo },
+  return {
+    runId,
+    batchNo,
     pageNo: pages.at(-1)?.pageNo ?? null,
-    position: receipt.position === null ? null : storableJson(receipt.position),
+    position: position === null ? null : storableJson(position),
     recordsIn: total('recordsIn'),
     recordsOut: total('recordsOut'),
     skipped: total('skipped'),
     quarantined: total('quarantined'),
     deleted: total('deleted'),
     invalid: total('invalid'),
-    incomplete: receipt.incomplete,
+    incomplete,
     // Of a resource without partitions; that of several is known when all are read.
     hasWatermark: only?.partition === '',
     watermark: only?.watermark ?? null,
@@ -128,24 +147,24 @@ async function settleBatch(
     cursors: list(columnOf.cursor),
     statuses: list(columnOf.status),
     fields: list(fieldsText),
-    delivered: textArray(delivered),
+    // In a batch of several statements the last of them does it.
+    delivered: textArray(isPlain(receipt) ? deliveredIds(receipt) : []),
     partitions: storableJson(partitions),
-  });
-  if (row?.fence !== owner.fence) return { recorded: { outcome: 'fenced' }, run: null };
-  const { connectionId, resourceKey, cancelRequestedAt, status } = row;
-  if (connectionId === null || resourceKey === null) return { recorded: { outcome: 'stale' }, run: null };
-  const stop = cancelRequestedAt !== null || status !== 'running';
-  return { recorded: { outcome: 'recorded', stop }, run: { connectionId, resourceKey } };
+  };
 }
 
 const byId = (a: RecordEntry, b: RecordEntry): number => (a.externalId < b.externalId ? -1 : 1);
 
 const fieldsText = ({ fields }: RecordEntry): string | null => (fields === null ? null : storableJson(fields));
 
-interface Settlement {
+interface Settlement extends ReceiptValues {
   readonly orgId: string;
   readonly laneId: number;
   readonly fence: number;
+}
+
+/** A receipt as parameters. */
+interface ReceiptValues {
   readonly runId: string;
   readonly batchNo: number;
   /** Null: no page is complete. */
@@ -166,6 +185,7 @@ interface Settlement {
   readonly cursors: Buffer;
   readonly statuses: Buffer;
   readonly fields: Buffer;
+  /** Ids whose quarantine rows are closed. */
   readonly delivered: Buffer;
   readonly partitions: string;
 }

@@ -84,15 +84,30 @@ export function assembleBatch(
       position: pages.at(-1)?.positionAfter ?? null,
     };
   };
-  let made: { readonly rejected: readonly RejectedRow[]; readonly receipt: Receipt } | null = null;
-  const receiptOf = (rejected: readonly RejectedRow[]): Receipt => {
-    if (made?.rejected !== rejected) made = { rejected, receipt: makeReceipt(rejected) };
-    return made.receipt;
+  let made: MadeReceipt | null = null;
+  const make = (rejected: readonly RejectedRow[]): MadeReceipt => {
+    const isNone = rejected.length === 0 && made?.rejected.length === 0;
+    if (made === null || (made.rejected !== rejected && !isNone))
+      made = { rejected, receipt: makeReceipt(rejected), text: null };
+    return made;
+  };
+  const receiptOf = (rejected: readonly RejectedRow[]): Receipt => make(rejected).receipt;
+  const receipt = (rejected: readonly RejectedRow[]): string => {
+    const known = make(rejected);
+    known.text ??= encodeReceipt(known.receipt);
+    return known.text;
   };
   const completesGeneration = pages.some((page) => page.completesGeneration);
-  const receipt = (rejected: readonly RejectedRow[]) => encodeReceipt(receiptOf(rejected));
   const draft = () => encodeDraft({ pages, resource, runId, batchNo });
   return { runId, batchNo, rows, allNew, tombstones, completesGeneration, receiptOf, receipt, draft };
+}
+
+/** The receipt asked for last. */
+interface MadeReceipt {
+  readonly rejected: readonly RejectedRow[];
+  readonly receipt: Receipt;
+  /** Null: not asked for yet. */
+  text: string | null;
 }
 
 /** A batch from its draft, for its receipt: its rows hold no data. */
