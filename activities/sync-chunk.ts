@@ -26,11 +26,11 @@ import { beginRun, endRun } from './run-lifecycle.ts';
 import { createShaping } from './shaping.ts';
 
 /**
- * A chunk ends after either: fairness between tenants acts when chunks are handed out. 3,000 pages are ten seconds of a
+ * A chunk ends after either: fairness between tenants acts when chunks are handed out. A thousand pages are four seconds of a
  * fast API; the next chunk takes a tenth of one to begin.
  */
 const chunkMsMax = 60_000;
-const chunkPagesMax = 3000;
+const chunkPagesMax = 1000;
 /** Pages fetched while an earlier one is still being processed. */
 const lookAheadPages = 3;
 /** A third of the heartbeat timeout, so that two may be lost, ms. */

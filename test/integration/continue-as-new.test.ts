@@ -6,10 +6,10 @@ import { generateRecords } from '../support/upstream.ts';
 import { useStack } from '../support/use-stack.ts';
 
 const perPage = 1;
-/** A chunk ends after 3,000 pages: two of them. */
-const records = 3_100;
+/** A chunk ends after 1,000 pages: three of them. */
+const records = 2_100;
 /** Events after which the server suggests a new history; its default of 4,096 is a run of days. */
-const eventsMax = 8;
+const eventsMax = 15;
 
 const shared = useStack(
   { collections: { endless: generateRecords(records) } },
