@@ -83,7 +83,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     batchNo += 1;
     const batch = assembleBatch(pages, { resource, runId, batchNo, redact });
     destination.prepare(batch);
-    // Of nearly every batch no row is refused.
+    // As if no row were refused, which is so of nearly every batch.
     batch.receipt([]);
     prepareRecord(batch.receiptOf([]));
     const callsStored = callLog.stored();

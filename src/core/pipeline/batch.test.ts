@@ -97,6 +97,15 @@ describe('a batch', () => {
     expect(batch.receiptOf([])).toMatchObject({ deleted: ['a'], records: [] });
   });
 
+  it('makes the receipt of a batch of which nothing is refused once, and another for what is refused', () => {
+    const batch = assembleBatch([page(1, [deliver('a')], 1)], options);
+    const ahead = batch.receiptOf([]);
+    expect(batch.receiptOf([])).toBe(ahead);
+    const refused = [{ index: 0, externalId: 'a', message: 'no' }];
+    expect(batch.receiptOf(refused)).toMatchObject({ pages: [{ recordsOut: 0, quarantined: 1 }] });
+    expect(batch.receipt(refused)).toContain(batch.receiptOf(refused).quarantine[0]?.id);
+  });
+
   it('keeps no secret that the API echoed into a refused record', () => {
     const echoed = { ...deliver('a'), raw: { raw: 'token s3cret' } };
     const receipt = assembleBatch([page(1, [echoed], 1)], options).receipt([

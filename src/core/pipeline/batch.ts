@@ -86,8 +86,7 @@ export function assembleBatch(
   };
   let made: MadeReceipt | null = null;
   const make = (rejected: readonly RejectedRow[]): MadeReceipt => {
-    const isNone = rejected.length === 0 && made?.rejected.length === 0;
-    if (made === null || (made.rejected !== rejected && !isNone))
+    if (made === null || !areSame(made.rejected, rejected))
       made = { rejected, receipt: makeReceipt(rejected), text: null };
     return made;
   };
@@ -109,6 +108,9 @@ interface MadeReceipt {
   /** Null: not asked for yet. */
   text: string | null;
 }
+
+const areSame = (before: readonly RejectedRow[], now: readonly RejectedRow[]): boolean =>
+  before === now || (before.length === 0 && now.length === 0);
 
 /** A batch from its draft, for its receipt: its rows hold no data. */
 export function restoreBatch(draft: string, redact: BatchOptions['redact']): PageBatch {
