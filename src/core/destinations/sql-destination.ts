@@ -110,6 +110,8 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
       try {
         const encoded = kind.encode({ rows: batch.rows, fields, target: claim.target }, nothingRefused);
         prepared = { batch, fields, encoded };
+        // The text that is wanted if the server refuses no row either.
+        batch.receipt([]);
       } catch {
         // It is for apply to say what is wrong.
       }

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import type { StoredFields } from '../spec/stored-fields.ts';
 import { canonicalJson } from './canonical-json.ts';
+import { digestOf } from './fingerprint.ts';
 
 /** The parts of an effective resource that decide what is delivered for a given raw record. */
 export interface RecordShaping {
@@ -29,5 +29,5 @@ export function resourceFingerprint(resource: RecordShaping, storedFields: Store
     target,
     ...(storedFields === null ? {} : { storedFields }),
   };
-  return hash('sha256', canonicalJson(shaping), 'base64url');
+  return digestOf(canonicalJson(shaping));
 }

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import { byNames } from '../by-names.ts';
 import { inOrder } from './canonical-json.ts';
+import { digestOf } from './fingerprint.ts';
 import { forbiddenKeys, recordLimits, textDefect } from './record-gate.ts';
 
 /**
@@ -64,7 +64,7 @@ const formOf = byNames((names): Form | null => {
   const ordered = inOrder(names);
   const placeOf = new Map(ordered.map((name, index) => [name, index + 1]));
   return {
-    blank: [hash('sha256', JSON.stringify(ordered), 'base64url'), ...ordered.map(() => null)],
+    blank: [digestOf(JSON.stringify(ordered)), ...ordered.map(() => null)],
     places: names.map((name) => placeOf.get(name) ?? 0),
   };
 });
