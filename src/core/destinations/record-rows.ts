@@ -43,13 +43,15 @@ export function encodeRows<Writer extends ColumnWriter>(
   const indexes: number[] = [];
   const externalIds: string[] = [];
   const given: string[] = [];
-  const columns: readonly Column[] = writers.map((writer) => ({ writer, texts: [] }));
+  const columns = writers.map((writer): Column => ({ writer, isPartial, texts: [] }));
+  // As long as they can be: lists that grow are copied time and again, two dozen of them for each batch.
+  for (const { texts } of columns) texts.length = rows.length;
   const rejected: RejectedRow[] = [];
   let index = -1;
   for (const row of rows) {
     index += 1;
     const { externalId } = row;
-    const message = rowFault(row, options) ?? appendRow(row, columns, isPartial);
+    const message = rowFault(row, options) ?? writeRow(row, columns, indexes.length);
     if (message !== null) {
       rejected.push({ index, externalId, message });
       continue;
@@ -58,6 +60,7 @@ export function encodeRows<Writer extends ColumnWriter>(
     externalIds.push(externalId);
     if (isPartial) given.push(writers.map((writer) => (gives(writer)(row) ? '1' : '0')).join(''));
   }
+  for (const { texts } of columns) texts.length = indexes.length;
   const lists = [externalIds, ...(isPartial ? [given] : []), ...columns.map(({ texts }) => texts)];
   return { encoded: { indexes, writers, lists }, rejected };
 }
@@ -89,20 +92,21 @@ function rowFault(
 /** A column as it fills. */
 interface Column {
   readonly writer: ColumnWriter;
+  /** See {@link EncodeOptions}. */
+  readonly isPartial: boolean;
   readonly texts: (string | null)[];
 }
 
-/** Null when the row was appended to every column; otherwise why not, and no column has grown. */
-function appendRow(row: Deliverable, columns: readonly Column[], isPartial: boolean): string | null {
-  for (const column of columns) {
-    const { name, nullable, toText } = column.writer;
+/** Null when every column has the row at this place; otherwise why not, and the place is for the next one. */
+function writeRow(row: Deliverable, columns: readonly Column[], place: number): string | null {
+  for (const { writer, isPartial, texts } of columns) {
+    const { name, nullable, toText } = writer;
     const text = toText(fieldOf(row.data, name));
-    const isMissing = text === null && !nullable && !(isPartial && !gives(column.writer)(row));
+    const isMissing = text === null && !nullable && !(isPartial && !gives(writer)(row));
     if (isMissing || (text !== null && typeof text === 'object')) {
-      for (const { texts } of columns.slice(0, columns.indexOf(column))) texts.pop();
       return `The value of column ${shownName(name)} ${isMissing ? 'must not be null' : text?.misfit}.`;
     }
-    column.texts.push(text);
+    texts[place] = text;
   }
   return null;
 }

@@ -159,9 +159,10 @@ function createConclude({
     // Whose key is missing is nobody's parent.
     const isKeyed = issues?.every(({ keyword }) => keyword !== 'primaryKey') ?? true;
     const fields = isKeyed ? fieldsOf(raw) : null;
-    const entry = (status: RecordEntry['status']) =>
-      hash === null ? null : { externalId, hash, cursor, status, fields };
-    if (!issues && data) return { kind: 'deliver', row: { externalId, hash, data }, entry: entry('delivered'), raw };
+    const isDelivered = !issues && data;
+    const status = isDelivered ? 'delivered' : 'quarantined';
+    const entry: RecordEntry | null = hash === null ? null : { externalId, hash, cursor, status, fields };
+    if (isDelivered) return { kind: 'deliver', row: { externalId, hash, data }, entry, raw };
     const found = issues ?? [];
     const onInvalid = setAside || origin === 'retried' ? 'quarantine' : resource.onInvalid;
     if (onInvalid === 'fail') throw invalidRecord(resource.key, found, redact);
@@ -170,6 +171,6 @@ function createConclude({
       return null;
     }
     const row = quarantineEntry({ externalId, raw, each }, found, redact);
-    return { kind: 'quarantine', row, entry: entry('quarantined') };
+    return { kind: 'quarantine', row, entry };
   };
 }
