@@ -1,16 +1,17 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { scratchFolder } from '../test/support/scratch-folder.ts';
 import { embedKeyRing, oauthStateKeyRing, secretsKeyRing } from './dev-secrets.ts';
 
 describe('secretsKeyRing', () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'connector-sync-test-'));
-  const file = join(dataDir, 'secrets.json');
-  const config = { dataDir, production: false, secretsKeys: null };
-  afterEach(() => rmSync(file, { force: true }));
+  const place = () => {
+    const dataDir = scratchFolder();
+    return { file: join(dataDir, 'secrets.json'), config: { dataDir, production: false, secretsKeys: null } };
+  };
 
   it('makes a ring once, readable by the owner only', () => {
+    const { file, config } = place();
     const first = secretsKeyRing(config);
     expect(first.map(({ key }) => key.length)).toEqual([32]);
     expect(secretsKeyRing(config)).toEqual(first);
@@ -19,14 +20,15 @@ describe('secretsKeyRing', () => {
 
   it('prefers the configured ring', () => {
     const ring = [{ id: 'k1', key: new Uint8Array(32) }];
-    expect(secretsKeyRing({ ...config, secretsKeys: ring })).toBe(ring);
+    expect(secretsKeyRing({ ...place().config, secretsKeys: ring })).toBe(ring);
   });
 
   it('makes none in production', () => {
-    expect(() => secretsKeyRing({ ...config, production: true })).toThrow('SECRETS_KEYS');
+    expect(() => secretsKeyRing({ ...place().config, production: true })).toThrow('SECRETS_KEYS');
   });
 
   it('replaces no file it cannot read', () => {
+    const { file, config } = place();
     writeFileSync(file, '{"SECRETS_KEYS":"dev:short"}');
     expect(() => secretsKeyRing(config)).toThrow('damaged');
   });

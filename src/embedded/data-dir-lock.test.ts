@@ -1,15 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { scratchFolder } from '../../test/support/scratch-folder.ts';
 import { DataDirInUseError, lockDataDir } from './data-dir-lock.ts';
 import { identify } from './process-table.ts';
 
-const folder = (): string => mkdtempSync(join(tmpdir(), 'connector-sync-test-'));
-
 describe('lockDataDir', () => {
   it('refuses a second supervisor, naming pid and URL of the first', () => {
-    const dataDir = folder();
+    const dataDir = scratchFolder();
     const lock = lockDataDir(dataDir, 'http://localhost:3100');
     expect(() => lockDataDir(dataDir, 'http://localhost:9')).toThrow(DataDirInUseError);
     expect(() => lockDataDir(dataDir, 'http://localhost:9')).toThrow(
@@ -19,7 +17,7 @@ describe('lockDataDir', () => {
   });
 
   it('gives the folder free on release', () => {
-    const dataDir = folder();
+    const dataDir = scratchFolder();
     lockDataDir(dataDir, 'a').release();
     expect(existsSync(join(dataDir, 'supervisor.lock'))).toBe(false);
     lockDataDir(dataDir, 'b').release();
@@ -29,7 +27,7 @@ describe('lockDataDir', () => {
     ['whose process is gone', { pid: 2 ** 22 + 1, start: '1', url: 'x' }],
     ['whose pid is another process by now', { pid: process.pid, start: '1', url: 'x' }],
   ])('takes over a lock %s', (_, holder) => {
-    const dataDir = folder();
+    const dataDir = scratchFolder();
     writeFileSync(join(dataDir, 'supervisor.lock'), JSON.stringify(holder));
     lockDataDir(dataDir, 'new');
     const { pid, start } = JSON.parse(readFileSync(join(dataDir, 'supervisor.lock'), 'utf8'));
@@ -37,7 +35,7 @@ describe('lockDataDir', () => {
   });
 
   it('takes over a lock that was cut off by a crash', () => {
-    const dataDir = folder();
+    const dataDir = scratchFolder();
     writeFileSync(join(dataDir, 'supervisor.lock'), '{"pid":');
     expect(() => lockDataDir(dataDir, 'new')).not.toThrow();
   });

@@ -1,11 +1,11 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { scratchFolder } from '../../test/support/scratch-folder.ts';
 import { readTemporalDevFile, temporalDevFile } from './temporal-dev-file.ts';
 
 function read(text: string) {
-  const path = join(mkdtempSync(join(tmpdir(), 'connector-sync-test-')), 'dev.yaml');
+  const path = join(scratchFolder(), 'dev.yaml');
   writeFileSync(path, text);
   return readTemporalDevFile(path);
 }
