@@ -95,6 +95,7 @@ describe('secrets by name', () => {
     ['{"credentials":{"a":["x","}"]},"n":1}', '{"credentials":[redacted],"n":1}'],
     ['{"sessions":[{"a":1},{"b":2}],"n":1}', '{"sessions":[redacted],"n":1}'],
     ['{"next_token":null,"has_key":true}', '{"next_token":null,"has_key":true}'],
+    ['{"TOKEN":True}', '{"TOKEN":[redacted]}'],
     ['{"password":"cut off', '{"password":"[redacted]'],
     ['{"next":"https://a.example/?token=v&page=2"}', '{"next":"https://a.example/?token=[redacted]&page=2"}'],
     ['client_secret=v&grant_type=x&code=w', 'client_secret=[redacted]&grant_type=x&code=[redacted]'],
