@@ -40,6 +40,87 @@ const values: readonly (readonly [string, ColumnType | ColumnType['kind'], unkno
   ['undefined', 'bigint', undefined, null],
 ];
 
+/** Column, and values sent with the text that the database then prints. */
+const mixed: readonly (readonly [string, ColumnType['kind'], readonly (readonly [unknown, string | null])[]])[] = [
+  [
+    'integers',
+    'integer',
+    [
+      [7, '7'],
+      [-2147483648, '-2147483648'],
+      [-0, '0'],
+      [null, null],
+      [2147483647, '2147483647'],
+    ],
+  ],
+  [
+    'integers and their text',
+    'integer',
+    [
+      [7, '7'],
+      ['8', '8'],
+      [null, null],
+      [-0, '0'],
+    ],
+  ],
+  [
+    'bigints',
+    'bigint',
+    [
+      [9007199254740991, '9007199254740991'],
+      [-4294967297, '-4294967297'],
+      [null, null],
+      [-0, '0'],
+    ],
+  ],
+  [
+    'bigints beyond 2^53 as well',
+    'bigint',
+    [
+      [1, '1'],
+      ['9007199254740993', '9007199254740993'],
+      [-5, '-5'],
+    ],
+  ],
+  [
+    'floats',
+    'float',
+    [
+      [0.1, '0.1'],
+      [-0, '0'],
+      [2.2250738585072014e-308, '2.2250738585072014e-308'],
+      [null, null],
+      ['12.50', '12.5'],
+    ],
+  ],
+  [
+    'floats and text with an exponent',
+    'float',
+    [
+      [0.1, '0.1'],
+      ['1e-9', '1e-09'],
+      [-0, '0'],
+    ],
+  ],
+  [
+    'times',
+    'timestamptz',
+    [
+      ['1969-12-31T23:59:59.999Z', '1969-12-31T23:59:59.999+00:00'],
+      ['2026-01-31T00:00:00Z', '2026-01-31T00:00:00+00:00'],
+      [null, null],
+    ],
+  ],
+  [
+    'times with an offset as well',
+    'timestamptz',
+    [
+      ['2026-01-31T00:00:00.120Z', '2026-01-31T00:00:00.12+00:00'],
+      ['2026-01-31T00:00:00+01:00', '2026-01-30T23:00:00+00:00'],
+    ],
+  ],
+];
+
 /** Column and a value that does not fit it. */
 const misfits: readonly (readonly [string, ColumnType | ColumnType['kind'], unknown])[] = [
   ['text longer than allowed', { kind: 'text', maxLength: 3 }, 'secret'],
@@ -75,6 +156,21 @@ describe.each(destinationKinds)('$name', (kind) => {
     expect(rejected).toMatchObject([{ externalId: '2', message: expect.stringMatching(/^The value of column "v" /) }]);
     expect(rejected[0]?.message).not.toContain('secret');
     expect((await place.rows('items')).map((row) => row['_external_id'])).toEqual(['1', '3']);
+  });
+
+  // What is alike in a whole column may go in another form than what is not.
+  it.each(mixed)('stores %s, in one batch with others of their column and in parts of it', async (_, type, cells) => {
+    await using place = await kind.createPlace();
+    await using destination = place.connect();
+    const columns = [columnOf('v', type), columnOf('n', 'integer')];
+    await destination.open(claimOf(place.schema, { columns }));
+    await place.execute(`alter table "${place.schema}".items add constraint small check (n < 100)`);
+    const rows = cells.map(([value], index) => rowOf(`a${index}`, { v: value, n: 1 }));
+    const others = cells.map(([value], index) => rowOf(`b${index}`, { v: value, n: index === 0 ? 100 : 1 }));
+    expect(await destination.apply(batchOf(rows))).toEqual([]);
+    expect(await destination.apply(batchOf(others, { batchNo: 2 }))).toMatchObject([{ externalId: 'b0' }]);
+    const stored = cells.map(([, text]) => text);
+    expect((await place.rows('items')).map((row) => row['v'])).toEqual([...stored, ...stored.slice(1)]);
   });
 
   it('stores 1 MB of text in one value', async () => {

@@ -1,6 +1,6 @@
 import { fixedArray, textArray } from '../binary-arrays.ts';
-import { plainInstant, plainInstantMs } from '../plain-instant.ts';
-import type { PostgresRows } from './postgres-rows.ts';
+import type { PlainForm, PostgresRows, PostgresWriter } from './postgres-rows.ts';
+import type { Cell } from './record-values.ts';
 
 /** A list of values as a parameter: the type of its elements, and the list in the protocol's binary form. */
 export interface ColumnArray {
@@ -14,46 +14,78 @@ export interface ColumnArray {
  */
 export function columnArrays({ lists, writers }: PostgresRows): readonly ColumnArray[] {
   const first = lists.length - writers.length;
-  return lists.map((texts, index) => {
-    const type = writers[index - first]?.castType ?? 'text';
-    const form = plainForms[type];
-    const bytes = form === undefined ? null : fixedArray(texts, form);
-    return bytes === null ? { type: 'text', bytes: textArray(texts) } : { type, bytes };
+  return lists.map((cells, index) => {
+    const writer = writers[index - first];
+    const bytes = writer?.form ? fixedArray(cells, writer.form) : null;
+    return writer && bytes ? { type: writer.castType, bytes } : { type: 'text', bytes: cellTexts(cells, writer) };
   });
 }
 
-/** How values of a type of eight bytes are written; false: the text is not in the plain form. */
-const plainForms: Readonly<Record<string, Parameters<typeof fixedArray>[1]>> = {
-  bigint: {
-    oid: 20,
-    size: 8,
-    write(bytes, at, text) {
-      return plainInteger.test(text) && writeInteger(bytes, at, Number(text));
-    },
-  },
-  'double precision': {
-    oid: 701,
-    size: 8,
-    write(bytes, at, text) {
-      const number = Number(text);
-      bytes.writeDoubleBE(number, at);
-      return plainDecimal.test(text);
-    },
-  },
-  'timestamp with time zone': {
-    oid: 1184,
-    size: 8,
-    write(bytes, at, text) {
-      return plainInstant.test(text) && writeInteger(bytes, at, (plainInstantMs(text) - epochMs) * 1000);
-    },
-  },
+/** As {@link columnArrays}, all of them as text. */
+export function textArrays({ lists, writers }: PostgresRows): readonly Buffer[] {
+  const first = lists.length - writers.length;
+  return lists.map((cells, index) => cellTexts(cells, writers[index - first]));
+}
+
+function cellTexts(cells: readonly (Cell | null)[], writer: PostgresWriter | undefined): Buffer {
+  const textOf = writer?.form?.text ?? String;
+  return textArray(cells.map((cell) => (typeof cell === 'number' ? textOf(cell) : cell)));
+}
+
+/** The form of a type by its name in pg_type; null: it has none. */
+export const plainFormOf = (typeName: string): PlainForm | null => plainForms.get(typeName) ?? null;
+
+const instants: PlainForm = {
+  oid: 1184,
+  size: 8,
+  write: (view, at, cell) => typeof cell === 'number' && writeInteger(view, at, (cell - epochMs) * 1000),
+  text: (ms) => new Date(ms).toISOString(),
 };
 
+const plainForms: ReadonlyMap<string, PlainForm> = new Map([
+  [
+    'int4',
+    {
+      oid: 23,
+      size: 4,
+      write(view, at, cell) {
+        if (typeof cell === 'number') view.setInt32(at, cell);
+        return typeof cell === 'number';
+      },
+      text: String,
+    },
+  ],
+  [
+    'int8',
+    {
+      oid: 20,
+      size: 8,
+      write: (view, at, cell) =>
+        (typeof cell === 'number' || plainInteger.test(cell)) && writeInteger(view, at, Number(cell)),
+      text: String,
+    },
+  ],
+  [
+    'float8',
+    {
+      oid: 701,
+      size: 8,
+      write(view, at, cell) {
+        view.setFloat64(at, Number(cell));
+        return typeof cell === 'number' || plainDecimal.test(cell);
+      },
+      text: String,
+    },
+  ],
+  ['timestamptz', instants],
+  ['timestamp', instants],
+]);
+
 /** In eight bytes; false where a number is not exact. */
-function writeInteger(bytes: Buffer, at: number, integer: number): boolean {
+function writeInteger(view: DataView, at: number, integer: number): boolean {
   const high = Math.floor(integer / 2 ** 32);
-  bytes.writeInt32BE(high, at);
-  bytes.writeUInt32BE(integer - high * 2 ** 32, at + 4);
+  view.setInt32(at, high);
+  view.setUint32(at + 4, integer - high * 2 ** 32);
   return Number.isSafeInteger(integer);
 }
 

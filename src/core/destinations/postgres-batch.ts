@@ -2,7 +2,7 @@ import { textArray } from '../binary-arrays.ts';
 import type { AppError } from '../errors.ts';
 import type { Batch, RejectedRow } from './destination.ts';
 import { fenced, notTaken } from './lane-errors.ts';
-import type { ColumnArray } from './postgres-arrays.ts';
+import { type ColumnArray, textArrays } from './postgres-arrays.ts';
 import { checkpointName } from './postgres-checkpoint.ts';
 import { tableSql } from './postgres-definitions.ts';
 import { blamesRow, isDuplicateKey, rowFault } from './postgres-errors.ts';
@@ -134,7 +134,7 @@ async function writePart(session: Session, { write, rows }: Part): Promise<reado
       types: rows.lists.map(() => 'text'),
       onlyInserts: false,
     });
-    await session.query(sql, [batch.runId, connectionId, ...rows.lists.map(textArray)]);
+    await session.query(sql, [batch.runId, connectionId, ...textArrays(rows)]);
     await session.query('release savepoint part');
     return [];
   } catch (error) {

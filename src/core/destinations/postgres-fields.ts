@@ -1,9 +1,10 @@
 import type { Column, TargetTable } from './destination.ts';
+import { plainFormOf } from './postgres-arrays.ts';
 import type { PostgresWriter } from './postgres-rows.ts';
 import { addColumns, type PostgresTable } from './postgres-schema.ts';
 import type { Session } from './postgres-session.ts';
 import type { StoredColumn } from './postgres-table.ts';
-import { toTextFor } from './postgres-values.ts';
+import { toCellFor } from './postgres-values.ts';
 import { type FieldKind, type FieldMap, initialFields } from './record-fields.ts';
 
 /** The columns that batches write, and the table they are of. */
@@ -25,6 +26,7 @@ function writerOf(column: StoredColumn, wanted?: Column): PostgresWriter {
     // A cast to timestamp would drop the offset; the session's time zone is UTC.
     castType: column.typeName === 'timestamp' ? 'timestamptz' : column.castType,
     nullable: column.nullable && (wanted?.nullable ?? true),
-    toText: toTextFor(column),
+    form: plainFormOf(column.typeName),
+    toCell: toCellFor(column),
   };
 }

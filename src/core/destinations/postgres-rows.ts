@@ -1,9 +1,19 @@
+import type { FixedForm } from '../binary-arrays.ts';
 import { type ColumnWriter, type EncodedRows, isStorableId, unstorableId } from './record-rows.ts';
+import type { Cell } from './record-values.ts';
+
+/** How cells of a type go in binary; a text that is not in the plainest form of the type goes as text. */
+export interface PlainForm extends FixedForm<Cell> {
+  /** What a number among the cells means, as text. */
+  readonly text: (number: number) => string;
+}
 
 /** How one column is filled. */
 export interface PostgresWriter extends ColumnWriter {
   /** SQL type the text is cast to, without length or precision. */
   readonly castType: string;
+  /** Null: cells are texts, and go as such. */
+  readonly form: PlainForm | null;
 }
 
 /** Rows by column, ready for unnest. */

@@ -1,13 +1,13 @@
 import type { Deliverable } from '../pipeline/page-outcome.ts';
 import type { RejectedRow } from './destination.ts';
 import { shownName } from './identifiers.ts';
-import type { ToText } from './record-values.ts';
+import type { Cell, ToCell } from './record-values.ts';
 
 /** How one column is filled. */
 export interface ColumnWriter {
   readonly name: string;
   readonly nullable: boolean;
-  readonly toText: ToText;
+  readonly toCell: ToCell;
 }
 
 /** Rows by column. */
@@ -19,7 +19,7 @@ export interface EncodedRows<Writer extends ColumnWriter> {
    * Lists as long as indexes: the external ids, then, if rows may be partial, which columns each gives (one `0` or `1`
    * per writer), then one list per writer.
    */
-  readonly lists: readonly (readonly (string | null)[])[];
+  readonly lists: readonly (readonly (Cell | null)[])[];
 }
 
 /** How rows become lists. */
@@ -43,9 +43,9 @@ export function encodeRows<Writer extends ColumnWriter>(
   const indexes: number[] = [];
   const externalIds: string[] = [];
   const given: string[] = [];
-  const columns = writers.map((writer): Column => ({ writer, isPartial, texts: [] }));
+  const columns = writers.map((writer): Column => ({ writer, isPartial, cells: [] }));
   // As long as they can be: lists that grow are copied time and again, two dozen of them for each batch.
-  for (const { texts } of columns) texts.length = rows.length;
+  for (const { cells } of columns) cells.length = rows.length;
   const rejected: RejectedRow[] = [];
   let index = -1;
   for (const row of rows) {
@@ -60,8 +60,8 @@ export function encodeRows<Writer extends ColumnWriter>(
     externalIds.push(externalId);
     if (isPartial) given.push(writers.map((writer) => (gives(writer)(row) ? '1' : '0')).join(''));
   }
-  for (const { texts } of columns) texts.length = indexes.length;
-  const lists = [externalIds, ...(isPartial ? [given] : []), ...columns.map(({ texts }) => texts)];
+  for (const { cells } of columns) cells.length = indexes.length;
+  const lists = [externalIds, ...(isPartial ? [given] : []), ...columns.map(({ cells }) => cells)];
   return { encoded: { indexes, writers, lists }, rejected };
 }
 
@@ -94,19 +94,19 @@ interface Column {
   readonly writer: ColumnWriter;
   /** See {@link EncodeOptions}. */
   readonly isPartial: boolean;
-  readonly texts: (string | null)[];
+  readonly cells: (Cell | null)[];
 }
 
 /** Null when every column has the row at this place; otherwise why not, and the place is for the next one. */
 function writeRow(row: Deliverable, columns: readonly Column[], place: number): string | null {
-  for (const { writer, isPartial, texts } of columns) {
-    const { name, nullable, toText } = writer;
-    const text = toText(fieldOf(row.data, name));
-    const isMissing = text === null && !nullable && !(isPartial && !gives(writer)(row));
-    if (isMissing || (text !== null && typeof text === 'object')) {
-      return `The value of column ${shownName(name)} ${isMissing ? 'must not be null' : text?.misfit}.`;
+  for (const { writer, isPartial, cells } of columns) {
+    const { name, nullable, toCell } = writer;
+    const cell = toCell(fieldOf(row.data, name));
+    const isMissing = cell === null && !nullable && !(isPartial && !gives(writer)(row));
+    if (isMissing || (cell !== null && typeof cell === 'object')) {
+      return `The value of column ${shownName(name)} ${isMissing ? 'must not be null' : cell?.misfit}.`;
     }
-    texts[place] = text;
+    cells[place] = cell;
   }
   return null;
 }

@@ -4,17 +4,23 @@ export interface Misfit {
 }
 
 /**
- * Turns one value into the text that the server casts to the column's type: text carries integers beyond 2^53 and
- * decimals unharmed. Null stays null.
+ * A value on its way into a column: the text that the server casts to the column's type, which carries integers beyond
+ * 2^53 and decimals unharmed, or a number, where it is no text and the kind of destination can send it as it is.
  */
-export type ToText = (value: unknown) => string | null | Misfit;
+export type Cell = string | number;
 
-/** As {@link ToText}, of a value that is there. */
+/** Turns one value into a cell. Null stays null. */
+export type ToCell = (value: unknown) => Cell | null | Misfit;
+
+/** As {@link ToCell}, of a value that is there. */
+export type ValueCell = (value: unknown) => Cell | Misfit;
+
+/** As {@link ValueCell}, always as text. */
 export type ValueText = (value: unknown) => string | Misfit;
 
 /** Null and undefined are null; everything else is the converter's. */
 export const nullable =
-  (convert: ValueText): ToText =>
+  (convert: ValueCell): ToCell =>
   (value) =>
     value === null || value === undefined ? null : convert(value);
 

@@ -34,8 +34,8 @@ describe('values', () => {
     [typed('float'), '1e308', '1e308'],
     [typed('money'), '1.5', '1.5'],
     [typed('bigint'), null, null],
-  ])('%# become the text that is cast: %o %o', ({ toText }, value, text) => {
-    expect(toText(value)).toBe(text);
+  ])('%# become the text that is cast: %o %o', ({ toCell }, value, text) => {
+    expect(toCell(value)).toBe(text);
   });
 
   it.each([
@@ -50,8 +50,8 @@ describe('values', () => {
     [typed('varchar'), 'é', 'has characters that its varchar column may not hold; make it nvarchar'],
     [typed('bit'), 'yes', 'is of type string, not a boolean'],
     [typed('datetimeoffset'), '0001-01-01T00:00:00+01:00', 'is out of the range of its column'],
-  ])('%# that do not fit are refused: %o %o', ({ toText }, value, misfit) => {
-    expect(toText(value)).toEqual({ misfit });
+  ])('%# that do not fit are refused: %o %o', ({ toCell }, value, misfit) => {
+    expect(toCell(value)).toEqual({ misfit });
   });
 
   it('are cast without a length, so that the server refuses what is too long instead of cutting it', () => {

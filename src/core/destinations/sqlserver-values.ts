@@ -9,7 +9,7 @@ import {
   misfit,
   nullable,
   scalarText,
-  type ToText,
+  type ToCell,
   uuidText,
   type ValueText,
 } from './record-values.ts';
@@ -31,7 +31,7 @@ export interface StoredType {
 
 /** How values of a column travel and become what it holds. */
 export interface ValueForm {
-  readonly toText: ToText;
+  readonly toCell: ToCell;
   /** What the value is staged as: a text of so many UTF-16 units (Infinity: no bound), or double precision. */
   readonly staged: number | 'float';
   /** The type that the staged value is cast to; null: it is assigned as it is, so that a longer text is refused. */
@@ -42,7 +42,7 @@ export interface ValueForm {
 export function formFor(type: StoredType): ValueForm {
   const form = forms[type.typeName];
   const { convert, staged, castType } = form ? form(type) : { ...bounded(scalarText), castType: type.typeName };
-  return { toText: nullable(convert), staged, castType };
+  return { toCell: nullable(convert), staged, castType };
 }
 
 /** Whether the service itself may create columns of this type; the server judges the values of others. */
