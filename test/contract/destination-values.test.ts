@@ -103,6 +103,15 @@ const mixed: readonly (readonly [string, ColumnType['kind'], readonly (readonly 
     ],
   ],
   [
+    'truth',
+    'boolean',
+    [
+      [true, 'true'],
+      [null, null],
+      [false, 'false'],
+    ],
+  ],
+  [
     'times',
     'timestamptz',
     [

@@ -77,6 +77,18 @@ const plainForms: ReadonlyMap<string, PlainForm> = new Map([
       text: String,
     },
   ],
+  [
+    'bool',
+    {
+      oid: 16,
+      size: 1,
+      write(view, at, cell) {
+        view.setUint8(at, cell === 'true' ? 1 : 0);
+        return true;
+      },
+      text: String,
+    },
+  ],
   ['timestamptz', instants],
   ['timestamp', instants],
 ]);
