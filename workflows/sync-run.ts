@@ -45,13 +45,13 @@ import {
 
 /**
  * A chunk stops itself after 60 s; 15 min leave room for the retries of one slow page. Attempts are not limited
- * here: the budget that counts attempts without progress is in the database.
+ * here: the budget that counts attempts without progress is in the database, and its 12 are spread over 90 s.
  */
 const chunkOptions: ActivityOptions = {
   taskQueue: syncQueue,
   startToCloseTimeout: '15m',
   heartbeatTimeout: '5s',
-  retry: { initialInterval: '500ms', backoffCoefficient: 1.5, maximumInterval: '30s' },
+  retry: { initialInterval: '250ms', backoffCoefficient: 1.65, maximumInterval: '30s' },
 };
 
 /** Since then a run is one activity where one chunk reads it: a chunk takes the lane, and the last one ends the run. */
