@@ -1,4 +1,5 @@
 import { fixedArray, textArray } from '../binary-arrays.ts';
+import { plainInstant, plainInstantMs } from '../plain-instant.ts';
 import type { PlainForm, PostgresRows, PostgresWriter } from './postgres-rows.ts';
 import type { Cell } from './record-values.ts';
 
@@ -28,69 +29,77 @@ export function textArrays({ lists, writers }: PostgresRows): readonly Buffer[] 
 }
 
 function cellTexts(cells: readonly (Cell | null)[], writer: PostgresWriter | undefined): Buffer {
-  const textOf = writer?.form?.text ?? String;
+  const textOf = writer?.form?.textOf ?? String;
   return textArray(cells.map((cell) => (typeof cell === 'number' ? textOf(cell) : cell)));
 }
 
-/** The form of a type by its name in pg_type; null: it has none. */
-export const plainFormOf = (typeName: string): PlainForm | null => plainForms.get(typeName) ?? null;
+/** The form of a type as `format_type` writes it; null: it has none. */
+export const plainFormOf = (castType: string): PlainForm | null => plainForms.get(castType) ?? null;
 
+/** Never a negative zero, which the text of a number does not know either. */
+const numberIf =
+  (fits: (number: number) => boolean): PlainForm['numberOf'] =>
+  (value) =>
+    typeof value === 'number' && fits(value) ? value + 0 : null;
+
+const integers: PlainForm = {
+  oid: 23,
+  size: 4,
+  write(view, at, cell) {
+    if (typeof cell === 'number') view.setInt32(at, cell);
+    return typeof cell === 'number';
+  },
+  numberOf: numberIf((number) => (number | 0) === number),
+  textOf: String,
+};
+
+const bigints: PlainForm = {
+  oid: 20,
+  size: 8,
+  write: (view, at, cell) =>
+    (typeof cell === 'number' || plainInteger.test(cell)) && writeInteger(view, at, Number(cell)),
+  numberOf: numberIf(Number.isSafeInteger),
+  textOf: String,
+};
+
+const floats: PlainForm = {
+  oid: 701,
+  size: 8,
+  write(view, at, cell) {
+    view.setFloat64(at, Number(cell));
+    return typeof cell === 'number' || plainDecimal.test(cell);
+  },
+  numberOf: numberIf(Number.isFinite),
+  textOf: String,
+};
+
+const truths: PlainForm = {
+  oid: 16,
+  size: 1,
+  write(view, at, cell) {
+    if (typeof cell === 'number') view.setUint8(at, cell);
+    return typeof cell === 'number';
+  },
+  numberOf: (value) => (typeof value === 'boolean' ? Number(value) : null),
+  textOf: (number) => String(number === 1),
+};
+
+/** As milliseconds since 1970. */
 const instants: PlainForm = {
   oid: 1184,
   size: 8,
   write: (view, at, cell) => typeof cell === 'number' && writeInteger(view, at, (cell - epochMs) * 1000),
-  text: (ms) => new Date(ms).toISOString(),
+  numberOf: (value) => (typeof value === 'string' && plainInstant.test(value) ? plainInstantMs(value) : null),
+  textOf: (ms) => new Date(ms).toISOString(),
 };
 
 const plainForms: ReadonlyMap<string, PlainForm> = new Map([
-  [
-    'int4',
-    {
-      oid: 23,
-      size: 4,
-      write(view, at, cell) {
-        if (typeof cell === 'number') view.setInt32(at, cell);
-        return typeof cell === 'number';
-      },
-      text: String,
-    },
-  ],
-  [
-    'int8',
-    {
-      oid: 20,
-      size: 8,
-      write: (view, at, cell) =>
-        (typeof cell === 'number' || plainInteger.test(cell)) && writeInteger(view, at, Number(cell)),
-      text: String,
-    },
-  ],
-  [
-    'float8',
-    {
-      oid: 701,
-      size: 8,
-      write(view, at, cell) {
-        view.setFloat64(at, Number(cell));
-        return typeof cell === 'number' || plainDecimal.test(cell);
-      },
-      text: String,
-    },
-  ],
-  [
-    'bool',
-    {
-      oid: 16,
-      size: 1,
-      write(view, at, cell) {
-        view.setUint8(at, cell === 'true' ? 1 : 0);
-        return true;
-      },
-      text: String,
-    },
-  ],
+  ['integer', integers],
+  ['bigint', bigints],
+  ['double precision', floats],
+  ['boolean', truths],
+  ['timestamp with time zone', instants],
   ['timestamptz', instants],
-  ['timestamp', instants],
 ]);
 
 /** In eight bytes; false where a number is not exact. */

@@ -4,7 +4,7 @@ import type { PostgresWriter } from './postgres-rows.ts';
 import { addColumns, type PostgresTable } from './postgres-schema.ts';
 import type { Session } from './postgres-session.ts';
 import type { StoredColumn } from './postgres-table.ts';
-import { toCellFor } from './postgres-values.ts';
+import { toTextFor } from './postgres-values.ts';
 import { type FieldKind, type FieldMap, initialFields } from './record-fields.ts';
 
 /** The columns that batches write, and the table they are of. */
@@ -21,12 +21,15 @@ export const fieldKind = (session: Session): FieldKind<PostgresTable, PostgresWr
 });
 
 function writerOf(column: StoredColumn, wanted?: Column): PostgresWriter {
+  // A cast to timestamp would drop the offset; the session's time zone is UTC.
+  const castType = column.typeName === 'timestamp' ? 'timestamptz' : column.castType;
+  const form = plainFormOf(castType);
+  const toText = toTextFor(column);
   return {
     name: column.name,
-    // A cast to timestamp would drop the offset; the session's time zone is UTC.
-    castType: column.typeName === 'timestamp' ? 'timestamptz' : column.castType,
+    castType,
+    form,
     nullable: column.nullable && (wanted?.nullable ?? true),
-    form: plainFormOf(column.typeName),
-    toCell: toCellFor(column),
+    toCell: form === null ? toText : (value) => form.numberOf(value) ?? toText(value),
   };
 }

@@ -2,17 +2,19 @@ import type { FixedForm } from '../binary-arrays.ts';
 import { type ColumnWriter, type EncodedRows, isStorableId, unstorableId } from './record-rows.ts';
 import type { Cell } from './record-values.ts';
 
-/** How cells of a type go in binary; a text that is not in the plainest form of the type goes as text. */
+/** How cells of a type go in binary. */
 export interface PlainForm extends FixedForm<Cell> {
-  /** What a number among the cells means, as text. */
-  readonly text: (number: number) => string;
+  /** The cell of a value that a number says exactly; null: its text is its cell. */
+  readonly numberOf: (value: unknown) => number | null;
+  /** The text that such a number stands for. */
+  readonly textOf: (number: number) => string;
 }
 
 /** How one column is filled. */
 export interface PostgresWriter extends ColumnWriter {
   /** SQL type the text is cast to, without length or precision. */
   readonly castType: string;
-  /** Null: cells are texts, and go as such. */
+  /** Null: all cells are texts, and go as such. */
   readonly form: PlainForm | null;
 }
 

@@ -1,4 +1,3 @@
-import { plainInstant, plainInstantMs } from '../plain-instant.ts';
 import { dateFault, timestampFault } from './date-text.ts';
 import {
   checkedText,
@@ -9,9 +8,8 @@ import {
   misfit,
   nullable,
   scalarText,
-  type ToCell,
+  type ToText,
   uuidText,
-  type ValueCell,
   type ValueText,
 } from './record-values.ts';
 
@@ -21,11 +19,8 @@ export interface StoredType {
   readonly modifier: number;
 }
 
-/**
- * How values become cells of a column. Where the type has a plain form (postgres-arrays.ts), numbers are cells as they are,
- * and so are the milliseconds since 1970 of a time. Types the service never creates are left to the server to judge.
- */
-export function toCellFor({ typeName, modifier }: StoredType): ToCell {
+/** How values become text for a column. Types the service never creates are left to the server to judge. */
+export function toTextFor({ typeName, modifier }: StoredType): ToText {
   const convert = converters[typeName];
   return nullable(convert ? convert(modifier) : scalarText);
 }
@@ -36,38 +31,25 @@ export const isConvertible = (typeName: string): boolean => typeName in converte
 /** Decimals after the point of numeric(p,s), by the type's modifier; its 11 bits hold negative scales too. */
 export const scaleOf = (modifier: number): number => (((modifier - 4) & 0x7ff) ^ 1024) - 1024;
 
-const converters: Readonly<Record<string, (modifier: number) => ValueCell>> = {
+const converters: Readonly<Record<string, (modifier: number) => ValueText>> = {
   text: () => scalarText,
   // Modifier of a length: n + 4.
   varchar: (modifier) => (modifier < 0 ? scalarText : boundedText(modifier - 4)),
   bpchar: (modifier) => (modifier < 0 ? scalarText : boundedText(modifier - 4)),
   int2: () => integerText(-(2n ** 15n), 2n ** 15n - 1n),
-  int4: () => numberOr(isInt4, integerText(-(2n ** 31n), 2n ** 31n - 1n)),
-  int8: () => numberOr(Number.isSafeInteger, integerText(-(2n ** 63n), 2n ** 63n - 1n)),
+  int4: () => integerText(-(2n ** 31n), 2n ** 31n - 1n),
+  int8: () => integerText(-(2n ** 63n), 2n ** 63n - 1n),
   numeric: numericText,
   float4: () => floatText,
-  float8: () => numberOr(Number.isFinite, floatText),
+  float8: () => floatText,
   bool: () => (value) => (typeof value === 'boolean' ? String(value) : misfit(value, 'a boolean')),
-  timestamptz: () => timestampCell,
-  timestamp: () => timestampCell,
+  timestamptz: () => checkedText(timestampFault),
+  timestamp: () => checkedText(timestampFault),
   date: () => checkedText(dateFault),
   uuid: () => uuidText,
   json: () => jsonText,
   jsonb: () => jsonText,
 };
-
-/** A number that `fits` as it is, though never a negative zero, which the text of a number does not know either. */
-const numberOr =
-  (fits: (number: number) => boolean, convert: ValueText): ValueCell =>
-  (value) =>
-    typeof value === 'number' && fits(value) ? value + 0 : convert(value);
-
-const isInt4 = (number: number): boolean => (number | 0) === number;
-
-const timestampText = checkedText(timestampFault);
-
-const timestampCell: ValueCell = (value) =>
-  typeof value === 'string' && plainInstant.test(value) ? plainInstantMs(value) : timestampText(value);
 
 /** PostgreSQL counts code points; the length in UTF-16 is never smaller, so most texts need no count. */
 const boundedText = (lengthMax: number) => (value: unknown) => {

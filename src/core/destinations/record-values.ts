@@ -12,15 +12,15 @@ export type Cell = string | number;
 /** Turns one value into a cell. Null stays null. */
 export type ToCell = (value: unknown) => Cell | null | Misfit;
 
-/** As {@link ToCell}, of a value that is there. */
-export type ValueCell = (value: unknown) => Cell | Misfit;
+/** As {@link ToCell}, always into text. */
+export type ToText = (value: unknown) => string | null | Misfit;
 
-/** As {@link ValueCell}, always as text. */
+/** As {@link ToText}, of a value that is there. */
 export type ValueText = (value: unknown) => string | Misfit;
 
 /** Null and undefined are null; everything else is the converter's. */
 export const nullable =
-  (convert: ValueCell): ToCell =>
+  (convert: ValueText): ToText =>
   (value) =>
     value === null || value === undefined ? null : convert(value);
 
