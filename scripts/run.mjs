@@ -1,6 +1,6 @@
 /**
- * Runs a file of this project under Node 24 or later: `node scripts/run.mjs <file> [...args]`. Works on Node 18 and later with
- * nothing installed: it fetches what is missing (a Node, then the packages of the lockfile), then gives way.
+ * Runs a file of this project under Node 24 or later: `node scripts/run.mjs <file> [...args]`. Works on Node 18 and
+ * later with nothing installed: it fetches what is missing (a Node, then the packages of the lockfile), then gives way.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -60,6 +60,7 @@ export async function findNode({ root, run }) {
       cause: error,
     });
   }
+  if (!existsSync(path)) throw new Error(howToInstall(`${cache} holds none; delete that folder`));
   return withFlags(path, fetchedVersion);
 }
 

@@ -42,13 +42,19 @@ const numberIf =
   (value) =>
     typeof value === 'number' && fits(value) ? value + 0 : null;
 
+/** Writes numbers and no texts. */
+const numbersBy =
+  (write: (view: DataView, at: number, number: number) => void): PlainForm['write'] =>
+  (view, at, cell) => {
+    if (typeof cell !== 'number') return false;
+    write(view, at, cell);
+    return true;
+  };
+
 const integers: PlainForm = {
   oid: 23,
   size: 4,
-  write(view, at, cell) {
-    if (typeof cell === 'number') view.setInt32(at, cell);
-    return typeof cell === 'number';
-  },
+  write: numbersBy((view, at, number) => view.setInt32(at, number)),
   numberOf: numberIf((number) => (number | 0) === number),
   textOf: String,
 };
@@ -76,10 +82,7 @@ const floats: PlainForm = {
 const truths: PlainForm = {
   oid: 16,
   size: 1,
-  write(view, at, cell) {
-    if (typeof cell === 'number') view.setUint8(at, cell);
-    return typeof cell === 'number';
-  },
+  write: numbersBy((view, at, number) => view.setUint8(at, number)),
   numberOf: (value) => (typeof value === 'boolean' ? Number(value) : null),
   textOf: (number) => String(number === 1),
 };
