@@ -2,7 +2,7 @@ import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompres
 import type { Dispatcher } from 'undici';
 import { AppError } from '../errors.ts';
 import type { HttpAnswer, HttpRequest } from './client.ts';
-import { flatHeaders } from './flat-headers.ts';
+import { requestWhole } from './whole-answer.ts';
 
 /** One request as it goes over the wire: the first of an attempt, or one that a redirect led to. */
 export interface Hop {
@@ -27,20 +27,23 @@ export interface ExchangeLimits {
  * an unknown encoding; any other error is of the network and worth a retry.
  */
 export async function exchange(dispatcher: Dispatcher, hop: Hop, limits: ExchangeLimits): Promise<HttpAnswer> {
-  const response = await dispatcher.request({
-    origin: hop.url.origin,
-    path: hop.url.pathname + hop.url.search,
-    method: hop.method,
-    headers: hop.headers,
-    body: hop.body ?? null,
-    signal: limits.signal,
-    headersTimeout: limits.headersTimeoutMs ?? Math.max(gapMs, limits.timeoutMs - gapMs),
-    bodyTimeout: gapMs,
-  });
-  const headers = flatHeaders(response.headers);
-  const sent = await readBody(response, limits.responseBytesMax);
-  const body = await decode(sent, headers['content-encoding'], limits.responseBytesMax);
-  return { status: response.statusCode, headers, body, url: hop.url };
+  const { signal, timeoutMs, headersTimeoutMs, responseBytesMax } = limits;
+  const sent = await requestWhole(
+    dispatcher,
+    {
+      origin: hop.url.origin,
+      path: hop.url.pathname + hop.url.search,
+      method: hop.method,
+      headers: hop.headers,
+      body: hop.body ?? null,
+      headersTimeout: headersTimeoutMs ?? Math.max(gapMs, timeoutMs - gapMs),
+      bodyTimeout: gapMs,
+    },
+    { signal, bytesMax: responseBytesMax, tooLarge: () => tooLarge(responseBytesMax) },
+  );
+  const { status, headers } = sent;
+  const body = await decode(sent.body, headers['content-encoding'], responseBytesMax);
+  return { status, headers, body, url: hop.url };
 }
 
 /** The encodings {@link exchange} can undo, as an `accept-encoding` value. */
@@ -48,19 +51,6 @@ export const acceptedEncodings = 'gzip, br, zstd, deflate';
 
 /** Milliseconds without a byte; the header may take longer when a request is given more time in all. */
 const gapMs = 15_000;
-
-/** Leaving the loop early destroys the stream and with it the socket: an oversized body is not read to its end. */
-async function readBody(response: Dispatcher.ResponseData, bytesMax: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body) {
-    if (!(chunk instanceof Buffer)) throw new TypeError('The body arrived as text.');
-    bytes += chunk.length;
-    if (bytes > bytesMax) throw tooLarge(bytesMax);
-    chunks.push(chunk);
-  }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, bytes);
-}
 
 interface DecodeLimits {
   readonly maxOutputLength: number;

@@ -1,0 +1,78 @@
+import { Agent } from 'undici';
+import { describe, expect, it } from 'vitest';
+import { serveRaw } from '../../../test/support/guarded-client.ts';
+import { requestWhole } from './whole-answer.ts';
+
+const { signal } = new AbortController();
+const limits = { signal, bytesMax: 1_000_000, tooLarge: () => new Error('too large') };
+const get = (origin: string) => ({
+  origin,
+  path: '/',
+  method: 'GET' as const,
+  headersTimeout: 5_000,
+  bodyTimeout: 5_000,
+});
+
+/** What a server that answers every request with `text` is understood to say. */
+async function answerOf(text: string) {
+  await using server = await serveRaw((socket) => void socket.once('data', () => socket.end(text)));
+  await using agent = disposable(new Agent());
+  return await requestWhole(agent.agent, get(server.origin), limits);
+}
+
+const disposable = (agent: Agent) => ({ agent, [Symbol.asyncDispose]: () => agent.destroy() });
+
+describe('a whole answer', () => {
+  it('is put together from its chunks', async () => {
+    const chunks = ['ab', 'c', 'defg'].map((chunk) => `${chunk.length}\r\n${chunk}\r\n`).join('');
+    const { status, headers, body } = await answerOf(
+      `HTTP/1.1 201 Created\r\nX-One: 1\r\ntransfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`,
+    );
+    expect({ status, one: headers['x-one'], body: body.toString() }).toEqual({
+      status: 201,
+      one: '1',
+      body: 'abcdefg',
+    });
+  });
+
+  it('may have no body', async () => {
+    const { status, body } = await answerOf('HTTP/1.1 304 Not Modified\r\n\r\n');
+    expect({ status, bytes: body.length }).toEqual({ status: 304, bytes: 0 });
+  });
+
+  it('is the last one, whatever was said in advance', async () => {
+    const early = 'HTTP/1.1 103 Early Hints\r\nx-early: 1\r\n\r\n';
+    const { status, headers } = await answerOf(`${early}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`);
+    expect({ status, early: headers['x-early'] }).toEqual({ status: 200, early: undefined });
+  });
+
+  it('is none when its body is cut short', async () => {
+    await expect(answerOf('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')).rejects.toThrow('other side closed');
+  });
+
+  it('is not waited for once the signal is given, be it before there is a connection', async () => {
+    const stop = new AbortController();
+    const connect = Promise.withResolvers<void>();
+    await using agent = disposable(new Agent({ connect: () => connect.resolve() }));
+    const answer = requestWhole(agent.agent, get('http://api.test'), { ...limits, signal: stop.signal });
+    await connect.promise;
+    stop.abort(new Error('no longer wanted'));
+    await expect(answer).rejects.toThrow('no longer wanted');
+  });
+
+  it('ends with its connection when the signal is given in the middle of it', async () => {
+    const stop = new AbortController();
+    const closed = Promise.withResolvers<void>();
+    await using server = await serveRaw((socket) => {
+      socket.once('close', closed.resolve);
+      socket.once('data', () =>
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc', () => stop.abort(new Error('stop'))),
+      );
+    });
+    await using agent = disposable(new Agent());
+    await expect(requestWhole(agent.agent, get(server.origin), { ...limits, signal: stop.signal })).rejects.toThrow(
+      'stop',
+    );
+    await closed.promise;
+  });
+});
