@@ -96,8 +96,13 @@ async function addQuery(
   const { http, template, inject, render } = parts;
   const query = await render.value({ ...http.query, ...template.query });
   const pairs = queryPairs(isObject(query) ? query : {}, template.arrayFormat);
-  for (const [name, value] of pairs) url.searchParams.append(name, value);
-  if (inject?.into.in === 'query') url.searchParams.set(inject.into.name, String(inject.value));
+  const injected = inject?.into.in === 'query' ? inject : null;
+  if (pairs.length === 0 && injected === null) return;
+  // Parameters that belong to a URL would write it anew with each change.
+  const all = new URLSearchParams(url.search);
+  for (const [name, value] of pairs) all.append(name, value);
+  if (injected !== null) all.set(injected.into.name, String(injected.value));
+  url.search = all.toString();
 }
 
 async function headersOf(

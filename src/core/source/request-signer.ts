@@ -35,8 +35,9 @@ export async function authRoot(
 }
 
 function addCredentials(request: HttpRequest, credentials: Awaited<ReturnType<typeof credentialsOf>>): HttpRequest {
-  const url = new URL(request.url);
-  for (const [name, value] of Object.entries(credentials.query)) url.searchParams.set(name, value);
+  const query = Object.entries(credentials.query);
+  const url = query.length === 0 ? request.url : new URL(request.url);
+  for (const [name, value] of query) url.searchParams.set(name, value);
   const cookies = Object.entries(credentials.cookies).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   const cookie = [request.headers['cookie'], ...cookies].filter((part) => part !== undefined).join('; ');
   const headers = { ...request.headers, ...credentials.headers, ...(cookie === '' ? {} : { cookie }) };

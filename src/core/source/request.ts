@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Roots } from '../expressions/template.ts';
 import type { Pagination } from '../spec/pagination-schema.ts';
 import { pageRoots } from './paginate.ts';
@@ -56,7 +56,7 @@ function requestKeyOf(request: {
   readonly url: string;
 }): string {
   const content = [request.http.method, request.url, request.http.body ?? null];
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32);
+  return hash('sha256', JSON.stringify(content), 'hex').slice(0, 32);
 }
 
 function requestRoots(source: Source, page: BuiltPage): Roots {

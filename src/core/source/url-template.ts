@@ -13,9 +13,9 @@ export type FillHole = (expression: string) => Promise<unknown>;
  */
 export async function renderUrl(template: string, fill: FillHole): Promise<URL> {
   const text = await expand(template, fill);
-  if (!URL.canParse(text)) throw new AppError('spec_invalid', `The URL template "${template}" does not give a URL.`);
+  const url = URL.parse(text);
+  if (url === null) throw new AppError('spec_invalid', `The URL template "${template}" does not give a URL.`);
   refuseDotSegments(text.replace(/^[a-z]+:\/\/[^/?#]*/i, ''), template);
-  const url = new URL(text);
   checkHostSuffix(url, hostSuffix(template));
   return url;
 }
