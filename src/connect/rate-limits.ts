@@ -2,7 +2,7 @@ import type { Db } from '../../db/client.ts';
 import { type BucketRate, emptyBucket } from '../../db/queries/buckets.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { HttpAnswer, HttpClientOptions, HttpRequest } from '../core/http/client.ts';
-import { budgetLeft } from '../core/source/budget-left.ts';
+import { leftOf } from '../core/source/budget-left.ts';
 import { waitIn } from '../core/source/error-rules.ts';
 import type { HttpSettings, RateLimit } from '../core/spec/http-schema.ts';
 import { createTokenStock } from './token-stock.ts';
@@ -80,7 +80,7 @@ interface Bucket {
 function askedWaitMs(limit: RateLimit, answer: HttpAnswer): number | null {
   const { headers: names } = limit;
   const { headers } = answer;
-  if (names?.reset === undefined || !(budgetLeft(limit, answer) < 1)) return null;
+  if (names?.reset === undefined || !(leftOf(limit, answer) < 1)) return null;
   // The reset is an instant of the API's clock.
   const now = Date.parse(headers['date'] ?? '');
   return waitIn(headers[names.reset.toLowerCase()], names.resetFormat, new Date(Number.isNaN(now) ? Date.now() : now));

@@ -5,7 +5,7 @@ import {
   createHttpClient,
   type HttpClientOptions,
   type HttpRequest,
-  type RequestSigner,
+  type SendOptions,
 } from '../../src/core/http/client.ts';
 import { createEgressGuard } from '../../src/core/http/egress.ts';
 import type { LoggedCall } from '../../src/core/http/logged-call.ts';
@@ -52,9 +52,8 @@ export function openClient({ allow = '', ...overrides }: ClientOverrides) {
     send: (
       request: Partial<Omit<HttpRequest, 'url'>> & { url: URL | string },
       signal = new AbortController().signal,
-      signer?: RequestSigner,
-    ) =>
-      client.send({ ...requestDefaults, ...request, url: new URL(request.url) }, { signal, ...(signer && { signer }) }),
+      options: Pick<SendOptions, 'signer' | 'onAnswer'> = {},
+    ) => client.send({ ...requestDefaults, ...request, url: new URL(request.url) }, { signal, ...options }),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 }

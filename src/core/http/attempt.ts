@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { AppError } from '../errors.ts';
-import type { HttpAnswer, HttpRequest } from './client.ts';
+import type { HttpAnswer, HttpRequest, SendOptions } from './client.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import type { EgressGuard } from './egress.ts';
 import { type BlockReason, egressBlocked } from './egress-blocked.ts';
@@ -18,7 +18,7 @@ export interface Attempts {
   /** Throws `egress_blocked`, logged, when the URL is refused as it stands. */
   check(request: HttpRequest, attempt: number): Promise<void>;
   /** Sends and follows redirects. Throws what a retry cannot change: an `AppError`, or the reason of `signal`. */
-  run(request: HttpRequest, attempt: number, signal: AbortSignal): Promise<Outcome>;
+  run(request: HttpRequest, attempt: number, options: Pick<SendOptions, 'signal' | 'onAnswer'>): Promise<Outcome>;
   /** Logs a request that is not made, because a cache has its answer. */
   logSaved(request: HttpRequest): Promise<void>;
 }
@@ -41,7 +41,7 @@ export function createAttempts(options: AttemptOptions): Attempts {
   };
 
   const call = async (hop: Hop, context: CallContext): Promise<Outcome> => {
-    const { request, attempt, deadline, refusal } = context;
+    const { request, attempt, deadline, refusal, onAnswer } = context;
     const startedAt = now();
     let answer: HttpAnswer | null = null;
     let errorCode: CallErrorCode | null = null;
@@ -57,7 +57,9 @@ export function createAttempts(options: AttemptOptions): Attempts {
       if (errorCode === 'network' || errorCode === 'timeout') return { failure: errorCode, cause: error };
       throw errorCode === 'canceled' ? deadline.signal.reason : asRejection(error);
     } finally {
-      await log(hop, { attempt, durationMs: now() - startedAt, answer, errorCode });
+      const durationMs = now() - startedAt;
+      if (answer !== null) await onAnswer?.(answer);
+      await log(hop, { attempt, durationMs, answer, errorCode });
     }
   };
 
@@ -74,12 +76,12 @@ export function createAttempts(options: AttemptOptions): Attempts {
         throw error;
       }
     },
-    run: async (request, attempt, signal) => {
+    run: async (request, attempt, { signal, onAnswer }) => {
       using deadline = startDeadline(signal, request.timeoutMs);
       let hop = firstHop(request);
       let refusal: BlockReason | null = null;
       for (let followed = 0; ; followed += 1) {
-        const outcome: Outcome = await call(hop, { request, attempt, deadline, refusal });
+        const outcome: Outcome = await call(hop, { request, attempt, deadline, refusal, onAnswer });
         if (!('answer' in outcome) || options.redirects === 'none') return outcome;
         const next = nextHop(hop, outcome.answer, { request, followed });
         if (next === null) return outcome;
@@ -95,6 +97,7 @@ interface CallContext {
   readonly deadline: Deadline;
   /** Set when the redirect that led here must not be followed: the hop is logged, not sent. */
   readonly refusal: BlockReason | null;
+  readonly onAnswer: SendOptions['onAnswer'];
 }
 
 const firstHop = ({ method, url, headers, body }: HttpRequest): Hop => ({

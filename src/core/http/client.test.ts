@@ -1,7 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { openClient, serveHttp, serveRaw } from '../../../test/support/guarded-client.ts';
 import { AppError } from '../errors.ts';
-import { type HttpClientOptions, ThrottledError } from './client.ts';
+import { type HttpAnswer, type HttpClientOptions, ThrottledError } from './client.ts';
 
 /** Answers the statuses in turn, the last one for ever. */
 const serveStatuses = (statuses: readonly number[], headers: Readonly<Record<string, string>> = {}) => {
@@ -200,6 +201,40 @@ describe('the token bucket', () => {
     await expect(client.send({ url: 'http://127.0.0.1:9/' })).rejects.toMatchObject({ code: 'egress_blocked' });
     expect(takeToken).not.toHaveBeenCalled();
     expect(client.calls).toMatchObject([{ attempt: 1, statusCode: null, errorCode: 'egress_blocked' }]);
+  });
+});
+
+describe('whoever asks', () => {
+  it('is told of each answer before it is logged and judged, which waits for that', async () => {
+    await using server = await serveHttp(({ url }, response) => {
+      if (url === '/') response.writeHead(302, { location: '/moved' }).end();
+      else response.writeHead(url === '/moved' ? 200 : 404).end('{"ok":true}');
+    });
+    const order: string[] = [];
+    await using client = openClient({
+      allow: `127.0.0.1:${server.port}`,
+      logCall: ({ statusCode }) => void order.push(`logged ${statusCode}`),
+      classify: async ({ status }) => {
+        order.push(`judged ${status}`);
+        return { action: 'accept' };
+      },
+    });
+    const onAnswer = async ({ status }: HttpAnswer) => {
+      await nextTurn();
+      order.push(`told ${status}`);
+    };
+    await client.send({ url: server.origin }, undefined, { onAnswer });
+    expect(order).toEqual(['told 302', 'logged 302', 'told 200', 'logged 200', 'judged 200']);
+  });
+
+  it('is told of nothing where there is no answer', async () => {
+    await using server = await serveRaw((socket) => void socket.once('data', () => socket.destroy()));
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+    const onAnswer = vi.fn<() => Promise<void>>(async () => {});
+    await expect(client.send({ url: server.origin }, undefined, { onAnswer })).rejects.toMatchObject({
+      code: 'source_unavailable',
+    });
+    expect(onAnswer).not.toHaveBeenCalled();
   });
 });
 

@@ -18,7 +18,8 @@
  *  5. Redirects by hand (redirect.ts). Each hop passes the guard again and is logged; another origin gets no credential
  *     and no body.
  *  6. Call log (logged-call.ts), once per hop and also for a blocked one. Before the verdict, so what is logged is what
- *     happened, not what was made of it. Secrets are masked before bodies are cut: a cut secret would pass the mask.
+ *     happened, not what was made of it. Secrets are masked before bodies are cut: a cut secret would pass the mask. Only
+ *     `onAnswer` comes first: it may see where a read goes on and have the next request sent meanwhile.
  *  7. Verdict and retry (retry.ts), outermost, so that each attempt goes through all of the above. The wait is slept
  *     here when it is short. A longer one, asked for by the bucket or the server, becomes a {@link ThrottledError}: the
  *     run then sleeps on a durable timer instead of holding a worker slot. A backoff is never longer than that, and a
@@ -92,6 +93,11 @@ export interface SendOptions {
   readonly signer?: RequestSigner;
   /** What the answers to this request mean; the client's own judgement unless given. */
   readonly classify?: Classify;
+  /**
+   * Told of each answer, those to be followed or tried again among them, before it is logged and judged, which waits for
+   * what is given back. Must not throw.
+   */
+  readonly onAnswer?: ((answer: HttpAnswer) => Promise<void>) | undefined;
 }
 
 /** A request that got no answer. */
@@ -197,7 +203,7 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
   };
 
   return {
-    send: async (request, { signal, signer, classify = options.classify }) => {
+    send: async (request, { signal, signer, classify = options.classify, onAnswer }) => {
       const where = `${request.method} ${redactor.text(request.url.pathname)}`;
       const startedAt = now();
       let refreshed = false;
@@ -205,7 +211,8 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
         signal.throwIfAborted();
         await attempts.check(request, attempt);
         await takeTurn(request, signal);
-        const outcome = await attempts.run((await signer?.sign(request)) ?? request, attempt, signal);
+        const signed = (await signer?.sign(request)) ?? request;
+        const outcome = await attempts.run(signed, attempt, { signal, onAnswer });
         if ('answer' in outcome) await options.noteAnswer?.(request, outcome.answer);
         const verdict = await judge(outcome, request, { where, classify });
         if (verdict.action === 'fail') throw verdict.error;

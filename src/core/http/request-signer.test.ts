@@ -37,7 +37,7 @@ describe('a signer', () => {
     await using server = await serveStatuses([503, 401, 503, 200], seen);
     const retry = { maxAttempts: 9, baseMs: 1, maxMs: 1, maxWaitSeconds: 1 };
     await using client = openClient({ allow: `127.0.0.1:${server.port}`, classify, retry });
-    const { status } = await client.send({ url: server.origin }, undefined, counting());
+    const { status } = await client.send({ url: server.origin }, undefined, { signer: counting() });
     expect(status).toBe(200);
     expect(seen).toEqual(['1/0', '2/0', '3/1', '4/1']);
   });
@@ -45,7 +45,7 @@ describe('a signer', () => {
   it('is asked to refresh once: refused again, the request fails', async () => {
     await using server = await serveStatuses([401], []);
     await using client = openClient({ allow: `127.0.0.1:${server.port}`, classify });
-    await expect(client.send({ url: server.origin }, undefined, counting())).rejects.toBe(error);
+    await expect(client.send({ url: server.origin }, undefined, { signer: counting() })).rejects.toBe(error);
     expect(client.calls.map(({ statusCode }) => statusCode)).toEqual([401, 401]);
   });
 

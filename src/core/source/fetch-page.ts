@@ -1,14 +1,14 @@
 import { AppError } from '../errors.ts';
 import type { HttpAnswer } from '../http/client.ts';
 import { resolveLink } from '../http/origin.ts';
-import type { RateLimit } from '../spec/http-schema.ts';
 import { budgetLeft } from './budget-left.ts';
 import { checkpointText } from './checkpoint-text.ts';
 import { decodeBody } from './decode-body.ts';
+import { earlyNext } from './early-next.ts';
 import type { Evaluate } from './evaluate.ts';
 import { judgeAnswer, judgeUnanswered } from './judge-answer.ts';
 import { type Sent, unkept } from './kept-answers.ts';
-import { type AnswerRoots, nextPage, pageIdentity, pageRoots } from './paginate.ts';
+import { type AnswerRoots, nextPage, type PageItems, pageIdentity, pageRoots } from './paginate.ts';
 import type { PagePosition } from './read-position.ts';
 import { type BuiltRequest, buildRequest, type RequestRoots } from './request.ts';
 import { authRoot, createSigner } from './request-signer.ts';
@@ -69,15 +69,22 @@ export interface PageRequest {
   readonly isRestarted: boolean;
 }
 
+/** How a page is fetched. */
+export interface FetchOptions {
+  readonly evaluate: Evaluate;
+  readonly signal: AbortSignal;
+  /**
+   * Told as soon as there is an answer: before it is logged, judged and decoded, which waits for what is given back.
+   * `next` gives where the window seems to go on; null: nobody knows yet. Must not throw. Not asked for kept answers.
+   */
+  readonly onAnswer: (next: () => Promise<PagePosition | null>) => Promise<void>;
+}
+
 /**
  * Asks for one page and reads its records. Throws `AppError` (`source_rejected`, `auth_failed`, `page_limit`,
  * `spec_invalid`, `egress_blocked`) and what the client throws.
  */
-export async function fetchPage(
-  source: Source,
-  page: PageRequest,
-  options: { readonly evaluate: Evaluate; readonly signal: AbortSignal },
-): Promise<Page> {
+export async function fetchPage(source: Source, page: PageRequest, options: FetchOptions): Promise<Page> {
   const { evaluate, signal } = options;
   const request = await buildRequest(source, { ...page, auth: await authRoot(source, signal) });
   if (isFresh(source, request.stored)) {
@@ -86,7 +93,7 @@ export async function fetchPage(
   }
   let sent: Sent;
   try {
-    sent = await sendFor(source, page, { request, signal });
+    sent = await sendFor(source, page, { request, options });
   } catch (error) {
     if (error instanceof UnansweredError) return { ...unansweredFacts(request), ...judgeUnanswered(error, page) };
     throw error;
@@ -102,14 +109,17 @@ export async function fetchPage(
 
 async function sendFor(
   source: Source,
-  { position, isRestarted }: PageRequest,
-  { request, signal }: { readonly request: BuiltRequest; readonly signal: AbortSignal },
+  { position, isRestarted, watermark }: PageRequest,
+  sending: { readonly request: BuiltRequest; readonly options: FetchOptions },
 ): Promise<Sent> {
+  const { request } = sending;
+  const { signal, onAnswer } = sending.options;
   const options = { signal, signer: createSigner(source, signal) };
-  const page = { isFirst: position.index === 1, isRestarted };
-  return source.answers
-    ? await source.answers.send(request.http, options, page)
-    : unkept(await source.client.send(request.http, options));
+  if (source.answers)
+    return await source.answers.send(request.http, options, { isFirst: position.index === 1, isRestarted });
+  const tellNext = (answer: HttpAnswer) =>
+    onAnswer(() => earlyNext(source, { answer, position, watermark, ...linksIn(source, request, answer) }));
+  return unkept(await source.client.send(request.http, { ...options, onAnswer: tellNext }));
 }
 
 type RecordsPage = Omit<Extract<Page, { kind: 'records' }>, keyof ReadFacts>;
@@ -120,7 +130,7 @@ async function readRecords(
   read: { readonly answer: HttpAnswer; readonly request: { readonly base: URL }; readonly evaluate: Evaluate },
 ): Promise<RecordsPage> {
   const { answer, evaluate } = read;
-  const { resource, http, params, each, lookups, run, evaluator } = source;
+  const { resource, params, each, lookups, run, evaluator } = source;
   const { response, pagination, incremental } = resource;
   const body = await decodeBody(answer, source);
   const roots: AnswerRoots = {
@@ -137,8 +147,7 @@ async function readRecords(
     items,
     position: page.position,
     evaluate,
-    resolveLink: (link) =>
-      resolveLink(link, answer.url, { base: read.request.base, allowedHosts: http.allowedHosts }).href,
+    ...linksIn(source, read.request, answer),
   });
   const now = new Date(run.startedAt);
   const records = await shapeRecords(items, response, {
@@ -161,6 +170,14 @@ async function readRecords(
     recordsMissing: missing,
   };
 }
+
+const linksIn = (
+  { http }: Source,
+  { base }: Pick<BuiltRequest, 'base'>,
+  answer: HttpAnswer,
+): Pick<PageItems, 'resolveLink'> => ({
+  resolveLink: (link) => resolveLink(link, answer.url, { base, allowedHosts: http.allowedHosts }).href,
+});
 
 function tokenText(token: unknown): string | null {
   if (typeof token === 'number') return String(token);
@@ -187,21 +204,14 @@ async function totalOf(expression: string | undefined, roots: AnswerRoots, evalu
   return Number.isFinite(total) ? total : null;
 }
 
-/** Of the buckets that the requests of a source take from. */
-export const rateLimitsOf = ({ http, resource }: Pick<Source, 'http' | 'resource'>): readonly RateLimit[] => [
-  http.rateLimit,
-  ...(resource.request.rateLimit ? [resource.request.rateLimit] : []),
-];
-
 function factsOf(source: Source, request: BuiltRequest, answer: HttpAnswer): ReadFacts {
   const date = Date.parse(answer.headers['date'] ?? '');
-  const budgets = rateLimitsOf(source).map((limit) => budgetLeft(limit, answer));
   return {
     requestKey: request.key,
     url: request.url,
     serverDate: Number.isNaN(date) ? null : new Date(date),
     bodyBytes: answer.body.length,
-    budgetLeft: Math.min(...budgets.filter((left) => !Number.isNaN(left))),
+    budgetLeft: budgetLeft(source, answer),
     validators: validatorsOf(source, request.key, answer),
   };
 }

@@ -8,6 +8,8 @@ export interface HeldClient {
   open(): readonly string[];
   /** All so far. */
   readonly asked: readonly string[];
+  /** All so far whose answers were handed to whoever asked, which is after `onAnswer` has been told of them. */
+  readonly answered: readonly string[];
   /** Ended before their answer. */
   readonly aborted: readonly string[];
   /** The most that were open at once. */
@@ -30,10 +32,11 @@ export interface HeldAnswer {
 export function createHeldClient(parameter: string, answer: (url: URL) => HeldAnswer): HeldClient {
   const open = new Map<string, PromiseWithResolvers<HttpAnswer> & { readonly url: URL }>();
   const asked: string[] = [];
+  const answered: string[] = [];
   const aborted: string[] = [];
   let openMax = 0;
   let running = 0;
-  const send: HttpClient['send'] = async ({ url }, { signal }) => {
+  const send: HttpClient['send'] = async ({ url }, { signal, onAnswer }) => {
     signal.throwIfAborted();
     const position = url.searchParams.get(parameter) ?? '';
     if (open.has(position)) throw new Error(`${position} is asked for twice at once`);
@@ -50,7 +53,10 @@ export function createHeldClient(parameter: string, answer: (url: URL) => HeldAn
     open.set(position, request);
     openMax = Math.max(openMax, open.size);
     try {
-      return await request.promise;
+      const received = await request.promise;
+      await onAnswer?.(received);
+      answered.push(position);
+      return received;
     } finally {
       running -= 1;
       signal.removeEventListener('abort', abort);
@@ -60,6 +66,7 @@ export function createHeldClient(parameter: string, answer: (url: URL) => HeldAn
     client: { send, logSaved: async () => {}, [Symbol.asyncDispose]: async () => {} },
     open: () => [...open.keys()],
     asked,
+    answered,
     aborted,
     openMax: () => openMax,
     running: () => running,

@@ -12,14 +12,16 @@ interface LookAheadOptions<Value> {
 /**
  * Yields what `start` yields, in order, while it already works on up to `count` further values. Values before a
  * failure are yielded first. Leaving early aborts the signal that `start` was given and waits until it has ended.
+ * `start` can ask whether a further value will be asked for as soon as the one at hand is there, light as it may be.
  */
 export async function* lookAhead<Value>(
-  start: (signal: AbortSignal) => AsyncGenerator<Value, void, undefined>,
+  start: (signal: AbortSignal, hasRoom: () => boolean) => AsyncGenerator<Value, void, undefined>,
   { count, isHeavy, signal }: LookAheadOptions<Value>,
 ): AsyncGenerator<Value, void, undefined> {
   const stop = new AbortController();
-  const source = start(AbortSignal.any([signal, stop.signal]));
   const ahead: Settled<Value>[] = [];
+  const hasRoom = (): boolean => ahead.length + 1 < count;
+  const source = start(AbortSignal.any([signal, stop.signal]), hasRoom);
   const current: { ask: Promise<void> | null } = { ask: null };
   // A failure waits here as a value, because nobody listens while the consumer is at work on an earlier page.
   const ask = async (): Promise<void> => {
@@ -55,7 +57,7 @@ export async function* lookAhead<Value>(
  * The next request is on the wire, before the consumer keeps the process busy with the value at hand: undici writes to a
  * socket that it has kept one turn after it was told to. Worth 2 ms of each page that an API takes its time for.
  */
-async function hasLeft(): Promise<void> {
+export async function hasLeft(): Promise<void> {
   await nextTurn();
   await nextTurn();
 }

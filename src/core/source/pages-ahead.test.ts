@@ -495,3 +495,173 @@ describe('one request at a time', () => {
     expect(api.aborted).toEqual(['4']);
   });
 });
+
+describe('the page behind a token or a link', () => {
+  const byToken = {
+    response: { records: 'data' },
+    pagination: { kind: 'cursor', next: 'body.next', inject: inQuery('page') },
+  };
+  const byLink = { response: { records: 'data' }, pagination: { kind: 'next_url', next: 'body.next' } };
+  const byHeader = { response: { records: 'data' }, pagination: { kind: 'link_header' } };
+  const pageOf = (url: URL) => Number(url.searchParams.get('page') ?? '1');
+
+  /** `count` pages of one record, each leading to the one behind it. */
+  const chain =
+    (count: number) =>
+    (url: URL): HeldAnswer => {
+      const page = pageOf(url);
+      return { body: { data: [{ id: page }], next: page < count ? `${page + 1}` : null } };
+    };
+  const linked = (url: URL): HeldAnswer => {
+    const page = pageOf(url);
+    return { body: { data: [{ id: page }], next: page < 5 ? `/items?page=${page + 1}` : '' } };
+  };
+  const linkedByHeader = (url: URL): HeldAnswer => {
+    const page = pageOf(url);
+    const headers = page < 5 ? { link: `</items?page=${page + 1}>; rel="next"` } : {};
+    return { body: [{ id: page }], headers };
+  };
+  const five = ['', '2', '3', '4', '5'];
+
+  /** What had been asked when each answer was handed on to be judged and decoded. */
+  async function readEarly(answer: (url: URL) => HeldAnswer, parts: Parts, options: Partial<ReadOptions> = {}) {
+    const api = createHeldClient('page', answer);
+    const askedBy: number[] = [];
+    const source = heldSource(api, parts);
+    const client: Source['client'] = {
+      ...source.client,
+      async send(request, how) {
+        const received = await source.client.send(request, how);
+        askedBy.push(api.asked.length);
+        return received;
+      },
+    };
+    const { pages, error } = await readHeld(api, { ...source, client }, { pick: earliest, ...options });
+    return { ids: idsOf(pages).flat(), error, api, askedBy };
+  }
+
+  test.each([
+    ['token', byToken, chain(5)],
+    ['link', byLink, linked],
+    ['link header', { ...byHeader, response: { records: '$' } }, linkedByHeader],
+  ])('is asked for before the answer with the %s is judged', async (_, resource, answer) => {
+    const { ids, api, askedBy } = await readEarly(answer, { resource });
+    expect(ids).toEqual([1, 2, 3, 4, 5]);
+    expect(api.asked).toEqual(five);
+    expect(askedBy).toEqual([2, 3, 4, 5, 5]);
+    expect(api.openMax()).toBe(1);
+  });
+
+  test('is asked for after the page where the records decide how far a read goes', async () => {
+    const at = (page: number) => `2025-01-0${6 - page}T00:00:00Z`;
+    const newestFirst = (url: URL): HeldAnswer => {
+      const page = pageOf(url);
+      return { body: { data: [{ id: page, at: at(page) }], next: `${page + 1}` } };
+    };
+    const incremental = {
+      kind: 'cursor',
+      cursor: { field: 'at', type: 'datetime' },
+      order: 'desc',
+      initial: at(3),
+      clientFilter: true,
+    };
+    const { ids, api, askedBy } = await readEarly(newestFirst, { resource: { ...byToken, incremental } });
+    expect(ids).toEqual([1, 2, 3]);
+    expect(api.asked).toEqual(['', '2', '3', '4']);
+    expect(askedBy).toEqual([1, 2, 3, 4]);
+  });
+
+  test.each([
+    ['nothing is to be read ahead', {}, { lookAhead: 0 }],
+    ['it is not its turn', {}, { isTurn: () => false }],
+    ['the API says that its budget is used up', { 'x-left': '0' }, {}],
+  ])('is asked for after the page where %s', async (_, headers, options) => {
+    const http = { rateLimit: { ...fast, headers: { remaining: 'X-Left', reset: 'X-Reset' } } };
+    const answer = (url: URL): HeldAnswer => ({ ...chain(5)(url), headers });
+    const { ids, askedBy } = await readEarly(answer, { resource: byToken, http }, options);
+    expect(ids).toEqual([1, 2, 3, 4, 5]);
+    expect(askedBy).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test.each([
+    ['an expression says that it was the last', { stopWhen: 'false' }],
+    ['an empty page ends the read', { emptyPage: 'stop' }],
+    ['a page that comes again ends the read', { onRepeat: 'stop' }],
+    ['its token is more than a path', { next: "body.next & ''" }],
+  ])('is asked for after the page where %s', async (_, differently) => {
+    const answer = (url: URL): HeldAnswer => ({ body: { data: [{ id: pageOf(url) }], next: `${pageOf(url) + 1}` } });
+    let left = 3;
+    const resource = { ...byToken, pagination: { ...byToken.pagination, ...differently } };
+    const { ids, askedBy } = await readEarly(answer, { resource }, { enough: () => left-- === 0 });
+    expect(ids).toEqual([1, 2, 3]);
+    expect(askedBy).toEqual([1, 2, 3]);
+  });
+
+  test('is not asked for behind an answer that is no page', async () => {
+    const answer = (url: URL): HeldAnswer => ({ ...chain(5)(url), status: pageOf(url) === 3 ? 403 : 200 });
+    const { ids, error, api } = await readEarly(answer, { resource: byToken });
+    expect(ids).toEqual([1, 2]);
+    expect(error).toMatchObject({ code: 'source_rejected' });
+    expect(api.asked).toEqual(['', '2', '3']);
+  });
+
+  test('is not asked for once it is enough, which is asked once for each page', async () => {
+    let questions = 0;
+    const enough = () => {
+      questions += 1;
+      return questions > 3;
+    };
+    const { ids, api } = await readEarly(chain(5), { resource: byToken }, { enough });
+    expect(ids).toEqual([1, 2, 3]);
+    expect(api.asked).toEqual(['', '2', '3']);
+    expect(questions).toBe(4);
+  });
+
+  test('waits while the pages in front of it wait for the consumer', async () => {
+    const api = createHeldClient('page', chain(9));
+    const pages = readPages(heldSource(api, { resource: byToken }), { position: null, signal });
+    const first = pages.next();
+    for (const page of ['', '2', '3', '4']) {
+      await expect.poll(() => api.open()).toEqual([page]);
+      api.release(page);
+    }
+    await first;
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    expect(api.open()).toEqual([]);
+    await pages.next();
+    await expect.poll(() => api.open()).toEqual(['5']);
+    await pages.return();
+    expect(api.aborted).toEqual(['5']);
+  });
+
+  test('is asked for anew where the answer, once it is read, leads elsewhere', async () => {
+    // With two lists: what stands behind the other one seems to stand behind the records.
+    const misleading = (url: URL): HeldAnswer => {
+      const page = pageOf(url);
+      const found = { data: [{ id: page }], next: page < 5 ? `${page + 1}` : null };
+      return { body: { found, other: { data: [], next: 'x' } } };
+    };
+    const resource = {
+      response: { records: 'found.data' },
+      pagination: { ...byToken.pagination, next: 'body.found.next' },
+    };
+    const { ids, error, api } = await readEarly(misleading, { resource });
+    expect(error).toBeNull();
+    expect(ids).toEqual([1, 2, 3, 4, 5]);
+    expect(api.asked.filter((page) => page !== 'x')).toEqual(five);
+    // The next guess comes 17 pages after one that was wrong.
+    expect(api.aborted).toEqual(['x']);
+  });
+
+  test('fails the read only when its turn has come', async () => {
+    const api = createHeldClient('page', chain(3));
+    const pages = readPages(heldSource(api, { resource: byToken }), { position: null, signal });
+    const first = pages.next();
+    await expect.poll(() => api.open()).toEqual(['']);
+    api.release('');
+    await expect.poll(() => api.open()).toEqual(['2']);
+    api.release('2', new AppError('source_unavailable', 'down'));
+    expect(idsOf([(await first).value as PageRead])).toEqual([[1]]);
+    await expect(pages.next()).rejects.toThrow('down');
+  });
+});

@@ -1,13 +1,16 @@
 /**
  * Pages that are asked for before those in front of them are read. A page number or an offset follows from the one before
- * it, not from an answer, so several can be under way and latency is paid once for all of them.
+ * it, not from an answer, so several can be under way and latency is paid once for all of them. A token or a link does
+ * follow from an answer, but can be seen in it before anything else is done with it (early-next.ts): the page behind it is
+ * then asked for at once, and logging, decoding and reading this one costs no time.
  *
  * Every page asked for ahead is a guess. It counts only if, when its turn comes, the page before it leads to the very same
  * request; what it came to, its failure included, is not looked at before. So a read is what it would be one by one: its
  * order, its end, its positions and its errors. Two things remain that a guess can spoil:
  *
- *  - Requests. A wrong guess is one in vain. Behind a count that the API gives there are none; without one the guesses are
- *    at most half as many as the pages that the window has had. Each miss makes the next guess come later.
+ *  - Requests. A wrong guess is one in vain. Behind a count that the API gives there are none, nor behind a token that it
+ *    gives for a window that goes on as long as there is one; elsewhere the guesses are at most half as many as the pages
+ *    that the window has had. Each miss makes the next guess come later.
  *  - The moment. Of pages under way at once a later one may be answered first. If a record is then put in at the head of
  *    the list, the pages behind it move back by one, and the record between two answers would be in neither. But then some
  *    page before repeats the end of the one before it, as the first page of a window is always asked for alone: there all
@@ -15,7 +18,9 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { durableWaitMs, ThrottledError } from '../http/client.ts';
-import { type Page, type PageRequest, rateLimitsOf } from './fetch-page.ts';
+import { rateLimitsOf } from './budget-left.ts';
+import type { FetchOptions, Page, PageRequest } from './fetch-page.ts';
+import { hasLeft } from './look-ahead.ts';
 import { heavyBytes } from './page-size.ts';
 import type { PagePosition } from './read-position.ts';
 import type { Source } from './source.ts';
@@ -34,10 +39,12 @@ type RecordsPage = Extract<Page, { kind: 'records' }>;
 
 /** How pages are asked for. */
 export interface PagesAheadOptions {
-  readonly fetch: (request: PageRequest, signal: AbortSignal) => Promise<Page>;
+  readonly fetch: (request: PageRequest, options: Omit<FetchOptions, 'evaluate'>) => Promise<Page>;
   readonly signal: AbortSignal;
   /** Asked before pages are asked for ahead; false: one by one for now. */
   readonly isTurn: () => boolean;
+  /** Whether the page behind the one whose turn it is would be asked for as soon as that is read. */
+  readonly hasRoom: () => boolean;
 }
 
 /** Pages of one window under way or waiting for their turn. */
@@ -49,12 +56,14 @@ const bucketSeconds = 2;
 /** Pages that are read without a guess after a wrong one, for each that there was. */
 const patience = 16;
 
-/** Pages ahead of a read; none for a source whose next page is known only from the answer. */
-export function createPagesAhead(source: Source, { fetch, signal, isTurn }: PagesAheadOptions): PagesAhead {
+/** Pages ahead of a read. */
+export function createPagesAhead(source: Source, { fetch, signal, isTurn, hasRoom }: PagesAheadOptions): PagesAhead {
   const width = widthOf(source);
   const underWay = new Set<Promise<unknown>>();
-  let stop = new AbortController();
+  let stop = stoppable(signal);
   let ahead: readonly Guess[] = [];
+  /** Whose turn it is; null: the first page has yet to be asked for. */
+  let current: PageRequest | null = null;
   let misses = 0;
   let readSinceMiss = 0;
   let bodyBytesMax = 0;
@@ -62,8 +71,8 @@ export function createPagesAhead(source: Source, { fetch, signal, isTurn }: Page
 
   const drop = (): void => {
     if (ahead.length === 0) return;
-    stop.abort();
-    stop = new AbortController();
+    stop.now();
+    stop = stoppable(signal);
     ahead = [];
   };
   const miss = (): void => {
@@ -71,8 +80,24 @@ export function createPagesAhead(source: Source, { fetch, signal, isTurn }: Page
     misses += 1;
     readSinceMiss = 0;
   };
+  const guessesMax = (): number => (misses === 0 ? Number.POSITIVE_INFINITY : readSinceMiss - patience * misses);
+  const ask = (request: PageRequest, until: AbortSignal): Promise<Page> =>
+    fetch(request, {
+      signal: until,
+      async onAnswer(next) {
+        if (request !== current || guessesMax() < 1 || !isTurn() || !hasRoom()) return;
+        const position = await next();
+        if (position === null) return;
+        ahead = [guess({ ...request, position })];
+        await hasLeft();
+      },
+    });
+  const askNow = (request: PageRequest): Promise<Page> => {
+    current = request;
+    return ask(request, signal);
+  };
   const guess = (request: PageRequest): Guess => {
-    const page = fetch(request, AbortSignal.any([signal, stop.signal]));
+    const page = ask(request, stop.signal);
     const failedAt = page.then(
       () => null,
       () => source.now().getTime(),
@@ -82,8 +107,7 @@ export function createPagesAhead(source: Source, { fetch, signal, isTurn }: Page
     return { request, page, failedAt };
   };
   const widthNow = ({ position: { index } }: PageRequest, { pagesLeft, budgetLeft }: RecordsPage): number => {
-    const patient = misses === 0 ? Number.POSITIVE_INFINITY : readSinceMiss - patience * misses;
-    const guesses = Number.isFinite(pagesLeft) ? patient : Math.min(patient, Math.floor(index / 2));
+    const guesses = Number.isFinite(pagesLeft) ? guessesMax() : Math.min(guessesMax(), Math.floor(index / 2));
     if (guesses < 1 || !isTurn()) return 0;
     const allowed = source.resource.pagination.maxPages - index;
     return Math.min(width, 1 + guesses, pagesLeft, allowed, budgetLeft, Math.floor(heavyBytes / bodyBytesMax));
@@ -94,8 +118,9 @@ export function createPagesAhead(source: Source, { fetch, signal, isTurn }: Page
       const [first, ...rest] = ahead;
       if (first === undefined || !isDeepStrictEqual(first.request, request)) {
         drop();
-        return await fetch(request, signal);
+        return await askNow(request);
       }
+      current = first.request;
       ahead = rest;
       try {
         return await first.page;
@@ -104,19 +129,20 @@ export function createPagesAhead(source: Source, { fetch, signal, isTurn }: Page
         const leftMs = error.waitMs - (source.now().getTime() - ((await first.failedAt) ?? 0));
         if (leftMs > durableWaitMs) throw new ThrottledError(leftMs);
         // What is left of the wait is the client's to sleep, as it would be had nothing been asked ahead.
-        return await fetch(request, signal);
+        return await askNow(request);
       }
     },
     goOn({ request, page, next }) {
-      if (width < 2) return;
       const { position } = request;
+      const expected = ahead[0]?.request.position;
       readSinceMiss += 1;
+      if (expected && !isDeepStrictEqual(expected, next)) miss();
+      if (width < 2) return;
       bodyBytesMax = Math.max(bodyBytesMax, page.bodyBytes);
       const items = itemsOf(page);
       const hasMoved = position.index > 1 && !isOverlapping(source) && isRepeated(itemsBefore, items);
       itemsBefore = items;
-      const expected = ahead[0]?.request.position;
-      if (expected && (hasMoved || !isDeepStrictEqual(expected, next))) miss();
+      if (hasMoved && ahead.length > 0) miss();
       // The pages behind a heavy one have to wait.
       if (bodyBytesMax > heavyBytes) drop();
       const step = next.offset - position.offset;
@@ -132,6 +158,12 @@ export function createPagesAhead(source: Source, { fetch, signal, isTurn }: Page
       await Promise.all(underWay);
     },
   };
+}
+
+/** A signal that can be given now, and that is given when `signal` is. */
+function stoppable(signal: AbortSignal): { readonly signal: AbortSignal; now(): void } {
+  const controller = new AbortController();
+  return { signal: AbortSignal.any([signal, controller.signal]), now: () => controller.abort() };
 }
 
 /** A page that was asked for ahead. */

@@ -81,16 +81,45 @@ export async function* readPages(source: Source, options: ReadOptions): AsyncGen
   const plan = await planRead(source, initialRenderer(source));
   const first = resumePosition(plan, options.position, source.now());
   const notes: ReadNote[] = options.position !== null && first !== options.position ? ['checkpoint_discarded'] : [];
-  const { enough = () => false, lookAhead: count = 3, isTurn = () => true } = options;
-  const start = (signal: AbortSignal) => {
-    const fetch = (request: PageRequest, until: AbortSignal) => fetchPage(source, request, { evaluate, signal: until });
-    const ahead = createPagesAhead(source, { fetch, signal, isTurn: () => count > 0 && isTurn() });
+  const { lookAhead: count = 3, isTurn = () => true } = options;
+  const enough = oncePerPage(options.enough ?? (() => false));
+  const start = (signal: AbortSignal, hasRoom: () => boolean) => {
+    const ahead = createPagesAhead(source, {
+      fetch: (request, how) => fetchPage(source, request, { ...how, evaluate }),
+      signal,
+      isTurn: () => count > 0 && isTurn(),
+      hasRoom: () => hasRoom() && !endsByRecords(plan) && !enough.early(),
+    });
     return readInOrder({ source, plan, ahead, signal, enough }, first, notes);
   };
   const isHeavy = ({ bodyBytes }: Fetched) => bodyBytes > heavyBytes;
   const fetched = lookAhead(start, { count, isHeavy, signal: options.signal });
   for await (const { page } of fetched) yield page;
 }
+
+/** A question that is asked once before each page: when its turn comes, or before that when it is asked for ahead. */
+interface OncePerPage {
+  early(): boolean;
+  atTurn(): boolean;
+}
+
+function oncePerPage(ask: () => boolean): OncePerPage {
+  let answer: boolean | null = null;
+  const early = (): boolean => {
+    answer ??= ask();
+    return answer;
+  };
+  const atTurn = (): boolean => {
+    const known = early();
+    answer = null;
+    return known;
+  };
+  return { early, atTurn };
+}
+
+/** Whether a window may be left, or split, because of what its records say. */
+const endsByRecords = ({ cursor }: ReadPlan): boolean =>
+  cursor !== null && (cursor.resultCap !== null || (cursor.clientFilter && cursor.order === 'desc'));
 
 /** A page on its way to the consumer. */
 interface Fetched {
@@ -104,7 +133,7 @@ interface Reading {
   readonly plan: ReadPlan;
   readonly ahead: PagesAhead;
   readonly signal: AbortSignal;
-  readonly enough: () => boolean;
+  readonly enough: OncePerPage;
 }
 
 /** A page for the consumer, or only another place to go on from. */
@@ -123,7 +152,7 @@ async function* readInOrder(
   let notes = firstNotes;
   while (position !== null) {
     reading.signal.throwIfAborted();
-    if (reading.enough()) return;
+    if (reading.enough.atTurn()) return;
     if (position.page.index === 1) guard = createPageGuard(position.guard);
     const turn = await readOne(reading, position, guard);
     if ('retryFrom' in turn) {
