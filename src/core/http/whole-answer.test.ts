@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { serveRaw } from '../../../test/support/guarded-client.ts';
@@ -58,6 +59,19 @@ describe('a whole answer', () => {
     await connect.promise;
     stop.abort(new Error('no longer wanted'));
     await expect(answer).rejects.toThrow('no longer wanted');
+  });
+
+  it('is not asked for once the signal is given, which leaves the connection to others', async () => {
+    const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+    await using server = await serveRaw((socket) => void socket.on('data', () => socket.write(ok)));
+    await using agent = disposable(new Agent());
+    await requestWhole(agent.agent, get(server.origin), limits);
+    // The connection is free again one turn after the answer.
+    await nextTurn();
+    const given = { ...limits, signal: AbortSignal.abort(new Error('no longer wanted')) };
+    await expect(requestWhole(agent.agent, get(server.origin), given)).rejects.toThrow('no longer wanted');
+    const { body } = await requestWhole(agent.agent, get(server.origin), limits);
+    expect([body.toString(), server.connections()]).toEqual(['ok', 1]);
   });
 
   it('ends with its connection when the signal is given in the middle of it', async () => {

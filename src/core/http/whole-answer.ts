@@ -27,6 +27,7 @@ export function requestWhole(
   request: Dispatcher.DispatchOptions,
   { signal, bytesMax, tooLarge }: AnswerLimits,
 ): Promise<WholeAnswer> {
+  if (signal.aborted) return Promise.reject(signal.reason);
   const { promise, resolve, reject } = Promise.withResolvers<WholeAnswer>();
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -75,7 +75,7 @@ export interface FetchOptions {
   readonly signal: AbortSignal;
   /**
    * Told as soon as there is an answer: before it is logged, judged and decoded, which waits for what is given back.
-   * `next` gives where the window seems to go on; null: nobody knows yet. Must not throw. Not asked for kept answers.
+   * `next` gives where the window seems to go on; null: nobody knows yet. Must not throw. Not told of kept answers.
    */
   readonly onAnswer: (next: () => Promise<PagePosition | null>) => Promise<void>;
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AppError } from '../errors.ts';
 import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
 import { ThrottledError } from '../http/client.ts';
+import { withConcurrencyMax } from '../http/concurrency.ts';
 import { createHeldClient, type HeldAnswer, type HeldClient } from './held-client-fixture.ts';
 import { type PageRead, type ReadOptions, readPages } from './read-pages.ts';
 import type { Source } from './source.ts';
@@ -617,6 +618,43 @@ describe('the page behind a token or a link', () => {
     expect(questions).toBe(4);
   });
 
+  test.each([
+    ['a token', byToken, chain(1)],
+    ['a link in a header', { ...byHeader, response: { records: '$' } }, () => ({ body: [{ id: 1 }] })],
+    ['one page', { response: { records: 'data' } }, chain(1)],
+  ])('costs no question whether it is enough where there is none, with %s', async (_, resource, answer) => {
+    let questions = 0;
+    const enough = () => {
+      questions += 1;
+      return false;
+    };
+    expect((await readEarly(answer, { resource }, { enough })).ids).toEqual([1]);
+    expect(questions).toBe(1);
+  });
+
+  test.each([
+    ['leads on', '9', ['2', '', '2', '3']],
+    ['does not say so yet', '0', ['2', '', '2', '3']],
+  ])('is asked for anew when the answer in front of it was tried again and the next one %s', async (_, left, asked) => {
+    const api = createHeldClient('page', (url) => ({ ...chain(3)(url), headers: { 'x-left': left } }));
+    const http = { rateLimit: { ...fast, headers: { remaining: 'X-Left', reset: 'X-Reset' } } };
+    const source = heldSource(api, { resource: byToken, http });
+    const client: Source['client'] = {
+      ...source.client,
+      async send(request, how) {
+        const isFirst = api.asked.length === 0;
+        const body = new TextEncoder().encode('{"data":[],"next":"2"}');
+        if (isFirst) await how.onAnswer?.({ status: 200, headers: {}, body, url: request.url });
+        return await source.client.send(request, how);
+      },
+    };
+    const { pages } = await readHeld(api, { ...source, client }, { pick: latest });
+    expect(idsOf(pages).flat()).toEqual([1, 2, 3]);
+    expect(api.asked).toEqual(asked);
+    expect(api.aborted).toEqual(['2']);
+    expect(api.running()).toBe(0);
+  });
+
   test('waits while the pages in front of it wait for the consumer', async () => {
     const api = createHeldClient('page', chain(9));
     const pages = readPages(heldSource(api, { resource: byToken }), { position: null, signal });
@@ -651,6 +689,44 @@ describe('the page behind a token or a link', () => {
     expect(api.asked.filter((page) => page !== 'x')).toEqual(five);
     // The next guess comes 17 pages after one that was wrong.
     expect(api.aborted).toEqual(['x']);
+  });
+
+  test('waits for its place where the API takes one request at a time', async () => {
+    const api = createHeldClient('page', chain(5));
+    const source = heldSource(api, { resource: byToken });
+    const alone = { ...source, client: withConcurrencyMax(source.client, 1) };
+    const { pages } = await readHeld(api, alone, { pick: earliest });
+    expect(idsOf(pages).flat()).toEqual([1, 2, 3, 4, 5]);
+    expect([api.asked, api.openMax()]).toEqual([five, 1]);
+  });
+
+  test('is asked for in vain once, not at the end of every window', async () => {
+    const pageIn = pageFrom(() => many);
+    const misleading = (url: URL): HeldAnswer => {
+      const { data } = pageIn(url).body;
+      return { body: { found: { data, next: null }, other: { data: [], next: 'x' } } };
+    };
+    const resource = {
+      ...windows,
+      response: { records: 'found.data' },
+      pagination: { ...byToken.pagination, next: 'body.found.next' },
+    };
+    const { api } = await readEarly(misleading, { resource });
+    expect(api.asked.length).toBeGreaterThan(5);
+    expect(api.asked.filter((page) => page === 'x')).toEqual(['x']);
+  });
+
+  test('waits its turn when it is told to wait longer than a worker sleeps', async () => {
+    const api = createHeldClient('page', chain(2));
+    const pages = readPages(heldSource(api, { resource: byToken }), { position: null, signal });
+    const first = pages.next();
+    await expect.poll(() => api.open()).toEqual(['']);
+    api.release('');
+    await expect.poll(() => api.open()).toEqual(['2']);
+    api.release('2', new ThrottledError(60_000));
+    await first;
+    await expect(pages.next()).rejects.toBeInstanceOf(ThrottledError);
+    expect(api.asked).toEqual(['', '2']);
   });
 
   test('fails the read only when its turn has come', async () => {

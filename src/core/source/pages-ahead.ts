@@ -8,9 +8,9 @@
  * request; what it came to, its failure included, is not looked at before. So a read is what it would be one by one: its
  * order, its end, its positions and its errors. Two things remain that a guess can spoil:
  *
- *  - Requests. A wrong guess is one in vain. Behind a count that the API gives there are none, nor behind a token that it
- *    gives for a window that goes on as long as there is one; elsewhere the guesses are at most half as many as the pages
- *    that the window has had. Each miss makes the next guess come later.
+ *  - Requests. A wrong guess is one in vain. Behind a count that the API gives there are none, nor behind a token, unless
+ *    a body has several lists; elsewhere the guesses are at most half as many as the pages that the window has had. Each
+ *    miss makes the next guess come later.
  *  - The moment. Of pages under way at once a later one may be answered first. If a record is then put in at the head of
  *    the list, the pages behind it move back by one, and the record between two answers would be in neither. But then some
  *    page before repeats the end of the one before it, as the first page of a window is always asked for alone: there all
@@ -45,6 +45,8 @@ export interface PagesAheadOptions {
   readonly isTurn: () => boolean;
   /** Whether the page behind the one whose turn it is would be asked for as soon as that is read. */
   readonly hasRoom: () => boolean;
+  /** Asked last, before a page is asked for ahead whose position an answer gave; true: it is not. */
+  readonly isEnough: () => boolean;
 }
 
 /** Pages of one window under way or waiting for their turn. */
@@ -57,10 +59,12 @@ const bucketSeconds = 2;
 const patience = 16;
 
 /** Pages ahead of a read. */
-export function createPagesAhead(source: Source, { fetch, signal, isTurn, hasRoom }: PagesAheadOptions): PagesAhead {
+export function createPagesAhead(
+  source: Source,
+  { fetch, signal, isTurn, hasRoom, isEnough }: PagesAheadOptions,
+): PagesAhead {
   const width = widthOf(source);
   const underWay = new Set<Promise<unknown>>();
-  let stop = stoppable(signal);
   let ahead: readonly Guess[] = [];
   /** Whose turn it is; null: the first page has yet to be asked for. */
   let current: PageRequest | null = null;
@@ -70,9 +74,7 @@ export function createPagesAhead(source: Source, { fetch, signal, isTurn, hasRoo
   let itemsBefore: readonly unknown[] = [];
 
   const drop = (): void => {
-    if (ahead.length === 0) return;
-    stop.now();
-    stop = stoppable(signal);
+    for (const { stop } of ahead) stop();
     ahead = [];
   };
   const miss = (): void => {
@@ -85,9 +87,12 @@ export function createPagesAhead(source: Source, { fetch, signal, isTurn, hasRoo
     fetch(request, {
       signal: until,
       async onAnswer(next) {
-        if (request !== current || guessesMax() < 1 || !isTurn() || !hasRoom()) return;
+        if (request !== current || width > 1) return;
+        // An answer before it was not the last one: what that led to may be older than this page.
+        drop();
+        if (guessesMax() < 1 || !isTurn() || !hasRoom()) return;
         const position = await next();
-        if (position === null) return;
+        if (position === null || isEnough()) return;
         ahead = [guess({ ...request, position })];
         await hasLeft();
       },
@@ -97,14 +102,15 @@ export function createPagesAhead(source: Source, { fetch, signal, isTurn, hasRoo
     return ask(request, signal);
   };
   const guess = (request: PageRequest): Guess => {
-    const page = ask(request, stop.signal);
+    const controller = new AbortController();
+    const page = ask(request, AbortSignal.any([signal, controller.signal]));
     const failedAt = page.then(
       () => null,
       () => source.now().getTime(),
     );
     underWay.add(failedAt);
     void failedAt.then(() => underWay.delete(failedAt));
-    return { request, page, failedAt };
+    return { request, page, failedAt, stop: () => controller.abort() };
   };
   const widthNow = ({ position: { index } }: PageRequest, { pagesLeft, budgetLeft }: RecordsPage): number => {
     const guesses = Number.isFinite(pagesLeft) ? guessesMax() : Math.min(guessesMax(), Math.floor(index / 2));
@@ -152,18 +158,16 @@ export function createPagesAhead(source: Source, { fetch, signal, isTurn, hasRoo
         ahead = [...ahead, guess({ ...request, position: last ? following(last, step) : next })];
       }
     },
-    drop,
+    drop() {
+      // Of numbered pages some are always ahead of the end.
+      if (width < 2 && ahead.length > 0) miss();
+      else drop();
+    },
     async [Symbol.asyncDispose]() {
       drop();
       await Promise.all(underWay);
     },
   };
-}
-
-/** A signal that can be given now, and that is given when `signal` is. */
-function stoppable(signal: AbortSignal): { readonly signal: AbortSignal; now(): void } {
-  const controller = new AbortController();
-  return { signal: AbortSignal.any([signal, controller.signal]), now: () => controller.abort() };
 }
 
 /** A page that was asked for ahead. */
@@ -172,6 +176,8 @@ interface Guess {
   readonly page: Promise<Page>;
   /** Our clock when it failed, ms since the epoch; null: it did not. Never rejects. */
   readonly failedAt: Promise<number | null>;
+  /** Ends the request. */
+  readonly stop: () => void;
 }
 
 /** Requests at once; below 2 there is nothing to gain. Pages that are kept belong together: they are asked for in order. */

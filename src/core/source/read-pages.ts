@@ -88,7 +88,8 @@ export async function* readPages(source: Source, options: ReadOptions): AsyncGen
       fetch: (request, how) => fetchPage(source, request, { ...how, evaluate }),
       signal,
       isTurn: () => count > 0 && isTurn(),
-      hasRoom: () => hasRoom() && !endsByRecords(plan) && !enough.early(),
+      hasRoom: () => hasRoom() && !endsByRecords(plan),
+      isEnough: () => enough.early(),
     });
     return readInOrder({ source, plan, ahead, signal, enough }, first, notes);
   };
