@@ -2,6 +2,7 @@
  * What one hand-written loop can do: the same API, the same rows into the same PostgreSQL, and nothing that a service
  * has besides: no runs, no log of calls, no guard, no other tenant.
  */
+import { askForPages } from '../ceiling/asking.ts';
 import { type Page, type ReadOptions, readPages } from '../ceiling/pages.ts';
 import { check, copied, evaluated, fingerprintOf, mapped, type Row } from '../ceiling/rows.ts';
 import { type CeilingTable, openTable, type Progress } from '../ceiling/table.ts';
@@ -41,6 +42,8 @@ const jobs = answerJobs({
     }
     await writing;
   },
+  /** Asks for every page and does nothing with them; how many there were. */
+  ask: async (url: string): Promise<number> => await askForPages(url),
 });
 
 async function* readBatches(options: ReadOptions): AsyncGenerator<readonly Page[]> {
