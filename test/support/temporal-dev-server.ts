@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -44,7 +45,11 @@ export async function startTemporalDevServer(
     server ??= startServiceProcess({ name: 'temporal', command, args, env: process.env, watchesParent: false });
     const describe = () => connection.workflowService.describeNamespace({ namespace: 'default' });
     const answers = () => connection.withDeadline(Date.now() + 1000, describe);
-    await eventually('Temporal answers', answers, { timeoutMs: 55_000 });
+    try {
+      await eventually('Temporal answers', answers, { timeoutMs: 55_000 });
+    } catch (error) {
+      throw new Error(`Temporal does not answer at ${address}:\n${server.tail()}`, { cause: error });
+    }
   };
   await start();
   return {
@@ -78,12 +83,18 @@ function serverArgs(port: number, { file, settings }: ServerOptions): string[] {
   ];
 }
 
-/** A port of 127.0.0.1 that nobody has at the moment. */
+/**
+ * A port of 127.0.0.1 that nobody has at the moment, below those that systems give to outgoing connections: one of these
+ * could take it before the server does that it is for.
+ */
 export async function unusedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done, fail) => server.once('error', fail).listen(0, '127.0.0.1', done));
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((done) => {
+      server.once('error', () => done(false)).listen(port, '127.0.0.1', () => done(true));
+    });
+    await new Promise((done) => server.close(done));
+    if (isFree) return port;
+  }
 }
