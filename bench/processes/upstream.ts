@@ -63,6 +63,7 @@ const jobs = answerJobs({
     pages: report.pages,
     differentPages: report.served.size,
     arrivals: report.arrivals,
+    heldMs: report.heldMs,
   }),
   /** Resolves when so many pages were served. */
   served: (pages: number): Promise<void> => new Promise((done) => void waiting.add({ pages, done })),
@@ -75,6 +76,8 @@ function emptyReport() {
     served: new Set<string>(),
     /** Times of the requests, ms since the epoch. */
     arrivals: [] as number[],
+    /** How long answers were held back, together. */
+    heldMs: 0,
   };
 }
 
@@ -127,7 +130,11 @@ const server = createServer((request, response) => {
     if (!behaviour.faults || !sendFault(nth, response)) sendPage(request.url ?? '', response);
   };
   if (behaviour.latencyMs === 0) return answer();
-  setTimeout(answer, behaviour.latencyMs);
+  const heldAt = performance.now();
+  setTimeout(() => {
+    report.heldMs += performance.now() - heldAt;
+    answer();
+  }, behaviour.latencyMs);
 });
 
 function sendFault(nth: number, response: ServerResponse): boolean {
