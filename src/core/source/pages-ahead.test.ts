@@ -716,28 +716,19 @@ describe('the page behind a token or a link', () => {
     expect(api.asked.filter((page) => page === 'x')).toEqual(['x']);
   });
 
-  test('waits its turn when it is told to wait longer than a worker sleeps', async () => {
-    const api = createHeldClient('page', chain(2));
-    const pages = readPages(heldSource(api, { resource: byToken }), { position: null, signal });
-    const first = pages.next();
-    await expect.poll(() => api.open()).toEqual(['']);
-    api.release('');
-    await expect.poll(() => api.open()).toEqual(['2']);
-    api.release('2', new ThrottledError(60_000));
-    await first;
-    await expect(pages.next()).rejects.toBeInstanceOf(ThrottledError);
-    expect(api.asked).toEqual(['', '2']);
-  });
-
-  test('fails the read only when its turn has come', async () => {
+  test.each([
+    ['to wait longer than a worker sleeps', new ThrottledError(60_000)],
+    ['that the source is down', new AppError('source_unavailable', 'down')],
+  ])('fails the read only in its turn when it is told %s', async (_, failure) => {
     const api = createHeldClient('page', chain(3));
     const pages = readPages(heldSource(api, { resource: byToken }), { position: null, signal });
     const first = pages.next();
     await expect.poll(() => api.open()).toEqual(['']);
     api.release('');
     await expect.poll(() => api.open()).toEqual(['2']);
-    api.release('2', new AppError('source_unavailable', 'down'));
+    api.release('2', failure);
     expect(idsOf([(await first).value as PageRead])).toEqual([[1]]);
-    await expect(pages.next()).rejects.toThrow('down');
+    await expect(pages.next()).rejects.toBeInstanceOf(failure.constructor);
+    expect(api.asked).toEqual(['', '2']);
   });
 });
