@@ -16,7 +16,7 @@ import { registerSearchAttributes } from './search-attributes.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 // By itself the heap grows to four times of what a run needs before it is collected: 100 MB for 2 % less work (measured).
-setFlagsFromString('--heap-growing-percent=90');
+setFlagsFromString('--heap-growing-percent=75');
 // V8 may take objects of the first pages, which wait for each other, for ones that stay, and from then on makes all of
 // their kind where garbage is collected dearly: two of nine starts collected it half as often again (measured).
 setFlagsFromString('--no-allocation-site-pretenuring');
