@@ -68,6 +68,8 @@ export function createPagesAhead(
   let ahead: readonly Guess[] = [];
   /** Whose turn it is; null: the first page has yet to be asked for. */
   let current: PageRequest | null = null;
+  /** When its turn came. */
+  let turnAt = 0;
   let misses = 0;
   let readSinceMiss = 0;
   let bodyBytesMax = 0;
@@ -94,7 +96,7 @@ export function createPagesAhead(
         const position = await next();
         if (position === null || isEnough()) return;
         ahead = [guess({ ...request, position })];
-        await hasLeft();
+        await hasLeft(performance.now() - turnAt);
       },
     });
   const askNow = (request: PageRequest): Promise<Page> => {
@@ -121,6 +123,7 @@ export function createPagesAhead(
 
   return {
     async take(request) {
+      turnAt = performance.now();
       const [first, ...rest] = ahead;
       if (first === undefined || !isDeepStrictEqual(first.request, request)) {
         drop();
