@@ -717,9 +717,9 @@ describe('the page behind a token or a link', () => {
   });
 
   test.each([
-    ['to wait longer than a worker sleeps', new ThrottledError(60_000)],
-    ['that the source is down', new AppError('source_unavailable', 'down')],
-  ])('fails the read only in its turn when it is told %s', async (_, failure) => {
+    ['to wait longer than a worker sleeps', new ThrottledError(60_000), 'left alone'],
+    ['that the source is down', new AppError('source_unavailable', 'down'), 'down'],
+  ])('fails the read only in its turn when it is told %s', async (_, failure, message) => {
     const api = createHeldClient('page', chain(3));
     const pages = readPages(heldSource(api, { resource: byToken }), { position: null, signal });
     const first = pages.next();
@@ -728,7 +728,9 @@ describe('the page behind a token or a link', () => {
     await expect.poll(() => api.open()).toEqual(['2']);
     api.release('2', failure);
     expect(idsOf([(await first).value as PageRead])).toEqual([[1]]);
-    await expect(pages.next()).rejects.toBeInstanceOf(failure.constructor);
+    const error: unknown = await pages.next().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(failure.constructor);
+    expect(error).toHaveProperty('message', expect.stringContaining(message));
     expect(api.asked).toEqual(['', '2']);
   });
 });
