@@ -20,6 +20,8 @@ export interface Sight {
   /** It sees nothing but the record. */
   readonly isFree: boolean;
   readonly nulls: 'keep' | 'missing';
+  /** Records are taken as they are. */
+  readonly arePlain: boolean;
   readonly values: Bindings;
   /** Bound where a record has no tables of its own. */
   readonly shared: readonly unknown[];
@@ -30,11 +32,13 @@ interface SightOptions {
   readonly compiled: CompiledExpression;
   readonly bindings: Bindings;
   readonly nulls: 'keep' | 'missing';
+  readonly arePlain?: boolean;
   readonly plainOf: (value: unknown) => PlainValue | null;
 }
 
 /** Null: the bindings are for JSONata alone, or too large together, which is for the pool to say. */
-export function createSight({ expression, compiled, bindings, nulls, plainOf }: SightOptions): Sight | null {
+export function createSight(options: SightOptions): Sight | null {
+  const { expression, compiled, bindings, nulls, arePlain = false, plainOf } = options;
   // Another name might hide a function of JSONata's.
   if (!Object.keys(bindings).every((name) => namesOfInput.includes(name))) return null;
   const namesTables = bareLookups.test(expression);
@@ -43,15 +47,23 @@ export function createSight({ expression, compiled, bindings, nulls, plainOf }: 
   if (values === null) return null;
   if (meansFunction(compiled, values)) return null;
   const { variables } = compiled;
-  return { variables, namesTables, isFree, nulls, values, shared: boundBy(variables, values, values['lookups']) };
+  return {
+    variables,
+    namesTables,
+    isFree,
+    nulls,
+    arePlain,
+    values,
+    shared: boundBy(variables, values, values['lookups']),
+  };
 }
 
 /** Gives an expression what it sees of a record, as scope.ts does for JSONata; null: only JSONata can say. */
 export function see(sight: Sight, record: unknown, own: RecordLookups): Given | null {
-  const { variables, namesTables, isFree, nulls, values, shared } = sight;
-  const input = plainInput(record);
-  if (input === null) return null;
-  const root = nulls === 'missing' ? withoutNulls(input.value) : input.value;
+  const { variables, namesTables, isFree, nulls, arePlain, values, shared } = sight;
+  const input = arePlain && isObject(record) ? record : plainInput(record)?.value;
+  if (input === undefined) return null;
+  const root = nulls === 'missing' ? withoutNulls(input) : input;
   if (isFree) return { root, bound: shared };
   const tables = own === null ? { value: values['lookups'] } : joinedTables(values['lookups'], own);
   if (tables === null) return null;

@@ -50,6 +50,8 @@ export interface Evaluator extends AsyncDisposable {
   transform(options: {
     readonly expression: string;
     readonly records: readonly unknown[];
+    /** Whoever decoded them from JSON has seen that each is to an expression what its JSON text says; absent: nobody has looked. */
+    readonly arePlain?: boolean;
     readonly bindings: Bindings;
     /** Of each record, what is merged over `lookups` for it alone; null or absent: nothing. */
     readonly recordLookups?: readonly RecordLookups[] | null;

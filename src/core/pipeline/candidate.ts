@@ -7,7 +7,7 @@ import { canonicalJson } from './canonical-json.ts';
 import { createFingerprint, digestOf } from './fingerprint.ts';
 import { findDefect } from './record-gate.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
-import { soundText } from './sound-text.ts';
+import { soundRecord } from './sound-record.ts';
 import { storableJson } from './storable-json.ts';
 import type { RecordIssue } from './validate.ts';
 
@@ -18,6 +18,8 @@ export interface Candidate {
   readonly externalId: string;
   /** Null where changes are not detected. */
   readonly hash: string | null;
+  /** Expressions take `raw` as it is; false: they look first. */
+  readonly isPlain: boolean;
   /** Canonical text; null: it has no cursor value. */
   readonly cursor: string | null;
   /** Null: none so far. */
@@ -53,19 +55,20 @@ export function createIdentify(
   const fingerprint = createFingerprint({ ignore, salt });
   const versionOf = (record: unknown) => (mode === 'field' && field !== undefined ? valueAt(record, field) : null);
   const hashOf = (record: unknown) => (mode === 'none' ? null : fingerprint(versionOf(record) ?? record));
-  const textOf = mode === 'hash' && ignore.length === 0 ? soundText : () => null;
+  const soundOf = mode === 'hash' && ignore.length === 0 ? soundRecord : () => null;
   const cursorOf = createCursorReader(resource);
   return (raw) => {
-    const text = textOf(raw, salt);
-    const defect = text === null ? findDefect(raw) : null;
-    const sound: unknown = defect === null ? raw : JSON.parse(storableJson(raw));
-    const id = externalIdOf(sound, primaryKey);
-    const externalId = id.ok ? id.externalId : keylessExternalId(canonicalJson(sound));
+    const sound = soundOf(raw, salt);
+    const defect = sound === null ? findDefect(raw) : null;
+    const storable: unknown = defect === null ? raw : JSON.parse(storableJson(raw));
+    const id = externalIdOf(storable, primaryKey);
+    const externalId = id.ok ? id.externalId : keylessExternalId(canonicalJson(storable));
     const cursor = defect === null ? cursorOf(raw) : null;
     return {
       raw,
       externalId,
-      hash: text === null ? hashOf(sound) : digestOf(text),
+      hash: sound === null ? hashOf(storable) : digestOf(sound.text),
+      isPlain: sound?.isPlain ?? false,
       cursor,
       issues: defect === null && id.ok ? null : issuesOf(defect, id),
       data: null,

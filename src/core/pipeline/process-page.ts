@@ -127,6 +127,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 // Of the module, for the reason that mapWithPauses gives.
 const rawOf = ({ raw }: Candidate): unknown => raw;
 const lookupsOf = ({ lookups }: Candidate): Candidate['lookups'] => lookups;
+const isPlain = (candidate: Candidate): boolean => candidate.isPlain;
 const hasLookups = ({ lookups }: Candidate): boolean => lookups !== null;
 const isInvalid = ({ issues, gone }: Candidate): boolean => issues !== null && !gone;
 const isOutcome = (outcome: Outcome | null): outcome is Outcome => outcome !== null;
@@ -138,6 +139,7 @@ function createEvaluateRecords(options: PipelineOptions): EvaluateRecords {
     evaluator.transform({
       expression,
       records: candidates.map(rawOf),
+      arePlain: candidates.every(isPlain),
       bindings: { params, run, lookups, each },
       recordLookups: candidates.some(hasLookups) ? candidates.map(lookupsOf) : null,
       now: startedAt,

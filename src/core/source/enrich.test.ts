@@ -67,6 +67,7 @@ const candidate = (raw: unknown, n: number): Candidate => ({
   issues: null,
   data: null,
   lookups: null,
+  isPlain: true,
   setAside: false,
   gone: false,
 });

@@ -1,35 +1,52 @@
 import { byNames } from '../by-names.ts';
+import { isReservedName } from '../expressions/compiled/plain-json.ts';
 import { inOrder } from './canonical-json.ts';
 import { digestOf } from './fingerprint.ts';
 import { forbiddenKeys, recordLimits, textDefect } from './record-gate.ts';
 
+/** A record that passes the gate. */
+export interface SoundRecord {
+  /** Equal for equal records whatever the order of their properties, and different for others. */
+  readonly text: string;
+  /** Decoded from JSON, it is to an expression what its JSON text says. */
+  readonly isPlain: boolean;
+}
+
 /**
- * Text that is equal for equal records whatever the order of their properties, and different for others, in one walk with
- * the gate; null for a record that does not pass it, or only perhaps, which `findDefect` decides. Takes any depth.
+ * One walk for the gate, the text of the fingerprint and the question whether expressions take the record as it is; null for
+ * one that does not pass, or only perhaps, which `findDefect` decides. Takes any depth.
  *
- * It is a JSON list of `salt` and the record. An object in it is a list too: a digest of its names, then its values in the
+ * The text is a JSON list of `salt` and the record. An object in it is a list too: a digest of its names, then its values in the
  * order of the names. A list is a pair of 0 and itself, which no object begins like. That is a quarter shorter than canonical
  * JSON, and costs no more than `JSON.stringify`.
  */
-export function soundText(record: unknown, salt: string): string | null {
-  const walk: Walk = { nodesLeft: recordLimits.nodesMax, isSound: true };
+export function soundRecord(record: unknown, salt: string): SoundRecord | null {
+  const walk: Walk = { nodesLeft: recordLimits.nodesMax, isSound: true, isPlain: true };
   const text = JSON.stringify([salt, flat(record, walk, recordLimits.depthMax)]);
   // NUL and halves of surrogate pairs are escapes here, as few other characters are.
-  return walk.isSound && walk.nodesLeft >= 0 && !text.includes('\\u') ? text : null;
+  if (!walk.isSound || walk.nodesLeft < 0 || text.includes('\\u')) return null;
+  return { text, isPlain: walk.isPlain };
 }
 
 interface Walk {
   nodesLeft: number;
   isSound: boolean;
+  isPlain: boolean;
 }
 
 /** Written without closures and lists of names: a record has two dozen values, and what they cost is what a scan costs. */
 function flat(value: unknown, walk: Walk, depthLeft: number): unknown {
   walk.nodesLeft -= 1;
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
-  if (typeof value === 'number') return Number.isFinite(value) ? value : unsound(walk);
+  if (typeof value === 'number') return flatNumber(value, walk);
   if (typeof value !== 'object' || depthLeft === 0 || walk.nodesLeft < 0) return unsound(walk);
   return Array.isArray(value) ? flatItems(value, walk, depthLeft - 1) : flatValues(value, walk, depthLeft - 1);
+}
+
+function flatNumber(value: number, walk: Walk): number | null {
+  // Its JSON text has no sign.
+  if (Object.is(value, -0)) walk.isPlain = false;
+  return Number.isFinite(value) ? value : unsound(walk);
 }
 
 function flatItems(items: readonly unknown[], walk: Walk, depthLeft: number): readonly unknown[] {
@@ -41,6 +58,7 @@ function flatItems(items: readonly unknown[], walk: Walk, depthLeft: number): re
 function flatValues(object: object, walk: Walk, depthLeft: number): unknown {
   const form = formOf(object);
   if (form === null) return unsound(walk);
+  if (form.isReserved) walk.isPlain = false;
   const result: unknown[] = form.blank.slice();
   let position = 0;
   for (const name in object) {
@@ -56,6 +74,8 @@ interface Form {
   readonly blank: readonly (string | null)[];
   /** Where in such a list each value goes. */
   readonly places: readonly number[];
+  /** One of the names means something to JSONata. */
+  readonly isReserved: boolean;
 }
 
 /** Null: a name that no record may have is among them. */
@@ -66,6 +86,7 @@ const formOf = byNames((names): Form | null => {
   return {
     blank: [digestOf(JSON.stringify(ordered)), ...ordered.map(() => null)],
     places: names.map((name) => placeOf.get(name) ?? 0),
+    isReserved: names.some(isReservedName),
   };
 });
 

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
+import { plainnessOf } from '../expressions/compiled/plain-json.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { findDefect } from './record-gate.ts';
-import { soundText } from './sound-text.ts';
+import { soundRecord } from './sound-record.ts';
 
 const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
 const zeros = (count: number): number[] => Array.from({ length: count }, () => 0);
 
-const text = (record: unknown): string | null => soundText(record, 'v1');
+const text = (record: unknown): string | null => soundRecord(record, 'v1')?.text ?? null;
 
 test.each([
   ['an ordinary record', { id: 1, b: 'Ada', a: ['x', { d: null, c: -0 }], address: { zip: null }, ok: true }],
@@ -42,7 +43,7 @@ test('tells apart whatever canonical JSON tells apart', () => {
 });
 
 test('depends on what it is salted with', () => {
-  expect(soundText({ a: 1 }, 'v2')).not.toBe(text({ a: 1 }));
+  expect(soundRecord({ a: 1 }, 'v2')?.text).not.toBe(text({ a: 1 }));
 });
 
 test.each([
@@ -67,6 +68,17 @@ test.each([
 test('leaves a record to the gate that has a character which is written as an escape', () => {
   expect(findDefect({ a: '\u0001' })).toBeNull();
   expect(text({ a: '\u0001' })).toBeNull();
+});
+
+test.each([
+  ['an ordinary record', { id: 1, a: ['x', { d: null, c: 0 }], ok: true, s: '😀' }],
+  ['64 levels', nested(64)],
+  ['a scalar', 'text'],
+  ['-0', { a: [{ b: -0 }] }],
+  ['a name that means something to JSONata', { a: { _jsonata_lambda: true } }],
+  ['such a name that comes again', { a: [{ tupleStream: 1 }, { tupleStream: 2 }] }],
+])('sees as expressions do whether %s is plain', (_what, record) => {
+  expect(soundRecord(record, 'v1')?.isPlain).toBe(plainnessOf(record, { nodesMax: 100_000 }) === 'plain');
 });
 
 /** The same value, the properties of its objects in the opposite order. */
