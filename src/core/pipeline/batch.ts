@@ -1,6 +1,7 @@
 import type { Batch, RejectedRow, Tombstone } from '../destinations/destination.ts';
 import type { RunPosition } from '../run/run-position.ts';
 import type { Resource } from '../spec/schema.ts';
+import { type IdKey, idKey } from './id-key.ts';
 import { invalidRecord, quarantineEntry } from './invalid-record.ts';
 import type { Deliverable, Outcome, PageOutcome } from './page-outcome.ts';
 import {
@@ -147,14 +148,15 @@ interface Versions {
 }
 
 function compareVersions(outcomes: readonly Outcome[], everyVersion: boolean): Versions {
-  const last = new Map<string, Outcome>();
+  const last = new Map<IdKey, Outcome>();
   const superseded = new Set<Outcome>();
   for (const outcome of outcomes) {
     if (outcome.kind === 'quarantine') continue;
     const { externalId } = outcome.kind === 'delete' ? outcome.tombstone : outcome.row;
-    const before = last.get(externalId);
+    const key = idKey(externalId);
+    const before = last.get(key);
     if (before && !(everyVersion && before.kind === 'deliver')) superseded.add(before);
-    last.set(externalId, outcome);
+    last.set(key, outcome);
   }
   const entriesRepeat = last.size < outcomes.length;
   if (superseded.size === 0) return { effective: outcomes, superseded: null, entriesRepeat };

@@ -1,3 +1,4 @@
+import { type IdKey, idKey } from './id-key.ts';
 import type { Receipt, RecordEntry } from './receipt.ts';
 
 /** The settled version of a record, as far as the change filter needs it. */
@@ -27,7 +28,7 @@ export interface Look extends Disposable {
 export function createKnownRecords(
   load: (externalIds: readonly string[]) => Promise<readonly (KnownRecord & { readonly externalId: string })[]>,
 ): KnownRecords {
-  const expected = new Map<string, Expected>();
+  const expected = new Map<IdKey, Expected>();
   const looks = new Set<object>();
   // A look may have loaded what was stored before a batch was recorded: until it is closed, the batch stays expected.
   let recorded: Recorded[] = [];
@@ -36,7 +37,7 @@ export function createKnownRecords(
     recorded = recorded.filter(({ looksBefore }) => looksBefore.size > 0);
   };
   const drop = (noted: readonly Noted[]): void => {
-    for (const { id, found } of noted) if (expected.get(id) === found) expected.delete(id);
+    for (const { key, found } of noted) if (expected.get(key) === found) expected.delete(key);
   };
   return {
     async look(externalIds) {
@@ -48,32 +49,40 @@ export function createKnownRecords(
         forgetRecorded();
       };
       try {
-        const stored = new Map<string, KnownRecord>();
+        const stored = new Map<IdKey, KnownRecord>();
         for (const record of externalIds.length === 0 ? [] : await load(externalIds))
-          stored.set(record.externalId, record);
-        return { find: (id) => expected.get(id)?.version ?? stored.get(id), [Symbol.dispose]: close };
+          stored.set(idKey(record.externalId), record);
+        const find = (externalId: string): KnownRecord | undefined => {
+          const key = idKey(externalId);
+          return expected.get(key)?.version ?? stored.get(key);
+        };
+        return { find, [Symbol.dispose]: close };
       } catch (error) {
         close();
         throw error;
       }
     },
     expect(externalId, version) {
-      expected.set(externalId, { version, replaced: expected.get(externalId)?.version ?? null });
+      const key = idKey(externalId);
+      expected.set(key, { version, replaced: expected.get(key)?.version ?? null });
     },
     forget(externalId) {
-      const replaced = expected.get(externalId)?.replaced ?? null;
-      if (replaced === null) expected.delete(externalId);
-      else expected.set(externalId, { version: replaced, replaced: null });
+      const key = idKey(externalId);
+      const replaced = expected.get(key)?.replaced ?? null;
+      if (replaced === null) expected.delete(key);
+      else expected.set(key, { version: replaced, replaced: null });
     },
     settle({ records, deleted }) {
       const noted: Noted[] = [];
-      for (const { externalId: id, hash } of records) {
-        const found = expected.get(id);
-        if (found?.version.hash === hash) noted.push({ id, found });
+      for (const { externalId, hash } of records) {
+        const key = idKey(externalId);
+        const found = expected.get(key);
+        if (found?.version.hash === hash) noted.push({ key, found });
       }
-      for (const id of deleted) {
-        const found = expected.get(id);
-        if (found?.version.status === 'deleted') noted.push({ id, found });
+      for (const externalId of deleted) {
+        const key = idKey(externalId);
+        const found = expected.get(key);
+        if (found?.version.status === 'deleted') noted.push({ key, found });
       }
       recorded.push({ noted, looksBefore: new Set(looks) });
       forgetRecorded();
@@ -89,7 +98,7 @@ interface Expected {
 
 /** What was on its way for a record when its batch was recorded. */
 interface Noted {
-  readonly id: string;
+  readonly key: IdKey;
   readonly found: Expected;
 }
 

@@ -1,0 +1,22 @@
+/** What a record is called in a map of this process. */
+export type IdKey = string | number;
+
+/** So many digits fit the numbers that V8 keeps without an object. */
+const digitsMax = 9;
+
+/**
+ * The key of an external id in a `Map` or `Set`: a number where the id is written as a whole number is, else the id. V8
+ * interns each text that becomes a key, which takes longer than everything else that a map does with it.
+ */
+export function idKey(externalId: string): IdKey {
+  const { length } = externalId;
+  if (length === 0 || length > digitsMax) return externalId;
+  let number = 0;
+  for (let index = 0; index < length; index += 1) {
+    const digit = externalId.charCodeAt(index) - 0x30;
+    const isLeadingZero = digit === 0 && index === 0 && length > 1;
+    if (digit < 0 || digit > 9 || isLeadingZero) return externalId;
+    number = number * 10 + digit;
+  }
+  return number;
+}
