@@ -1,4 +1,4 @@
-import { fixedArray, textArray } from '../binary-arrays.ts';
+import { fixedArray, storableTextArray } from '../binary-arrays.ts';
 import { plainInstant, plainInstantMs } from '../plain-instant.ts';
 import type { PlainForm, PostgresRows, PostgresWriter } from './postgres-rows.ts';
 import type { Cell } from './record-values.ts';
@@ -30,7 +30,7 @@ export function textArrays({ lists, writers }: PostgresRows): readonly Buffer[] 
 
 function cellTexts(cells: readonly (Cell | null)[], writer: PostgresWriter | undefined): Buffer {
   const textOf = writer?.form?.textOf ?? String;
-  return textArray(cells.map((cell) => (typeof cell === 'number' ? textOf(cell) : cell)));
+  return storableTextArray(cells.map((cell) => (typeof cell === 'number' ? textOf(cell) : cell)));
 }
 
 /** The form of a type as `format_type` writes it; null: it has none. */
