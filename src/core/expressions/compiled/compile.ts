@@ -18,7 +18,7 @@ import { allowanceMax, type Compiled, charge, type Evaluation } from './evaluati
 import { compileFilter } from './filters.ts';
 import { allow, type Compiler, childOf, childrenOf, filtersOf, NotCompiled, refuse, type Scope } from './node.ts';
 import { compileBinary, compileNegation } from './operators.ts';
-import { compilePath } from './paths.ts';
+import { compilePath, isSettledPath } from './paths.ts';
 import { settle } from './sequence.ts';
 import { isTruthy } from './values.ts';
 
@@ -87,7 +87,8 @@ function compileNode(node: AstNode, compiler: Compiler, scope: Scope | null): Co
   const filters = filtersOf(node, 'predicate').map((filter) => compileFilter(filter, compiler, scope));
   const keepArray = node['keepArray'] === true;
   if (filters.length === 0) {
-    return neverSequences.has(node.type) ? core : (input, evaluation) => settle(core(input, evaluation), keepArray);
+    if (neverSequences.has(node.type) || isSettledPath(node)) return core;
+    return (input, evaluation) => settle(core(input, evaluation), keepArray);
   }
   return (input, evaluation) => {
     let result = core(input, evaluation);

@@ -27,16 +27,30 @@ export function compilePath(node: AstNode, compiler: Compiler, scope: Scope | nu
     startsWithList: first['consarray'] === true,
     keepArray: node['keepSingletonArray'] === true,
   });
-  const start = plainStart(first, compiler, scope);
-  const names = (start === null ? nodes : nodes.slice(1)).map(plainName);
-  return names.every((name) => name !== null) ? compileFields(start ?? context, names, general) : general;
+  const names = plainFields(nodes);
+  if (names === null) return general;
+  const start = isPlainVariable(first) ? compiler.compile(first, scope) : context;
+  return compileFields(start, names, isSettledPath(node) ? settled(general, node['keepArray'] === true) : general);
 }
 
-/** The variable that the path begins with and nothing more; null: it begins with a field. */
-const plainStart = (step: AstNode, compiler: Compiler, scope: Scope | null): Compiled | null =>
-  step.type === 'variable' && !step['predicate'] && !step['stages'] && !step['keepArray']
-    ? compiler.compile(step, scope)
-    : null;
+/** Whether the compiled path gives no sequence that is still to collapse. */
+export const isSettledPath = (node: AstNode): boolean =>
+  node.type === 'path' && node['predicate'] === undefined && plainFields(childrenOf(node, 'steps')) !== null;
+
+const settled =
+  (compiled: Compiled, keepArray: boolean): Compiled =>
+  (input, evaluation) =>
+    settle(compiled(input, evaluation), keepArray);
+
+/** The names in a path of fields that may begin with a variable; null where it has steps of other kinds. */
+function plainFields(steps: readonly AstNode[]): readonly string[] | null {
+  const [first] = steps;
+  const names = (first && isPlainVariable(first) ? steps.slice(1) : steps).map(plainName);
+  return names.every((name) => name !== null) ? names : null;
+}
+
+const isPlainVariable = (step: AstNode): boolean =>
+  step.type === 'variable' && !step['predicate'] && !step['stages'] && !step['keepArray'];
 
 const context: Compiled = (input) => input;
 
@@ -56,13 +70,15 @@ function compileName(node: AstNode): Compiled {
 
 /** The commonest of all: fields of objects. Where a list stands on the way, the general form takes over. */
 function compileFields(start: Compiled, names: readonly string[], general: Compiled): Compiled {
+  const fields = names.map((name) => ({ name, isInherited: name in Object.prototype }));
   return (input, evaluation) => {
-    charge(evaluation, names.length);
+    charge(evaluation, fields.length);
     let value = start(input, evaluation);
-    for (const name of names) {
+    for (const { name, isInherited } of fields) {
       if (typeof value !== 'object' || value === null) return undefined;
       if (Array.isArray(value)) return general(input, evaluation);
-      if (!Object.hasOwn(value, name)) return undefined;
+      // Asking costs as much as reading, and no other name can be anybody's but the object's own.
+      if (isInherited && !Object.hasOwn(value, name)) return undefined;
       value = (value as Readonly<Record<string, unknown>>)[name];
     }
     return isList(value) && value.sequence === true ? general(input, evaluation) : value;
