@@ -29,9 +29,14 @@ export function textArrays({ lists, writers }: PostgresRows): readonly Buffer[] 
 }
 
 function cellTexts(cells: readonly (Cell | null)[], writer: PostgresWriter | undefined): Buffer {
+  if (areTexts(cells)) return storableTextArray(cells);
   const textOf = writer?.form?.textOf ?? String;
   return storableTextArray(cells.map((cell) => (typeof cell === 'number' ? textOf(cell) : cell)));
 }
+
+const areTexts = (cells: readonly (Cell | null)[]): cells is readonly (string | null)[] => !cells.some(isNumber);
+
+const isNumber = (cell: Cell | null): boolean => typeof cell === 'number';
 
 /** The form of a type as `format_type` writes it; null: it has none. */
 export const plainFormOf = (castType: string): PlainForm | null => plainForms.get(castType) ?? null;
