@@ -73,12 +73,14 @@ const texts = [
   'a\nb',
   ' ',
   '\u2028',
+  '\x7f\x80ä😀\ud83d',
 ];
 
 test.each(patterns)('the pattern %j agrees with the native engine', (pattern) => {
   const linear = createLinearPattern(pattern);
   const native = nativePattern(pattern);
-  for (const text of texts)
+  // Twice: what the first round works out, the second remembers.
+  for (const text of [...texts, ...texts])
     expect([text, linear.test(text, { left: patternVisitsMax })]).toEqual([text, native.test(text)]);
 });
 
@@ -104,6 +106,13 @@ test('a test that would take too long gives up instead', () => {
   const linear = createLinearPattern('(a|b)*a(a|b){2000}c');
   const text = Array.from({ length: 20_000 }, (_, index) => (index % 7 < 3 ? 'a' : 'b')).join('');
   expect(() => linear.test(text, { left: patternVisitsMax })).toThrow(PatternBudgetError);
+});
+
+test.each(['^[a-z]+$', '^\\d+$', '[^a-z]'])('each text costs, however often %s has seen it', (pattern) => {
+  const linear = createLinearPattern(pattern);
+  const budget = { left: 100 };
+  const testMany = () => Array.from({ length: 101 }, () => linear.test('abc', budget));
+  expect(testMany).toThrow(PatternBudgetError);
 });
 
 test.each(['(?=a)b', 'a(?!b)', '(?<=a)b', '(?<!a)b', '(a)\\1', '(?<n>a)\\k<n>'])(

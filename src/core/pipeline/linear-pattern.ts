@@ -36,7 +36,7 @@ export function createLinearPattern(pattern: string): LinearPattern {
       states = new Map();
       start = null;
     }
-    const state: State = { entries, before, after: new Map() };
+    const state: State = { entries, before, afterAscii: [], after: new Map(), atEnd: null };
     states.set(key, state);
     return state;
   };
@@ -47,13 +47,13 @@ export function createLinearPattern(pattern: string): LinearPattern {
       for (let index = 0; index < text.length; index += 1) {
         const code = text.codePointAt(index) ?? 0;
         if (code > 0xffff) index += 1;
-        const known = state.after.get(code);
+        const known = code < asciiSize ? state.afterAscii[code] : state.after.get(code);
         const next = known ?? advance(program, { state, character: String.fromCodePoint(code), budget, intern });
-        if (known === undefined && state.after.size < statesMax) state.after.set(code, next);
+        if (known === undefined) remember(state, code, next);
         if (next === 'matched') return true;
         state = next;
       }
-      return reach(program, { state, character: null, budget }) === 'matched';
+      return matchesAtEnd(program, { state, budget });
     },
   };
 }
@@ -67,8 +67,33 @@ type Before = 'start' | 'word' | 'other';
 interface State {
   readonly entries: readonly number[];
   readonly before: Before;
-  /** By code point. */
+  /** By code point: an array for the commonest, which is read in a fraction of a map's time. */
+  readonly afterAscii: (State | 'matched' | undefined)[];
   readonly after: Map<number, State | 'matched'>;
+  /** Whether a text that ends here matches; null: not worked out yet. */
+  atEnd: boolean | null;
+}
+
+const asciiSize = 0x80;
+
+function remember(state: State, code: number, next: State | 'matched'): void {
+  if (code < asciiSize) state.afterAscii[code] = next;
+  else if (state.after.size < statesMax) state.after.set(code, next);
+}
+
+function matchesAtEnd(
+  program: PatternProgram,
+  { state, budget }: { readonly state: State; readonly budget: PatternBudget },
+): boolean {
+  // A known end costs too: it bounds how many texts a record may have tested.
+  if (state.atEnd !== null) spendVisit(budget);
+  else state.atEnd = reach(program, { state, character: null, budget }) === 'matched';
+  return state.atEnd;
+}
+
+function spendVisit(budget: PatternBudget): void {
+  budget.left -= 1;
+  if (budget.left < 0) throw new PatternBudgetError('The patterns take too long on this text');
 }
 
 interface Position {
@@ -109,8 +134,7 @@ function reach({ instructions }: PatternProgram, { state, character, budget }: P
     pending.push(index);
   };
   for (let index = pending.pop(); index !== undefined; index = pending.pop()) {
-    budget.left -= 1;
-    if (budget.left < 0) throw new PatternBudgetError('The patterns take too long on this text');
+    spendVisit(budget);
     const instruction = instructions[index];
     if (instruction === undefined || instruction.op === 'match') return 'matched';
     if (instruction.op === 'take') takers.push(instruction);
