@@ -108,7 +108,7 @@ test('a test that would take too long gives up instead', () => {
   expect(() => linear.test(text, { left: patternVisitsMax })).toThrow(PatternBudgetError);
 });
 
-test.each(['^[a-z]+$', '^\\d+$', '[^a-z]'])('each text costs, however often %s has seen it', (pattern) => {
+test.each(['^[a-z]+$', '^\\d+$', '[^a-z]', '@'])('each text costs, however often %s has seen it', (pattern) => {
   const linear = createLinearPattern(pattern);
   const budget = { left: 100 };
   const testMany = () => Array.from({ length: 101 }, () => linear.test('abc', budget));
