@@ -9,6 +9,11 @@ import { createLinearPattern, type PatternBudget } from './linear-pattern.ts';
 export interface SchemaCompilerOptions {
   readonly allErrors: boolean;
   readonly draft: '7' | '2020';
+  /**
+   * Each property is asked whether it is the record's own, which is half the time of a check. Needless for a schema that
+   * names none that objects inherit: records are plain data, so what they have of another name is their own.
+   */
+  readonly ownProperties: boolean;
   /** What every pattern of every schema draws on; filled up again before each record. */
   readonly budget: PatternBudget;
 }
@@ -37,12 +42,12 @@ export function createSchemaCompiler(options: SchemaCompilerOptions): Ajv {
   return compiler;
 }
 
-const settings = ({ allErrors, budget }: SchemaCompilerOptions): Options => ({
+const settings = ({ allErrors, ownProperties, budget }: SchemaCompilerOptions): Options => ({
   allErrors,
   strictTypes: false,
   strictTuples: false,
   allowUnionTypes: true,
-  ownProperties: true,
+  ownProperties,
   addUsedSchema: false,
   logger: false,
   code: { regExp: linearEngine(budget) },

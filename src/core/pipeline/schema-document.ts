@@ -6,6 +6,8 @@ export interface PreparedSchema {
   readonly schema: Schema;
   /** Subschemas that can apply to one value, references followed. */
   readonly weight: number;
+  /** Some name or text in it is one that every object inherits, such as `toString`. */
+  readonly namesInherited: boolean;
 }
 
 /** A JSON Schema: true and false allow all and nothing. */
@@ -26,7 +28,14 @@ export function prepareSchema(document: unknown, options: { readonly bigIntegers
   const { length } = JSON.stringify(document) ?? '';
   if (length > limits.lengthMax) throw refuse(`it is longer than ${limits.lengthMax} characters`);
   const schema = rewrite(document, options);
-  return { schema, weight: weigh(schema) };
+  return { schema, weight: weigh(schema), namesInherited: namesInherited(schema) };
+}
+
+/** Asked of every text, whatever its keyword: one that is no property name at worst costs records some time. */
+function namesInherited(value: unknown): boolean {
+  if (typeof value === 'string') return value in Object.prototype;
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([name, child]) => name in Object.prototype || namesInherited(child));
 }
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name. */

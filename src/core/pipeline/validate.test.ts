@@ -45,8 +45,11 @@ test('a missing property is reported where it should be', () => {
   expect(validate({})).toEqual([{ path: 'id', message: "must have required property 'id'", keyword: 'required' }]);
 });
 
-test('an inherited property does not count', () => {
-  expect(compileValidator({ required: ['toString'] })({})).not.toBeNull();
+test.each([
+  [{ required: ['toString'] }, false],
+  [{ properties: { toString: { type: 'string' } } }, true],
+])('an inherited property does not count for %j', (schema, valid) => {
+  expect(compileValidator(schema)({}) === null).toBe(valid);
 });
 
 test.each([
