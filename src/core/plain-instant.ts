@@ -9,15 +9,17 @@ const year = '[1-9]\\d{3}';
 const fours = '0[48]|[2468][048]|[13579][26]';
 const leapYear = `(?:[1-9]\\d(?:${fours})|(?:[2468][048]|[13579][26])00)`;
 
+/** A day of the years 1000 to 9999 as ISO writes it: the source of an expression. */
+export const calendarDay = `(?:${year}-(?:${monthDays.common}|${monthDays.afterFebruary})|${leapYear}-${monthDays.leap})`;
+/** Hour and minute. */
+export const clockTime = '(?:[01]\\d|2[0-3]):[0-5]\\d';
+
 /**
  * A UTC time as nearly every API writes it: `2026-02-28T23:59:59Z`, with three decimals or none, of the years 1000 to 9999.
  * Every match is a real instant that `Date.parse` reads. What matches needs no closer look, which takes several times as
  * long, and a column of nothing else goes to PostgreSQL in binary.
  */
-export const plainInstant = new RegExp(
-  `^(?:${year}-(?:${monthDays.common}|${monthDays.afterFebruary})|${leapYear}-${monthDays.leap})` +
-    'T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{3})?Z$',
-);
+export const plainInstant = new RegExp(`^${calendarDay}T${clockTime}:[0-5]\\d(?:\\.\\d{3})?Z$`);
 
 /** Milliseconds since 1970 of a text that {@link plainInstant} matches: a fifth of the time that `Date.parse` takes. */
 export function plainInstantMs(text: string): number {

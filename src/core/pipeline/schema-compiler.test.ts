@@ -1,3 +1,4 @@
+import { fullFormats } from 'ajv-formats/dist/formats.js';
 import { expect, test } from 'vitest';
 import { chanceOf } from '../../../test/support/generated-expressions.ts';
 import { createSchemaCompiler } from './schema-compiler.ts';
@@ -39,7 +40,9 @@ let draft: '7' | '2020' = '2020';
 
 function schemaOf(depth: number): unknown {
   if (depth < 1) return oneOf<unknown>([true, false, { type: 'string' }, { type: 'integer' }, {}]);
-  const chosen = someOf(Object.keys(keywords), 0.15).filter((keyword) => draft === '2020' || !laterKeywords.has(keyword));
+  const chosen = someOf(Object.keys(keywords), 0.15).filter(
+    (keyword) => draft === '2020' || !laterKeywords.has(keyword),
+  );
   const entries = chosen.map((keyword) => [keyword, keywords[keyword]?.(depth)] as const);
   if (chance() < 0.2) entries.push(['if', schemaOf(depth - 1)], [oneOf(['then', 'else']), schemaOf(depth - 1)]);
   return Object.fromEntries(entries);
@@ -102,3 +105,32 @@ test.each([
   const options = { draft: '2020', allErrors: false, budget: { left: Infinity } } as const;
   expect(createSchemaCompiler({ ...options, ownProperties: true }).compile(schema)({})).toBe(valid);
 });
+
+test.each(['date', 'date-time'] as const)('a %s is what the full check says', (format) => {
+  const { validate } = fullFormats[format] as { readonly validate: (text: string) => boolean };
+  const compiler = createSchemaCompiler({ draft: '2020', allErrors: false, ownProperties: true, budget: { left: 0 } });
+  const isValid = compiler.compile({ format });
+  const wrong = textsOf(format).filter((text) => isValid(text) !== validate(text));
+  expect(wrong).toEqual([]);
+});
+
+function textsOf(format: 'date' | 'date-time'): readonly string[] {
+  const pad = (part: number): string => String(part).padStart(2, '0');
+  const dates = ['0000', '0999', '1000', '1900', '2000', '2024', '2026', '9999', '10000'].flatMap((year) =>
+    Array.from({ length: 14 * 33 }, (_, day) => `${year}-${pad(day % 14)}-${pad(Math.floor(day / 14))}`),
+  );
+  const around = ['', ' 2026-01-01', '2026-01-01\n', '2026-1-1', '20260101', '２０２６-01-01'];
+  if (format === 'date') return [...dates, ...around];
+  const zones = ['', 'Z', 'z', '+00:00', '-23:59', '+24:00', '+01:60', '+0100', '+01', '\n', 'Z\n', 'Z '];
+  const ends = ['', '.', '.1', '.123456', '.1234567890', ',5'].flatMap((decimals) =>
+    zones.map((zone) => decimals + zone),
+  );
+  const clocks = ['00:00:00', '23:59:59', '23:59:60', '24:00:00', '12:60:00', '12:00:61', '12:00', '1:00:00'];
+  const days = ['2026-01-01', '2026-02-29', '2024-02-29'];
+  return [
+    ...dates.map((date) => `${date}T12:00:00+02:00`),
+    ...days.flatMap((day) =>
+      ['T', 't', ' ', ''].flatMap((sign) => clocks.flatMap((clock) => ends.map((end) => day + sign + clock + end))),
+    ),
+  ];
+}
