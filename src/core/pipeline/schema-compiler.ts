@@ -97,7 +97,9 @@ function bounded(format: Format, plain: RegExp | null = null): Format {
 }
 
 /** A decimal integer beyond 2^53 - 1, the form in which the decoder keeps one. */
-const isBigInteger = (text: string): boolean => /^-?[1-9]\d{15,}$/.test(text) && !Number.isSafeInteger(Number(text));
+const isBigInteger = (text: string): boolean =>
+  // 17 digits are beyond it whatever they are; reading them takes longer than counting them.
+  /^-?[1-9]\d{16,}$/.test(text) || (/^-?[1-9]\d{15}$/.test(text) && !Number.isSafeInteger(Number(text)));
 
 function allUnique(items: readonly unknown[]): boolean {
   return new Set(items.map((item) => canonicalJson(item))).size === items.length;
