@@ -155,3 +155,10 @@ test('an issue can be stored whatever the names of the record hold', () => {
   const strict = compileValidator({ additionalProperties: false });
   expect(strict({ 'a\0': 1, 'b\ud800': 1 })?.map(({ path }) => path)).toEqual(['a\\u0000', 'b\\ud800']);
 });
+
+test.each(['valueOf', 'toString'])('what cannot be compared for its %s costs its record', (name) => {
+  const isOne = compileValidator({ properties: { m: { enum: [{ a: 1 }] } } });
+  expect(isOne({ m: { [name]: 1 } })).toEqual([
+    { path: '', message: 'has a value that cannot be compared', keyword: 'schema' },
+  ]);
+});

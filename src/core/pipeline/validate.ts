@@ -74,8 +74,11 @@ function compile({ schema, weight, namesInherited }: PreparedSchema, draft: Draf
     try {
       return check(record);
     } catch (error) {
-      if (!(error instanceof PatternBudgetError)) throw error;
-      return [{ path: '', message: 'takes too long to be checked against a pattern', keyword: 'pattern' }];
+      if (error instanceof PatternBudgetError)
+        return [{ path: '', message: 'takes too long to be checked against a pattern', keyword: 'pattern' }];
+      // What compares objects calls their `valueOf` and `toString`, which may be data: that costs the record, not its page.
+      if (!(error instanceof TypeError)) throw error;
+      return [{ path: '', message: 'has a value that cannot be compared', keyword: 'schema' }];
     }
   };
 }
