@@ -87,7 +87,7 @@ async function writeAtOnce(session: Session, write: BatchWrite, onlyInserts: boo
     ...arrays.map(({ bytes }) => bytes),
     ...tombstones.map(([, ids]) => textArray(ids)),
   ];
-  if ((await session.query(sql, values)).length === 0) throw await lostLane(session, write);
+  if ((await session.queryAgain(sql, values)).length === 0) throw await lostLane(session, write);
 }
 
 interface Steps {

@@ -26,6 +26,9 @@ export const isDuplicateKey = (error: unknown): boolean => sqlstateOf(error) ===
 /** Whether the transaction lost against another and can be repeated as it is. */
 export const isConflict = (error: unknown): boolean => startsWithAny(sqlstateOf(error), ['40001', '40P01']);
 
+/** Whether the server has not kept a statement that was prepared, keeps another by its name, or can no longer use it. */
+export const losesPrepared = (error: unknown): boolean => startsWithAny(sqlstateOf(error), ['26000', '42P05', '0A000']);
+
 /** Whether someone else created the same schema, table or column at the same moment. */
 export const isDuplicateObject = (error: unknown): boolean =>
   startsWithAny(sqlstateOf(error), ['42P06', '42P07', '42701', '42710', '23505']);

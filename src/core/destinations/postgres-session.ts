@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { PostgresAddress } from './postgres-address.ts';
 import { answerGraceMs, type ConnectOptions, connectPostgres, type SessionLimits } from './postgres-connect.ts';
 import { endsConnection } from './postgres-errors.ts';
+import { createPreparedQueries } from './prepared-queries.ts';
 
 /** One connection to a customer's server. */
 export interface Session extends AsyncDisposable {
@@ -10,8 +11,10 @@ export interface Session extends AsyncDisposable {
   readonly defaultSchema: string | null;
   /** False once the network or the server ended it; a new session must be opened. */
   isUsable(): boolean;
-  /** One statement, planned anew each time: poolers between us and the server may not keep prepared ones. */
+  /** One statement, planned anew each time. */
   query<Row extends pg.QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** As {@link query}, of a statement that is a transaction of its own and comes again, as that of batches does. */
+  queryAgain(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>;
   /** A statement of a transaction whose time grows with the table: it, and those after it, may take half an hour. */
   queryAll(sql: string, values?: readonly unknown[]): Promise<void>;
 }
@@ -38,6 +41,7 @@ export async function openSession(address: PostgresAddress, options: ConnectOpti
   };
   const query: Session['query'] = <Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) =>
     run<Row>({ text, ...(values && { values: [...values] }) });
+  const queryAgain = createPreparedQueries(({ values, ...statement }) => run({ ...statement, values: [...values] }));
   const queryAll: Session['queryAll'] = async (text, values = []) => {
     await query(`set local statement_timeout = ${queryAllMs}`);
     await run({ text, values: [...values], query_timeout: queryAllMs + answerGraceMs });
@@ -45,7 +49,14 @@ export async function openSession(address: PostgresAddress, options: ConnectOpti
   const close = () => endClient(client, socket);
   try {
     const defaultSchema = await applySettings(query, options.limits);
-    return { defaultSchema, isUsable: () => !socket.destroyed, query, queryAll, [Symbol.asyncDispose]: close };
+    return {
+      defaultSchema,
+      isUsable: () => !socket.destroyed,
+      query,
+      queryAgain,
+      queryAll,
+      [Symbol.asyncDispose]: close,
+    };
   } catch (error) {
     await close();
     throw error;
