@@ -59,11 +59,13 @@ export async function openRun(
   { runId, attempt }: { readonly runId: string; readonly attempt: Attempt },
 ): Promise<OpenRun> {
   const { db, evaluator } = deps;
-  const setup = await loadSetup(deps, scope, { runId, ...attempt });
+  const [setup, callLog] = await Promise.all([
+    loadSetup(deps, scope, { runId, ...attempt }),
+    openCallLog(db, scope, runId),
+  ]);
   const { spec, resource, params } = setup;
   const { connectionId, backfill } = attempt;
   const startedAt = new Date(attempt.startedAt ?? Date.now());
-  const callLog = await openCallLog(db, scope, runId);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => callLog.stored().catch((error: unknown) => deps.log.warn('calls not stored', { error })));
   const logCall = (call: LoggedCall) => callLog.write(call);

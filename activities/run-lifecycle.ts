@@ -23,7 +23,7 @@ export async function beginRun(
 ): Promise<Exclude<RunStatus, 'queued'> | 'waiting' | 'gone'> {
   const scope = orgScope(input.orgId);
   const turn = (await lanes.beginRun(deps.db, scope, input.runId)) ?? 'gone';
-  if (turn !== 'waiting') await wakeEndpoints(deps, scope);
+  if (turn !== 'waiting') void wakeEndpoints(deps, scope);
   return turn;
 }
 

@@ -127,7 +127,8 @@ async function runChunk(
     newLanes: deps.newLanes,
   });
   if (result.done) deps.newLanes.leave(attempt.laneId);
-  await forgiveAttempts(deps.db, scope, input.runId);
+  // A run that is read ends with this attempt.
+  else await forgiveAttempts(deps.db, scope, input.runId);
   // Told to stop by a shutdown the chunk has simply ended early; told to cancel, it says that it was.
   if (cancelled.reason instanceof CancelledFailure && cancelled.reason.message !== 'WORKER_SHUTDOWN')
     throw cancelled.reason;

@@ -134,7 +134,8 @@ async function runLocked(session: Session, { schema, statements }: LockedWork): 
   try {
     await inTransaction(session, async () => {
       await session.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`connector-sync ${schema}`]);
-      for (const statement of await statements()) await session.query(statement);
+      const wanted = await statements();
+      if (wanted.length > 0) await session.query(wanted.join(';\n'));
     });
   } catch (error) {
     if (!isDuplicateObject(error)) throw error;
