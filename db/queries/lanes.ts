@@ -59,6 +59,7 @@ export async function beginRun(
     if (begun.numAffectedRows === 1n) {
       await resetLane(tx, scope, runId);
       await recordRunStarted(tx, scope, runId);
+      return 'running';
     }
     if (canceled) await recordRunEnds(tx, scope, [runId]);
     const run = await tx
@@ -126,7 +127,7 @@ export interface RunEnd {
  */
 export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<EndedRun> {
   const { runId, outcome, owner, breaksConnection } = end;
-  return db.transaction().execute(async (tx) => {
+  const made = await db.transaction().execute(async (tx) => {
     if (owner && !(await holdsLane(tx, scope, owner))) throw takenOver();
     const failed = outcome.status === 'failed';
     const canceled = sql<boolean>`(cancel_requested_at is not null or ${outcome.status === 'canceled'})`;
@@ -149,13 +150,14 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
       .executeTakeFirst();
     if (ended) await closePartitions(tx, scope, runId);
     const run = await findRun(tx, scope, runId);
-    const next = await findNextRuns(tx, scope, runId);
-    if (!ended || !run) return { run, ended: false, next };
+    if (!ended || !run) return { run, ended: false };
     const broken = breaksConnection && run.status === 'failed' && (await breakConnection(tx, scope, run.connectionId));
     await recordRunEnds(tx, scope, [runId]);
     if (broken) await recordBreak(tx, scope, { run, provider: end.provider ?? null });
-    return { run, ended: true, next };
+    return { run, ended: true };
   });
+  // Whose turn has come is seen by then, and nobody waits for it to see that the run has ended.
+  return { ...made, next: await findNextRuns(db, scope, runId) };
 }
 
 /** False: the connection is not active. */
