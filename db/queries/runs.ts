@@ -72,9 +72,6 @@ export async function findRun(db: Db, scope: OrgScope, id: string): Promise<RunR
 
 /** Those of the runs that are there, in any order. */
 export function findRuns(db: Db, scope: OrgScope, ids: readonly string[]): Promise<readonly RunRow[]> {
-  const [id, ...others] = ids;
-  // Who watches a run asks for it alone, many times a second: a list costs both sides more than its one value.
-  if (id !== undefined && others.length === 0) return runById(db, { orgId: scope.orgId, id });
   return runsByIds(db, { orgId: scope.orgId, ids });
 }
 
