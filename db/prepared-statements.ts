@@ -1,12 +1,6 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
-
-/** Uses after which a statement is worth preparing: most with lists of values differ each time. */
-const usesMin = 3;
-/** Statements prepared per process; each takes some 20 kB of memory on every connection of the server. */
-const preparedMax = 200;
-/** Texts whose uses are counted; beyond it the count begins anew. */
-const countedMax = 2000;
+import { createStatementNames } from '../src/core/statement-names.ts';
 
 /**
  * The pool with statements prepared on their third use: the server then reads and plans them once per connection instead
@@ -14,7 +8,7 @@ const countedMax = 2000;
  */
 export function preparing(pool: pg.Pool): PostgresPool {
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
-  const nameOf = createNames();
+  const nameOf = createStatementNames({ usesMin: 3, namesMax: 200 });
   return {
     options: pool.options,
     end: () => pool.end(),
@@ -36,22 +30,4 @@ function preparingClient(client: pg.PoolClient, nameOf: (text: string) => string
     return client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
   };
   return { query: query as unknown as PostgresPoolClient['query'], release: (destroy) => client.release(destroy) };
-}
-
-/** Names statements by their text; undefined: not used often enough, or too many others are. */
-function createNames(): (text: string) => string | undefined {
-  const names = new Map<string, string>();
-  const uses = new Map<string, number>();
-  return (text) => {
-    const known = names.get(text);
-    if (known !== undefined || names.size >= preparedMax) return known;
-    if (uses.size >= countedMax) uses.clear();
-    const count = (uses.get(text) ?? 0) + 1;
-    uses.set(text, count);
-    if (count < usesMin) return undefined;
-    uses.delete(text);
-    const name = `s${names.size}`;
-    names.set(text, name);
-    return name;
-  };
 }

@@ -1,0 +1,36 @@
+import { hash } from 'node:crypto';
+
+/** When statements get a name, under which PostgreSQL keeps them. */
+interface StatementNameOptions {
+  /** The use from which on one is worth it: most with lists of values differ each time. */
+  readonly usesMin: number;
+  /** Names given; each statement takes some 20 kB of memory on every connection. */
+  readonly namesMax: number;
+}
+
+/** Texts whose uses are counted; beyond it the count begins anew. */
+const countedMax = 2000;
+
+/**
+ * Names statements by their text, so that whoever shares a connection of the server means the same by a name. Undefined: not
+ * used often enough, or too many others are.
+ */
+export function createStatementNames({
+  usesMin,
+  namesMax,
+}: StatementNameOptions): (text: string) => string | undefined {
+  const names = new Map<string, string>();
+  const uses = new Map<string, number>();
+  return (text) => {
+    const known = names.get(text);
+    if (known !== undefined || names.size >= namesMax) return known;
+    if (uses.size >= countedMax) uses.clear();
+    const count = (uses.get(text) ?? 0) + 1;
+    uses.set(text, count);
+    if (count < usesMin) return undefined;
+    uses.delete(text);
+    const name = `css_${hash('sha256', text).slice(0, 24)}`;
+    names.set(text, name);
+    return name;
+  };
+}
