@@ -280,6 +280,10 @@ export interface Orgs {
   activeConnectionsMax: number | null;
   createdAt: Generated<string>;
   id: string;
+  /**
+   * Overrides by the operator: name of a limit to a whole number. Names are those of src/core/org-limits.ts.
+   */
+  limits: Generated<Json>;
   name: string;
   plan: string;
 }
