@@ -2,6 +2,7 @@
  * Batches on their way out: delivered at the destination, then recorded in the control database, strictly one after
  * the other, while the next pages are being read and processed.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from '../db/client.ts';
 import { prepareRecord, recordBatch } from '../db/queries/batches.ts';
 import type { OrgScope } from '../db/scope.ts';
@@ -17,7 +18,10 @@ import type { CallLog } from './call-log.ts';
 const rowsMax = 1000;
 /** Pages that fill a batch although they brought few rows: an unchanged million still shows progress. */
 const pagesMax = 50;
-/** A batch that is not full leaves this long after the one before it, ms; the first page of a run leaves at once. */
+/**
+ * A batch that is not full leaves this long after the one before it, ms, whether or not another page comes; the first
+ * page of a run leaves at once.
+ */
 const pauseMsMax = 250;
 
 interface DeliveryOptions {
@@ -52,6 +56,8 @@ export interface Delivery {
   add(page: ReadyPage): Promise<void>;
   /** Everything added so far is delivered and recorded. Throws what the delivery threw. */
   drained(): Promise<void>;
+  /** Sends nothing more, and waits for the batch under way, `ms` at most. */
+  abandon(ms: number): Promise<void>;
   /** The run was canceled or ended by somebody else: read no further. */
   readonly stopped: boolean;
 }
@@ -62,19 +68,41 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   let rows = 0;
   let leftAt = Number.NEGATIVE_INFINITY;
   let batchNo = options.batchNo;
-  let underWay: Promise<void> | null = null;
+  let underWay = Promise.resolve();
+  let isIdle = true;
+  let timer: NodeJS.Timeout | undefined;
   let stopped = false;
+  let abandoned = false;
 
+  /** Sends what is gathered off behind the batch under way, and waits for that one. */
   const leave = async () => {
-    const next = filling.length === 0 ? null : prepare(filling);
-    filling = [];
-    rows = 0;
-    await underWay;
-    if (next === null) return;
-    leftAt = performance.now();
-    underWay = deliver(next);
-    // Whoever waits next for it sees the failure; until then it must not count as unhandled.
-    underWay.catch(() => undefined);
+    clearTimeout(timer);
+    const before = underWay;
+    if (filling.length > 0) {
+      const next = prepare(filling);
+      filling = [];
+      rows = 0;
+      isIdle = false;
+      const own = before.then(() => (abandoned ? undefined : deliver(next)));
+      underWay = own;
+      own.then(
+        () => {
+          isIdle = underWay === own;
+          if (isIdle) leaveLater();
+        },
+        // Whoever waits next for it sees the failure; until then it must not count as unhandled.
+        () => undefined,
+      );
+    }
+    await before;
+  };
+
+  /** The next page may be long in coming. */
+  const leaveLater = () => {
+    clearTimeout(timer);
+    if (!isIdle || filling.length === 0) return;
+    // What it throws, whoever waits next hears too.
+    timer = setTimeout(() => leave().catch(() => undefined), leftAt + pauseMsMax - performance.now());
   };
 
   /** What can be done while the batch before is still on its way; it never throws. */
@@ -92,6 +120,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   const deliver = async ({ pages, batch, callsStored }: PreparedBatch) => {
     const { db, scope, owner, destination, known } = options;
+    leftAt = performance.now();
     options.brake(pages);
     await callsStored;
     // Without rows the destination has nothing to promise, and an unchanged source costs it nothing. Only a new one
@@ -112,10 +141,15 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       rows += page.outcomes.length;
       const full = rows >= rowsMax || filling.length >= pagesMax;
       if (full || performance.now() - leftAt >= pauseMsMax) await leave();
+      else leaveLater();
     },
     async drained() {
       await leave();
       await underWay;
+    },
+    async abandon(ms) {
+      abandoned = true;
+      await Promise.race([underWay.catch(() => undefined), sleep(ms, undefined, { ref: false })]);
     },
     get stopped() {
       return stopped;

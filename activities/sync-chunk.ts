@@ -33,10 +33,12 @@ const chunkMsMax = 60_000;
 const chunkPagesMax = 1000;
 /** Pages fetched while an earlier one is still being processed. */
 const lookAheadPages = 3;
-/** A third of the heartbeat timeout, so that two may be lost, ms. */
-const heartbeatMs = 1_500;
-/** How long pages in flight may still arrive once the chunk was told to stop, ms. */
+/** A cancel reaches the chunk with its next heartbeat, and four may be lost, ms. */
+const heartbeatMs = 1000;
+/** How long pages in flight may still arrive when the worker stops, ms. */
 const stopMsMax = 10_000;
+/** How long a canceled chunk waits for the batch under way, ms; the next run records one that is applied later. */
+const cancelMsMax = 1000;
 /** Attempts without one recorded batch, after which the run fails: the progress-aware retry budget. */
 const attemptsMax = 12;
 
@@ -193,7 +195,7 @@ async function readOn(run: OpenRun, start: StartPoint & RunStart, cancelled: Abo
       await delivery.drained();
     }
   };
-  const signal = abortedLater(cancelled, stopMsMax);
+  const signal = abortedAfter(cancelled, (reason) => (isCancel(reason) ? 0 : stopMsMax));
   const options = { lookAhead: lookAheadPages, signal, enough, delivered: drained };
   try {
     const { reading, pipeline } = await load(signal);
@@ -207,9 +209,10 @@ async function readOn(run: OpenRun, start: StartPoint & RunStart, cancelled: Abo
       }
     } finally {
       // What was read before a failure is sound: it is delivered, so that the next attempt starts behind it.
-      await drained();
+      await (isCancel(cancelled.reason) ? delivery.abandon(cancelMsMax) : drained());
     }
   } catch (error) {
+    if (isCancel(cancelled.reason)) return result(0);
     // A pause of the destination is not one of the source: all pages may be read and yet wait for it.
     if (error instanceof ThrottledError && !error.otherwise) return result(error.waitMs);
     throw error;
@@ -230,10 +233,14 @@ const nothingInTime = (seconds: number) =>
     `The API gave no page within limits.maxDurationSeconds (${seconds} s); the calls of the run say what it answered instead.`,
   );
 
+/** Whether a chunk was told to stop because its run is to end, rather than to go on elsewhere or later. */
+const isCancel = (reason: unknown): boolean =>
+  reason instanceof CancelledFailure && (reason.message === 'CANCELLED' || reason.message === 'NOT_FOUND');
+
 /** Aborts some time after `signal`, which says that no more pages should be asked for. */
-function abortedLater(signal: AbortSignal, ms: number): AbortSignal {
+function abortedAfter(signal: AbortSignal, msAfter: (reason: unknown) => number): AbortSignal {
   const hard = new AbortController();
-  const abortLater = () => setTimeout(() => hard.abort(signal.reason), ms).unref();
+  const abortLater = () => setTimeout(() => hard.abort(signal.reason), msAfter(signal.reason)).unref();
   if (signal.aborted) abortLater();
   else signal.addEventListener('abort', abortLater, { once: true });
   return hard.signal;

@@ -78,7 +78,7 @@ async function createWorkers(
     dataConverter: ownDeps.dataConverter,
     activities: createActivities(ownDeps),
     // Cancellation reaches a chunk with its next heartbeat; throttled longer it would be seen that much later.
-    maxHeartbeatThrottleInterval: '1s',
+    maxHeartbeatThrottleInterval: '500ms',
     // A frozen worker swallows a task for each poll it has open, and each costs a heartbeat timeout. The option
     // maxConcurrentActivityTaskPolls has no effect in SDK 1.24.
     activityTaskPollerBehavior: { type: 'simple-maximum', maximum: Math.min(2, config.workerConcurrency) },

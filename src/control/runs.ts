@@ -82,7 +82,7 @@ export async function replayRun(deps: RunDeps, scope: OrgScope, runId: string): 
   return requestRun(deps, scope, { connectionId, resourceKey, trigger: 'manual', backfill: null });
 }
 
-/** Asks a run to stop at its next page; asking twice is asking once. Throws not_found, conflict (already final). */
+/** Asks a run to stop: the request under way is ended, what was delivered stays. Asking twice is asking once. Throws not_found, conflict (already final). */
 export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
   const run = await deps.db.transaction().execute((trx) => requestCancel(trx, scope, runId));
   if (!run) {

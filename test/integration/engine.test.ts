@@ -19,6 +19,8 @@ const shared = useStack({
   collections: {
     mended: generateRecords(records),
     pausing: generateRecords(many),
+    slow: generateRecords(records),
+    hanging: generateRecords(records),
     guarded: generateRecords(100),
     down: generateRecords(records),
     limited: generateRecords(records),
@@ -95,6 +97,50 @@ describe('an API that asks for a long wait', () => {
       CssRunId: runId,
       CssTrigger: 'manual',
     });
+  });
+});
+
+describe('pages that were read', () => {
+  it('reach the destination while the next one is still on its way, though their batch is not full', async () => {
+    const { upstream } = shared();
+    const connection = await connect('slow');
+    const fourth = upstream.hold(upstream.journal.length + 4);
+    const run = connection.sync();
+    await fourth.reached;
+    await eventually('three pages are delivered', async () => (await connection.count()) === 300);
+    expect(upstream.journal.at(-1)?.status).toBeNull();
+    fourth.release();
+    expect(await run).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: records } });
+  });
+});
+
+describe('a request that hangs', () => {
+  it.each([
+    ['its run is canceled', 'run'],
+    ['its connection is paused', 'pause'],
+    ['its connection is deleted', 'delete'],
+  ])('is ended when %s: what was delivered stays, and the run is canceled', async (_, what) => {
+    const { upstream, stack } = shared();
+    const connection = await connect('hanging');
+    const third = upstream.hold(upstream.journal.length + 3);
+    const { body } = await connection.requestSync();
+    await third.reached;
+    await eventually('two pages are delivered', async () => (await connection.count()) === 200);
+    const stoppedAt = performance.now();
+    if (what === 'run') await stack.org.call('POST', `/runs/${body.id}/cancel`);
+    else if (what === 'pause') await connection.post('pause');
+    else await stack.org.call('DELETE', `/connections/${body.connectionId}`);
+    await eventually('the run is over', async () => {
+      const { rows } = await sql<{ readonly status: string }>`select status from runs where id = ${body.id}`.execute(
+        stack.db,
+      );
+      return rows.every(({ status }) => status === 'canceled');
+    });
+    // Two seconds are what is promised; a request that is waited for takes ten.
+    expect(performance.now() - stoppedAt).toBeLessThan(7000);
+    expect(upstream.journal.at(-1)?.status).toBeNull();
+    expect(await connection.count()).toBe(200);
+    third.release();
   });
 });
 

@@ -91,7 +91,7 @@ export const runRoutes = [
     path: '/runs/:id/cancel',
     summary: 'Stop a run',
     description:
-      'It ends once the batch under way is delivered: a slow receiver of a webhook takes the requests of that batch first.',
+      'The request under way is ended, and the run is canceled within about two seconds. What was delivered stays; a batch that is still under way then is recorded by the next run.',
     tag,
     auth: 'api_key',
     params: Params,
