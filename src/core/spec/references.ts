@@ -13,19 +13,23 @@ export interface Reference {
 const nodesMax = 100_000;
 
 /**
- * The names an expression takes from outside, in order of appearance. Variables bound by `:=`, lambda parameters,
- * `@` and `#` are its own. Names behind the first step of a path, in its filters, sort and group terms are read
+ * The names an expression takes from outside, in order of appearance, those in bodies of functions last. Variables bound
+ * by `:=`, lambda parameters, `@` and `#` are its own; a function sees what its blocks bind behind it too. Names behind the first step of a path, in its filters, sort and group terms are read
  * from the item at hand, so they are no references. Throws `RangeError` when the tree is too large to walk.
  */
 export function expressionReferences(ast: AstNode): readonly Reference[] {
-  const walk: Walk = { found: [], visited: new Set() };
+  const walk: Walk = { found: [], visited: new Set(), bodies: [] };
   visit(ast, { scope: { names: new Set(), outer: null }, atRoot: true, walk });
+  // The list grows by the functions inside of bodies.
+  for (const { body, at } of walk.bodies) visit(body, at);
   return walk.found;
 }
 
 interface Walk {
   readonly found: Reference[];
   readonly visited: Set<AstNode>;
+  /** Bodies of functions, to be walked once everything around them is bound. */
+  readonly bodies: { readonly body: unknown; readonly at: Position }[];
 }
 
 interface Scope {
@@ -72,14 +76,11 @@ function visitNode(node: AstNode, at: Position): void {
       const block = inner(at);
       return visit(node['expressions'], block);
     }
-    case 'lambda':
-      return visit(
-        node['body'],
-        inner(
-          at,
-          nodes(node['arguments']).map((argument) => String(argument.value)),
-        ),
-      );
+    case 'lambda': {
+      const parameters = nodes(node['arguments']).map((argument) => String(argument.value));
+      at.walk.bodies.push({ body: node['body'], at: inner(at, parameters) });
+      return;
+    }
     case 'transform':
       return visit([node['pattern'], node['update'], node['delete']], perItem(at));
     case 'sort':
@@ -139,13 +140,11 @@ function refer(variable: AstNode, member: string | null, at: Position): void {
   at.walk.found.push({ kind: 'variable', name, member });
 }
 
-/** A lambda sees its own name; any other value is evaluated before the name is bound. */
+/** A value is evaluated before its name is bound. */
 function visitBind(node: AstNode, at: Position): void {
   const { lhs, rhs } = node;
-  const name = isNode(lhs) ? String(lhs.value) : '';
-  if (isNode(rhs) && rhs.type === 'lambda') at.scope.names.add(name);
   visit(rhs, at);
-  at.scope.names.add(name);
+  at.scope.names.add(isNode(lhs) ? String(lhs.value) : '');
 }
 
 const fieldName = (step: AstNode | undefined): string | null => (step?.type === 'name' ? String(step.value) : null);
