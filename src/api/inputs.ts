@@ -55,18 +55,22 @@ export function checkBody<S extends v.GenericSchema>(schema: S, document: unknow
 export type Query = Readonly<Record<string, readonly string[]>>;
 
 /**
- * The query in the form of the schema; parameters that it does not have are ignored. A required one that is missing is
- * an error without a code. One given twice is refused: taking either would answer another question than was asked.
+ * The query in the form of the schema; parameters that it does not have are ignored. A required one that is missing, or
+ * empty where it may not be, is an error without a code. One given twice is refused: taking either would answer another question than was asked.
  */
 export function checkQuery<S extends v.GenericSchema>(schema: S, query: Query): v.InferOutput<S> {
   const single = Object.fromEntries(Object.entries(query).map(([name, [first]]) => [name, first]));
   const result = v.safeParse(schema, single);
+  const missing = result.issues?.find(isMissing);
+  if (missing) {
+    throw new HttpRefusal(400, `The query parameter ${v.getDotPath(missing)} is required.`, { code: null });
+  }
   const issues = result.success ? repeatedIn(query, result.output) : result.issues.map(toIssue);
-  const missing = issues.find(({ path }) => !Object.hasOwn(query, path));
-  if (missing) throw new HttpRefusal(400, `The query parameter ${missing.path} is required.`, { code: null });
   if (!result.success || issues.length > 0) throw invalid('The query is not valid.', issues);
   return result.output;
 }
+
+const isMissing = ({ type, input }: v.BaseIssue<unknown>): boolean => input === undefined || type === 'non_empty';
 
 const repeatedIn = (query: Query, known: unknown): readonly Issue[] =>
   Object.keys(known ?? {})

@@ -10,7 +10,7 @@ export function errorsOf(route: Route): Json {
   const reads = route.body !== undefined || route.query !== undefined || route.repeated !== undefined;
   const codes = new Set<RequestErrorCode>([
     ...(reads ? (['validation'] as const) : []),
-    ...(route.auth !== 'none' ? (['unauthorized', 'rate_limited'] as const) : []),
+    ...(route.auth === 'api_key' || route.auth === 'embed_token' ? (['unauthorized', 'rate_limited'] as const) : []),
     ...route.errors,
     ...(route.repeated ? (['conflict'] as const) : []),
     'internal',

@@ -33,7 +33,8 @@ export interface ApiDeps extends AppDeps {
 }
 
 type Schema = v.GenericSchema;
-type Auth = 'api_key' | 'embed_token' | 'none';
+/** `oauth_state`: the query parameter `state`, which is checked before everything else but a missing parameter. */
+type Auth = 'api_key' | 'embed_token' | 'oauth_state' | 'none';
 
 /** One endpoint as the router, the OpenAPI document and the tests see it. */
 export interface Route {
@@ -98,6 +99,7 @@ type Input<A extends Auth, P extends Schema | undefined, Q extends Schema | unde
 interface CredentialOf {
   readonly api_key: { readonly scope: OrgScope; readonly caller: Caller };
   readonly embed_token: { readonly scope: OrgScope; readonly caller: EmbedCaller };
+  readonly oauth_state: unknown;
   readonly none: unknown;
 }
 

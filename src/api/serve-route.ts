@@ -1,5 +1,6 @@
 import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { verifyState } from '../control/oauth.ts';
 import { AnswerWithHeaders } from './answer-headers.ts';
 import type { Caller } from './auth.ts';
 import { readBody } from './body-gate.ts';
@@ -45,14 +46,19 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
   };
 }
 
-/** Whoever has an API key was let in before the route was known. */
+/** Whoever has an API key was let in before the route was known. A parameter that is missing is left to the query's check. */
 async function callerOf(
   { auth }: Route,
   c: Context<ApiEnv>,
-  deps: Pick<ApiDeps, 'embed'>,
+  deps: Pick<ApiDeps, 'embed' | 'oauth'>,
 ): Promise<Caller | EmbedCaller | null> {
   if (auth === 'api_key') return c.get('caller');
   if (auth === 'none') return null;
+  if (auth === 'oauth_state') {
+    const { code, state } = c.req.query();
+    if (code && state) await verifyState(deps, state);
+    return null;
+  }
   const caller = await authenticateEmbed(deps, c.req.raw.headers);
   c.set('orgId', caller.scope.orgId);
   return caller;

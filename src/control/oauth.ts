@@ -1,5 +1,6 @@
 /** How a customer authorizes a connection at their provider: sent there with a signed state, and back with a code. */
 import { createHash } from 'node:crypto';
+import type { JWTPayload } from 'jose';
 import { generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi';
 import { lockActiveConnectionsMax, lockConnection } from '../../db/queries/connections.ts';
 import { insertOauthState, takeOauthState } from '../../db/queries/oauth-states.ts';
@@ -89,15 +90,14 @@ export async function finishAuthorization(
   deps: OauthDeps & ApplyDeps,
   { code, state, iss }: Callback,
 ): Promise<Authorized> {
-  const { stateKeys } = configured(deps);
-  const claims = await verifyToken(stateKeys, stateKind, { token: state, requiredClaims: ['jti'] });
-  const begun = claims?.jti === undefined ? undefined : await takeOauthState(deps.db, hashOf(claims.jti));
+  const claims = await verifyState(deps, state);
+  const begun = claims.jti === undefined ? undefined : await takeOauthState(deps.db, hashOf(claims.jti));
   if (!begun || !isFrom(begun.issuer, iss)) throw unauthorized();
   const { connectionId, redirectUri, verifier } = begun;
   const scope = orgScope(begun.orgId);
   await using grants = await openGrants(deps, scope, connectionId);
   const { context } = grants;
-  const asked = typeof claims?.['resource'] === 'string' ? claims['resource'] : null;
+  const asked = typeof claims['resource'] === 'string' ? claims['resource'] : null;
   const { auth, resourceKey } = await orConflict(async () => grants.of(asked));
   const codeVerifier = verifier && deps.secretBox.open(verifier, verifierOf(scope, connectionId));
   const token = await orConflict(async () => ({
@@ -121,6 +121,14 @@ export async function finishAuthorization(
   void wakeEndpoints(deps, scope);
   await applySchedulesOf(deps, scope, connectionId);
   return { connected: true, connectionId, ...(awaiting.length === 0 ? {} : { awaiting }) };
+}
+
+/** The claims of a state that this service signed. Throws unauthorized, internal (not configured). */
+export async function verifyState(deps: Pick<OauthDeps, 'oauth'>, state: string): Promise<JWTPayload> {
+  const { stateKeys } = configured(deps);
+  const claims = await verifyToken(stateKeys, stateKind, { token: state, requiredClaims: ['jti'] });
+  if (!claims) throw unauthorized();
+  return claims;
 }
 
 function configured({ oauth }: Pick<OauthDeps, 'oauth'>): OauthSettings {

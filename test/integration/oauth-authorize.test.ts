@@ -188,14 +188,30 @@ describe('callback', () => {
     }
   });
 
-  it.each(['error=access_denied', 'code=x', ''])(
-    'without code or without state is a 400 without code: %s',
+  it.each([
+    'error=access_denied&state=:state',
+    'code=x',
+    'state=:state',
+    'code=&state=:state',
+    'code=x&state=',
+    'state=',
+  ])('without code or without state is a 400 without code: %s', async (query) => {
+    const id = await connect();
+    const state = new URL(await authorizeUrl(id)).searchParams.get('state');
+    const { status, body } = await come(`/oauth/callback?${query.replace(':state', String(state))}`);
+    expect(status).toBe(400);
+    expect(Object.keys(body.error)).toEqual(['message']);
+  });
+
+  it.each(['code=%00', 'code=x&code=y', 'code=x&iss=%00', 'code=x&iss=a&iss=b'])(
+    'refuses a state that is not ours before it looks at its neighbours: %s',
     async (query) => {
-      const id = await connect();
-      const state = new URL(await authorizeUrl(id)).searchParams.get('state');
-      const { status, body } = await come(`/oauth/callback?${query}${query === 'code=x' ? '' : `&state=${state}`}`);
-      expect(status).toBe(400);
-      expect(Object.keys(body.error)).toEqual(['message']);
+      expect(await come(`/oauth/callback?${query}&state=forged`)).toMatchObject(unauthorized);
+      const state = new URL(await authorizeUrl(await connect())).searchParams.get('state');
+      expect(await come(`/oauth/callback?${query}&state=${state}`)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'validation' } },
+      });
     },
   );
 

@@ -41,10 +41,10 @@ export const oauthRoutes = [
     description:
       'Where the provider sends the customer back to; the signed state is the credential. Stores the tokens, encrypted, and sets the connection active as soon as nothing else is to be authorized. When the customer refused there is no `code`: 400.',
     tag,
-    auth: 'none',
+    auth: 'oauth_state',
     query: v.object({
-      code: v.pipe(QueryText, v.minLength(1), v.description('From the provider.')),
-      state: v.pipe(QueryText, v.minLength(1), v.description('As it was in `authorizeUrl`.')),
+      code: v.pipe(QueryText, v.nonEmpty(), v.description('From the provider.')),
+      state: v.pipe(QueryText, v.nonEmpty(), v.description('As it was in `authorizeUrl`.')),
       iss: v.optional(
         v.pipe(QueryText, v.description("The provider's issuer identifier (RFC 9207), if it sends one.")),
       ),
