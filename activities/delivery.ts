@@ -69,7 +69,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   let leftAt = Number.NEGATIVE_INFINITY;
   let batchNo = options.batchNo;
   let underWay = Promise.resolve();
-  let isIdle = true;
+  /** Batches that left and have not arrived: one under way and one behind it at most. */
+  let pending = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   let abandoned = false;
@@ -79,30 +80,35 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     clearTimeout(timer);
     const before = underWay;
     if (filling.length > 0) {
-      const next = prepare(filling);
+      underWay = deliverBehind(before, prepare(filling));
+      // Whoever waits next for it sees the failure; until then it must not count as unhandled.
+      underWay.catch(() => undefined);
       filling = [];
       rows = 0;
-      isIdle = false;
-      const own = before.then(() => (abandoned ? undefined : deliver(next)));
-      underWay = own;
-      own.then(
-        () => {
-          isIdle = underWay === own;
-          if (isIdle) leaveLater();
-        },
-        // Whoever waits next for it sees the failure; until then it must not count as unhandled.
-        () => undefined,
-      );
     }
     await before;
+  };
+
+  const deliverBehind = async (before: Promise<void>, next: PreparedBatch) => {
+    pending += 1;
+    await before;
+    if (abandoned) return;
+    await deliver(next);
+    pending -= 1;
+    leaveLater();
   };
 
   /** The next page may be long in coming. */
   const leaveLater = () => {
     clearTimeout(timer);
-    if (!isIdle || filling.length === 0) return;
-    // What it throws, whoever waits next hears too.
-    timer = setTimeout(() => leave().catch(() => undefined), leftAt + pauseMsMax - performance.now());
+    if (pending > 0 || filling.length === 0) return;
+    timer = setTimeout(
+      () => {
+        // What it throws, whoever waits next hears too.
+        leave().catch(() => undefined);
+      },
+      leftAt + pauseMsMax - performance.now(),
+    );
   };
 
   /** What can be done while the batch before is still on its way; it never throws. */
