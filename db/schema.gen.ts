@@ -508,6 +508,10 @@ export interface Runs {
   recordsOut: Generated<number>;
   resourceKey: string;
   /**
+   * How often its workflow was lost (terminated, or its Temporal namespace wiped) and started again.
+   */
+  restarts: Generated<number>;
+  /**
    * The firing that it is of; a firing makes one run, however often it is tried.
    */
   scheduledFor: string | null;

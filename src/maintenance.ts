@@ -1,5 +1,5 @@
 /**
- * What must happen although nobody asks: starting runs whose start was lost, ending runs whose workflow is gone, keeping
+ * What must happen although nobody asks: starting runs whose start or whose workflow was lost, keeping
  * Temporal's schedules as their rows say, waking workflows that were not told of requests to hooks or of deliveries, telling
  * of overdue data, removing what belonged to deleted connections and what is too old.
  * It runs inside the worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and
@@ -12,7 +12,7 @@ import { endRun } from '../db/queries/lanes.ts';
 import { purgeLookupValues } from '../db/queries/lookup-cache.ts';
 import { purgeOauthStates } from '../db/queries/oauth-states.ts';
 import { findPurgeableConnections, purgeSome } from '../db/queries/purge.ts';
-import { findRun, markAlive, markDispatched } from '../db/queries/runs.ts';
+import { countRestart, findRun, markAlive, markDispatched } from '../db/queries/runs.ts';
 import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../db/queries/sweep.ts';
 import { orgScope } from '../db/scope.ts';
 import { wakeEndpoints } from './connect/wake-endpoints.ts';
@@ -32,6 +32,8 @@ const roundMs = 1000;
 const undispatchedMs = 2000;
 /** Twice the heartbeat timeout of a chunk, and more than any pause between two of its records that is normal, ms. */
 const silentMs = 30_000;
+/** How often the workflow of a run may be lost: who terminates one by hand each time wants it ended. */
+const restartsMax = 3;
 /** Runs looked at in one round. */
 const limit = 100;
 
@@ -83,12 +85,15 @@ async function startMissedRuns(deps: MaintenanceDeps): Promise<void> {
   });
 }
 
-/** Ends runs whose workflow is closed or gone (terminated by hand, namespace lost), so that their lane goes on. */
+/**
+ * Starts runs again whose workflow is lost (terminated by hand, namespace wiped): they go on from their ledger under
+ * the same id. One that is lost time and again is ended, so that its lane goes on.
+ */
 async function repairSilentRuns(deps: MaintenanceDeps): Promise<void> {
   const silent = await findSilentRuns(deps.db, { olderThanMs: silentMs, limit });
   await forEachRun(deps, silent, async (run) => {
     const state = await deps.orchestrator.describeRun(inputOf(run));
-    if (state !== 'open') return endOrphan(deps, run);
+    if (state !== 'open') return restartOrEnd(deps, run);
     if (run.cancelRequested) await deps.orchestrator.cancelRun(inputOf(run));
     await markAlive(deps.db, orgScope(run.orgId), run.id);
   });
@@ -110,9 +115,23 @@ async function forEachRun(
   }
 }
 
+async function restartOrEnd(deps: MaintenanceDeps, swept: SweptRun): Promise<void> {
+  const scope = orgScope(swept.orgId);
+  const run = swept.cancelRequested ? undefined : await findRun(deps.db, scope, swept.id);
+  if (!run || !(await countRestart(deps.db, scope, swept.id, restartsMax))) return endOrphan(deps, swept);
+  try {
+    await deps.orchestrator.restartRun(inputOf(swept), run.trigger);
+    deps.log.warn('run without a workflow started again', { runId: swept.id });
+  } catch (error) {
+    if (isTemporalAway(error)) throw error;
+    deps.log.warn('run without a workflow not started again', { runId: swept.id, error });
+    await endOrphan(deps, swept);
+  }
+}
+
 async function endOrphan(deps: MaintenanceDeps, run: SweptRun): Promise<void> {
   const message =
-    'The workflow of this run is gone (terminated, or its Temporal namespace was lost). Start the sync again; it goes on from the watermark';
+    'The workflow of this run was lost time and again (terminated, or its Temporal namespace was wiped). Start the sync again; it goes on from the watermark.';
   const outcome = run.cancelRequested
     ? ({ status: 'canceled', error: null } as const)
     : ({ status: 'failed', error: { code: 'orchestration_lost', message } } as const);

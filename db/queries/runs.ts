@@ -214,6 +214,19 @@ export async function markAlive(db: Db, scope: OrgScope, id: string): Promise<vo
     .execute();
 }
 
+/** Counts one more start of a run whose workflow was lost. False: it has been started `max` times again, or has ended. */
+export async function countRestart(db: Db, scope: OrgScope, id: string, max: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('runs')
+    .set((eb) => ({ restarts: eb('restarts', '+', 1), progressedAt: sql<string>`now()` }))
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('status', 'in', ['queued', 'running'])
+    .where('restarts', '<', max)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
 /** Whether a run has set no record aside and left nothing out so far. */
 export async function isClean(db: Db, scope: OrgScope, id: string): Promise<boolean> {
   const run = await db

@@ -40,6 +40,8 @@ export type WorkflowState = 'open' | 'closed' | 'absent';
 export interface Orchestrator {
   /** Starts the workflow of a run. Safe to repeat: a second start finds the first. */
   startRun(input: SyncRunInput, trigger: RunTrigger): Promise<void>;
+  /** Starts the workflow of a run again that has closed although its run has not ended. Finds one that is open. */
+  restartRun(input: SyncRunInput, trigger: RunTrigger): Promise<void>;
   /** Asks the workflow of a run to stop; nothing happens when there is none. */
   cancelRun(input: SyncRunInput): Promise<void>;
   /** Tells a waiting run that its lane is free; nothing happens when there is none. */
@@ -67,13 +69,13 @@ const priorityKeys = { manual: 2, schedule: 3, webhook: 3, backfill: 5 } as cons
 export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orchestrator {
   const bounded: Bounded = (call) => client.withDeadline(Date.now() + deadlineMs, call);
   const attributed = fallingBack(log);
-  const start = (input: SyncRunInput, trigger: RunTrigger, withAttributes: boolean) =>
+  const start = (input: SyncRunInput, trigger: RunTrigger, { reuse, withAttributes }: RunStart) =>
     bounded(() =>
       client.workflow.start(syncRunType, {
         workflowId: syncRunId(input),
         taskQueue: controlQueue,
         args: [input],
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        workflowIdReusePolicy: reuse,
         workflowIdConflictPolicy: 'USE_EXISTING',
         priority: { priorityKey: priorityKeys[trigger], fairnessKey: input.orgId },
         staticSummary: `sync ${input.resourceKey} of ${input.connectionId} (${trigger})`,
@@ -84,11 +86,15 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
   return {
     async startRun(input, trigger) {
       try {
-        await attributed((withAttributes) => start(input, trigger, withAttributes));
+        await attributed((withAttributes) => start(input, trigger, { reuse: 'REJECT_DUPLICATE', withAttributes }));
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
       }
     },
+    restartRun: (input, trigger) =>
+      attributed(async (withAttributes) => {
+        await start(input, trigger, { reuse: 'ALLOW_DUPLICATE', withAttributes });
+      }),
     async cancelRun(input) {
       await ignoringAbsence(bounded(() => client.workflow.getHandle(syncRunId(input)).cancel()));
     },
@@ -136,6 +142,12 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
     },
     ...createTemporalSchedules(client, { bounded, attributed }),
   };
+}
+
+interface RunStart {
+  /** Whether a workflow of the same id that has closed stands in the way. */
+  readonly reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE';
+  readonly withAttributes: boolean;
 }
 
 /** Calls with search attributes, and without them as long as Temporal does not know ours. */

@@ -8,7 +8,7 @@ import { useStack } from '../support/use-stack.ts';
 
 const perPage = 100;
 const records = 2000;
-const collections = ['orders', 'customers', 'waiting', 'reading', 'orphaned'];
+const collections = ['orders', 'customers', 'waiting', 'reading', 'terminated', 'deleted', 'orphaned'];
 const shared = useStack({
   collections: Object.fromEntries(collections.map((name) => [name, generateRecords(records)])),
   latencyMs: 20,
@@ -87,21 +87,58 @@ describe('a canceled run', () => {
   });
 });
 
-test('a run whose workflow was terminated is ended by the reconciler, and its lane goes on', async () => {
-  const { stack, upstream } = shared();
-  await using sync = await syncOf('orphaned');
-  const orphan = await sync.requestPaused();
-  const next = await sync.request();
-  const workflowId = syncRunId({ connectionId: sync.connectionId, resourceKey: 'orphaned', runId: orphan });
-  await stack.temporal.client.workflow.getHandle(workflowId).terminate();
-  // The reconciler looks at runs that were silent for half a minute: this one now was.
-  await sql`update runs set progressed_at = now() - interval '1 minute' where id = ${orphan}`.execute(stack.db);
-  expect((await sync.ended(orphan)).status).toBe('failed');
-  expect(await errorCodeOf(orphan)).toBe('orchestration_lost');
-  upstream.resume();
-  expect((await sync.ended(next)).status).toBe('succeeded');
-  expect(await sync.destination.writes()).toEqual({ rows: records, inserts: records, updates: 0, deletes: 0 });
+describe('a run whose workflow is lost', () => {
+  test.each(['terminated', 'deleted'] as const)(
+    'goes on under its id where its ledger stands, and one that waits behind it begins: %s',
+    async (how) => {
+      const { upstream } = shared();
+      await using sync = await syncOf(how);
+      const running = await sync.requestPaused();
+      const waiting = await sync.request();
+      for (const runId of [running, waiting]) await lose(sync, runId, how);
+      upstream.resume();
+      expect((await sync.ended(running)).status).toBe('succeeded');
+      expect((await sync.ended(waiting)).status).toBe('succeeded');
+      expect(await sync.destination.writes()).toEqual({ rows: records, inserts: records, updates: 0, deletes: 0 });
+    },
+  );
+
+  test('time and again is ended, and its lane goes on', async () => {
+    const { stack, upstream } = shared();
+    await using sync = await syncOf('orphaned');
+    const orphan = await sync.requestPaused();
+    const next = await sync.request();
+    await sql`update runs set restarts = 3 where id = ${orphan}`.execute(stack.db);
+    await lose(sync, orphan, 'terminated');
+    expect((await sync.ended(orphan)).status).toBe('failed');
+    expect(await errorCodeOf(orphan)).toBe('orchestration_lost');
+    upstream.resume();
+    expect((await sync.ended(next)).status).toBe('succeeded');
+    expect(await sync.destination.writes()).toEqual({ rows: records, inserts: records, updates: 0, deletes: 0 });
+  });
 });
+
+async function lose(sync: Sync, runId: string, how: 'terminated' | 'deleted'): Promise<void> {
+  const { stack } = shared();
+  const { client } = stack.temporal;
+  const { connectionId, resourceKey } = await sync.run(runId);
+  const workflowId = syncRunId({ connectionId, resourceKey, runId });
+  const handle = client.workflow.getHandle(workflowId);
+  if (how === 'terminated') await handle.terminate();
+  else {
+    const { namespace } = client.options;
+    await client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution: { workflowId } });
+    await eventually('the workflow is gone', () =>
+      handle.describe().then(
+        () => false,
+        () => true,
+      ),
+    );
+  }
+  // The reconciler looks at runs that were silent for half a minute: this one now was.
+  await sql`update runs set progressed_at = now() - interval '1 minute', dispatched_at = now() - interval '1 minute'
+    where id = ${runId}`.execute(stack.db);
+}
 
 async function inTurn<Value>(count: number, work: () => Promise<Value>): Promise<readonly Value[]> {
   const values: Value[] = [];
