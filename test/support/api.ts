@@ -156,6 +156,7 @@ const away = async (): Promise<never> => {
 
 const temporalAway: AppDeps['orchestrator'] = {
   startRun: away,
+  restartRun: away,
   cancelRun: away,
   wakeRun: away,
   describeRun: away,
