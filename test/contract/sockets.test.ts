@@ -27,6 +27,7 @@ const users: Readonly<Record<string, readonly string[]>> = {
   'connectors of destinations, on sockets that the guard has vetted': [
     'src/core/destinations/postgres-connect.ts',
     'src/core/destinations/postgres-errors.ts',
+    'src/core/destinations/postgres-wire.ts',
     'src/core/destinations/sqlserver-connect.ts',
     'src/core/destinations/sqlserver-connector.ts',
     'src/core/destinations/sqlserver-session.ts',

@@ -9,12 +9,10 @@ import {
   previewSucceeds,
 } from '../support/hostile-expressions.ts';
 import { useStack } from '../support/use-stack.ts';
+import { isAlive, quantile, watchHealth } from '../support/watch-health.ts';
 
 /** Those of a length that a spec takes. */
 const inSpecs = hostileExpressions.filter((vector) => expressionText(vector).length <= 65_536);
-/** Between two probes of the API's health, ms. */
-const probeEveryMs = 50;
-
 const shared = useStack({
   answer: ({ url }) => {
     const vector = hostileExpressions.find(({ id }) => url === `/records/${encodeURIComponent(id)}`);
@@ -68,38 +66,6 @@ async function preview(vector: HostileExpression): Promise<{ readonly status: nu
     body: { expression: expressionText(vector), record: vector.record ?? {} },
   });
   return { status, durationMs: performance.now() - startedAt };
-}
-
-/** Asks for the health of the API again and again; stopping it gives how long each answer took, ms. */
-function watchHealth(apiUrl: string): Disposable & { stop(): readonly number[] } {
-  const durations: number[] = [];
-  const probe = async (): Promise<void> => {
-    const startedAt = performance.now();
-    const response = await fetch(`${apiUrl}/api/health`);
-    await response.arrayBuffer();
-    durations.push(response.ok ? performance.now() - startedAt : Number.POSITIVE_INFINITY);
-  };
-  const failed = () => void durations.push(Number.POSITIVE_INFINITY);
-  const timer = setInterval(() => void probe().catch(failed), probeEveryMs);
-  const stop = () => clearInterval(timer);
-  return {
-    stop: () => {
-      stop();
-      return durations;
-    },
-    [Symbol.dispose]: stop,
-  };
-}
-
-const quantile = (values: readonly number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.POSITIVE_INFINITY;
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
 
 /** A connection with a resource for each expression that can be published, and a harmless one. */

@@ -6,6 +6,19 @@ export const promises = {
   ssrfReached: { says: 'attacks that reach a forbidden address', of: 'vectors' },
   ssrfFalseBlocks: { says: 'harmless addresses that are refused', of: 'vectors' },
   canariesReached: { says: 'requests that reach a listener on loopback through a running API', of: 'attempts' },
+  hostileDatabaseEnds: { says: 'processes that a hostile PostgreSQL ends or freezes', of: 'sessions' },
+  hostileDatabaseLagMs: {
+    says: 'the longest that a hostile PostgreSQL keeps a process from all else',
+    of: 'sessions',
+    most: 1000,
+    unit: 'ms',
+  },
+  hostileDatabaseMemory: {
+    says: 'the most memory of a process with 16 sessions to hostile PostgreSQLs at once',
+    of: 'sessions',
+    most: 500,
+    unit: 'MB',
+  },
   badInput5xx: { says: 'bad inputs answered with 5xx', of: 'inputs' },
   crossOrg: { says: 'endpoints that show or change something of another org', of: 'endpoints' },
   hostileContained: { says: 'hostile expressions not contained in 3 s by the evaluator', of: 'expressions' },
@@ -35,5 +48,5 @@ export interface SecurityPromise {
   /** The count that still keeps the promise; absent: 0. */
   readonly most?: number;
   /** Of a count that is a measurement; absent: it is a share. */
-  readonly unit?: 'ms';
+  readonly unit?: 'ms' | 'MB';
 }

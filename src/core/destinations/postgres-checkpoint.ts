@@ -1,3 +1,4 @@
+import { receiptBytesMax } from '../pipeline/receipt.ts';
 import type { LaneClaim, OpenedLane } from './destination.ts';
 import { checkpointTable, quoted } from './identifiers.ts';
 import type { Session } from './postgres-session.ts';
@@ -5,6 +6,9 @@ import { openedLane, type StoredCheckpoint } from './stored-checkpoint.ts';
 
 /** Those by which the checkpoint table is known. */
 export const checkpointColumns = ['lane', 'fence', 'table_oid', 'run_id', 'batch_no', 'receipt', 'updated_at'];
+
+/** The run and the batch beside a receipt, and the heads of the messages. */
+const responseHeadBytes = 65_536;
 
 /** The checkpoint table of a schema, as SQL. */
 export const checkpointName = (schema: string): string => `${quoted(schema)}.${quoted(checkpointTable)}`;
@@ -45,6 +49,7 @@ export async function claimLane(
      where held.fence < excluded.fence
      returning run_id as "runId", batch_no as "batchNo", receipt`,
     [claim.lane, claim.fence, place.table],
+    { bytesMax: receiptBytesMax + responseHeadBytes, rowsMax: 1 },
   );
   return openedLane(row);
 }

@@ -1,14 +1,15 @@
-import { isIP, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import { AppError } from '../errors.ts';
 import type { EgressGuard } from '../http/egress.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import { isUnreachable } from './postgres-errors.ts';
+import { CheckedWire, openTransport } from './postgres-wire.ts';
 
-/** A connected client with the socket under it, which can be cut when the server no longer answers. */
+/** A client that has logged in, with the wire under it, which can be cut when the server no longer responds. */
 export interface Connected {
   readonly client: pg.Client;
-  readonly socket: Socket;
+  readonly wire: CheckedWire;
 }
 
 /** Milliseconds a server may take. */
@@ -51,38 +52,54 @@ async function connectTo(
   ip: string,
   { address, limits }: { readonly address: PostgresAddress; readonly limits: SessionLimits },
 ): Promise<Connected> {
-  const socket = new Socket();
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(new Error('timeout expired')), limits.connectMs);
+  try {
+    const wire = new CheckedWire(await openTransport(ip, address, deadline.signal));
+    deadline.signal.addEventListener('abort', () => wire.destroy(deadline.signal.reason), { once: true });
+    return await logIn(wire, { address, limits });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function logIn(
+  wire: CheckedWire,
+  { address, limits }: { readonly address: PostgresAddress; readonly limits: SessionLimits },
+): Promise<Connected> {
   const client = new pg.Client({
-    host: ip,
+    // Not looked up: the wire is connected.
+    host: address.host,
     port: address.port,
     database: address.database,
     user: address.user,
     // A function, since pg takes an empty text for a missing one and then looks into files.
     password: () => address.password,
-    ssl: sslOptions(address),
-    stream: () => socket,
-    keepAlive: true,
-    connectionTimeoutMillis: limits.connectMs,
+    ssl: false,
+    // Its type is that of a whole socket, of which the driver uses this part.
+    stream: () => wire as unknown as Socket,
+    types: { getTypeParser },
     query_timeout: limits.statementMs + answerGraceMs,
     application_name: 'connector-sync',
   });
   // Without a listener a connection that breaks while idle would end the process.
-  client.on('error', () => socket.destroy());
+  client.on('error', () => wire.destroy());
   try {
     await client.connect();
-    return { client, socket };
+    return { client, wire };
   } catch (error) {
-    socket.destroy();
+    wire.destroy();
     throw error;
   }
 }
 
-/** The certificate is checked against the customer's name, not the address it led to. */
-function sslOptions({ host, ssl, ca }: PostgresAddress): pg.ClientConfig['ssl'] {
-  if (ssl === 'disable') return false;
-  return {
-    rejectUnauthorized: ssl === 'verify-full',
-    ...(isIP(host) === 0 && { servername: host }),
-    ...(ca !== null && { ca }),
-  };
-}
+/** What statements of ours ask for, by object id; all else stays text. The server says what type a column has. */
+const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
+  [16, (text) => text === 't'],
+  [21, Number],
+  [23, Number],
+  [26, Number],
+  [114, (text) => JSON.parse(text)],
+]);
+const asText = (text: string): string => text;
+const getTypeParser = (oid: number) => parsers.get(oid) ?? asText;

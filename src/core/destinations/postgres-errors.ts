@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { AppError } from '../errors.ts';
+import { PostgresProtocolError } from './postgres-frames.ts';
 
 /** What the log keeps of a server's error: its own message and detail repeat values of rows, so they are left out. */
 class PostgresFailure extends Error {
@@ -109,6 +110,10 @@ const verdicts: readonly (readonly [
 /** The failure as the engine knows it. An AppError passes as it is. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
+  if (error instanceof PostgresProtocolError) {
+    const text = `The postgres destination is not used: ${error.message}.`;
+    return new AppError('destination_rejected', text, { cause: error });
+  }
   const sqlstate = sqlstateOf(error);
   if (sqlstate === null) return driverFailure(error);
   const [, code, reason] = verdicts.find(([state]) => sqlstate.startsWith(state)) ?? fallback;

@@ -1,8 +1,9 @@
-import type { Socket } from 'node:net';
 import type pg from 'pg';
 import type { PostgresAddress } from './postgres-address.ts';
 import { answerGraceMs, type ConnectOptions, connectPostgres, type SessionLimits } from './postgres-connect.ts';
 import { endsConnection } from './postgres-errors.ts';
+import type { ResponseLimits } from './postgres-frames.ts';
+import type { CheckedWire } from './postgres-wire.ts';
 import { createPreparedQueries } from './prepared-queries.ts';
 
 /** One connection to a customer's server. */
@@ -11,8 +12,12 @@ export interface Session extends AsyncDisposable {
   readonly defaultSchema: string | null;
   /** False once the network or the server ended it; a new session must be opened. */
   isUsable(): boolean;
-  /** One statement, planned anew each time. */
-  query<Row extends pg.QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** One statement, planned anew each time. `limits`: of its response, where it may be larger than most. */
+  query<Row extends pg.QueryResultRow>(
+    sql: string,
+    values?: readonly unknown[],
+    limits?: ResponseLimits,
+  ): Promise<readonly Row[]>;
   /** As {@link query}, of a statement that is a transaction of its own and comes again, as that of batches does. */
   queryAgain(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>;
   /** A statement of a transaction whose time grows with the table: it, and those after it, may take half an hour. */
@@ -22,6 +27,11 @@ export interface Session extends AsyncDisposable {
 /** Milliseconds for a statement over all rows of a connection: ten million rows take a few minutes. */
 const queryAllMs = 30 * 60_000;
 
+/** A description of some tables with 1,600 columns each, the largest that most statements ask for, has less than 1 MB. */
+const responseLimits: ResponseLimits = { bytesMax: 4 * 1024 * 1024, rowsMax: 1000 };
+/** One row of settings. */
+const settingsLimits: ResponseLimits = { bytesMax: 65_536, rowsMax: 1 };
+
 /** How long a session waits for the server's goodbye before it cuts the connection. */
 const goodbyeMs = 2000;
 
@@ -30,28 +40,35 @@ const goodbyeMs = 2000;
  * errors of pg.
  */
 export async function openSession(address: PostgresAddress, options: ConnectOptions): Promise<Session> {
-  const { client, socket } = await connectPostgres(address, options);
-  const run = async <Row extends pg.QueryResultRow>(config: pg.QueryConfig & { readonly query_timeout?: number }) => {
+  const { client, wire } = await connectPostgres(address, options);
+  const run = async <Row extends pg.QueryResultRow>(
+    config: pg.QueryConfig & { readonly query_timeout?: number },
+    limits = responseLimits,
+  ) => {
+    wire.expectResponse(limits);
     try {
       return (await client.query<Row>(config)).rows;
     } catch (error) {
-      if (endsConnection(error)) socket.destroy();
+      if (endsConnection(error)) wire.destroy();
       throw error;
     }
   };
-  const query: Session['query'] = <Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) =>
-    run<Row>({ text, ...(values && { values: [...values] }) });
+  const query: Session['query'] = <Row extends pg.QueryResultRow>(
+    text: string,
+    values?: readonly unknown[],
+    limits?: ResponseLimits,
+  ) => run<Row>({ text, ...(values && { values: [...values] }) }, limits);
   const queryAgain = createPreparedQueries(({ values, ...statement }) => run({ ...statement, values: [...values] }));
   const queryAll: Session['queryAll'] = async (text, values = []) => {
     await query(`set local statement_timeout = ${queryAllMs}`);
     await run({ text, values: [...values], query_timeout: queryAllMs + answerGraceMs });
   };
-  const close = () => endClient(client, socket);
+  const close = () => endClient(client, wire);
   try {
     const defaultSchema = await applySettings(query, options.limits);
     return {
       defaultSchema,
-      isUsable: () => !socket.destroyed,
+      isUsable: () => !wire.destroyed,
       query,
       queryAgain,
       queryAll,
@@ -78,13 +95,14 @@ async function applySettings(query: Session['query'], { statementMs }: SessionLi
        set_config('statement_timeout', $1, false),
        set_config('idle_in_transaction_session_timeout', $1, false)`,
     [String(statementMs)],
+    settingsLimits,
   );
   return row?.schema ?? null;
 }
 
-async function endClient(client: pg.Client, socket: Socket): Promise<void> {
-  if (socket.destroyed) return;
-  const cut = setTimeout(() => socket.destroy(), goodbyeMs);
+async function endClient(client: pg.Client, wire: CheckedWire): Promise<void> {
+  if (wire.destroyed) return;
+  const cut = setTimeout(() => wire.destroy(), goodbyeMs);
   await client.end();
   clearTimeout(cut);
 }

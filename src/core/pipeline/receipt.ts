@@ -1,3 +1,4 @@
+import { AppError } from '../errors.ts';
 import type { RunPosition } from '../run/run-position.ts';
 import type { Validators } from '../source/source.ts';
 
@@ -82,9 +83,18 @@ export interface Receipt {
   readonly position: RunPosition | null;
 }
 
-/** The form that travels to the destination's checkpoint row: records by column, which is half as long. */
-export const encodeReceipt = ({ records, ...receipt }: Receipt): string =>
-  JSON.stringify({
+/**
+ * Bytes of a receipt: what a destination stores for us is read back up to here. A record takes about 100, so this is more
+ * than any response of an API holds.
+ */
+export const receiptBytesMax = 64 * 1024 * 1024;
+
+/**
+ * The form that travels to the destination's checkpoint row: records by column, which is half as long. Throws
+ * `source_rejected` for a page of which nothing could be read back.
+ */
+export function encodeReceipt({ records, ...receipt }: Receipt): string {
+  const text = JSON.stringify({
     v: 3,
     ...receipt,
     externalIds: records.map(columnOf.externalId),
@@ -93,6 +103,11 @@ export const encodeReceipt = ({ records, ...receipt }: Receipt): string =>
     quarantined: records.flatMap(placeOfQuarantined),
     fields: unlessAllNull(records.map(columnOf.fields)),
   } satisfies EncodedReceipt);
+  // A character takes three bytes at most.
+  if (text.length * 3 <= receiptBytesMax || Buffer.byteLength(text) <= receiptBytesMax) return text;
+  const message = `A page of ${records.length} records is too large to be recorded: ask the API for smaller pages.`;
+  throw new AppError('source_rejected', message);
+}
 
 interface EncodedReceipt extends Omit<Receipt, 'records'> {
   readonly v: 3;

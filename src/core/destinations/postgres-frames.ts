@@ -1,0 +1,303 @@
+/**
+ * What a customer's server sends, taken apart into the messages of PostgreSQL's protocol and checked before the driver
+ * sees them. The driver parses in a callback of the socket: what it throws there would end the process, a list without an
+ * end would freeze it, and it keeps whatever comes. So a message passes only if this client can need it at this point, and
+ * if its counts, lengths and texts end exactly where the message ends.
+ */
+
+/** The server does not keep to the protocol, or to what this client takes. The message never repeats what it sent. */
+export class PostgresProtocolError extends Error {
+  override readonly name = 'PostgresProtocolError';
+}
+
+/** What the server may send in response to one statement. */
+export interface ResponseLimits {
+  readonly bytesMax: number;
+  readonly rowsMax: number;
+}
+
+/** Takes the bytes of one session. */
+export interface FrameChecker {
+  /** Whole, checked messages, at most one buffer of them. Throws {@link PostgresProtocolError}. */
+  push(chunk: Buffer): Buffer | null;
+  /** One more statement is sent, behind those under way: its response may be so large. */
+  expectResponse(limits: ResponseLimits): void;
+}
+
+/** Login: parameters and a handful of short messages; real servers send less than 1 KB. */
+const loginLimits: ResponseLimits = { bytesMax: 65_536, rowsMax: 0 };
+/** Of a session, in bytes, while no statement is under way: notices, changed parameters, the goodbye of a shutdown. */
+const unaskedBytesMax = 65_536;
+/** Columns of a result; PostgreSQL's own limit. */
+const columnsMax = 1664;
+/** Type and length. */
+const headerBytes = 5;
+
+/** A checker for a session that begins with the login. */
+export function createFrameChecker(): FrameChecker {
+  const session: SessionState = {
+    phase: 'login',
+    limits: loginLimits,
+    expected: [],
+    bytes: 0,
+    rows: 0,
+    unaskedBytes: 0,
+    columns: null,
+    authentications: new Set(),
+  };
+  let held = Buffer.alloc(0);
+  let heldBytes = 0;
+
+  const hold = (chunk: Buffer): void => {
+    if (heldBytes + chunk.length > held.length) {
+      // Doubled, so that a message that comes byte by byte is copied a bounded number of times.
+      const grown = Buffer.allocUnsafe(Math.max(2 * held.length, heldBytes + chunk.length, 1024));
+      held.copy(grown, 0, 0, heldBytes);
+      held = grown;
+    }
+    chunk.copy(held, heldBytes);
+    heldBytes += chunk.length;
+  };
+
+  return {
+    expectResponse(limits) {
+      session.expected.push(limits);
+      if (session.phase === 'idle') beginNext(session);
+    },
+    push(chunk) {
+      if (heldBytes > 0) hold(chunk);
+      const bytes = heldBytes > 0 ? held.subarray(0, heldBytes) : chunk;
+      const end = checkFrames(bytes, session);
+      if (end === bytes.length) {
+        held = Buffer.alloc(0);
+        heldBytes = 0;
+        return bytes;
+      }
+      const rest = bytes.subarray(end);
+      if (heldBytes === 0 || end > 0) {
+        held = Buffer.alloc(0);
+        heldBytes = 0;
+        hold(rest);
+      }
+      return end > 0 ? bytes.subarray(0, end) : null;
+    },
+  };
+}
+
+interface SessionState {
+  /** `idle`: logged in, and no statement is under way. */
+  phase: 'login' | 'idle' | 'statement';
+  limits: ResponseLimits;
+  /** Of statements behind the one under way. */
+  readonly expected: ResponseLimits[];
+  /** Of the login or the response so far, and its rows. */
+  bytes: number;
+  rows: number;
+  unaskedBytes: number;
+  /** Of the result whose rows come; null: none was described. */
+  columns: number | null;
+  /** Requests of the login so far: each may come once, or a server could have us derive keys for ever. */
+  readonly authentications: Set<number>;
+}
+
+/** The server is ready: the next statement is under way, if there is one. */
+function beginNext(session: SessionState): void {
+  const limits = session.expected.shift();
+  session.phase = limits ? 'statement' : 'idle';
+  session.limits = limits ?? loginLimits;
+  session.bytes = 0;
+  session.rows = 0;
+  session.columns = null;
+}
+
+/** Checks all messages that are complete; returns where they end. */
+function checkFrames(bytes: Buffer, session: SessionState): number {
+  let at = 0;
+  while (at + headerBytes <= bytes.length) {
+    const length = bytes.readUInt32BE(at + 1);
+    if (length < 4) throw broken();
+    count(session, length + 1);
+    const end = at + 1 + length;
+    if (end > bytes.length) {
+      // It is counted once it is whole.
+      count(session, -(length + 1));
+      break;
+    }
+    checkMessage(bytes[at] ?? 0, new MessageReader(bytes, at + headerBytes, end), session);
+    at = end;
+  }
+  return at;
+}
+
+/** What is announced counts before it is here. */
+function count(session: SessionState, bytes: number): void {
+  if (session.phase === 'idle') {
+    session.unaskedBytes += bytes;
+    if (session.unaskedBytes > unaskedBytesMax) throw tooMuch();
+    return;
+  }
+  session.bytes += bytes;
+  if (session.bytes > session.limits.bytesMax) throw tooMuch();
+}
+
+function checkMessage(type: number, message: MessageReader, session: SessionState): void {
+  const check = checks.get(String.fromCharCode(type));
+  if (!check?.phases.includes(session.phase)) throw broken();
+  check.read(message, session);
+  message.end();
+}
+
+interface MessageCheck {
+  /** When it may come. */
+  readonly phases: readonly SessionState['phase'][];
+  readonly read: (message: MessageReader, session: SessionState) => void;
+}
+
+const always = ['login', 'idle', 'statement'] as const;
+const inStatement = ['statement'] as const;
+const nothing = () => undefined;
+
+/** The messages that this client can need, by their type. No copy, no function call, no replication. */
+const checks: ReadonlyMap<string, MessageCheck> = new Map<string, MessageCheck>([
+  // Authentication, BackendKeyData, ParameterStatus
+  ['R', { phases: ['login'], read: checkAuthentication }],
+  ['K', { phases: ['login'], read: (message) => message.skip(8) }],
+  ['S', { phases: always, read: checkParameter }],
+  // ErrorResponse, NoticeResponse, ReadyForQuery
+  ['E', { phases: always, read: checkErrorFields }],
+  ['N', { phases: always, read: checkErrorFields }],
+  ['Z', { phases: ['login', 'statement'], read: checkReady }],
+  // ParseComplete, BindComplete, NoData, EmptyQueryResponse
+  ['1', { phases: inStatement, read: nothing }],
+  ['2', { phases: inStatement, read: nothing }],
+  ['n', { phases: inStatement, read: nothing }],
+  ['I', { phases: inStatement, read: nothing }],
+  // RowDescription, DataRow, CommandComplete
+  ['T', { phases: inStatement, read: checkRowDescription }],
+  ['D', { phases: inStatement, read: checkRow }],
+  ['C', { phases: inStatement, read: checkCompletion }],
+]);
+
+/** Ok, and the kinds of a password that the driver knows: clear text, MD5, and three steps of SASL. */
+const [ok, clearText, md5, sasl, saslContinue, saslFinal] = [0, 3, 5, 10, 11, 12] as const;
+
+function checkAuthentication(message: MessageReader, { authentications }: SessionState): void {
+  const kind = message.int32();
+  if (authentications.has(kind) || authentications.has(ok)) throw broken();
+  authentications.add(kind);
+  switch (kind) {
+    case ok:
+    case clearText:
+      return;
+    case md5:
+      return message.skip(4);
+    case sasl:
+      while (message.text() > 0);
+      return;
+    case saslContinue:
+    case saslFinal:
+      return message.skipRest();
+    default:
+      throw new PostgresProtocolError('it asks for a kind of login that is not supported; use a password');
+  }
+}
+
+function checkParameter(message: MessageReader): void {
+  message.text();
+  message.text();
+}
+
+function checkCompletion(message: MessageReader, session: SessionState): void {
+  message.text();
+  session.columns = null;
+}
+
+function checkReady(message: MessageReader, session: SessionState): void {
+  if (!'ITE'.includes(String.fromCharCode(message.byte()))) throw broken();
+  if (session.phase === 'login' && !session.authentications.has(ok)) throw broken();
+  beginNext(session);
+}
+
+function checkErrorFields(message: MessageReader): void {
+  while (message.byte() !== 0) message.text();
+}
+
+function checkRowDescription(message: MessageReader, session: SessionState): void {
+  const columns = message.int16();
+  if (columns < 0 || columns > columnsMax) throw broken();
+  for (let column = 0; column < columns; column += 1) {
+    message.text();
+    // Table, column, type, its size and modifier.
+    message.skip(16);
+    // Text, the only format that is asked for.
+    if (message.int16() !== 0) throw broken();
+  }
+  session.columns = columns;
+}
+
+function checkRow(message: MessageReader, session: SessionState): void {
+  if (message.int16() !== session.columns) throw broken();
+  for (let column = 0; column < session.columns; column += 1) {
+    const length = message.int32();
+    if (length < -1) throw broken();
+    if (length > 0) message.skip(length);
+  }
+  session.rows += 1;
+  if (session.rows > session.limits.rowsMax) throw tooMuch();
+}
+
+/** Reads one message; nothing is read beyond its end. */
+class MessageReader {
+  readonly #bytes: Buffer;
+  readonly #end: number;
+  #at: number;
+
+  constructor(bytes: Buffer, start: number, end: number) {
+    this.#bytes = bytes;
+    this.#at = start;
+    this.#end = end;
+  }
+
+  skip(bytes: number): void {
+    if (bytes > this.#end - this.#at) throw broken();
+    this.#at += bytes;
+  }
+
+  skipRest(): void {
+    this.#at = this.#end;
+  }
+
+  byte(): number {
+    this.skip(1);
+    return this.#bytes[this.#at - 1] ?? 0;
+  }
+
+  int16(): number {
+    this.skip(2);
+    return this.#bytes.readInt16BE(this.#at - 2);
+  }
+
+  int32(): number {
+    this.skip(4);
+    return this.#bytes.readInt32BE(this.#at - 4);
+  }
+
+  /** A text that ends with a NUL; its bytes without that. */
+  text(): number {
+    const start = this.#at;
+    const nul = this.#bytes.indexOf(0, start);
+    if (nul === -1 || nul >= this.#end) throw broken();
+    this.#at = nul + 1;
+    return nul - start;
+  }
+
+  end(): void {
+    if (this.#at !== this.#end) throw broken();
+  }
+}
+
+const broken = (): PostgresProtocolError =>
+  new PostgresProtocolError("it does not keep to PostgreSQL's protocol; check host and port");
+
+const tooMuch = (): PostgresProtocolError =>
+  new PostgresProtocolError('its response is larger than any that is asked for; check host and port');

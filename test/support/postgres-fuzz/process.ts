@@ -1,0 +1,110 @@
+/**
+ * A process that opens sessions to servers that send changed recordings, as runs do. It prints what came of it; an
+ * uncaught error ends it, an endless loop leaves it silent.
+ *
+ * Arguments: a file with the recording (JSON, base64), the number of cases, the seed, and the folder with a certificate.
+ */
+import { readFileSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createSecureContext, TLSSocket } from 'node:tls';
+import { openPostgres } from '../../../src/core/destinations/postgres.ts';
+import { batchOf, claimOf, rowOf } from '../batches.ts';
+import { mutate, seeded } from './mutations.ts';
+
+const [, , file = '', cases = '', seed = '', folder = ''] = process.argv;
+const recording = (JSON.parse(readFileSync(file, 'utf8')) as string[]).map((text) => Buffer.from(text, 'base64'));
+const secureContext = createSecureContext({
+  cert: readFileSync(join(folder, 'db.test.crt')),
+  key: readFileSync(join(folder, 'db.test.key')),
+});
+/** Sessions at once. */
+const width = 16;
+/** Every so many cases one is encrypted. */
+const tlsEvery = 10;
+
+const worst = { lagMs: 0, bytes: 0 };
+let last = performance.now();
+setInterval(() => {
+  const now = performance.now();
+  worst.lagMs = Math.max(worst.lagMs, now - last);
+  worst.bytes = Math.max(worst.bytes, process.memoryUsage.rss());
+  last = now;
+}, 5).unref();
+
+const results = new Map<string, number>();
+let next = 0;
+await Promise.all(
+  Array.from({ length: width }, async () => {
+    while (next < Number(cases)) await runCase(next++);
+  }),
+);
+process.stdout.write(`${JSON.stringify({ cases: next, ...worst, results: Object.fromEntries(results) })}\n`);
+process.exit(0);
+
+async function runCase(number: number): Promise<void> {
+  const random = seeded(Number(seed) + number);
+  const changed = random(recording.length);
+  const responses = recording.map((response, index) => (index === changed ? mutate(response, random) : response));
+  const encrypted = number % tlsEvery === 0;
+  const server = await serve((socket) => (encrypted ? encrypt(socket, responses) : respond(socket, responses)));
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  const guard = { vetHost: async () => [{ address: '127.0.0.1', family: 4 as const, allowListed: true }] };
+  const options = {
+    host: 'fuzz.test',
+    port,
+    database: 'd',
+    user: 'u',
+    password: 'p',
+    ssl: encrypted ? 'require' : 'disable',
+  };
+  const destination = openPostgres(options, { guard, limits: { connectMs: 2000, statementMs: 1000 } });
+  try {
+    await destination.check();
+    await destination.open(claimOf('recorded'));
+    await destination.apply(batchOf([rowOf('1')]));
+    count('completed');
+  } catch (error) {
+    count(error instanceof Error && 'code' in error ? String(error.code) : String(error));
+  } finally {
+    await destination[Symbol.asyncDispose]();
+    server.close();
+  }
+}
+
+function count(result: string): void {
+  results.set(result, (results.get(result) ?? 0) + 1);
+}
+
+function serve(handle: (socket: Socket) => void): Promise<Server> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    handle(socket);
+  });
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve(server));
+  });
+}
+
+function encrypt(socket: Socket, responses: readonly Buffer[]): void {
+  socket.once('data', () => {
+    socket.write('S');
+    const secure = new TLSSocket(socket, { isServer: true, secureContext });
+    secure.on('error', () => undefined);
+    respond(secure, responses);
+  });
+}
+
+/** One response for each message of the client; the connection ends when there is nothing more to say. */
+function respond(socket: Socket, responses: readonly Buffer[]): void {
+  let said = 0;
+  let silent: NodeJS.Timeout | undefined;
+  socket.on('data', () => {
+    clearTimeout(silent);
+    const response = responses[said];
+    said += 1;
+    if (response) socket.write(response);
+    silent = setTimeout(() => socket.destroy(), 20);
+  });
+}
