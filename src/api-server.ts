@@ -3,12 +3,13 @@ import { createApp } from './api/app.ts';
 import { listen } from './api/server.ts';
 import { createDeps } from './deps.ts';
 import { announceReady } from './embedded/parent-watch.ts';
-import { configOrExit } from './entry.ts';
+import { configOrExit, endOnUncaught } from './entry.ts';
 import { checkKeyRing } from './key-ring-check.ts';
 import { createLog } from './log.ts';
 
 const config = configOrExit(process.env);
 const log = createLog({ level: config.logLevel, name: 'api' });
+endOnUncaught(log);
 const stopping = Promise.withResolvers<NodeJS.Signals>();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stopping.resolve);
 

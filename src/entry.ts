@@ -1,5 +1,14 @@
 /** What every process entry point does around its work. */
 import { type Config, ConfigError, configExitCode, loadConfig } from './config.ts';
+import type { Log } from './log.ts';
+
+/** Ends the process on an error that nobody caught, as Node does, but logs it as all others: what Node prints shows values. */
+export function endOnUncaught(log: Pick<Log, 'error'>): void {
+  process.on('uncaughtException', (error) => {
+    log.error('uncaught error; the process ends', { error });
+    process.exit(1);
+  });
+}
 
 /** The configuration, or the end of the process with exit code 78 and every fault on stderr. */
 export function configOrExit(env: NodeJS.ProcessEnv): Config {

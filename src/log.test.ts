@@ -7,6 +7,14 @@ function capture() {
   return { log, lines, last: (): Record<string, unknown> => JSON.parse(lines.at(-1) ?? '{}') };
 }
 
+function thrownBy(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+}
+
 describe('createLog', () => {
   it('writes one JSON line with message, level and fields', () => {
     const { log, lines, last } = capture();
@@ -58,6 +66,24 @@ describe('createLog', () => {
     const { log, last } = capture();
     log.error('failed', { error: Object.assign(new Error('outer', { cause: new Error('inner') }), { code: 'E1' }) });
     expect(last()['error']).toMatchObject({ type: 'Error', code: 'E1', message: 'outer', cause: { message: 'inner' } });
+  });
+
+  it('leaves out what errors of the engine and of libraries say, which may be a secret, and keeps what and where they are', () => {
+    const { log, lines, last } = capture();
+    const parse = (text: string) => JSON.parse(text);
+    const pattern = (text: string) => new RegExp(text);
+    const connect = () => {
+      throw Object.assign(new Error('outer'), { code: 'E1', cause: thrownBy(() => new URL('t0p-secret')) });
+    };
+    const foreign = [() => parse('t0p-secret'), () => pattern('(t0p-secret'), () => new Intl.Locale('t0p-secret!')];
+    for (const fail of foreign) {
+      log.error('failed', { error: thrownBy(fail) });
+      expect(last()['error']).toMatchObject({ stack: expect.stringContaining('log.test.ts') });
+      expect(last()['error']).not.toHaveProperty('message');
+    }
+    log.error('failed', { error: thrownBy(connect) });
+    expect(last()['error']).toMatchObject({ code: 'E1', message: 'outer', cause: { type: 'TypeError' } });
+    expect(lines.join('')).not.toContain('t0p-secret');
   });
 
   it('survives fields that contain themselves', () => {

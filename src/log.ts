@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import type { Logger as TemporalLogger } from '@temporalio/common';
 import { pino } from 'pino';
 import type { LogLevel } from './config.ts';
@@ -25,7 +26,10 @@ export interface LogOptions {
   readonly destination?: { write(line: string): void };
 }
 
-/** A log of JSON lines. Fields named like secrets are dropped, API keys and passwords of URLs masked, at any depth. */
+/**
+ * A log of JSON lines. Fields named like secrets are dropped, API keys and passwords of URLs masked, at any depth, and of
+ * errors that are not of this project the messages are left out.
+ */
 export function createLog({ level, name, destination }: LogOptions): Log {
   const options = {
     level,
@@ -91,14 +95,33 @@ function clean(value: unknown, depth: number): unknown {
   return Object.fromEntries(kept.map(([name, item]) => [name, clean(item, depth + 1)]));
 }
 
+/** Where this project is, in both ways in which frames of a stack name it. */
+const root = new URL('..', import.meta.url);
+const ownCode = [root.href, fileURLToPath(root)];
+/** What errors of the system, of PostgreSQL and of HTTP say besides, none of which holds a value. */
+const plainFacts = ['code', 'syscall', 'severity', 'routine', 'schema', 'table', 'column', 'constraint', 'statusCode'];
+
+/**
+ * The message of an error that this project made. What the engine or a library says may repeat what it was given, a secret
+ * among it: of such an error the log keeps what it is, its codes, and where it came from.
+ */
 function cleanError(error: Error, depth: number): LogFields {
-  const code = 'code' in error ? { code: clean(error.code, depth + 1) } : {};
-  const cause = error.cause === undefined ? {} : { cause: clean(error.cause, depth + 1) };
+  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
+  const facts = plainFacts.flatMap((name) => {
+    const value: unknown = Reflect.get(error, name);
+    return value === undefined ? [] : [[name, clean(value, depth + 1)]];
+  });
   return {
     type: error.name,
-    ...code,
-    message: maskSecrets(error.message),
-    stack: maskSecrets(error.stack ?? ''),
-    ...cause,
+    ...Object.fromEntries(facts),
+    ...(isOwn(error, frames[0] ?? '') && { message: maskSecrets(error.message) }),
+    stack: frames.join('\n'),
+    ...(error.cause !== undefined && { cause: clean(error.cause, depth + 1) }),
   };
 }
+
+/** Not those of V8, whose stack begins in this project too. */
+const isOwn = (error: Error, firstFrame: string): boolean =>
+  (error.constructor === Error || !(error.constructor.name in globalThis)) &&
+  ownCode.some((place) => firstFrame.includes(place)) &&
+  !firstFrame.includes('/node_modules/');

@@ -8,7 +8,7 @@ import { createActivities } from '../activities/index.ts';
 import { controlQueue, postsMax, syncQueue, webhookQueue } from '../workflows/contract.ts';
 import { createDeps, type Deps } from './deps.ts';
 import { announceReady } from './embedded/parent-watch.ts';
-import { configOrExit } from './entry.ts';
+import { configOrExit, endOnUncaught } from './entry.ts';
 import { checkKeyRing } from './key-ring-check.ts';
 import { createLog, type Log, temporalLogger } from './log.ts';
 import { maintain } from './maintenance.ts';
@@ -23,6 +23,7 @@ setFlagsFromString('--no-allocation-site-pretenuring');
 
 const config = configOrExit(process.env);
 const log = createLog({ level: config.logLevel, name: 'worker' });
+endOnUncaught(log);
 const temporalLog = temporalLogger(log.child({ component: 'temporal' }));
 Runtime.install({ logger: temporalLog, shutdownSignals: [] });
 

@@ -19,6 +19,7 @@ export const promises = {
     most: 500,
     unit: 'MB',
   },
+  slowedByResponses: { says: 'runs that responses to another org slow down', of: 'runs' },
   badInput5xx: { says: 'bad inputs answered with 5xx', of: 'inputs' },
   crossOrg: { says: 'endpoints that show or change something of another org', of: 'endpoints' },
   hostileContained: { says: 'hostile expressions not contained in 3 s by the evaluator', of: 'expressions' },

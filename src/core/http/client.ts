@@ -38,6 +38,7 @@ import type { LoggedCall } from './logged-call.ts';
 import { createRedactor } from './redact.ts';
 import type { RequestSigner } from './request-signer.ts';
 import { backoffMs, classifyByStatus, type RetryPolicy, retryAfterMs, type Verdict } from './retry.ts';
+import { limitUrl } from './url-limit.ts';
 
 export type { LoggedCall } from './logged-call.ts';
 export type { RequestSigner } from './request-signer.ts';
@@ -204,6 +205,7 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
 
   return {
     send: async (request, { signal, signer, classify = options.classify, onAnswer }) => {
+      limitUrl(request.url.href);
       const where = `${request.method} ${redactor.text(request.url.pathname)}`;
       const startedAt = now();
       let refreshed = false;

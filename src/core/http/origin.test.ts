@@ -23,6 +23,12 @@ describe('links of an answer', () => {
     expect(follow('https://files.example:8443/a', ['files.example:8443'])).toContain('8443');
   });
 
+  it('are refused when they are longer than a URL may be', () => {
+    expect(follow(`?page=${'2'.repeat(8000)}`)).toContain('2222');
+    const tooLong = expect.objectContaining({ code: 'source_rejected', message: expect.stringContaining('8192') });
+    expect(() => follow(`?page=${'2'.repeat(8192)}`)).toThrow(tooLong);
+  });
+
   it.each([
     'http://api.vendor.example/v1/items',
     'https://evil.example/',

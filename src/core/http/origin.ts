@@ -1,16 +1,18 @@
 import { AppError } from '../errors.ts';
 import { egressBlocked } from './egress-blocked.ts';
+import { limitUrl } from './url-limit.ts';
 
 /**
  * The URL of a link found in an answer (next page, file), resolved against `current`. Credentials travel with it, so it
  * must stay on the origin of `base` or lead to a host of `allowedHosts`, and never from https to http. Throws
- * `egress_blocked`.
+ * `egress_blocked`, `source_rejected` (too long).
  */
 export function resolveLink(
   link: string,
   current: URL,
   limits: { readonly base: URL; readonly allowedHosts: readonly string[] },
 ): URL {
+  limitUrl(link);
   if (!URL.canParse(link, current.href)) throw egressBlocked('link');
   const url = new URL(link, current);
   if (url.username !== '' || url.password !== '') throw egressBlocked('userinfo');

@@ -1,4 +1,6 @@
 import { secretCharsMin, spellingsOf } from './secret-spellings.ts';
+import { createSpellingSearch, type Span } from './spelling-search.ts';
+import { urlCharsMax } from './url-limit.ts';
 
 /** Removes secrets from everything that is logged or shown: by name (`token=…`, `"apiKey": …`) and by value. */
 export interface Redactor {
@@ -14,7 +16,7 @@ export interface Redactor {
   text(text: string, charsMax?: number): string;
   /** `text` with known secrets masked, whatever the names around them: a customer's record keeps its other fields. */
   values(text: string): string;
-  /** Without fragment; values of query parameters with a telling name are masked. */
+  /** Without fragment, {@link urlCharsMax} at most; values of query parameters with a telling name are masked. */
   url(url: URL): string;
   /** Keeps the values of a few harmless headers, masks all others. */
   requestHeaders(headers: Readonly<Record<string, string>>): Record<string, string>;
@@ -35,14 +37,13 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   const fixed = new Set(secrets);
   const added = new Map<string, ReadonlySet<string>>();
   const fixedSpellings = new Set(secrets.flatMap((secret) => [...spellingsOf(secret)]));
-  let spellings: ReadonlySet<string> = new Set();
-  let anySpelling: RegExp | null = null;
+  let valueSpans = createSpellingSearch(fixedSpellings);
   let spellingCharsMax = 0;
 
   const prepare = (): void => {
-    spellings = new Set([...fixedSpellings, ...[...added.values()].flatMap((one) => [...one])]);
+    const spellings = new Set([...fixedSpellings, ...[...added.values()].flatMap((one) => [...one])]);
     spellingCharsMax = Math.max(0, ...[...spellings].map(({ length }) => length));
-    anySpelling = spellings.size === 0 ? null : new RegExp([...spellings].map(escapePattern).join('|'));
+    valueSpans = createSpellingSearch(spellings);
   };
   const add = (secret: string): void => {
     if (secret.length < secretCharsMin || fixed.has(secret)) return;
@@ -58,16 +59,14 @@ export function createRedactor(secrets: readonly string[]): Redactor {
 
   const redact = (text: string, charsMax = text.length): string => {
     const read = text.slice(0, charsMax + spellingCharsMax);
-    const spans = namedSpans(read);
-    if (anySpelling?.test(read) === true) spans.push(...valueSpans(read, spellings));
-    return maskSpans(read, spans, charsMax);
+    return maskSpans(read, [...namedSpans(read), ...valueSpans(read)], charsMax);
   };
 
   return {
     add,
     text: redact,
-    values: (text) => maskSpans(text, anySpelling?.test(text) === true ? valueSpans(text, spellings) : [], text.length),
-    url: (url) => redact(`${url.origin}${url.pathname}${url.search}`),
+    values: (text) => maskSpans(text, valueSpans(text), text.length),
+    url: (url) => redact(`${url.origin}${url.pathname}${url.search}`, urlCharsMax),
     requestHeaders: (headers) => mapValues(headers, (name, value) => (plainHeaders.has(name) ? redact(value) : mask)),
     responseHeaders: ({ 'set-cookie': _cookie, ...headers }) =>
       mapValues(headers, (name, value) => (tellingName.test(name) ? mask : redact(value))),
@@ -93,25 +92,29 @@ const plainHeaders: ReadonlySet<string> = new Set([
   'user-agent',
 ]);
 
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
 /** The values of JSON properties and of query or form parameters whose name says that they are secret. */
 function namedSpans(text: string): Span[] {
-  const spans: Span[] = [];
-  if (!tellingName.test(text)) return spans;
-  for (const match of text.matchAll(property)) {
-    const start = match.index + match[0].length;
-    spans.push(
-      text[start] === '"' ? { start: start + 1, end: stringEnd(text, start) } : { start, end: valueEnd(text, start) },
-    );
-  }
-  for (const match of text.matchAll(parameter)) {
-    const start = match.index + match[0].length;
+  if (!tellingName.test(text)) return [];
+  const properties = spansBehind(text, property, (start) =>
+    text[start] === '"' ? { start: start + 1, end: stringEnd(text, start) } : { start, end: valueEnd(text, start) },
+  );
+  const parameters = spansBehind(text, parameter, (start) => {
     parameterEnd.lastIndex = start;
-    spans.push({ start, end: parameterEnd.exec(text)?.index ?? text.length });
+    return { start, end: parameterEnd.exec(text)?.index ?? text.length };
+  });
+  return [...properties, ...parameters];
+}
+
+/** What stands behind each match of `name`. The end of a value is not looked for within one that is masked as a whole. */
+function spansBehind(text: string, name: RegExp, valueAt: (start: number) => Span): Span[] {
+  const spans: Span[] = [];
+  let masked = 0;
+  for (const match of text.matchAll(name)) {
+    const start = match.index + match[0].length;
+    if (start < masked) continue;
+    const span = valueAt(start);
+    spans.push(span);
+    masked = span.end;
   }
   return spans;
 }
@@ -139,19 +142,6 @@ function valueEnd(text: string, start: number): number {
     }
   }
   return text.length;
-}
-
-const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-
-/** Every place of every spelling: overlapping secrets are all found, as one left-to-right replace would not. */
-function valueSpans(text: string, spellings: ReadonlySet<string>): Span[] {
-  const spans: Span[] = [];
-  for (const spelling of spellings) {
-    for (let at = text.indexOf(spelling); at !== -1; at = text.indexOf(spelling, at + 1)) {
-      spans.push({ start: at, end: at + spelling.length });
-    }
-  }
-  return spans;
 }
 
 /** The first `charsMax` characters of `text` with each span, or chain of overlapping spans, replaced by the mask. */

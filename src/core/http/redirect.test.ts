@@ -177,6 +177,9 @@ describe('the next hop', () => {
   it('is refused from https to http', () =>
     expect(after(302, 'http://api.example/')?.refusal).toBe('redirect_downgrade'));
 
+  it('is refused when the location is longer than a URL may be', () =>
+    expect(() => after(302, `/${'x'.repeat(8192)}`)).toThrow(expect.objectContaining({ code: 'source_rejected' })));
+
   it('is refused when the location is no URL', () => expect(after(302, 'https://[')?.refusal).toBe('redirect'));
 
   it.each([200, 300, 304, 305])('does not exist for status %i', (status) => expect(after(status, '/next')).toBeNull());

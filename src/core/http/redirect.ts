@@ -2,6 +2,7 @@ import type { HttpAnswer, HttpRequest } from './client.ts';
 import type { BlockReason } from './egress-blocked.ts';
 import type { Hop } from './exchange.ts';
 import { isDowngrade, isReachable } from './origin.ts';
+import { limitUrl } from './url-limit.ts';
 
 /** Where a redirect leads, and why it must not be followed (null: follow it). */
 export interface NextHop {
@@ -14,7 +15,8 @@ const redirectsMax = 3;
 
 /**
  * The request that `answer` redirects to, or null when it redirects nowhere. Another origin sees `accept` and
- * `user-agent` only, so no credential and no body ever leaves the origin it was meant for.
+ * `user-agent` only, so no credential and no body ever leaves the origin it was meant for. Throws `source_rejected` when
+ * the address is too long.
  */
 export function nextHop(
   hop: Hop,
@@ -23,6 +25,7 @@ export function nextHop(
 ): NextHop | null {
   const location = answer.headers['location'];
   if (location === undefined || ![301, 302, 303, 307, 308].includes(answer.status)) return null;
+  limitUrl(location);
   if (!URL.canParse(location, hop.url.href)) return { hop, refusal: 'redirect' };
   const url = new URL(location, hop.url);
   url.hash = '';

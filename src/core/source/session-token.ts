@@ -7,7 +7,7 @@ import { createEvaluate } from './evaluate.ts';
 import type { TokenRequestContext } from './oauth-token.ts';
 import { renderRequest } from './render-request.ts';
 import type { Source } from './source.ts';
-import type { LoginAnswer, Token } from './token.ts';
+import { type LoginAnswer, limitToken, type Token } from './token.ts';
 import { decodeTokenAnswer, sendTokenRequest, tokenTransport } from './token-client.ts';
 
 /** The parts of a source that a login is made with. */
@@ -33,6 +33,7 @@ export async function requestSession(auth: SessionAuth, source: LoginSource, con
     const message = `The login answered ${answer.status}, but auth.tokenFrom finds no token in it.`;
     throw new AppError('auth_failed', `${message} Check the connection's credentials and the expression.`);
   }
+  limitToken(String(token));
   const nowMs = context.now().getTime();
   const said = auth.expiresFrom === undefined ? null : instantOf(await evaluate(auth.expiresFrom, roots), nowMs);
   const after = (seconds: number | undefined) => (seconds === undefined ? null : nowMs + seconds * 1000);

@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { OauthClientCredentials } from '../spec/auth-schema.ts';
 import { valueAt } from './dotted-path.ts';
-import type { Token } from './token.ts';
+import { limitToken, type Token } from './token.ts';
 
 /** Where an answer has its values, and what holds when it is silent. */
 export interface TokenAnswerSettings extends Pick<OauthClientCredentials, 'tokenResponse'> {
@@ -23,7 +23,7 @@ export const standardAnswer: TokenAnswerSettings = {
 
 /**
  * The token in the decoded answer of a token endpoint, with what the answer itself says and nothing else.
- * Throws `source_rejected` when there is no access token in it.
+ * Throws `source_rejected` when there is no access token in it, or one that is too long.
  */
 export function readTokenAnswer(
   body: unknown,
@@ -35,6 +35,7 @@ export function readTokenAnswer(
     const place = `"${tokenResponse.accessToken}"`;
     throw new AppError('source_rejected', `The token endpoint's answer has no text at ${place}: see tokenResponse.`);
   }
+  limitToken(accessToken);
   const refreshToken = valueAt(body, tokenResponse.refreshToken);
   const said = Number(valueAt(body, tokenResponse.expiresIn) ?? Number.NaN) * unitMs[tokenResponse.expiresInUnit];
   // 0 stands for "does not expire" or "not known": neither is a token that is over already.

@@ -1,3 +1,6 @@
+import { AppError } from '../errors.ts';
+import { secretCharsMax } from '../secret-limit.ts';
+
 /** An access token and what came with it, as it is kept, sealed, between requests and runs. */
 export interface Token {
   readonly accessToken: string;
@@ -38,4 +41,11 @@ export function isFresh(token: Token, { nowMs, bufferMs }: { readonly nowMs: num
   if (token.expiresAtMs === null) return true;
   const lifeMs = token.expiresAtMs - token.obtainedAtMs;
   return token.expiresAtMs - nowMs > Math.min(bufferMs, lifeMs / 2);
+}
+
+/** Throws `source_rejected` for a token that no request could carry. */
+export function limitToken(token: string): void {
+  if (token.length <= secretCharsMax) return;
+  const message = `The API gives a token of ${token.length} characters, more than ${secretCharsMax}: see where the spec reads it.`;
+  throw new AppError('source_rejected', message);
 }

@@ -1,3 +1,4 @@
+import { secretCharsMax } from '../secret-limit.ts';
 import { canonicalJson } from './checksum.ts';
 import { hasFormat } from './param-format.ts';
 import { matchesPattern, type PatternBudget } from './param-pattern.ts';
@@ -15,12 +16,18 @@ export interface ParamCheck {
 
 /** Why a value is not what its param asks for; null when it is. Never repeats the value. */
 export function paramFault(param: ConnectionParam, value: unknown, { vetUrl, budget }: ParamCheck): string | null {
-  const typeFault = typeFaults[param.type](value);
+  const typeFault = typeFaults[param.type](value) ?? (param.secret ? secretFault(value) : null);
   if (typeFault !== null) return typeFault;
   if (typeof value === 'number') return numberFault(param, value) ?? enumFault(param, [value]);
   const texts = typeof value === 'string' ? [value] : param.type === 'string_list' && isTextList(value) ? value : [];
   const fault = textFault(param, texts, budget) ?? enumFault(param, param.type === 'string_list' ? texts : [value]);
   return fault ?? (param.type === 'url' && typeof value === 'string' ? urlFault(value, vetUrl) : null);
+}
+
+/** A value that is no text counts as JSON. */
+function secretFault(value: unknown): string | null {
+  const { length } = typeof value === 'string' ? value : JSON.stringify(value);
+  return length > secretCharsMax ? `expected a secret of at most ${secretCharsMax} characters` : null;
 }
 
 const listLengthMax = 10_000;

@@ -103,6 +103,16 @@ describe('checkConnectionValues', () => {
     });
   });
 
+  it('takes secrets of up to 16,384 characters and no longer ones, without repeating them', () => {
+    const declared = spec({ key: 'token', type: 'string', secret: true });
+    const check = (token: string) => checkConnectionValues(declared, { params: {}, secrets: { token } });
+    expect(check('x'.repeat(16_384))).toMatchObject({ ok: true });
+    const refused = check('x'.repeat(16_385));
+    const issue = { path: 'secrets.token', message: expect.stringContaining('16384') };
+    expect(refused).toMatchObject({ ok: false, issues: [issue] });
+    expect(JSON.stringify(refused)).not.toContain('xxxxxx');
+  });
+
   it('asks the guard about the host of a url', () => {
     const vet = (url: URL) => (url.hostname === 'metadata' ? 'this host may not be called' : null);
     expect(one({ type: 'url' }, 'http://metadata/x', vet)).toMatchObject({
