@@ -46,9 +46,9 @@ describe('secrets by value', () => {
 
   it('of any length and of any characters are masked, also a part of 64 characters', () => {
     const long = `${'s3cret*(['.repeat(2000)}\\`;
-    const redactor = createRedactor([long]);
-    expect(redactor.text(`before ${long} after`)).toBe('before [redacted] after');
-    expect(redactor.text(`before ${long.slice(0, 64)} after`)).toBe('before [redacted] after');
+    const ofLong = createRedactor([long]);
+    expect(ofLong.text(`before ${long} after`)).toBe('before [redacted] after');
+    expect(ofLong.text(`before ${long.slice(0, 64)} after`)).toBe('before [redacted] after');
   });
 
   it('of fewer than 6 characters are left, as they would mask ordinary text', () => {
