@@ -44,7 +44,7 @@ export async function endRun(
   const end = { runId: input.runId, outcome, owner, breaksConnection, provider };
   const { run, ended, next } = await lanes.endRun(deps.db, scope, end);
   if (ended) deps.log.info('run ended', { ...input, status: run?.status, code: run?.error?.code ?? null });
-  for (const { id, resourceKey } of next) await wake(deps, { ...input, resourceKey, runId: id });
+  for (const { id, ...waiting } of next) await wake(deps, { orgId: input.orgId, ...waiting, runId: id });
   await wakeEndpoints(deps, scope);
   await dropLookupValues(deps.db, scope, input);
   return { status: run?.status ?? 'gone', ...run?.statsJson };

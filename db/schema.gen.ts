@@ -530,6 +530,10 @@ export interface Runs {
   status: Generated<string>;
   trigger: string;
   /**
+   * Within its org people go before timetables and notifications, and these before backfills.
+   */
+  triggerClass: Generated<number>;
+  /**
    * Keys of resources whose active runs it lets pass first.
    */
   waitsFor: Generated<string[]>;

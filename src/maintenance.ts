@@ -139,7 +139,7 @@ async function endOrphan(deps: MaintenanceDeps, run: SweptRun): Promise<void> {
   const { next } = await endRun(deps.db, orgScope(run.orgId), end);
   deps.log.warn('run without a workflow ended', { runId: run.id, status: outcome.status });
   await wakeEndpoints(deps, orgScope(run.orgId));
-  for (const { id, resourceKey } of next) await deps.orchestrator.wakeRun({ ...inputOf(run), resourceKey, runId: id });
+  for (const { id, ...waiting } of next) await deps.orchestrator.wakeRun({ orgId: run.orgId, ...waiting, runId: id });
 }
 
 /** Removes, bit by bit, everything of deleted connections whose runs have all ended. */

@@ -1,6 +1,7 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { takenOver } from '../../src/core/errors.ts';
 import { connectionFailed, connectionReauthRequired } from '../../src/core/events/connection-events.ts';
+import { orgLimits } from '../../src/core/org-limits.ts';
 import { storableText } from '../../src/core/pipeline/storable-text.ts';
 import type { RunRow, RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
@@ -14,9 +15,30 @@ import { findRun } from './runs.ts';
 import { noteStatusChange } from './schedules.ts';
 
 /**
- * Lets the run begin if it is its turn: nothing of its lane runs, nobody queued before it, no run that it waits for is
- * under way or queued before it, and its connection has not as many runs under way as its API takes requests at once.
- * From here on it keeps to the spec and the parameters that the connection has now.
+ * Whether nothing of its own connection is in the way of a queued run: its lane is idle, nobody queued there before it, no run
+ * that it waits for is under way or queued before it, and there are fewer runs under way than its API takes requests at once.
+ */
+const isFree = (run: RawBuilder<unknown>) => sql<boolean>`(
+  not exists (
+    select 1 from runs other
+    where other.lane_id = ${run}.lane_id
+      and (other.status = 'running' or (other.status = 'queued' and other.seq < ${run}.seq)))
+  and not exists (
+    select 1 from runs other
+    where other.connection_id = ${run}.connection_id and other.resource_key = any(${run}.waits_for)
+      and (other.status = 'running' or (other.status = 'queued' and other.seq < ${run}.seq)))
+  and ${run}.concurrent_max > (
+    select count(*) from runs other where other.connection_id = ${run}.connection_id and other.status = 'running'))`;
+
+/** How many more runs of the org may be under way. */
+const placesOf = (orgId: string) => sql<number>`(
+  select coalesce((limits ->> 'runsAtOnce')::int, ${orgLimits.runsAtOnce.default}) - (
+    select count(*) from runs other where other.org_id = orgs.id and other.status = 'running')
+  from orgs where orgs.id = ${orgId})`;
+
+/**
+ * Lets the run begin if it is its turn: nothing of its connection is in its way ({@link isFree}), and its org has a place
+ * for it that no run of a better class waits for. From here on it keeps to the spec and the parameters that the connection has now.
  *
  * @returns `running`: it holds the lane (also when it began earlier: safe to repeat); `waiting`: not its turn;
  * a final status: somebody ended it meanwhile; null: no such run.
@@ -27,14 +49,16 @@ export async function beginRun(
   runId: string,
 ): Promise<Exclude<RunStatus, 'queued'> | 'waiting' | null> {
   return db.transaction().execute(async (tx) => {
-    // The lock on the connection orders competing beginners; the partial unique index is the last line behind it.
+    // The locks order competing beginners, that on the org, which comes first, for its limit; the partial unique index is
+    // the last line behind them.
     const connection = await tx
-      .selectFrom('connections')
-      .innerJoin('runs', 'runs.connectionId', 'connections.id')
+      .selectFrom('orgs')
+      .innerJoin('runs', 'runs.orgId', 'orgs.id')
+      .innerJoin('connections', 'connections.id', 'runs.connectionId')
       .select('connections.status')
       .where('runs.orgId', '=', scope.orgId)
       .where('runs.id', '=', runId)
-      .forNoKeyUpdate('connections')
+      .forNoKeyUpdate(['orgs', 'connections'])
       .executeTakeFirst();
     const canceled = connection && connection.status !== 'active' && (await cancelQueued(tx, scope, runId));
     const begun = await sql`
@@ -44,18 +68,11 @@ export async function beginRun(
         (spec_version, spec_overrides_json, params_json) = (
           select pinned_spec_version, spec_overrides_json, params_json from connections where id = runs.connection_id)
       where org_id = ${scope.orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
-        and not exists (
-          select 1 from runs other
-          where other.lane_id = runs.lane_id
-            and (other.status = 'running' or (other.status = 'queued' and other.seq < runs.seq)))
-        and not exists (
-          select 1 from runs other
-          where other.connection_id = runs.connection_id and other.resource_key = any(runs.waits_for)
-            and (other.status = 'running' or (other.status = 'queued' and other.seq < runs.seq)))
-        and concurrent_max > (
-          select count(*) from runs other where other.connection_id = runs.connection_id and other.status = 'running')`.execute(
-      tx,
-    );
+        and ${isFree(sql.ref('runs'))}
+        and ${placesOf(scope.orgId)} > (
+          select count(*) from runs better
+          where better.org_id = runs.org_id and better.status = 'queued' and better.trigger_class < runs.trigger_class
+            and ${mayBegin(sql.ref('better'))})`.execute(tx);
     if (begun.numAffectedRows === 1n) {
       await resetLane(tx, scope, runId);
       await recordRunStarted(tx, scope, runId);
@@ -72,6 +89,12 @@ export async function beginRun(
     return run.status === 'queued' ? 'waiting' : run.status;
   });
 }
+
+/** Whether a queued run would begin if its org had a place for it. */
+const mayBegin = (run: RawBuilder<unknown>) => sql<boolean>`(
+  ${run}.cancel_requested_at is null
+  and exists (select 1 from connections where connections.id = ${run}.connection_id and connections.status = 'active')
+  and ${isFree(run)})`;
 
 /** A run whose connection was paused or broke while it waited does not begin. False: it does not wait any more. */
 async function cancelQueued(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {
@@ -96,6 +119,7 @@ export interface RunOutcome {
 /** A run that may begin now that another has ended. */
 export interface NextRun {
   readonly id: string;
+  readonly connectionId: string;
   readonly resourceKey: string;
 }
 
@@ -121,8 +145,7 @@ export interface RunEnd {
 }
 
 /**
- * Writes the final status and names the runs whose turn may have come: the first in each lane of the connection that
- * nothing runs in. Whoever asked to cancel gets `canceled`, unless the read was complete before. Throws `fenced` when
+ * Writes the final status and names the runs of the org whose turn has come, as many as it has places for. Whoever asked to cancel gets `canceled`, unless the read was complete before. Throws `fenced` when
  * `owner` does not hold the lane any more.
  */
 export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<EndedRun> {
@@ -157,7 +180,7 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
     return { run, ended: true };
   });
   // Whose turn has come is seen by then, and nobody waits for it to see that the run has ended.
-  return { ...made, next: await findNextRuns(db, scope, runId) };
+  return { ...made, next: await findNextRuns(db, scope) };
 }
 
 /** False: the connection is not active. */
@@ -187,14 +210,12 @@ async function recordBreak(
   ]);
 }
 
-/** The first queued run of each idle lane of the connection that `runId` belongs to. */
-async function findNextRuns(db: Db, scope: OrgScope, runId: string): Promise<NextRun[]> {
+/** The queued runs of the org that may begin now: people's first, then in the order of arrival. */
+async function findNextRuns(db: Db, scope: OrgScope): Promise<NextRun[]> {
   const { rows } = await sql<NextRun>`
-    select distinct on (queued.lane_id) queued.id, queued.resource_key
-    from runs ended
-    join runs queued on queued.connection_id = ended.connection_id and queued.status = 'queued'
-    where ended.org_id = ${scope.orgId} and ended.id = ${runId}
-      and not exists (select 1 from runs busy where busy.lane_id = queued.lane_id and busy.status = 'running')
-    order by queued.lane_id, queued.seq`.execute(db);
+    select next.id, next.connection_id, next.resource_key from runs next
+    where next.org_id = ${scope.orgId} and next.status = 'queued' and ${mayBegin(sql.ref('next'))}
+    order by next.trigger_class, next.seq
+    limit greatest(0, ${placesOf(scope.orgId)})`.execute(db);
   return rows;
 }

@@ -62,8 +62,6 @@ export interface Orchestrator {
 const deadlineMs = 1500;
 /** A worker that starts registers what is missing; until then runs start without search attributes, ms. */
 const attributesRetryMs = 60_000;
-/** Fairness between tenants and, within one, people before timetables before backfills (1 is served first). */
-const priorityKeys = { manual: 2, schedule: 3, webhook: 3, backfill: 5 } as const satisfies Record<RunTrigger, number>;
 
 /** The port on a client; a namespace that lacks our search attributes gets its runs all the same, without them. */
 export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orchestrator {
@@ -77,7 +75,8 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
         args: [input],
         workflowIdReusePolicy: reuse,
         workflowIdConflictPolicy: 'USE_EXISTING',
-        priority: { priorityKey: priorityKeys[trigger], fairnessKey: input.orgId },
+        // No priority: it would come before the fairness between orgs. What goes first within one, its rows decide.
+        priority: { fairnessKey: input.orgId },
         staticSummary: `sync ${input.resourceKey} of ${input.connectionId} (${trigger})`,
         staticDetails: `Run \`${input.runId}\`: \`GET /api/v1/runs/${input.runId}\`, its calls under \`/calls\`.`,
         ...(withAttributes ? { typedSearchAttributes: attributesOf({ ...input, trigger, stage: 'waiting' }) } : {}),
