@@ -58,7 +58,7 @@ export async function openRun(
   scope: OrgScope,
   { runId, attempt }: { readonly runId: string; readonly attempt: Attempt },
 ): Promise<OpenRun> {
-  const { db, evaluator } = deps;
+  const { db } = deps;
   const [setup, callLog] = await Promise.all([
     loadSetup(deps, scope, { runId, ...attempt }),
     openCallLog(db, scope, runId),
@@ -72,7 +72,7 @@ export async function openRun(
   const redactor = createRedactor([]);
   const redact = (text: string) => redactor.values(text);
   const { laneId, fence } = attempt;
-  const { destination, target } = await prepareDestination(deps, setup, {
+  const { destination, target } = await prepareDestination(deps, scope, setup, {
     id: runId,
     startedAt,
     outbox: createOutbox(deps, scope, { owner: { laneId, fence, runId }, redact }),
@@ -115,7 +115,7 @@ export async function openRun(
       storedFields: storedFieldsOf(spec, resource.key),
       enrich: createEnrich(loaded, resource.enrich, { store: lookupStore, signal }),
       redeliver: force,
-      evaluator,
+      evaluator: deps.evaluators.forOrg(scope.orgId),
       redact,
     });
     return { reading, pipeline };

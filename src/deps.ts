@@ -9,7 +9,7 @@ import { createOrchestrator, type Orchestrator } from './control/orchestrator.ts
 import { createPayloadCodec, type PayloadCodec } from './core/crypto/payload-codec.ts';
 import { createSecretBox, type SecretBox } from './core/crypto/secret-box.ts';
 import { withCompiledExpressions } from './core/expressions/compiled-evaluator.ts';
-import { createEvaluatorPool, type Evaluator } from './core/expressions/evaluator-pool.ts';
+import { createEvaluatorPool, type EvaluatorPool } from './core/expressions/evaluator-pool.ts';
 import { parseAllowList, parseDenyList } from './core/http/addresses.ts';
 import { createEgressGuard, type EgressGuard } from './core/http/egress.ts';
 import { createDataConverter } from './data-converter.ts';
@@ -54,7 +54,7 @@ export interface Deps extends AsyncDisposable {
   readonly orchestrator: Orchestrator;
   readonly secretBox: SecretBox;
   readonly egress: EgressGuard;
-  readonly evaluator: Evaluator;
+  readonly evaluators: EvaluatorPool;
   /** Null: not configured. */
   readonly oauth: OauthSettings | null;
   readonly embed: EmbedSettings;
@@ -105,7 +105,7 @@ export function createDeps(config: Config, log: Log): Deps {
       allowHttp: config.egressAllowHttp,
       proxy: config.egressProxy,
     }),
-    evaluator: stack.use(withCompiledExpressions(createEvaluatorPool())),
+    evaluators: stack.use(withCompiledExpressions(createEvaluatorPool())),
     oauth: oauthSettings(config),
     embed: { keys: embedKeyRing(config), issuer: config.publicUrl, allowedOrigins: config.embedAllowedOrigins },
     codec:

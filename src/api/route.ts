@@ -16,7 +16,7 @@ export type AppDeps = Pick<
   | 'log'
   | 'secretBox'
   | 'egress'
-  | 'evaluator'
+  | 'evaluators'
   | 'orchestrator'
   | 'oauth'
   | 'embed'

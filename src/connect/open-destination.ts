@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { OrgScope } from '../../db/scope.ts';
 import { targetTable } from '../core/destinations/columns.ts';
 import type { Destination, TargetTable } from '../core/destinations/destination.ts';
 import { type DestinationDeps, openDestination } from '../core/destinations/registry.ts';
@@ -16,14 +17,15 @@ interface PreparedRun extends Pick<DestinationDeps, 'outbox' | 'logCall' | 'onSt
 
 /** The destination of a run with its templates filled in; nothing is connected yet. Throws `spec_invalid`. */
 export async function prepareDestination(
-  deps: Pick<Deps, 'egress' | 'evaluator' | 'defaultDestination'>,
+  deps: Pick<Deps, 'egress' | 'evaluators' | 'defaultDestination'>,
+  scope: OrgScope,
   { spec, resource, params, secrets }: ResourceSetup,
   { outbox, logCall, onStrayRefusals, ...run }: PreparedRun,
 ): Promise<{ readonly destination: Destination; readonly target: TargetTable }> {
   const declared = spec.destination ?? defaultDestination(deps.defaultDestination);
   const roots = { params, secrets, auth: {}, run: { id: run.id, startedAt: run.startedAt.toISOString() } };
   const filled = await renderTemplate(declared, roots, {
-    evaluator: deps.evaluator,
+    evaluator: deps.evaluators.forOrg(scope.orgId),
     now: run.startedAt,
     missing: 'omit',
   });

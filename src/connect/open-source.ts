@@ -35,12 +35,13 @@ interface SourceOptions {
 
 /** Opens a resource for reading; nothing is sent yet. Throws `auth_failed` when a secret is empty, `spec_invalid`. */
 export async function openSource(
-  deps: Pick<Deps, 'db' | 'secretBox' | 'egress' | 'evaluator'>,
+  deps: Pick<Deps, 'db' | 'secretBox' | 'egress' | 'evaluators'>,
   scope: OrgScope,
   options: SourceOptions,
 ): Promise<OpenedSource> {
   const { runId, connectionId, setup, resource, startedAt, backfill, logCall, redactor, stack } = options;
   const { spec, params, secrets } = setup;
+  const evaluator = deps.evaluators.forOrg(scope.orgId);
   const mask = (secret: string): void => {
     redactor.add(secret);
     client.addSecret(secret);
@@ -59,7 +60,7 @@ export async function openSource(
     backfill,
     validators: null,
     answers: null,
-    evaluator: deps.evaluator,
+    evaluator,
     mask,
     now: () => new Date(),
   };
@@ -72,7 +73,7 @@ export async function openSource(
     ...createRateLimits(deps.db, scope, limited),
     retry: spec.http.retry,
     redirects: spec.http.redirects,
-    classify: createClassify(described, createEvaluate(deps.evaluator, startedAt)),
+    classify: createClassify(described, createEvaluate(evaluator, startedAt)),
   });
   const tokenClient = createTokenClient({ ...shared, ...createLoginRateLimits(deps.db, scope, limited) });
   stack.use(client);

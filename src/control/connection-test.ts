@@ -18,7 +18,10 @@ import { samplePartition } from './sample-partition.ts';
 type Step = ConnectionTest['steps'][number];
 
 /** What a test of a connection works with. */
-export type ConnectionTestDeps = Pick<Deps, 'db' | 'log' | 'secretBox' | 'egress' | 'evaluator' | 'defaultDestination'>;
+export type ConnectionTestDeps = Pick<
+  Deps,
+  'db' | 'log' | 'secretBox' | 'egress' | 'evaluators' | 'defaultDestination'
+>;
 
 /** Longest time of one step, ms: the caller waits for the answer. */
 const stepMsMax = 20_000;
@@ -162,7 +165,7 @@ function resourceOf({ setup, resourceKey }: Pick<OpenTrial, 'setup' | 'resourceK
 async function reachDestination(trial: OpenTrial): Promise<Tried<null>> {
   const { deps, setup, stack, logCall } = trial;
   const run = { id: newId('run'), startedAt: new Date(), outbox: noOutbox, logCall, onStrayRefusals: () => undefined };
-  const { destination } = await prepareDestination(deps, { ...setup, resource: resourceOf(trial) }, run);
+  const { destination } = await prepareDestination(deps, trial.scope, { ...setup, resource: resourceOf(trial) }, run);
   stack.use(destination);
   return { message: await destination.check(), value: null };
 }

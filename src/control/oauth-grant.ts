@@ -20,7 +20,7 @@ import type { Deps } from '../deps.ts';
 import { checkValues } from './connection-values.ts';
 
 /** What asking a provider about a grant works with. */
-export type GrantDeps = Pick<Deps, 'db' | 'log' | 'secretBox' | 'egress' | 'evaluator'>;
+export type GrantDeps = Pick<Deps, 'db' | 'log' | 'secretBox' | 'egress' | 'evaluators'>;
 
 /** An auth that a customer agrees to at their provider. */
 export interface Authorizable {
@@ -49,7 +49,7 @@ export async function openGrants(deps: GrantDeps, scope: OrgScope, connectionId:
   const now = () => new Date();
   // Outside a run, what templates may say about one is empty.
   const run = { id: '', startedAt: now().toISOString(), mode: '' };
-  const { evaluator } = deps;
+  const evaluator = deps.evaluators.forOrg(scope.orgId);
   const values = authValues({ params, secrets, run, evaluator, mask: client.addSecret });
   const all = authorizableOf(spec);
   return {

@@ -19,7 +19,7 @@ import { runSpecTests } from '../core/spec-tests/run-spec-tests.ts';
 import type { Deps } from '../deps.ts';
 
 type SpecDeps = Pick<Deps, 'db'>;
-type Evaluating = Pick<Deps, 'evaluator'>;
+type Evaluating = Pick<Deps, 'evaluators'>;
 
 /** A version of a spec by its names. */
 export interface VersionName {
@@ -29,12 +29,13 @@ export interface VersionName {
 
 /** What is wrong with a document for the spec of that key; its tests run once all else is right. Nothing is saved. */
 export async function validateSpec(
-  { evaluator }: Evaluating,
+  { evaluators }: Evaluating,
+  scope: OrgScope,
   { document, key }: { readonly document: unknown; readonly key: string },
 ): Promise<ValidationResult> {
   const result = checkSpec(document, { expectedKey: key });
   if (!result.valid) return { valid: false, issues: [...result.issues] };
-  const issues = await runSpecTests(result.spec, { evaluator });
+  const issues = await runSpecTests(result.spec, { evaluator: evaluators.forOrg(scope.orgId) });
   return issues.length > 0 ? { valid: false, issues: [...issues] } : { valid: true, spec: result.spec };
 }
 
@@ -85,11 +86,11 @@ export async function publishVersion(
   scope: OrgScope,
   name: VersionName,
 ): Promise<SpecVersionRow> {
-  const { db, evaluator } = deps;
+  const { db, evaluators } = deps;
   const { id, status, specJson, checksum } = await versionNamed(db, scope, name);
   if (status !== 'draft') throw alreadyPublished();
   const { spec } = judged(specJson);
-  const failures = await runSpecTests(spec, { evaluator });
+  const failures = await runSpecTests(spec, { evaluator: evaluators.forOrg(scope.orgId) });
   if (failures.length > 0) throw invalid('Tests of the spec fail: correct the spec or its tests.', failures);
   const published = await db.transaction().execute(async (trx) => {
     const row = await markPublished(trx, scope, { id, checksum });
@@ -135,10 +136,12 @@ interface Previewed {
 
 /** An expression run over a record, as a run would do it. Throws validation when it fails or gives no object. */
 export async function previewTransform(
-  { evaluator }: Evaluating,
+  { evaluators }: Evaluating,
+  scope: OrgScope,
   { expression, record, lookups }: Preview,
 ): Promise<Previewed> {
   const input = { records: [record], bindings: { lookups, params: {}, each: {} }, now: new Date() } as const;
+  const evaluator = evaluators.forOrg(scope.orgId);
   try {
     const [result] = await evaluator.transform({ expression, ...input, nulls: 'keep', timeoutMs: previewTimeoutMs });
     if (result?.ok) return { row: result.value, engine: result.engine ?? 'interpreted' };

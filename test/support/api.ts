@@ -80,7 +80,7 @@ export async function startApi({
     log,
     secretBox: createSecretBox([{ id: 'k1', key: randomBytes(32) }]),
     egress: createEgressGuard({ allow: parseAllowList(allow), deny: [], allowHttp: false }),
-    evaluator: stack.use(withCompiledExpressions(createEvaluatorPool())),
+    evaluators: stack.use(withCompiledExpressions(createEvaluatorPool())),
     orchestrator: temporalAway,
     oauth: {
       stateKeys: [{ id: 's1', key: randomBytes(32) }],

@@ -78,7 +78,7 @@ export const specRoutes = [
     status: 200,
     response: ValidationResult,
     errors: [],
-    handle: ({ params, body }, deps) => validateSpec(deps, { key: params.key, document: body }),
+    handle: ({ scope, params, body }, deps) => validateSpec(deps, scope, { key: params.key, document: body }),
   }),
   route({
     method: 'post',
@@ -119,8 +119,8 @@ export const specRoutes = [
       },
     },
     errors: ['validation'],
-    handle: async ({ body }, deps) => {
-      const { row, engine } = await previewTransform(deps, body);
+    handle: async ({ scope, body }, deps) => {
+      const { row, engine } = await previewTransform(deps, scope, body);
       return new AnswerWithHeaders(row, { 'X-Expression-Engine': engine });
     },
   }),

@@ -1,7 +1,10 @@
 import { type Answer, type ContainedChild, startContainedChild } from './contained-child.ts';
+import { createFairQueue } from './fair-queue.ts';
 
 /** One piece of work for a child. */
 export interface Job {
+  /** Whose it is: orgs that wait are served in turn. */
+  readonly orgId: string;
   /** What the answer depends on, as one line of JSON. */
   readonly head: string;
   /** Bindings as one line of JSON; a child that was given this very text last is not sent it again. Null: needs none. */
@@ -14,29 +17,31 @@ export interface Job {
   readonly suspect: boolean;
 }
 
-/** Children that work through a queue, first in first out. A child that dies is replaced when next needed. */
+/**
+ * Children that serve the orgs that wait in turn, first in first out within each. No org and no suspects hold every
+ * child: one is left for others, who need not wait for what runs long. A child that dies is replaced when next needed.
+ */
 export interface ChildPool extends AsyncDisposable {
   /** Throws only when no child can be started or the pool is closed. */
   run(job: Job): Promise<Answer>;
 }
 
-/** A pool of at most `size` children, each started when first needed. */
+/** A pool of at most `size` children, each started when first needed; one of size 1 is no protection against others. */
 export function createChildPool(options: { readonly size: number }): ChildPool {
-  const suspectsMax = Math.max(1, options.size - 1);
-  const queue: Waiting[] = [];
+  const heldMax = Math.max(1, options.size - 1);
+  const queue = createFairQueue<Waiting>();
   const idle: Slot[] = [];
   const all = new Set<Slot>();
-  let suspects = 0;
+  const busy = new Set<Job>();
   const running = new Set<Promise<void>>();
   let closed = false;
 
-  const takeNext = (): Waiting | undefined => {
-    const index = queue.findIndex(({ job }) => !job.suspect || suspects < suspectsMax);
-    return index === -1 ? undefined : queue.splice(index, 1)[0];
-  };
+  const holdsFewer = (those: (job: Job) => boolean): boolean => [...busy].filter(those).length < heldMax;
+  const mayBegin = (orgId: string, { job }: Waiting): boolean =>
+    holdsFewer((other) => other.orgId === orgId) && (!job.suspect || holdsFewer((other) => other.suspect));
   const dispatch = (): void => {
     while (idle.length > 0 || all.size < options.size) {
-      const waiting = takeNext();
+      const waiting = queue.take(mayBegin);
       if (waiting === undefined) return;
       const work = serve(takeSlot(waiting.job), waiting);
       running.add(work);
@@ -50,7 +55,7 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
     return slot;
   };
   const serve = async (slot: Slot, { job, resolve, reject }: Waiting): Promise<void> => {
-    if (job.suspect) suspects += 1;
+    busy.add(job);
     try {
       const answer = await askChild(slot, { job, isClosed: () => closed });
       if (answer.ok && !closed) idle.push(slot);
@@ -62,7 +67,7 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
       all.delete(slot);
       reject(error);
     } finally {
-      if (job.suspect) suspects -= 1;
+      busy.delete(job);
       dispatch();
     }
   };
@@ -71,13 +76,13 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
     run: async (job) => {
       if (closed) throw closedError();
       const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-      queue.push({ job, resolve, reject });
+      queue.add(job.orgId, { job, resolve, reject });
       dispatch();
       return await promise;
     },
     [Symbol.asyncDispose]: async () => {
       closed = true;
-      for (const { reject } of queue.splice(0)) reject(closedError());
+      for (const { reject } of queue.clear()) reject(closedError());
       await Promise.allSettled([...all].map(async (slot) => (await slot.child)?.kill()));
       await Promise.all(running);
     },

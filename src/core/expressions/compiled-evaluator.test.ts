@@ -6,11 +6,12 @@ import {
 } from '../../../test/support/expressions-by-hand.ts';
 import { splitExpression } from './compiled/split.ts';
 import { withCompiledExpressions } from './compiled-evaluator.ts';
-import { createEvaluatorPool } from './evaluator-pool.ts';
+import { createEvaluatorPool, type Evaluator } from './evaluator-pool.ts';
 
-const pool = createEvaluatorPool({ size: 2 });
-const evaluator = withCompiledExpressions(pool);
-afterAll(() => evaluator[Symbol.asyncDispose]());
+const children = createEvaluatorPool({ size: 3 });
+const pool = children.forOrg('org_a');
+const evaluator = withCompiledExpressions(children).forOrg('org_a');
+afterAll(() => children[Symbol.asyncDispose]());
 
 const now = new Date(Date.UTC(2026, 0, 2));
 const common = { bindings: { lookups: { plan: 'table' }, params: {}, each: {} }, now, nulls: 'keep' } as const;
@@ -100,9 +101,9 @@ describe('an evaluator that compiles', () => {
 
   it('leaves to the pool what cannot be compiled of a mapping, and no more', async () => {
     const asked: string[] = [];
-    const inner = {
+    const inner: Evaluator = {
       ...pool,
-      transform: (task: Parameters<typeof pool.transform>[0]) => {
+      transform: (task) => {
         asked.push(task.expression);
         return pool.transform(task);
       },
@@ -112,7 +113,8 @@ describe('an evaluator that compiles', () => {
       expression: '{"a": a, "b": $map(b, $string), "c": c}',
       records: [{ a: 1, b: [2], c: 3 }],
     };
-    expect(await withCompiledExpressions(inner).transform(task)).toEqual([{ ok: true, value: { a: 1, b: '2', c: 3 } }]);
+    const own = withCompiledExpressions({ ...children, forOrg: () => inner }).forOrg('org_a');
+    expect(await own.transform(task)).toEqual([{ ok: true, value: { a: 1, b: '2', c: 3 } }]);
     expect(asked).toEqual(['{ "b": $map(b, $string)}']);
   });
 

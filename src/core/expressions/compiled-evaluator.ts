@@ -4,19 +4,35 @@ import { createPlainValues } from './compiled/plain-values.ts';
 import { type SplitExpression, splitExpression } from './compiled/split.ts';
 import { isObject } from './compiled/values.ts';
 import { createSight, type Given, type Sight, see, sightOfInput } from './compiled-sight.ts';
-import type { Evaluated, Evaluator } from './evaluator-pool.ts';
+import type { Evaluated, Evaluator, EvaluatorPool } from './evaluator-pool.ts';
 
 type Row = Extract<Evaluated, { ok: true }>;
 
 /**
- * An evaluator that runs the expressions that can be compiled itself, and leaves everything else to `inner`: other
+ * Evaluators that run the expressions that can be compiled themselves, and leave everything else to `pool`: other
  * expressions, fields of a mapping that cannot be compiled, and single records on which a compiled one hands back, with
  * every error among them.
  */
-export function withCompiledExpressions(inner: Evaluator): Evaluator {
-  const compiledOf = createCache(compile);
-  const splitOf = createCache(splitExpression);
-  const plainOf = createPlainValues();
+export function withCompiledExpressions(pool: EvaluatorPool): EvaluatorPool {
+  const compiler: Compiler = {
+    compiledOf: createCache(compile),
+    splitOf: createCache(splitExpression),
+    plainOf: createPlainValues(),
+  };
+  return {
+    forOrg: (orgId) => compilingEvaluator(pool.forOrg(orgId), compiler),
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+  };
+}
+
+/** What is kept of expressions and values, for all orgs. */
+interface Compiler {
+  readonly compiledOf: (expression: string) => CompiledExpression | null;
+  readonly splitOf: (expression: string) => SplitExpression | null;
+  readonly plainOf: ReturnType<typeof createPlainValues>;
+}
+
+function compilingEvaluator(inner: Evaluator, { compiledOf, splitOf, plainOf }: Compiler): Evaluator {
   return {
     async transform(task) {
       const compiled = compiledOf(task.expression);
@@ -39,7 +55,6 @@ export function withCompiledExpressions(inner: Evaluator): Evaluator {
       const result = resultOf(compiled, given, task.now.getTime());
       return result === handedBack ? await inner.evaluate(task) : result;
     },
-    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
   };
 }
 

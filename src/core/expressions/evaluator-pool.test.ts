@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, expect, test } from 'vitest';
+import { createTestEvaluator } from './evaluator-fixture.ts';
 import { type Bindings, createEvaluatorPool, type Evaluator, type RecordLookups } from './evaluator-pool.ts';
 
-const pool = createEvaluatorPool({ size: 2 });
-afterAll(() => pool[Symbol.asyncDispose]());
+const everyone = createEvaluatorPool({ size: 3 });
+const pool = everyone.forOrg('org_a');
+afterAll(() => everyone[Symbol.asyncDispose]());
 
 const startedAt = new Date('2026-03-01T12:00:00Z');
 
@@ -75,7 +77,7 @@ test.each([
   ['a record alone on its page', (own: Evaluator) => own.transform({ ...oneRecord, bindings: {}, nulls: 'keep' })],
   ['an evaluation', async (own: Evaluator) => [{ ok: true, value: await own.evaluate(oneInput) }]],
 ] as const)('%s is not blamed for the first child that dies', async (_what, work) => {
-  await using own = createEvaluatorPool({ size: 1 });
+  await using own = createTestEvaluator({ size: 1 });
   const others = children();
   await own.evaluate(oneInput);
   const [pid = 0] = children().filter((child) => !others.includes(child));
@@ -101,6 +103,34 @@ test('work of others goes on while every child of the pool could be hanging', as
   expect(performance.now() - started).toBeLessThan(2_000);
   expect((await hanging).map((result) => result.ok)).toEqual([false, false, false]);
 }, 20_000);
+
+test('an org waits for no expression of another, however many hang their children', async () => {
+  await using shared = createEvaluatorPool({ size: 3 });
+  const [hostile, victim] = [shared.forOrg('org_hostile'), shared.forOrg('org_victim')];
+  const ended: string[] = [];
+  const hanging = Array.from({ length: 10 }, async () => {
+    const task = { expression: backtracking, records: [trap], bindings: {}, now: startedAt, nulls: 'keep' } as const;
+    await hostile.transform({ ...task, timeoutMs: 500 });
+    ended.push('hostile');
+  });
+  for (let count = 0; count < 3; count += 1) {
+    await victim.evaluate(oneInput);
+    ended.push('victim');
+  }
+  expect(ended.filter((name) => name === 'hostile').length).toBeLessThan(5);
+  await Promise.all(hanging);
+}, 30_000);
+
+test('orgs that wait are served in turn, and each in the order in which it asked', async () => {
+  await using shared = createEvaluatorPool({ size: 1 });
+  const ended: string[] = [];
+  const ask = async (name: string): Promise<void> => {
+    await shared.forOrg(name[0] ?? '').evaluate(oneInput);
+    ended.push(name);
+  };
+  await Promise.all(['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map(ask));
+  expect(ended).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
+});
 
 test('a long page of slow records is worked off in slices and none is blamed', async () => {
   const records = Array.from({ length: 12 }, (_, id) => ({ id }));
@@ -279,13 +309,13 @@ test('goes no further on a page whose signal is aborted', async () => {
 });
 
 test('a closed pool takes no more work', async () => {
-  const closing = createEvaluatorPool({ size: 1 });
+  const closing = createTestEvaluator({ size: 1 });
   await closing[Symbol.asyncDispose]();
   await expect(closing.evaluate({ expression: '1', input: {}, now: startedAt })).rejects.toThrow(/closed/);
 });
 
 test('work cut off by closing is a failure of the call, never of a record', async () => {
-  const closing = createEvaluatorPool({ size: 1 });
+  const closing = createTestEvaluator({ size: 1 });
   const work = closing.transform({
     expression: backtracking,
     records: [trap],

@@ -39,8 +39,8 @@ export type Evaluated =
     }
   | { readonly ok: false; readonly failure: EvaluationFailure };
 
-/** Evaluates JSONata outside this process: an expression can exhaust only its own child. */
-export interface Evaluator extends AsyncDisposable {
+/** Evaluates JSONata outside this process, for one org: an expression can exhaust only its own child. */
+export interface Evaluator {
   /**
    * One expression over many records; each result stands alone. `now` is what `$now()` and `$millis()` give. An
    * expression that does not compile fails every record as `threw`. Throws `AppError` `spec_invalid` when the
@@ -74,13 +74,35 @@ export interface Evaluator extends AsyncDisposable {
   evaluate(options: { readonly expression: string; readonly input: unknown; readonly now: Date }): Promise<unknown>;
 }
 
+/** What evaluates for all orgs of a process. Disposing ends the children. */
+export interface EvaluatorPool extends AsyncDisposable {
+  /** Its work waits for other work of the org, and takes turns with that of other orgs. */
+  forOrg(orgId: string): Evaluator;
+}
+
 /** Longest expression, in UTF-16 units (security design: 64 KB). */
 const expressionLengthMax = 65_536;
 
-/** An evaluator on a pool of child processes: one per core and at least two, so that one hostile job blocks no other. */
-export function createEvaluatorPool(options: { readonly size?: number } = {}): Evaluator {
-  const pool = createChildPool({ size: options.size ?? Math.max(2, availableParallelism()) });
+/**
+ * Evaluators on a pool of child processes. Of one org at most one per core works at once, and two on a single core, so
+ * that one hostile job does not block the next; one more is left for other orgs.
+ */
+export function createEvaluatorPool(options: { readonly size?: number } = {}): EvaluatorPool {
+  const pool = createChildPool({ size: options.size ?? Math.max(2, availableParallelism()) + 1 });
   const bindingsText = createBindingsText();
+  return {
+    forOrg: (orgId) => evaluatorOf({ pool, bindingsText, orgId }),
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+  };
+}
+
+interface OrgShare {
+  readonly pool: ChildPool;
+  readonly bindingsText: (bindings: Bindings) => string;
+  readonly orgId: string;
+}
+
+function evaluatorOf({ pool, bindingsText, orgId }: OrgShare): Evaluator {
   return {
     transform: async (task) => {
       if (task.expression.length > expressionLengthMax) return task.records.map(() => expressionTooLong);
@@ -89,6 +111,7 @@ export function createEvaluatorPool(options: { readonly size?: number } = {}): E
       const head = JSON.stringify({ kind: 'transform', expression, nulls, nowMs: task.now.getTime(), paired });
       const page: Page = {
         pool,
+        orgId,
         head,
         bindings: bindingsText(task.bindings),
         timeoutMs: timeoutMs ?? clockMs,
@@ -104,7 +127,7 @@ export function createEvaluatorPool(options: { readonly size?: number } = {}): E
       if (expression.length > expressionLengthMax) throw refusal(expressionTooLong.failure);
       const head = JSON.stringify({ kind: 'evaluate', expression, nulls: 'keep', nowMs: now.getTime() });
       const payload = JSON.stringify(input) ?? 'null';
-      const job = { head, bindings: null, payload, timeoutMs: clockMs };
+      const job = { orgId, head, bindings: null, payload, timeoutMs: clockMs };
       const first = await pool.run({ ...job, suspect: false });
       const answer = first.ok ? first : await pool.run({ ...job, suspect: true });
       if (!answer.ok) throw refusal(deathFailure(answer.reason));
@@ -112,7 +135,6 @@ export function createEvaluatorPool(options: { readonly size?: number } = {}): E
       if (!result.ok) throw refusal(result.failure);
       return result.value;
     },
-    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 }
 
@@ -124,6 +146,7 @@ const deathsMax = 15;
 
 interface Page {
   readonly pool: ChildPool;
+  readonly orgId: string;
   readonly head: string;
   readonly bindings: string;
   readonly timeoutMs: number;
@@ -133,7 +156,7 @@ interface Page {
   readonly signal: AbortSignal | undefined;
 }
 
-/** A child answers as many records as it finishes in its slice of time; the rest queues again, behind other work. */
+/** A child answers as many records as it finishes in its slice of time; the rest queues again, behind other work of its org. */
 async function transformBatch(page: Page, texts: readonly string[]): Promise<Evaluated[]> {
   const results: Evaluated[] = [];
   let suspect = false;

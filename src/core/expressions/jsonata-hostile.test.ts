@@ -2,9 +2,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, expect, test } from 'vitest';
 import { caseFigure } from '../../../test/support/figure.ts';
 import { expressionText, hostileExpressions, previewSucceeds } from '../../../test/support/hostile-expressions.ts';
-import { createEvaluatorPool } from './evaluator-pool.ts';
+import { createTestEvaluator } from './evaluator-fixture.ts';
 
-const pool = createEvaluatorPool({ size: 2 });
+const pool = createTestEvaluator({ size: 2 });
 afterAll(() => pool[Symbol.asyncDispose]());
 
 const evaluate = (expression: string, record: unknown) =>

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest';
-import { createEvaluatorPool } from './evaluator-pool.ts';
+import { createTestEvaluator } from './evaluator-fixture.ts';
 import { type RenderOptions, renderTemplate } from './template.ts';
 
-const evaluator = createEvaluatorPool({ size: 1 });
+const evaluator = createTestEvaluator({ size: 1 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 
 const roots = {

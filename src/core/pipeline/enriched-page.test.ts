@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { createEvaluatorPool } from '../expressions/evaluator-pool.ts';
+import { createTestEvaluator } from '../expressions/evaluator-fixture.ts';
 import { checkSpec } from '../spec/check.ts';
 import type { Resource } from '../spec/schema.ts';
 import { createKnownRecords } from './known-records.ts';
 import { createPipeline, type Enrich } from './process-page.ts';
 
-const evaluator = createEvaluatorPool({ size: 2 });
+const evaluator = createTestEvaluator({ size: 2 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 
 const page = (records: readonly unknown[]) => ({ records, each: {}, origin: 'fetched' }) as const;

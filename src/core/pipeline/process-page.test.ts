@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { createEvaluatorPool } from '../expressions/evaluator-pool.ts';
+import { createTestEvaluator } from '../expressions/evaluator-fixture.ts';
 import { checkSpec } from '../spec/check.ts';
 import type { Resource } from '../spec/schema.ts';
 import { createKnownRecords, type KnownRecord } from './known-records.ts';
 import type { PageOutcome } from './page-outcome.ts';
 import { createPipeline } from './process-page.ts';
 
-const evaluator = createEvaluatorPool();
+const evaluator = createTestEvaluator();
 afterAll(() => evaluator[Symbol.asyncDispose]());
 
 const shape = {

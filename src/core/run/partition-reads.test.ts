@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
+import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import type { HttpClient } from '../http/client.ts';
 import { memoryStore } from '../source/lookup-store-fixture.ts';
 import { pagesOf, sourceOf } from '../source/source-fixture.ts';
@@ -10,7 +10,7 @@ import type { PartitionPosition } from './run-position.ts';
 import type { RunStore } from './run-store.ts';
 
 test('no request of a partition that was read ahead outlives the reads', async () => {
-  await using evaluator = createEvaluatorPool({ size: 1 });
+  await using evaluator = createTestEvaluator({ size: 1 });
   const asked = new Set<string>();
   let open = 0;
   const allAsked = Promise.withResolvers<void>();
@@ -39,7 +39,7 @@ test('no request of a partition that was read ahead outlives the reads', async (
 });
 
 test('several requests at once are those of the partition whose turn it is', async () => {
-  await using evaluator = createEvaluatorPool({ size: 1 });
+  await using evaluator = createTestEvaluator({ size: 1 });
   const open = new Map<string, number>();
   const openMax = new Map<string, number>();
   const send: HttpClient['send'] = async ({ url }) => {
@@ -70,7 +70,7 @@ interface ReadResource {
 }
 
 /** The reads of a resource of three partitions, three requests at once. */
-function readsOf(evaluator: Evaluator, send: HttpClient['send'], { requestsPerSecond, ...parts }: ReadResource) {
+function readsOf(evaluator: TestEvaluator, send: HttpClient['send'], { requestsPerSecond, ...parts }: ReadResource) {
   const client: HttpClient = { send, logSaved: async () => {}, [Symbol.asyncDispose]: async () => {} };
   const forEach = [{ as: 'no', values: '{{ [0, 1, 2] }}' }];
   const resource = { forEach, request: { path: '/items/{{ each.no }}' }, ...parts };

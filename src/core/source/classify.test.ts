@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
+import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import type { HttpAnswer, HttpRequest } from '../http/client.ts';
 import { createClassify } from './classify.ts';
 import { matchRule } from './error-rules.ts';
@@ -7,10 +7,10 @@ import { createEvaluate, type Evaluate } from './evaluate.ts';
 import { sourceOf } from './source-fixture.ts';
 
 const now = new Date('2026-01-01T00:00:00.000Z');
-let evaluator: Evaluator;
+let evaluator: TestEvaluator;
 let evaluate: Evaluate;
 beforeAll(() => {
-  evaluator = createEvaluatorPool({ size: 1 });
+  evaluator = createTestEvaluator({ size: 1 });
   evaluate = createEvaluate(evaluator, now);
 });
 afterAll(() => evaluator[Symbol.asyncDispose]());

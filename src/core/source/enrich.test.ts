@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { afterAll, describe, expect, it } from 'vitest';
 import { AppError } from '../errors.ts';
-import { createEvaluatorPool } from '../expressions/evaluator-pool.ts';
+import { createTestEvaluator } from '../expressions/evaluator-fixture.ts';
 import { parseAllowList } from '../http/addresses.ts';
 import { createHttpClient, type HttpClient, ThrottledError } from '../http/client.ts';
 import { createEgressGuard } from '../http/egress.ts';
@@ -15,7 +15,7 @@ import { type MemoryStore, memoryStore } from './lookup-store-fixture.ts';
 import type { Source } from './source.ts';
 import { type Api, type ApiReply, type ApiRequest, sourceOf, startApi } from './source-fixture.ts';
 
-const evaluator = createEvaluatorPool({ size: 2 });
+const evaluator = createTestEvaluator({ size: 2 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { afterAll, describe, expect, it } from 'vitest';
 import { AppError } from '../errors.ts';
-import { createEvaluatorPool } from '../expressions/evaluator-pool.ts';
+import { createTestEvaluator } from '../expressions/evaluator-fixture.ts';
 import { type HttpClient, type HttpRequest, ThrottledError } from '../http/client.ts';
 import { Lookup } from '../spec/lookup-schema.ts';
 import { type LoadedLookup, loadLookups } from './load-lookups.ts';
@@ -9,7 +9,7 @@ import { type MemoryStore, memoryStore } from './lookup-store-fixture.ts';
 import type { Source } from './source.ts';
 import { type Api, type ApiReply, type ApiRequest, inQuery, numberOf, sourceOf, startApi } from './source-fixture.ts';
 
-const evaluator = createEvaluatorPool({ size: 2 });
+const evaluator = createTestEvaluator({ size: 2 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 
 const users = Array.from({ length: 5 }, (_, n) => ({ id: n + 1, email: `u${n + 1}@a.test`, next: n + 2 }));

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AppError } from '../errors.ts';
-import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
+import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import { ThrottledError } from '../http/client.ts';
 import { withConcurrencyMax } from '../http/concurrency.ts';
 import { createHeldClient, type HeldAnswer, type HeldClient } from './held-client-fixture.ts';
@@ -9,9 +9,9 @@ import { type PageRead, type ReadOptions, readPages } from './read-pages.ts';
 import type { Source } from './source.ts';
 import { idsOf, inQuery, pagesOf, sourceOf } from './source-fixture.ts';
 
-let evaluator: Evaluator;
+let evaluator: TestEvaluator;
 beforeAll(() => {
-  evaluator = createEvaluatorPool({ size: 1 });
+  evaluator = createTestEvaluator({ size: 1 });
 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
+import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import { readPages } from './read-pages.ts';
 import type { ReadPosition } from './read-position.ts';
 import {
@@ -14,9 +14,9 @@ import {
   startApi,
 } from './source-fixture.ts';
 
-let evaluator: Evaluator;
+let evaluator: TestEvaluator;
 beforeAll(() => {
-  evaluator = createEvaluatorPool({ size: 1 });
+  evaluator = createTestEvaluator({ size: 1 });
 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
+import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import type { HttpRequest } from '../http/client.ts';
 import { buildRequest } from './request.ts';
 import { authRoot, createSigner } from './request-signer.ts';
@@ -9,9 +9,9 @@ import { sourceOf } from './source-fixture.ts';
 import type { Token, TokenSource } from './token.ts';
 
 const { signal } = new AbortController();
-let evaluator: Evaluator;
+let evaluator: TestEvaluator;
 beforeAll(() => {
-  evaluator = createEvaluatorPool({ size: 1 });
+  evaluator = createTestEvaluator({ size: 1 });
 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
+import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import { parseAllowList } from '../http/addresses.ts';
 import type { HttpRequest } from '../http/client.ts';
 import { createEgressGuard } from '../http/egress.ts';
@@ -10,9 +10,9 @@ import type { StoredToken } from './token-store.ts';
 
 const { signal } = new AbortController();
 const beginMs = Date.UTC(2026, 0, 1);
-let evaluator: Evaluator;
+let evaluator: TestEvaluator;
 beforeAll(() => {
-  evaluator = createEvaluatorPool({ size: 1 });
+  evaluator = createTestEvaluator({ size: 1 });
 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 

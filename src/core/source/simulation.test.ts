@@ -5,7 +5,7 @@
  * whose last version never arrived; what is redundant, a delivery of a version that was there.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
+import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import type { HttpClient } from '../http/client.ts';
 import { createKnownRecords } from '../pipeline/known-records.ts';
 import { createPipeline } from '../pipeline/process-page.ts';
@@ -15,9 +15,9 @@ import { readPages } from './read-pages.ts';
 import type { Source } from './source.ts';
 import { sourceOf } from './source-fixture.ts';
 
-let evaluator: Evaluator;
+let evaluator: TestEvaluator;
 beforeAll(() => {
-  evaluator = createEvaluatorPool({ size: 1 });
+  evaluator = createTestEvaluator({ size: 1 });
 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 

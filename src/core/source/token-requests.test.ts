@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
+import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import { parseAllowList } from '../http/addresses.ts';
 import type { LoggedCall } from '../http/client.ts';
 import { createEgressGuard } from '../http/egress.ts';
@@ -13,9 +13,9 @@ import type { StoredToken } from './token-store.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
 const { signal } = new AbortController();
-let evaluator: Evaluator;
+let evaluator: TestEvaluator;
 beforeAll(() => {
-  evaluator = createEvaluatorPool({ size: 1 });
+  evaluator = createTestEvaluator({ size: 1 });
 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { createEvaluatorPool, type Evaluator } from '../expressions/evaluator-pool.ts';
+import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import { runSpecTests } from './run-spec-tests.ts';
 import { answering, specOf, wordsOf } from './spec-tests-fixture.ts';
 
-const evaluator = createEvaluatorPool({ size: 1 });
+const evaluator = createTestEvaluator({ size: 1 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 
 const run = async (...parts: Parameters<typeof specOf>) => wordsOf(await runSpecTests(specOf(...parts), { evaluator }));
@@ -294,7 +294,7 @@ describe('the run of a test', () => {
 
 describe('the time of tests', () => {
   const hung = Promise.withResolvers<never>().promise;
-  const hanging: Evaluator = { ...evaluator, transform: () => hung, evaluate: () => hung };
+  const hanging: TestEvaluator = { ...evaluator, transform: () => hung, evaluate: () => hung };
   const withFilter = (tests: number) => {
     const test = { name: 'a test', resource: 'items', mocks: [answering('/items', [{ id: 1 }])], expect: {} };
     return specOf({}, { filter: '$exists(id)' }, { tests: Array.from({ length: tests }, () => test) });
