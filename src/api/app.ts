@@ -6,6 +6,7 @@ import { AppError } from '../core/errors.ts';
 import { sharedAnswers } from '../core/shared-answers.ts';
 import { authenticate } from './auth.ts';
 import { serveCodec } from './codec.ts';
+import { createCostlyRequests } from './costly-requests.ts';
 import { embedTokenHeader } from './embed-auth.ts';
 import { HttpRefusal, toErrorAnswer } from './errors.ts';
 import { probe, serviceName } from './health.ts';
@@ -29,7 +30,7 @@ const safeHeaders = [...hardened.headers, ['cache-control', 'no-store'] as const
 /** The HTTP interface. A request is judged in this order: credential, route, body, schema, then by the handler. */
 export function createApp(made: AppDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
-  const deps: ApiDeps = { ...made, reads: createReads(made.db) };
+  const deps: ApiDeps = { ...made, reads: createReads(made.db), costly: createCostlyRequests() };
   const limits = createRateLimits(deps.requestsPerSecond);
   // Clients ask many things at once with one key.
   const findCredentialOnce = sharedAnswers(

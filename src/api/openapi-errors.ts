@@ -30,7 +30,8 @@ const meanings = {
   not_found: 'The resource is absent or belongs to another org.',
   conflict: 'The state of the resource forbids the action.',
   immutable: 'A published version cannot be changed.',
-  rate_limited: 'Too many requests, where the deployment has a limit; `Retry-After` says how many seconds to wait.',
+  rate_limited:
+    'Too many requests, where the deployment has a limit, or too many at once that evaluate expressions or call other servers; `Retry-After` says how many seconds to wait.',
   internal: 'Unexpected error on our side.',
 } as const satisfies Record<RequestErrorCode, string>;
 

@@ -5,6 +5,7 @@ import type { RequestErrorCode } from '../core/errors.ts';
 import type { Deps } from '../deps.ts';
 import type { AnswerWithHeaders } from './answer-headers.ts';
 import type { Caller } from './auth.ts';
+import type { CostlyRequests } from './costly-requests.ts';
 import type { EmbedCaller } from './embed-auth.ts';
 import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
 import type { Reads } from './reads.ts';
@@ -30,6 +31,7 @@ export type AppDeps = Pick<
 /** What the handlers work with. */
 export interface ApiDeps extends AppDeps {
   readonly reads: Reads;
+  readonly costly: CostlyRequests;
 }
 
 type Schema = v.GenericSchema;
@@ -67,6 +69,8 @@ export interface Route {
   readonly errors: readonly RequestErrorCode[];
   /** What a repeated `Idempotency-Key` gets: the first answer again, or 409. Absent: the header is not looked at. */
   readonly repeated?: 'same_answer' | 'conflict';
+  /** It evaluates expressions or waits for servers that a customer names: an org may have only some under way at once. */
+  readonly costly?: true;
   /** Checks the request; what it returns does the work. Throws `AppError` or `HttpRefusal`. */
   prepare(this: void, request: RawRequest): (deps: ApiDeps) => Promise<unknown>;
 }

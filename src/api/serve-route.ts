@@ -32,7 +32,7 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
       if (answer.replayed) c.header('idempotent-replayed', 'true');
       return json(c, answer.json, route.status);
     }
-    const answer = await act(deps);
+    const answer = await (caller && route.costly ? deps.costly.run(caller.scope.orgId, () => act(deps)) : act(deps));
     const result = answer instanceof AnswerWithHeaders ? answer.body : answer;
     const headers = answer instanceof AnswerWithHeaders ? answer.headers : {};
     for (const [name, value] of Object.entries(headers)) c.header(name, value);

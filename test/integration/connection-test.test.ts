@@ -1,7 +1,9 @@
+import { createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
 import { type AuditedDestination, openAuditedDestination } from '../support/audit.ts';
 import { testDatabaseUrl } from '../support/database-server.ts';
+import { unusedPort } from '../support/temporal-dev-server.ts';
 import { generateRecords, startUpstream, type Upstream } from '../support/upstream.ts';
 
 const token = 'good-token-of-the-customer';
@@ -10,13 +12,24 @@ let upstream: Upstream;
 let api: TestApi;
 let org: TestOrg;
 let destination: AuditedDestination;
+/** Where an API takes requests and never responds. */
+let silentPort: number;
 
 beforeAll(async () => {
   const collections = { records: generateRecords(250) };
   upstream = started.use(await startUpstream({ collections, authorization: `Bearer ${token}` }));
   destination = started.use(await openAuditedDestination());
-  api = started.use(await startApi({ allow: `${upstream.hostPort},${testDatabaseUrl().host}` }));
-  org = await api.newOrg();
+  silentPort = await unusedPort();
+  api = started.use(
+    await startApi({ allow: `${upstream.hostPort},127.0.0.1:${silentPort},${testDatabaseUrl().host}` }),
+  );
+  org = await customer();
+}, 60_000);
+afterAll(() => started.disposeAsync());
+
+/** An org that has published the spec. */
+async function customer(): Promise<TestOrg> {
+  const made = await api.newOrg();
   const spec = {
     metadata: { key: 'tried', name: 'Tried', version: '1.0.0' },
     connectionParams: [
@@ -48,19 +61,22 @@ beforeAll(async () => {
     ],
     destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
   };
-  await org.call('POST', '/specs', { body: spec });
-  await org.call('POST', '/specs/tried/versions/1.0.0/publish');
-}, 60_000);
-afterAll(() => started.disposeAsync());
+  await made.call('POST', '/specs', { body: spec });
+  await made.call('POST', '/specs/tried/versions/1.0.0/publish');
+  return made;
+}
 
-async function connection(secrets: Readonly<Record<string, unknown>> = {}): Promise<string> {
-  const { status, body } = await org.call('POST', '/connections', {
+async function connection(
+  secrets: Readonly<Record<string, unknown>> = {},
+  { apiUrl = upstream.url, of = org }: { readonly apiUrl?: string; readonly of?: TestOrg } = {},
+): Promise<string> {
+  const { status, body } = await of.call('POST', '/connections', {
     body: {
-      workspaceId: org.workspaceId,
+      workspaceId: of.workspaceId,
       specKey: 'tried',
       specVersion: '1.0.0',
       displayName: 'tried',
-      params: { apiUrl: upstream.url },
+      params: { apiUrl },
       secrets: { token, databaseUrl: destination.url, ...secrets },
     },
   });
@@ -132,6 +148,32 @@ describe('a test of a connection', () => {
     expect(body.steps[1]).toMatchObject({ ok: true, message: expect.stringContaining(message) });
     expect(body.calls).toHaveLength(requests);
   });
+
+  it('of 40 at once whose API is silent 20 are refused, and another org is served meanwhile', async () => {
+    const sockets = new Set<Socket>();
+    const silent = createServer((socket) => void sockets.add(socket.on('error', () => undefined)));
+    await new Promise<void>((done) => silent.listen(silentPort, '127.0.0.1', done));
+    const id = await connection({}, { apiUrl: `http://127.0.0.1:${silentPort}` });
+    const refused = Promise.withResolvers<void>();
+    const statuses: number[] = [];
+    const tests = Array.from({ length: 40 }, async () => {
+      const { status, headers } = await test(id);
+      statuses.push(status);
+      if (status === 429) expect(headers.get('retry-after')).toBe('2');
+      if (statuses.length === 20) refused.resolve();
+    });
+    await refused.promise;
+    const other = await customer();
+    const theirs = await other.call('POST', `/connections/${await connection({}, { of: other })}/test`);
+    expect(theirs.body).toMatchObject({ ok: true });
+    expect(statuses).toEqual(Array(20).fill(429));
+    silent.close();
+    const cut = setInterval(() => sockets.forEach((socket) => void socket.destroy()), 20);
+    await Promise.all(tests);
+    clearInterval(cut);
+    expect(statuses.slice(20)).toEqual(Array(20).fill(200));
+    expect((await test(await connection())).body.ok).toBe(true);
+  }, 60_000);
 
   it('stops at values that do not fit the spec', async () => {
     const id = await connection();

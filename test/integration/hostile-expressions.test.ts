@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { TestOrg } from '../support/api.ts';
 import { openAuditedDestination } from '../support/audit.ts';
 import { eventually } from '../support/eventually.ts';
 import { figure } from '../support/figure.ts';
@@ -40,6 +41,41 @@ describe('hostile expressions', () => {
     expect(probes.every(Number.isFinite)).toBe(true);
   }, 180_000);
 
+  it('100 at once as previews of one org leave another org the first answers, and those above its limit are refused', async () => {
+    const { stack } = shared();
+    const [hostile, victim] = [stack.org, await stack.newOrg()];
+    const hanging = { expression: '{ "s": $contains(s, /^(a+)+$/) }', record: { s: `${'a'.repeat(40)}!` } };
+    const plain = { expression: '{ "s": $map(s, $string) }', record: { s: 'a' } };
+    expect((await previewOf(victim, plain)).status).toBe(200);
+    const answered: string[] = [];
+    const hostileOnes = Array.from({ length: 100 }, async () => {
+      const answer = await previewOf(hostile, hanging);
+      answered.push(`hostile ${answer.status}`);
+      return answer;
+    });
+    await Promise.race(hostileOnes);
+    let slowestMs = 0;
+    for (let count = 0; count < 5; count += 1) {
+      const startedAt = performance.now();
+      const { status } = await previewOf(victim, plain);
+      slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+      answered.push(`victim ${status}`);
+    }
+    const before = answered.slice(0, answered.lastIndexOf('victim 200')).filter((answer) => answer === 'hostile 400');
+    const refused = (await Promise.all(hostileOnes)).filter(({ status }) => status === 429);
+    figure('othersPreviewMs', { count: Math.round(slowestMs), of: 5 });
+    expect(answered.filter((answer) => answer.startsWith('victim'))).toEqual(Array(5).fill('victim 200'));
+    expect(before.length).toBeLessThan(5);
+    expect(answered.filter((answer) => answer.startsWith('hostile')).toSorted()).toEqual([
+      ...Array(20).fill('hostile 400'),
+      ...Array(80).fill('hostile 429'),
+    ]);
+    for (const { body, headers } of refused) {
+      expect(body.error).toEqual({ code: 'rate_limited', message: expect.stringContaining('20 requests under way') });
+      expect(headers.get('retry-after')).toBe('2');
+    }
+  }, 180_000);
+
   it('in runs end with their run, and the worker is the process it was', async () => {
     const { stack } = shared();
     const { pid } = stack.worker();
@@ -60,10 +96,14 @@ function expectedStatus(vector: HostileExpression, came: number): number {
   return succeeds ? 200 : 400;
 }
 
+const previewOf = (org: TestOrg, body: { readonly expression: string; readonly record: unknown }) =>
+  org.call('POST', '/specs/transform-preview', { body });
+
 async function preview(vector: HostileExpression): Promise<{ readonly status: number; readonly durationMs: number }> {
   const startedAt = performance.now();
-  const { status } = await shared().stack.org.call('POST', '/specs/transform-preview', {
-    body: { expression: expressionText(vector), record: vector.record ?? {} },
+  const { status } = await previewOf(shared().stack.org, {
+    expression: expressionText(vector),
+    record: vector.record ?? {},
   });
   return { status, durationMs: performance.now() - startedAt };
 }

@@ -30,6 +30,12 @@ export const promises = {
   // Judged here and not in the tests: a machine that is busy with other things delays everything.
   hostilePreviewMs: { says: 'the slowest answer to a hostile preview', of: 'previews', most: 3000, unit: 'ms' },
   hostileHealthMs: { says: 'the 99th percentile of /api/health meanwhile', of: 'probes', most: 200, unit: 'ms' },
+  othersPreviewMs: {
+    says: 'the slowest preview of an org while another sends 100 hostile ones',
+    of: 'previews',
+    most: 1000,
+    unit: 'ms',
+  },
   plantedSecrets: { says: 'planted secrets found, in 9 spellings and every place', of: 'searches' },
   keyRotation: { says: 'runs that fail while keys are rotated', of: 'runs' },
   forgedEmbedTokens: { says: 'forged embed tokens taken', of: 'tokens' },

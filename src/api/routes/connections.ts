@@ -143,6 +143,7 @@ export const connectionRoutes = [
       'Checks its values, obtains credentials, reads one page and reaches the destination. What fails is in the answer; nothing is delivered, and no run is made.',
     tag,
     auth: 'api_key',
+    costly: true,
     params: Params,
     query: v.object({
       resource: v.optional(

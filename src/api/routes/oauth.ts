@@ -16,6 +16,7 @@ export const oauthRoutes = [
       'Send the customer to `authorizeUrl`: it holds a state for one use, good for 10 minutes. Register the address of `/oauth/callback` with the provider as redirect URI. A resource with an `auth` of its own is authorized by itself.',
     tag,
     auth: 'api_key',
+    costly: true,
     params: v.object({ connectionId: pathId('con', 'Connection') }),
     query: v.object({
       resource: v.optional(

@@ -71,6 +71,7 @@ export const specRoutes = [
       'the tests in the spec run, each for at most 5 s and all of them for 30 s, against their mocks alone.',
     tag,
     auth: 'api_key',
+    costly: true,
     params: v.object({ key: v.string() }),
     body: CandidateSpec,
     bodyName: 'ConnectorSpec',
@@ -87,6 +88,7 @@ export const specRoutes = [
     description: 'Refused with the issues while a test in the spec fails.',
     tag,
     auth: 'api_key',
+    costly: true,
     params: VersionParams,
     status: 200,
     response: SpecVersionRow,
@@ -99,6 +101,7 @@ export const specRoutes = [
     summary: 'Run a transform expression over one record',
     tag,
     auth: 'api_key',
+    costly: true,
     body: v.object({
       expression: v.pipe(v.string(), v.minLength(1), v.description('JSONata.')),
       record: JsonObject,
