@@ -2,11 +2,12 @@
 import { createApp } from './api/app.ts';
 import { listen } from './api/server.ts';
 import { createDeps } from './deps.ts';
-import { announceReady } from './embedded/parent-watch.ts';
+import { announceReady, respondToProbes } from './embedded/parent-watch.ts';
 import { configOrExit, endOnUncaught } from './entry.ts';
 import { checkKeyRing } from './key-ring-check.ts';
 import { createLog } from './log.ts';
 
+respondToProbes();
 const config = configOrExit(process.env);
 const log = createLog({ level: config.logLevel, name: 'api' });
 endOnUncaught(log);

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Guard } from './embedded/guard.ts';
 import { identify, type StopOptions, stopProcess } from './embedded/process-table.ts';
 import type { Log } from './log.ts';
+import { watchResponses } from './watchdog.ts';
 
 /** How one process is started and stopped. */
 export interface ProcessPlan {
@@ -12,6 +13,8 @@ export interface ProcessPlan {
   readonly stop: StopOptions;
   /** Position in which the guard stops it when we are killed; lower is earlier. */
   readonly rank: number;
+  /** It responds to probes over IPC (`parent-watch.ts`): killed and started again when it no longer does. */
+  readonly isProbed?: boolean;
 }
 
 /** What supervision needs of its surroundings. */
@@ -36,7 +39,7 @@ export interface SupervisedProcess {
   stop(): Promise<void>;
 }
 
-/** Pauses before a restart: doubled with each death in a row, ms. */
+/** Pauses before a restart: doubled with each death in a row, ms. The API serves again 1 s after the first (measured). */
 const backoff = { firstMs: 250, maxMs: 15_000 };
 /** A process that lived this long was sound: its next death counts as the first, ms. */
 const soundAfterMs = 30_000;
@@ -52,11 +55,17 @@ export function superviseProcess(plan: ProcessPlan, { guard, log, onStart }: Sur
     const startedAt = Date.now();
     const launched = plan.spawn();
     if (launched.pid !== undefined) guard.watch(launched.pid, { ...plan.stop, rank: plan.rank });
+    if (plan.isProbed) watchResponses(launched, () => endSilent(launched));
     launched.once('error', (error) => log.error('process could not be started', { process: plan.name, error }));
     launched.once('close', (code, signal) => {
       if (!stopping) again({ code, signal, livedMs: Date.now() - startedAt });
     });
     return launched;
+  }
+
+  function endSilent(silent: ChildProcess): void {
+    log.error('process does not respond, killing it', { process: plan.name, processId: silent.pid });
+    silent.kill('SIGKILL');
   }
 
   function again(end: {

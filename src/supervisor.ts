@@ -5,6 +5,7 @@ import { migrateToLatest } from '../db/migrate.ts';
 import type { Config } from './config.ts';
 import { awaitAnswer } from './embedded/await-answer.ts';
 import { isPortFree } from './embedded/ports.ts';
+import { killGroup } from './embedded/process-table.ts';
 import { startEmbedded } from './embedded/services.ts';
 import type { Log } from './log.ts';
 import { type ReadyFacts, readyFile, type StackPids } from './ready-file.ts';
@@ -71,7 +72,8 @@ export async function startStack({ config, log, env, programs = ownPrograms }: S
   const surroundings = { guard: services.guard, log, onStart: () => ready.update() };
   const supervise = (name: ProcessName): SupervisedProcess => {
     const stop = { signal: 'SIGTERM', timeoutMs: stopMs[name] } as const;
-    const started = superviseProcess({ name, stop, rank: 0, spawn: () => run(programs[name], childEnv) }, surroundings);
+    const plan = { name, stop, rank: 0, spawn: () => run(programs[name], childEnv), isProbed: !isDebugged(childEnv) };
+    const started = superviseProcess(plan, surroundings);
     return stack.adopt(started, () => started.stop());
   };
   const worker = supervise('worker');
@@ -99,13 +101,23 @@ export async function startStack({ config, log, env, programs = ownPrograms }: S
   };
 }
 
-/** Own process group, so that Ctrl-C reaches it only through the supervisor, in order. The IPC channel is for `parent-watch.ts`. */
+/** A process that stands at a breakpoint is silent for good reason; the flag is handed down to every process. */
+const isDebugged = ({ NODE_OPTIONS = '' }: NodeJS.ProcessEnv): boolean =>
+  [...process.execArgv, NODE_OPTIONS].some((options) => options.includes('--inspect'));
+
+/**
+ * Own process group, so that Ctrl-C reaches it only through the supervisor, in order, and nothing of it outlives it. The
+ * IPC channel is for `parent-watch.ts`.
+ */
 function run(program: string, env: NodeJS.ProcessEnv): ChildProcess {
-  return spawn(process.execPath, [...process.execArgv, program], {
+  const child = spawn(process.execPath, [...process.execArgv, program], {
     env,
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
+  // An evaluator in the midst of an expression does not see that its process has ended.
+  child.once('close', () => child.pid !== undefined && killGroup(child.pid));
+  return child;
 }
 
 async function untilReady(name: ProcessName, started: SupervisedProcess, ask: () => Promise<void>): Promise<void> {

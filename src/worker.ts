@@ -7,7 +7,7 @@ import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { controlQueue, postsMax, syncQueue, webhookQueue } from '../workflows/contract.ts';
 import { createDeps, type Deps } from './deps.ts';
-import { announceReady } from './embedded/parent-watch.ts';
+import { announceReady, respondToProbes } from './embedded/parent-watch.ts';
 import { configOrExit, endOnUncaught } from './entry.ts';
 import { checkKeyRing } from './key-ring-check.ts';
 import { createLog, type Log, temporalLogger } from './log.ts';
@@ -21,6 +21,7 @@ setFlagsFromString('--heap-growing-percent=75');
 // their kind where garbage is collected dearly: two of nine starts collected it half as often again (measured).
 setFlagsFromString('--no-allocation-site-pretenuring');
 
+respondToProbes();
 const config = configOrExit(process.env);
 const log = createLog({ level: config.logLevel, name: 'worker' });
 endOnUncaught(log);

@@ -1,5 +1,6 @@
 /** Loaded by every process of the service: stops it when the process that started it is gone, however that died. */
 import { isMainThread } from 'node:worker_threads';
+import { probe, readyMessage, response } from './probe.ts';
 
 /** Time for an orderly stop after the parent is gone. */
 const stopMs = 5000;
@@ -15,5 +16,17 @@ if (isMainThread && process.channel) {
 
 /** Tells the supervisor that this process does its work; nothing happens when it was started by hand. */
 export function announceReady(): void {
-  process.send?.('ready');
+  process.send?.(readyMessage);
 }
+
+/** Responds to the probes of the supervisor for as long as the event loop turns; there are none without a supervisor. */
+export function respondToProbes(): void {
+  process.on('message', (message) => {
+    if (message === probe) process.send?.(response, undefined, undefined, ignoreClosed);
+  });
+  // A listener of messages would keep a finished process alive.
+  process.channel?.unref();
+}
+
+/** The supervisor has gone since it asked; this process is about to stop. */
+const ignoreClosed = (): void => undefined;

@@ -56,6 +56,16 @@ export async function stopProcess(target: ProcessIdentity, { signal, timeoutMs }
   sendSignal(target, 'SIGKILL');
 }
 
+/** Kills what is left of the process group that this pid led; does nothing when nothing is left. */
+export function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    // For a group of processes that have ended and were not yet waited for, macOS says EPERM.
+    if (!hasCode(error, 'ESRCH', 'EPERM')) throw error;
+  }
+}
+
 function sendSignal(target: ProcessIdentity, signal: NodeJS.Signals): boolean {
   if (!isRunning(target)) return false;
   try {

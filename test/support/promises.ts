@@ -36,6 +36,8 @@ export const promises = {
     most: 1000,
     unit: 'ms',
   },
+  notReplaced: { says: 'processes that froze, looped or were killed and were not replaced', of: 'processes' },
+  killedBackMs: { says: 'a killed API serves again after', of: 'kills', most: 2000, unit: 'ms' },
   plantedSecrets: { says: 'planted secrets found, in 9 spellings and every place', of: 'searches' },
   keyRotation: { says: 'runs that fail while keys are rotated', of: 'runs' },
   forgedEmbedTokens: { says: 'forged embed tokens taken', of: 'tokens' },

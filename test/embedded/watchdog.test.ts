@@ -1,0 +1,126 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../src/embedded/ports.ts';
+import { identify } from '../../src/embedded/process-table.ts';
+import type { ReadyFacts, StackPids } from '../../src/ready-file.ts';
+import { eventually } from '../support/eventually.ts';
+import { expectExactlyOnce, inFlightMax } from '../support/exactly-once.ts';
+import { figure } from '../support/figure.ts';
+import { createSync } from '../support/sync.ts';
+import { generateRecords } from '../support/upstream.ts';
+import { useStack } from '../support/use-stack.ts';
+import { watchPages } from '../support/watched-upstream.ts';
+import { nothingLeft, root, type SupervisorProcess, startSupervisor } from './supervisor-process.ts';
+
+const perPage = 100;
+const records = 150 * perPage;
+const watch = watchPages(perPage);
+/** It has no worker: the one of the supervisor does the work. */
+const shared = useStack(
+  {
+    collections: Object.fromEntries(['frozen', 'looping', 'killed'].map((name) => [name, generateRecords(records)])),
+    answer: watch.answer,
+    latencyMs: 5,
+  },
+  { workers: 0 },
+);
+
+const dataDir = mkdtempSync(join(tmpdir(), 'connector-sync-watchdog-'));
+let supervisor: SupervisorProcess;
+beforeAll(async () => {
+  const env = {
+    ...shared().stack.env,
+    DATA_DIR: dataDir,
+    PORT: String(await freePort(3900)),
+    NODE_OPTIONS: `--import ${join(root, 'test/embedded/loop-on-signal.mjs')}`,
+  };
+  supervisor = startSupervisor({ command: process.execPath, args: ['scripts/run.mjs', 'src/start.ts'], env });
+  await supervisor.line('apiUrl');
+}, 60_000);
+afterAll(async () => {
+  await supervisor[Symbol.asyncDispose]();
+  await nothingLeft(dataDir);
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const ready = (): ReadyFacts => JSON.parse(readFileSync(join(dataDir, 'ready.json'), 'utf8'));
+type Name = 'api' | 'worker';
+
+/** Ends or freezes a process; the pid of the one that takes its place. */
+async function replaced(name: Name, signal: NodeJS.Signals): Promise<number> {
+  const { [name]: before }: StackPids = ready().pids;
+  process.kill(before ?? 0, signal);
+  return await eventually(`another ${name} after ${signal}`, async () => {
+    const { [name]: now }: StackPids = ready().pids;
+    return now !== before && now;
+  });
+}
+
+const serves = (): Promise<boolean> =>
+  eventually('the API serves', async () => (await fetch(`${ready().apiUrl}/api/health`)).ok, { everyMs: 20 });
+
+/** Processes that a process has started, and the CPU time they have used. */
+function childrenOf(parent: number | null) {
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,time='], { encoding: 'utf8' }).split('\n');
+  return lines.flatMap((line) => {
+    const [pid, ppid, time = ''] = line.trim().split(/\s+/);
+    const cpuSeconds = time.split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
+    return Number(ppid) === parent ? [{ pid: Number(pid), cpuSeconds }] : [];
+  });
+}
+
+const harms = [
+  ['killed', 'SIGKILL'],
+  ['frozen', 'SIGSTOP'],
+  ['looping', 'SIGUSR2'],
+] as const;
+
+describe('npm start', () => {
+  it.each(harms)(
+    'replaces an API that is %s by one that serves',
+    async (how, signal) => {
+      const startedAt = performance.now();
+      await replaced('api', signal);
+      await serves();
+      if (how === 'killed') figure('killedBackMs', { count: Math.round(performance.now() - startedAt), of: 1 });
+      figure('notReplaced', { count: 0, of: 1 });
+    },
+    60_000,
+  );
+
+  it('leaves no evaluator of a killed API behind in the midst of an expression', async () => {
+    const { apiUrl, pids } = ready();
+    const body = JSON.stringify({
+      expression: '{ "s": $contains(s, /^(a+)+$/) }',
+      record: { s: `${'a'.repeat(40)}!` },
+    });
+    const headers = { authorization: `Bearer ${shared().stack.org.apiKey}` };
+    const preview = fetch(`${apiUrl}/api/v1/specs/transform-preview`, { method: 'POST', headers, body });
+    const evaluator = await eventually('an evaluator at work', async () =>
+      childrenOf(pids.api).find(({ cpuSeconds }) => cpuSeconds >= 1),
+    );
+    process.kill(pids.api ?? 0, 'SIGKILL');
+    await expect(preview).rejects.toThrow('fetch failed');
+    await eventually('the evaluator gone', async () => identify(evaluator.pid) === null);
+    await serves();
+  }, 60_000);
+
+  it.each(harms)(
+    'replaces a worker that is %s, and its sync loses nothing and delivers nothing twice',
+    async (how, signal) => {
+      const { stack, upstream } = shared();
+      await using sync = await createSync(stack, { upstream, collection: how, perPage });
+      const runId = await sync.requestPaused();
+      const answered = watch.answered(how, 50);
+      upstream.resume();
+      await answered;
+      await replaced('worker', signal);
+      await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlightMax(perPage)] });
+      figure('notReplaced', { count: 0, of: 1 });
+    },
+    120_000,
+  );
+});
