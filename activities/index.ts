@@ -1,4 +1,5 @@
 import type { Deps } from '../src/deps.ts';
+import type { SlotLending } from '../src/worker-slots.ts';
 import { createInboundHookActivities } from './inbound-hooks.ts';
 import { createRunActivities } from './runs.ts';
 import { createScheduleActivities } from './schedules.ts';
@@ -6,11 +7,11 @@ import { createSyncChunk } from './sync-chunk.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
 /** Everything that workflows call. Each activity is safe to run twice; its own comment says why. */
-export const createActivities = (deps: Deps) => ({
+export const createActivities = (deps: Deps, slots: SlotLending) => ({
   ...createRunActivities(deps),
   ...createScheduleActivities(deps),
   ...createInboundHookActivities(deps),
-  ...createSyncChunk(deps),
+  ...createSyncChunk(deps, slots),
   ...createWebhookActivities(deps),
 });
 

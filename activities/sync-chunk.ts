@@ -17,8 +17,10 @@ import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
 import { readRun } from '../src/core/run/read-run.ts';
 import { runStart } from '../src/core/run/run-position.ts';
 import type { Deps } from '../src/deps.ts';
+import type { SlotLending } from '../src/worker-slots.ts';
 import type { ChunkResult, SyncRunInput } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
+import { type Movement, watchMovement } from './movement.ts';
 import { createNewLanes, type NewLanes } from './new-lanes.ts';
 import { type OpenRun, openRun, type RunStart } from './open-run.ts';
 import { repairFromCheckpoint, type StartPoint } from './repair.ts';
@@ -43,8 +45,8 @@ const cancelMsMax = 1000;
 const attemptsMax = 12;
 
 /** Makes the activity, in the form of today and in that of histories begun before. */
-export function createSyncChunk(made: Deps) {
-  const deps: ChunkDeps = { ...made, newLanes: createNewLanes() };
+export function createSyncChunk(made: Deps, slots: SlotLending) {
+  const deps = { ...made, newLanes: createNewLanes(), slots };
   return {
     /**
      * Begins the run if it is its turn, reads on where it stands, and ends it once it is read. Throws what cannot be
@@ -58,22 +60,32 @@ export function createSyncChunk(made: Deps) {
   };
 }
 
-interface ChunkDeps extends Deps {
+interface SharedDeps extends Deps {
   /** Of this process. */
   readonly newLanes: NewLanes;
+  readonly slots: SlotLending;
+}
+
+interface ChunkDeps extends SharedDeps {
+  /** Of this chunk. */
+  readonly movement: Movement;
 }
 
 /** Runs a chunk with the heartbeat of its activity; what it throws is as a history may hold it. */
 async function inContext(
-  deps: ChunkDeps,
+  deps: SharedDeps,
   input: SyncRunInput,
   run: (deps: ChunkDeps, input: SyncRunInput, context: Context) => Promise<ChunkResult>,
 ): Promise<ChunkResult> {
   const context = Context.current();
   const log = deps.log.child({ runId: input.runId, attempt: context.info.attempt });
-  const beat = setInterval(() => context.heartbeat(), heartbeatMs);
+  using movement = watchMovement(deps.slots);
+  const beat = setInterval(() => {
+    context.heartbeat();
+    movement.check();
+  }, heartbeatMs);
   try {
-    return await run({ ...deps, log }, input, context);
+    return await run({ ...deps, log, movement }, input, context);
   } catch (error) {
     if (error instanceof CancelledFailure) throw error;
     log.warn('chunk failed', { error });
@@ -127,6 +139,7 @@ async function runChunk(
     cancelled,
     repair: () => repairFromCheckpoint(deps.db, scope, { ...run, attempt, runId: input.runId }),
     newLanes: deps.newLanes,
+    movement: deps.movement,
   });
   if (result.done) deps.newLanes.leave(attempt.laneId);
   // A run that is read ends with this attempt.
@@ -142,14 +155,16 @@ interface Reading {
   readonly cancelled: AbortSignal;
   readonly repair: () => Promise<StartPoint>;
   readonly newLanes: NewLanes;
+  readonly movement: Movement;
 }
 
 /** Reads on from where the destination is; a destination that needs a pause gets it from the workflow's timer. */
-async function readOrPause(run: OpenRun, { attempt, cancelled, repair, newLanes }: Reading): Promise<ChunkResult> {
+async function readOrPause(run: OpenRun, reading: Reading): Promise<ChunkResult> {
+  const { attempt, repair, newLanes } = reading;
   try {
     const start = await repair();
     if (start.readCompleted) return { ...ended, pages: start.pageNo };
-    return await readOn(run, { ...start, asked: newLanes.take(attempt, start.fresh) }, cancelled);
+    return await readOn(run, { ...start, asked: newLanes.take(attempt, start.fresh) }, reading);
   } catch (error) {
     if (!(error instanceof ThrottledError) || !error.otherwise) throw error;
     const { waitMs, otherwise } = error;
@@ -163,7 +178,11 @@ const runEndOf = ({ startedAt, setup }: OpenRun): number =>
   startedAt.getTime() + setup.resource.limits.maxDurationSeconds * 1000;
 
 /** Pages from `start` until the read, the chunk or the run's limits end. */
-async function readOn(run: OpenRun, start: StartPoint & RunStart, cancelled: AbortSignal): Promise<ChunkResult> {
+async function readOn(
+  run: OpenRun,
+  start: StartPoint & RunStart,
+  { cancelled, movement }: Pick<Reading, 'cancelled' | 'movement'>,
+): Promise<ChunkResult> {
   const { limits } = run.setup.resource;
   const chunkEnd = performance.now() + chunkMsMax;
   const runEnd = runEndOf(run);
@@ -174,6 +193,7 @@ async function readOn(run: OpenRun, start: StartPoint & RunStart, cancelled: Abo
     if (page.notes.length > 0) run.log.warn('the read is not as the spec says', { pageNo, notes: page.notes });
     const { records: _records, tombstones: _tombstones, notes: _notes, ...place } = page;
     await delivery.add({ ...place, ...outcome, pageNo });
+    movement.moved();
   });
   let { pageNo, records } = start;
   let asked = 0;
@@ -201,6 +221,7 @@ async function readOn(run: OpenRun, start: StartPoint & RunStart, cancelled: Abo
     const { reading, pipeline } = await load(signal);
     try {
       for await (const page of readRun(reading, start.position ?? runStart, options)) {
+        movement.moved();
         records += page.records.length;
         const outcome = pipeline.select(page).then((selection) => pipeline.shape(selection));
         await shaping.add(page, withTombstones(outcome, page.tombstones));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
-import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker, type WorkerTuner } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { controlQueue, postsMax, syncQueue, webhookQueue } from '../workflows/contract.ts';
 import { createDeps, type Deps } from './deps.ts';
@@ -13,6 +13,7 @@ import { checkKeyRing } from './key-ring-check.ts';
 import { createLog, type Log, temporalLogger } from './log.ts';
 import { maintain } from './maintenance.ts';
 import { registerSearchAttributes } from './search-attributes.ts';
+import { createLendableSlots, type LendableSlots } from './worker-slots.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 // By itself the heap grows to four times of what a run needs before it is collected: 100 MB for 2 % less work (measured).
@@ -74,11 +75,12 @@ async function createWorkers(
   ownDeps: Deps,
   { connection: native, namespace }: { readonly connection: NativeConnection; readonly namespace: string },
 ): Promise<Worker[]> {
+  const slots = createLendableSlots(config.workerConcurrency);
   const shared = {
     connection: native,
     namespace,
     dataConverter: ownDeps.dataConverter,
-    activities: createActivities(ownDeps),
+    activities: createActivities(ownDeps, slots),
     // Cancellation reaches a chunk with its next heartbeat; throttled longer it would be seen that much later.
     maxHeartbeatThrottleInterval: '500ms',
     // A frozen worker swallows a task for each poll it has open, and each costs a heartbeat timeout. The option
@@ -96,8 +98,18 @@ async function createWorkers(
       taskQueue: controlQueue,
       workflowBundle: await workflowBundle(join(config.cacheDir, 'workflows'), temporalLog),
     },
-    sync: { ...shared, taskQueue: syncQueue, maxConcurrentActivityTaskExecutions: config.workerConcurrency },
+    sync: { ...shared, taskQueue: syncQueue, tuner: tunerWith(slots) },
     webhooks: { ...shared, taskQueue: webhookQueue, maxConcurrentActivityTaskExecutions: postsMax },
   };
   return Promise.all(config.workerQueues.map((queue) => Worker.create(options[queue])));
+}
+
+/** The queue of chunks has no workflows; the other kinds of slots are as the SDK has them by itself. */
+function tunerWith({ supplier }: LendableSlots): WorkerTuner {
+  return {
+    activityTaskSlotSupplier: supplier,
+    workflowTaskSlotSupplier: { type: 'fixed-size', numSlots: 40 },
+    localActivityTaskSlotSupplier: { type: 'fixed-size', numSlots: 100 },
+    nexusTaskSlotSupplier: { type: 'fixed-size', numSlots: 100 },
+  };
 }

@@ -84,7 +84,7 @@ describe('npm start', () => {
     async (how, signal) => {
       const startedAt = performance.now();
       await replaced('api', signal);
-      await serves();
+      expect(await serves()).toBe(true);
       if (how === 'killed') figure('killedBackMs', { count: Math.round(performance.now() - startedAt), of: 1 });
       figure('notReplaced', { count: 0, of: 1 });
     },

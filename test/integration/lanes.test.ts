@@ -75,6 +75,92 @@ describe('a lane', () => {
   });
 });
 
+describe('an org', () => {
+  const outcome = { status: 'succeeded', error: null } as const;
+  type Trigger = 'manual' | 'schedule' | 'webhook' | 'backfill';
+
+  /** An org that may have so many runs under way, with a queued run of each trigger, each of a resource of its own. */
+  async function orgWith(runsAtOnce: number, triggers: readonly Trigger[]) {
+    const { scope, connectionId } = await connection();
+    await setLimit(scope, runsAtOnce);
+    const ids: string[] = [];
+    for (const [index, trigger] of triggers.entries()) {
+      const run = newRun(connectionId, { resourceKey: `r${index}`, trigger, concurrentMax: 1000 });
+      ids.push((await insertRun(database.db, scope, run)).id);
+    }
+    return {
+      scope,
+      ids,
+      begin: (id = '') => beginRun(database.db, scope, id),
+      end: async (runId = '') => {
+        const { next } = await endRun(database.db, scope, { runId, outcome, breaksConnection: false });
+        return next.map(({ id }) => id);
+      },
+    };
+  }
+  const setLimit = (scope: OrgScope, runsAtOnce: number) =>
+    database.db
+      .updateTable('orgs')
+      .set({ limits: JSON.stringify({ runsAtOnce }) })
+      .where('id', '=', scope.orgId)
+      .execute();
+  const many = (count: number): Trigger[] => Array.from({ length: count }, () => 'manual');
+
+  it('has as many runs under way as its limit says, however many begin at once', async () => {
+    const { ids, begin } = await orgWith(5, many(20));
+    const turns = await Promise.all(ids.map((id) => begin(id)));
+    expect(turns.filter((turn) => turn === 'running')).toHaveLength(5);
+    expect(turns.filter((turn) => turn === 'waiting')).toHaveLength(15);
+  });
+
+  it('has 10 under way unless the operator says otherwise, and the runs of others count for nothing', async () => {
+    const { scope, ids, begin } = await orgWith(99, many(12));
+    await database.db.updateTable('orgs').set({ limits: '{}' }).where('id', '=', scope.orgId).execute();
+    const other = await orgWith(99, many(12));
+    for (const id of other.ids) expect(await other.begin(id)).toBe('running');
+    const turns = [];
+    for (const id of ids) turns.push(await begin(id));
+    expect(turns.filter((turn) => turn === 'running')).toHaveLength(10);
+  });
+
+  it('lets people go first, then timetables and hooks, then backfills, and each of them in the order of arrival', async () => {
+    const { ids, begin, end } = await orgWith(1, ['manual', 'backfill', 'schedule', 'webhook', 'manual']);
+    const [first, backfill, schedule, webhook, manual] = ids;
+    expect(await begin(first)).toBe('running');
+    for (const id of ids.slice(1)) expect(await begin(id)).toBe('waiting');
+    expect(await end(first)).toEqual([manual]);
+    for (const id of [backfill, schedule, webhook]) expect(await begin(id)).toBe('waiting');
+    expect(await begin(manual)).toBe('running');
+    expect(await end(manual)).toEqual([schedule]);
+    expect(await begin(backfill)).toBe('waiting');
+    expect(await begin(schedule)).toBe('running');
+    expect(await end(schedule)).toEqual([webhook]);
+    expect(await begin(webhook)).toBe('running');
+    expect(await end(webhook)).toEqual([backfill]);
+    expect(await begin(backfill)).toBe('running');
+  });
+
+  it('is not held up by a run that may not begin itself', async () => {
+    const { scope, ids, begin } = await orgWith(2, ['manual', 'backfill']);
+    const [blocked = '', backfill] = ids;
+    const { connectionId = '' } = (await findRun(database.db, scope, blocked)) ?? {};
+    const before = await insertRun(
+      database.db,
+      scope,
+      newRun(connectionId, { resourceKey: 'r9', concurrentMax: 1000 }),
+    );
+    expect(await begin(before.id)).toBe('running');
+    const behind = await insertRun(
+      database.db,
+      scope,
+      newRun(connectionId, { resourceKey: 'r9', concurrentMax: 1000 }),
+    );
+    await requestCancel(database.db, scope, blocked);
+    expect(await begin(behind.id)).toBe('waiting');
+    expect(await begin(backfill)).toBe('running');
+  });
+});
+
 describe('the end of a run', () => {
   const failure = { code: 'source_rejected', message: 'with a NUL \0 and half a pair \ud800' };
   const end = (scope: OrgScope, runId: string, outcome: RunOutcome, breaksConnection = false) =>
@@ -176,7 +262,7 @@ describe('the runs of a connection', () => {
       outcome: { status: 'failed', error: null },
       breaksConnection: false,
     });
-    expect(next).toEqual([{ id: c.id, resourceKey: 'c' }]);
+    expect(next).toMatchObject([{ id: c.id, resourceKey: 'c' }]);
     expect(await begin(c)).toBe('running');
   });
 });

@@ -19,6 +19,8 @@ export const promises = {
     most: 500,
     unit: 'MB',
   },
+  starvedRuns: { says: 'runs that wait until those of a flooding or silent org have ended', of: 'runs' },
+  slotShare: { says: 'runs of a flooding org under way beyond its limit', of: 'looks' },
   slowedByResponses: { says: 'runs that responses to another org slow down', of: 'runs' },
   badInput5xx: { says: 'bad inputs answered with 5xx', of: 'inputs' },
   crossOrg: { says: 'endpoints that show or change something of another org', of: 'endpoints' },

@@ -1,0 +1,68 @@
+import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
+
+/** Lends the slot of an activity that waits for somebody else's system. */
+export interface SlotLending {
+  /** From now on the slot counts as free; what is returned takes it back. */
+  lend(): () => void;
+}
+
+/** The slots of a worker, and how its activities lend them. */
+export interface LendableSlots extends SlotLending {
+  readonly supplier: CustomSlotSupplier<ActivitySlotInfo>;
+}
+
+/** Activities of a worker for each of its slots, lent ones included: an activity that waits holds little memory. */
+const activitiesPerSlot = 10;
+
+/**
+ * Slots of which `count` are in use at once, not counting those that are lent. One that is taken back counts again at
+ * once, so that for a while more may be in use.
+ */
+export function createLendableSlots(count: number): LendableSlots {
+  const waiting = new Set<(permit: SlotPermit) => void>();
+  let issued = 0;
+  let lent = 0;
+  const tryIssue = (): SlotPermit | null => {
+    if (issued - lent >= count || issued >= count * activitiesPerSlot) return null;
+    issued += 1;
+    return {};
+  };
+  const issueWaiting = (): void => {
+    for (const resolve of waiting) {
+      const permit = tryIssue();
+      if (permit === null) return;
+      waiting.delete(resolve);
+      resolve(permit);
+    }
+  };
+  return {
+    lend() {
+      lent += 1;
+      issueWaiting();
+      return () => {
+        lent -= 1;
+      };
+    },
+    supplier: {
+      type: 'custom',
+      tryReserveSlot: tryIssue,
+      reserveSlot(_, signal) {
+        const permit = tryIssue();
+        if (permit !== null) return Promise.resolve(permit);
+        return new Promise((resolve, reject) => {
+          waiting.add(resolve);
+          const giveUp = () => {
+            waiting.delete(resolve);
+            reject(signal.reason);
+          };
+          signal.addEventListener('abort', giveUp, { once: true });
+        });
+      },
+      markSlotUsed() {},
+      releaseSlot() {
+        issued -= 1;
+        issueWaiting();
+      },
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { sql } from 'kysely';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { TestOrg } from '../support/api.ts';
+import { openAuditedDestination } from '../support/audit.ts';
+import { eventually } from '../support/eventually.ts';
+import { caseFigure, figure } from '../support/figure.ts';
+import { generateRecords } from '../support/upstream.ts';
+import { useStack } from '../support/use-stack.ts';
+
+/** A database that takes connections and never says a word. */
+const silent = createServer((socket) => void socket.on('error', () => undefined));
+silent.listen(0, '127.0.0.1');
+await once(silent, 'listening');
+const { port } = silent.address() as AddressInfo;
+afterAll(() => void silent.close());
+
+/** Slots of the worker, fewer than an org may have runs under way. */
+const slots = 4;
+const resources = Array.from({ length: 40 }, (_, index) => `r${index}`);
+const shared = useStack(
+  { collections: Object.fromEntries(resources.map((key) => [key, generateRecords(10)])) },
+  { allow: [`127.0.0.1:${port}`], env: { WORKER_CONCURRENCY: String(slots) } },
+);
+
+describe('an org whose peers are silent', () => {
+  it('does not hold up the run of another: its requests lend their slots, and are answered in the end', async () => {
+    const { stack, upstream } = shared();
+    const hostile = await stack.newOrg();
+    const attacker = await connect(hostile, (await openAuditedDestination()).url);
+    const victim = await connect(stack.org, (await openAuditedDestination()).url);
+    const held = Array.from({ length: slots }, (_, index) => upstream.hold(upstream.journal.length + index + 1));
+    const attacks = await Promise.all(resources.slice(0, slots).map((key) => attacker.request(key)));
+    await Promise.all(held.map(({ reached }) => reached));
+    const run = await victim.ended(await victim.request('r0'));
+    expect(run.status).toBe('succeeded');
+    const unanswered = upstream.journal.slice(0, slots).filter(({ status }) => status === null).length;
+    caseFigure('starvedRuns', unanswered < slots);
+    expect(unanswered).toBe(slots);
+    for (const { release } of held) release();
+    for (const id of attacks) expect((await attacker.ended(id)).status).toBe('succeeded');
+    // Nothing was asked for twice: a slow API is waited for as before.
+    expect(upstream.journal).toHaveLength(slots + 1);
+  }, 120_000);
+});
+
+describe('an org that floods the service with runs', () => {
+  it('has no more under way than its limit, and those of others begin at once', async () => {
+    const { stack } = shared();
+    const hostile = await stack.newOrg();
+    await sql`update orgs set limits = '{"runsAtOnce": 3}' where id = ${hostile.orgId}`.execute(stack.db);
+    const attacker = await connect(hostile, `postgres://u:p@127.0.0.1:${port}/d`);
+    await Promise.all(resources.map((key) => attacker.request(key)));
+    await eventually('some are under way', async () => (await runningOf(hostile)) === 3);
+    const victim = await connect(stack.org, (await openAuditedDestination()).url);
+    for (const key of ['r1', 'r2', 'r3']) {
+      const run = await victim.ended(await victim.request(key));
+      expect(run.status).toBe('succeeded');
+      const running = await runningOf(hostile);
+      figure('slotShare', { count: Math.max(0, running - 3), of: 1 });
+      caseFigure('starvedRuns', (await waitingOf(hostile)) === 0);
+      expect(running).toBeLessThanOrEqual(3);
+      expect(await waitingOf(hostile)).toBeGreaterThan(0);
+    }
+  }, 120_000);
+});
+
+const runningOf = (org: TestOrg) => countRuns(org, 'running');
+const waitingOf = (org: TestOrg) => countRuns(org, 'queued');
+
+async function countRuns({ orgId }: TestOrg, status: string): Promise<number> {
+  const { rows } = await sql<{ readonly count: number }>`
+    select count(*)::int as count from runs where org_id = ${orgId} and status = ${status}`.execute(shared().stack.db);
+  return rows[0]?.count ?? 0;
+}
+
+interface Connected {
+  /** Asks for a run; its id. */
+  request(resource: string): Promise<string>;
+  ended(runId: string): Promise<{ readonly status: string }>;
+}
+
+async function connect({ call, workspaceId }: TestOrg, databaseUrl: string): Promise<Connected> {
+  const ask = async (path: string, body?: unknown) => {
+    const response = await call('POST', path, { body });
+    expect(response.status, JSON.stringify(response.body)).toBeLessThan(400);
+    return response.body;
+  };
+  const { upstream } = shared();
+  await call('POST', '/specs', { body: specDocument(upstream.url) });
+  await call('POST', '/specs/fair/versions/1.0.0/publish');
+  const { id } = await ask('/connections', {
+    workspaceId,
+    specKey: 'fair',
+    specVersion: '1.0.0',
+    displayName: 'Fair',
+    params: {},
+    secrets: { databaseUrl },
+  });
+  await ask(`/connections/${id}/activate`);
+  return {
+    request: async (resource) => (await ask(`/connections/${id}/sync`, { resource })).id,
+    ended: (runId) =>
+      eventually(
+        `run ${runId} ends`,
+        async () => {
+          const { body } = await call('GET', `/runs/${runId}`);
+          return body.finishedAt !== null && body;
+        },
+        { timeoutMs: 60_000 },
+      ),
+  };
+}
+
+const specDocument = (baseUrl: string) => ({
+  metadata: { key: 'fair', name: 'Fair', version: '1.0.0' },
+  connectionParams: [{ key: 'databaseUrl', type: 'string', secret: true }],
+  http: { baseUrl, timeoutMs: 120_000, rateLimit: { requests: 1000, perSeconds: 1, maxConcurrent: 100 } },
+  resources: resources.map((key) => ({
+    key,
+    primaryKey: 'id',
+    request: { path: `/cursor/${key}` },
+    response: { records: 'data' },
+    target: { table: key },
+  })),
+  destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
+});
