@@ -21,35 +21,39 @@ export interface StoredType {
 
 /** How values become text for a column. Types the service never creates are left to the server to judge. */
 export function toTextFor({ typeName, modifier }: StoredType): ToText {
-  const convert = converters[typeName];
+  const convert = converters.get(typeName);
   return nullable(convert ? convert(modifier) : anyText);
 }
 
 /** Whether the service itself may create columns of this type; the server judges the values of others. */
-export const isConvertible = (typeName: string): boolean => typeName in converters;
+export const isConvertible = (typeName: string): boolean => converters.has(typeName);
 
 /** Decimals after the point of numeric(p,s), by the type's modifier; its 11 bits hold negative scales too. */
 export const scaleOf = (modifier: number): number => (((modifier - 4) & 0x7ff) ^ 1024) - 1024;
 
-const converters: Readonly<Record<string, (modifier: number) => ValueText>> = {
-  text: () => anyText,
+/** By the names of pg_type. A map: the names come from the customer's server, and every object has a `constructor`. */
+const converters: ReadonlyMap<string, (modifier: number) => ValueText> = new Map<
+  string,
+  (modifier: number) => ValueText
+>([
+  ['text', () => anyText],
   // Modifier of a length: n + 4.
-  varchar: (modifier) => (modifier < 0 ? anyText : boundedText(modifier - 4)),
-  bpchar: (modifier) => (modifier < 0 ? anyText : boundedText(modifier - 4)),
-  int2: () => integerText(-(2n ** 15n), 2n ** 15n - 1n),
-  int4: () => integerText(-(2n ** 31n), 2n ** 31n - 1n),
-  int8: () => integerText(-(2n ** 63n), 2n ** 63n - 1n),
-  numeric: numericText,
-  float4: () => floatText,
-  float8: () => floatText,
-  bool: () => (value) => (typeof value === 'boolean' ? String(value) : misfit(value, 'a boolean')),
-  timestamptz: () => checkedText(timestampFault),
-  timestamp: () => checkedText(timestampFault),
-  date: () => checkedText(dateFault),
-  uuid: () => uuidText,
-  json: () => jsonText,
-  jsonb: () => jsonText,
-};
+  ['varchar', (modifier) => (modifier < 0 ? anyText : boundedText(modifier - 4))],
+  ['bpchar', (modifier) => (modifier < 0 ? anyText : boundedText(modifier - 4))],
+  ['int2', () => integerText(-(2n ** 15n), 2n ** 15n - 1n)],
+  ['int4', () => integerText(-(2n ** 31n), 2n ** 31n - 1n)],
+  ['int8', () => integerText(-(2n ** 63n), 2n ** 63n - 1n)],
+  ['numeric', numericText],
+  ['float4', () => floatText],
+  ['float8', () => floatText],
+  ['bool', () => (value) => (typeof value === 'boolean' ? String(value) : misfit(value, 'a boolean'))],
+  ['timestamptz', () => checkedText(timestampFault)],
+  ['timestamp', () => checkedText(timestampFault)],
+  ['date', () => checkedText(dateFault)],
+  ['uuid', () => uuidText],
+  ['json', () => jsonText],
+  ['jsonb', () => jsonText],
+]);
 
 /** Made storable when all texts of its column are (`storableTextArray`). */
 const anyText: ValueText = (value) => (typeof value === 'string' ? value : scalarText(value));

@@ -1,4 +1,5 @@
-import { quoted } from './identifiers.ts';
+import { AppError } from '../errors.ts';
+import { quoted, shownName } from './identifiers.ts';
 import type { Session } from './sqlserver-session.ts';
 import type { StoredType } from './sqlserver-values.ts';
 
@@ -99,6 +100,7 @@ function storedColumn(
   { name, typeName, bytes, totalDigits, scale, isNullable, isGenerated }: FoundColumn,
   note: ColumnNote | undefined,
 ): StoredColumn {
+  if (!isDigits(totalDigits) || !isDigits(scale)) throw unlikeCatalog(name);
   const isUnicode = typeName === 'nvarchar' || typeName === 'nchar';
   return {
     name,
@@ -113,6 +115,15 @@ function storedColumn(
     noted: note !== undefined,
   };
 }
+
+/** A tinyint of the catalog. Values are scaled by it, which with millions of digits would take for ever. */
+const isDigits = (count: number): boolean => Number.isInteger(count) && count >= 0 && count <= 255;
+
+const unlikeCatalog = (name: string): AppError =>
+  new AppError(
+    'destination_rejected',
+    `The catalog of the sqlserver destination gives column ${shownName(name)} digits that no column has; check host and port.`,
+  );
 
 const tablesSql = (parameters: readonly string[]): string => `
   select cast(o.object_id as int) as id, o.name as name, o.type as kind

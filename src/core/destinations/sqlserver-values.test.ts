@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formFor } from './sqlserver-values.ts';
+import { formFor, isConvertible } from './sqlserver-values.ts';
 
 const typed = (
   typeName: string,
@@ -53,6 +53,15 @@ describe('values', () => {
   ])('%# that do not fit are refused: %o %o', ({ toCell }, value, misfit) => {
     expect(toCell(value)).toEqual({ misfit });
   });
+
+  it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
+    'of a type that is called %s are left to the server',
+    (typeName) => {
+      expect(isConvertible(typeName)).toBe(false);
+      expect(typed(typeName)).toMatchObject({ castType: typeName, staged: Infinity });
+      expect(typed(typeName).toCell('x')).toBe('x');
+    },
+  );
 
   it('are cast without a length, so that the server refuses what is too long instead of cutting it', () => {
     expect(typed('nvarchar', { length: 3 })).toMatchObject({ castType: null, staged: 3 });

@@ -40,13 +40,13 @@ export interface ValueForm {
 
 /** How values get into a column. Types the service never creates are left to the server to judge. */
 export function formFor(type: StoredType): ValueForm {
-  const form = forms[type.typeName];
+  const form = forms.get(type.typeName);
   const { convert, staged, castType } = form ? form(type) : { ...bounded(scalarText), castType: type.typeName };
   return { toCell: nullable(convert), staged, castType };
 }
 
 /** Whether the service itself may create columns of this type; the server judges the values of others. */
-export const isConvertible = (typeName: string): boolean => typeName in forms;
+export const isConvertible = (typeName: string): boolean => forms.has(typeName);
 
 interface Form {
   readonly convert: ValueText;
@@ -57,26 +57,29 @@ interface Form {
 /** A text of any length, assigned as it is. */
 const bounded = (convert: ValueText, staged = Infinity): Form => ({ convert, staged, castType: null });
 
-const forms: Readonly<Record<string, (type: StoredType) => Form>> = {
-  nvarchar: unicodeText,
-  nchar: unicodeText,
-  varchar: asciiText,
-  char: asciiText,
-  tinyint: () => cast(integerText(0n, 255n), 'tinyint', 20),
-  smallint: () => cast(integerText(-(2n ** 15n), 2n ** 15n - 1n), 'smallint', 20),
-  int: () => cast(integerText(-(2n ** 31n), 2n ** 31n - 1n), 'int', 20),
-  bigint: () => cast(integerText(-(2n ** 63n), 2n ** 63n - 1n), 'bigint', 20),
-  decimal: exactNumber,
-  numeric: exactNumber,
-  float: () => ({ convert: normalFloat, staged: 'float', castType: null }),
-  real: () => ({ convert: normalFloat, staged: 'float', castType: null }),
-  bit: () =>
-    cast((value) => (typeof value === 'boolean' ? String(Number(value)) : misfit(value, 'a boolean')), 'bit', 1),
-  datetimeoffset: () => cast(utcTimestamp('+00:00'), 'datetimeoffset(7)', 40),
-  datetime2: () => cast(utcTimestamp(''), 'datetime2(7)', 40),
-  date: () => cast(checkedText(dateFault), 'date', 10),
-  uniqueidentifier: () => cast(hyphenated, 'uniqueidentifier', 36),
-};
+/** By the names of sys.types. A map: the names come from the customer's server, and every object has a `constructor`. */
+const forms: ReadonlyMap<string, (type: StoredType) => Form> = new Map<string, (type: StoredType) => Form>([
+  ['nvarchar', unicodeText],
+  ['nchar', unicodeText],
+  ['varchar', asciiText],
+  ['char', asciiText],
+  ['tinyint', () => cast(integerText(0n, 255n), 'tinyint', 20)],
+  ['smallint', () => cast(integerText(-(2n ** 15n), 2n ** 15n - 1n), 'smallint', 20)],
+  ['int', () => cast(integerText(-(2n ** 31n), 2n ** 31n - 1n), 'int', 20)],
+  ['bigint', () => cast(integerText(-(2n ** 63n), 2n ** 63n - 1n), 'bigint', 20)],
+  ['decimal', exactNumber],
+  ['numeric', exactNumber],
+  ['float', () => ({ convert: normalFloat, staged: 'float', castType: null })],
+  ['real', () => ({ convert: normalFloat, staged: 'float', castType: null })],
+  [
+    'bit',
+    () => cast((value) => (typeof value === 'boolean' ? String(Number(value)) : misfit(value, 'a boolean')), 'bit', 1),
+  ],
+  ['datetimeoffset', () => cast(utcTimestamp('+00:00'), 'datetimeoffset(7)', 40)],
+  ['datetime2', () => cast(utcTimestamp(''), 'datetime2(7)', 40)],
+  ['date', () => cast(checkedText(dateFault), 'date', 10)],
+  ['uniqueidentifier', () => cast(hyphenated, 'uniqueidentifier', 36)],
+]);
 
 const cast = (convert: ValueText, castType: string, staged: number): Form => ({ convert, staged, castType });
 

@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import { isConvertible, toTextFor } from './postgres-values.ts';
+
+it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
+  'values of a type that is called %s are left to the server',
+  (typeName) => {
+    expect(isConvertible(typeName)).toBe(false);
+    expect(toTextFor({ typeName, modifier: -1 })('x')).toBe('x');
+  },
+);
