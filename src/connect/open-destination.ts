@@ -33,6 +33,7 @@ export async function prepareDestination(
   return {
     destination: openDestination(options, {
       guard: deps.egress,
+      orgId: scope.orgId,
       outbox,
       logCall,
       onStrayRefusals,

@@ -28,9 +28,11 @@ const users: Readonly<Record<string, readonly string[]>> = {
     'src/core/destinations/postgres-connect.ts',
     'src/core/destinations/postgres-errors.ts',
     'src/core/destinations/postgres-wire.ts',
+    'src/core/destinations/sqlserver-sockets.ts',
+  ],
+  'the driver in a process that can open no socket, on those that it is given': [
     'src/core/destinations/sqlserver-connect.ts',
-    'src/core/destinations/sqlserver-connector.ts',
-    'src/core/destinations/sqlserver-session.ts',
+    'src/core/destinations/sqlserver-driver.ts',
   ],
   'the control database, whose address the operator gives': ['db/client.ts'],
   'the server of the API: sockets that others open': ['src/api/server.ts', 'src/api/wire-errors.ts'],

@@ -7,6 +7,7 @@ export const destinationDeps = (
   overrides: Partial<DestinationDeps> = {},
 ): DestinationDeps => ({
   guard,
+  orgId: 'org_1',
   outbox: noOutbox,
   logCall: notUsed,
   onStrayRefusals: notUsed,

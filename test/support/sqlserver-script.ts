@@ -43,7 +43,7 @@ export const connectFake = (
   { port }: Pick<TdsFake, 'port'>,
   changes: Readonly<Record<string, unknown>> = {},
   deps: Partial<SqlServerDeps> = {},
-) => openSqlServer({ ...fakeOptions(port), ...changes }, { guard: openGuard, ...deps });
+) => openSqlServer({ ...fakeOptions(port), ...changes }, { guard: openGuard, orgId: 'org_1', ...deps });
 
 function usualAnswer(request: TdsRequest): RequestAnswer {
   if (request.kind === 'load') return [];

@@ -31,12 +31,11 @@ it('refuses a webhook that cannot sign', () => {
   expect(() => openDestination({ ...withoutUrl, signingSecret: 'x' }, deps)).toThrow(/`url` has no usable value/);
 });
 
-it('loads the driver of SQL Server when one is connected to, and not before', async () => {
+it('never loads the driver of SQL Server into this process', async () => {
   const { cache } = createRequire(import.meta.url);
   const isLoaded = () => Object.keys(cache).some((path) => path.includes('/node_modules/tedious/'));
   const options = { kind: 'sqlserver', host: '127.0.0.1', database: 'shop', user: 'sync', password: 'p' };
   await using destination = openDestination(options, deps);
-  expect(isLoaded()).toBe(false);
   await expect(destination.check()).rejects.toMatchObject({ code: 'egress_blocked' });
-  expect(isLoaded()).toBe(true);
+  expect(isLoaded()).toBe(false);
 });

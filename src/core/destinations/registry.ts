@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { Destination } from './destination.ts';
 import { openPostgres } from './postgres.ts';
-import { openSqlServer } from './sqlserver.ts';
+import { openSqlServer, type SqlServerDeps } from './sqlserver.ts';
 import { openWebhook, type WebhookDeps } from './webhook.ts';
 
 /** A spec's `destination` with its templates resolved. What each option means is the kind's own matter. */
@@ -11,7 +11,7 @@ export interface DestinationOptions {
 }
 
 /** What destinations are given from outside; each kind takes what it needs. */
-export type DestinationDeps = WebhookDeps;
+export type DestinationDeps = WebhookDeps & Pick<SqlServerDeps, 'orgId'>;
 
 const kinds = new Map<string, (options: DestinationOptions, deps: DestinationDeps) => Destination>([
   ['postgres', openPostgres],

@@ -1,37 +1,27 @@
-import type { Connection } from 'tedious';
-import type { EgressGuard } from '../http/egress.ts';
+import type { Socket } from 'node:net';
+import { Connection } from 'tedious';
 import type { SqlServerAddress } from './sqlserver-address.ts';
-import { guardedConnector } from './sqlserver-connector.ts';
 import { loginFailure } from './sqlserver-errors.ts';
-
-/** Milliseconds a server may take. */
-export interface SessionLimits {
-  readonly connectMs: number;
-  readonly statementMs: number;
-  /** For a lock that another session holds, before the statement is given up and tried again. */
-  readonly lockMs: number;
-}
+import { cancelMs, type OpenSocket, type SocketTarget } from './sqlserver-messages.ts';
+import type { SessionLimits } from './sqlserver-session.ts';
 
 /** How a session is opened. */
 export interface ConnectOptions {
-  readonly guard: Pick<EgressGuard, 'vetHost'>;
+  /** Opens the sockets of one login, those to the servers that the first one names too. */
+  readonly openSocket: OpenSocket;
   readonly limits: SessionLimits;
 }
 
-/** Milliseconds for the server to confirm that it has given up a statement. */
-const cancelMs = 5000;
-
-/** Connects and logs in. The driver (90 MB with all it brings) is loaded by the first destination that needs it. */
+/** Connects and logs in. */
 export async function connectSqlServer(
   address: SqlServerAddress,
-  { guard, limits }: ConnectOptions,
+  { openSocket, limits }: ConnectOptions,
 ): Promise<Connection> {
-  const { Connection } = await import('tedious');
   const connection = new Connection({
     server: address.host,
     authentication: { type: 'default', options: { userName: address.user, password: address.password } },
     options: {
-      connector: guardedConnector({ guard, encrypt: address.encrypt }),
+      connector: connectorOf(openSocket),
       port: address.port,
       database: address.database,
       encrypt: address.encrypt,
@@ -62,6 +52,14 @@ export async function connectSqlServer(
     connection.removeAllListeners('errorMessage');
   }
 }
+
+/** What tedious hands to a connector without saying so in its documentation; a contract test holds it. */
+const connectorOf =
+  (openSocket: OpenSocket) =>
+  async (...given: readonly unknown[]): Promise<Socket> => {
+    const [{ host, port }, , signal] = given as [SocketTarget, unknown, AbortSignal];
+    return await openSocket({ host, port }, signal);
+  };
 
 const connected = (connection: Connection): Promise<void> =>
   new Promise((resolve, reject) => {

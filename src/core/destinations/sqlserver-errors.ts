@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 
 /** What the log keeps of a server's error: its own message repeats values of rows, so it is left out. */
-class SqlServerFailure extends Error {
+export class SqlServerFailure extends Error {
   override readonly name = 'SqlServerFailure';
   readonly number: number;
   /** The server refused the login. */
@@ -188,8 +188,11 @@ function fallback({ class: severity }: ServerError, isLogin: boolean): Verdict {
     : [[], 'destination_rejected', 'the server refused a statement'];
 }
 
-/** Codes of tedious and node:tls that a retry cannot cure. */
+/** Codes of tedious, node:tls and the process of the driver that a retry cannot cure. */
 const rejections: readonly (readonly [RegExp, string])[] = [
+  [/^EPROTOCOL$/, 'what responds does not keep to the protocol of SQL Server (TDS); check host and port'],
+  [/^EFLOOD$/, 'it sends more than a SQL Server is asked for; check host and port'],
+  [/^EMEMORY$/, 'its response takes more memory than a session may have; check host and port'],
   [/^EENCRYPT$/, 'server and `encrypt` do not agree on encryption'],
   [/CERT|^UNABLE_TO_|^SELF_SIGNED|^DEPTH_ZERO|^ERR_TLS_/, 'its certificate is not trusted; give `ca`'],
 ];
@@ -218,11 +221,12 @@ function driverFailure(error: unknown): AppError {
 const appErrorIn = (error: unknown): AppError | undefined => causesOf(error).find((cause) => cause instanceof AppError);
 
 /** The error, what caused it, and so on: the driver wraps what the connector throws. */
-function causesOf(error: unknown): readonly unknown[] {
+export function causesOf(error: unknown): readonly unknown[] {
   const causes: unknown[] = [];
   for (let cause = error; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause);
   return causes;
 }
 
-const codeOf = (error: unknown): string =>
+/** The code of an error; empty: none. */
+export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';

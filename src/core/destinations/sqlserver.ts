@@ -7,16 +7,18 @@ import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } fro
 import { parseSqlServerAddress } from './sqlserver-address.ts';
 import { type SqlServerBatch, writeBatch } from './sqlserver-batch.ts';
 import { claimLane } from './sqlserver-checkpoint.ts';
-import type { SessionLimits } from './sqlserver-connect.ts';
+import { openSession } from './sqlserver-contained.ts';
 import { toAppError } from './sqlserver-errors.ts';
 import { fieldKind, idFault, type SqlServerFields, sqlServerFields } from './sqlserver-fields.ts';
 import { prepareTable } from './sqlserver-schema.ts';
-import { openSession, type Session } from './sqlserver-session.ts';
+import type { Session, SessionLimits } from './sqlserver-session.ts';
 import { withConflictRetries } from './sqlserver-transaction.ts';
 
 /** What a sqlserver destination is given from outside. */
 export interface SqlServerDeps {
   readonly guard: Pick<EgressGuard, 'vetHost'>;
+  /** The org whose destination it is. */
+  readonly orgId: string;
   /** Milliseconds the server may take; a minute per request unless given. */
   readonly limits?: SessionLimits;
 }
@@ -34,7 +36,7 @@ export function openSqlServer(options: Options, deps: SqlServerDeps): Destinatio
   const address = parseSqlServerAddress(options);
   const limits = deps.limits ?? defaultLimits;
   return sqlDestination({
-    connect: () => openSession(address, { guard: deps.guard, limits }),
+    connect: () => openSession(address, { guard: deps.guard, orgId: deps.orgId, limits }),
     openLane,
     admit,
     encode,

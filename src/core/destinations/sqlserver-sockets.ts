@@ -1,36 +1,25 @@
 import { once } from 'node:events';
 import { Socket } from 'node:net';
-import * as v from 'valibot';
 import { AppError } from '../errors.ts';
 import type { EgressGuard } from '../http/egress.ts';
 import { isUnreachable } from './sqlserver-errors.ts';
+import type { OpenSocket } from './sqlserver-messages.ts';
 
-/** Opens the sockets of one login; the driver gives it the address, that of the server's redirects too. */
-export type Connector = (...given: readonly unknown[]) => Promise<Socket>;
-
-interface ConnectorOptions {
+interface SocketOptions {
   readonly guard: Pick<EgressGuard, 'vetHost'>;
   /** False: plain text, which only addresses on `EGRESS_ALLOW` may see. */
   readonly encrypt: boolean;
 }
 
-/** What tedious hands to a connector without saying so in its documentation; a contract test holds it. */
-const Given = v.looseTuple([
-  v.looseObject({ host: v.string(), port: v.number() }),
-  v.unknown(),
-  v.instance(AbortSignal),
-]);
-
 /** Redirects (TDS routing) of one login: Azure needs one. */
-const redirectsMax = 2;
+export const redirectsMax = 2;
 /** Addresses tried of one host: two families and a spare. */
 const addressesMax = 3;
 
-/** A connector for one login: every target is vetted anew, and the name itself never reaches the driver's resolver. */
-export function guardedConnector({ guard, encrypt }: ConnectorOptions): Connector {
+/** Opens the sockets of one login: every target is vetted anew, and the name itself never reaches the driver's resolver. */
+export function guardedSockets({ guard, encrypt }: SocketOptions): OpenSocket {
   let targets = 0;
-  return async (...given) => {
-    const [{ host, port }, , signal] = v.parse(Given, given);
+  return async ({ host, port }, signal) => {
     targets += 1;
     if (targets > redirectsMax + 1) {
       const message = `The sqlserver destination redirects more than ${redirectsMax} times; name the last server itself.`;
@@ -59,6 +48,8 @@ async function connectTo(
 ): Promise<Socket> {
   const socket = new Socket();
   try {
+    // Another process will read from it, from the first byte on.
+    socket.pause();
     socket.connect({ host: address, port });
     await once(socket, 'connect', { signal });
     return socket;
