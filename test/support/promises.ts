@@ -40,6 +40,16 @@ export const promises = {
   },
   notReplaced: { says: 'processes that froze, looped or were killed and were not replaced', of: 'processes' },
   killedBackMs: { says: 'a killed API serves again after', of: 'kills', most: 2000, unit: 'ms' },
+  tdsUnhandled: {
+    says: 'changed responses of a SQL Server that cost more than their session',
+    of: 'responses',
+  },
+  tdsLoopMs: {
+    says: 'the longest the process was busy at a stretch meanwhile',
+    of: 'responses',
+    most: 2000,
+    unit: 'ms',
+  },
   plantedSecrets: { says: 'planted secrets found, in 9 spellings and every place', of: 'searches' },
   keyRotation: { says: 'runs that fail while keys are rotated', of: 'runs' },
   forgedEmbedTokens: { says: 'forged embed tokens taken', of: 'tokens' },

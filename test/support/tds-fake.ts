@@ -36,7 +36,12 @@ export interface TdsScript {
   readonly session?: () => TdsSession;
   /** Encrypts with this certificate; without it the server has no encryption. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  /** Changes what a connection sends; each has one of its own. */
+  readonly tamper?: () => Tamper;
 }
+
+/** What is sent in place of the bytes: packets of TDS, or records of TLS. `hangUp` ends the connection. */
+export type Tamper = (bytes: Buffer, layer: 'tds' | 'tls', hangUp: () => void) => Buffer;
 
 /** What a server does for one connection. */
 export interface TdsSession {
@@ -67,7 +72,7 @@ export async function startTdsFake(script: TdsScript = {}, wanted = { port: 0 })
   const serve = (socket: Socket) => {
     sockets.add(socket);
     socket.on('error', () => socket.destroy());
-    const wire = createWire(socket, script.tls);
+    const wire = createWire(socket, { tls: script.tls, tamper: script.tamper?.() ?? ((bytes) => bytes) });
     const session = script.session?.() ?? statelessSession(script);
     let isCopying = false;
     wire.onPart = (type) => {
@@ -145,8 +150,19 @@ interface Wire {
   encrypt(): void;
 }
 
-function createWire(socket: Socket, tls: TdsScript['tls']): Wire {
+interface WireOptions {
+  readonly tls: TdsScript['tls'];
+  readonly tamper: Tamper;
+}
+
+function createWire(socket: Socket, { tls, tamper }: WireOptions): Wire {
   let output: Duplex = socket;
+  const put = (to: Duplex, bytes: Buffer, sent?: () => void) => {
+    to.write(
+      tamper(bytes, to === output ? 'tds' : 'tls', () => socket.end()),
+      sent,
+    );
+  };
   let handshake: Duplex | null = null;
   let isRaw = false;
   const messages = messageReader({
@@ -166,13 +182,13 @@ function createWire(socket: Socket, tls: TdsScript['tls']): Wire {
   const wire: Wire = {
     onMessage: () => undefined,
     onPart: () => undefined,
-    send: (data, sent) => output.write(packets(TYPE['TABULAR_RESULT'] ?? 0, data), () => sent?.()),
+    send: (data, sent) => put(output, packets(TYPE['TABULAR_RESULT'] ?? 0, data), sent),
     encrypt() {
       if (!tls) return;
       handshake = new Duplex({
         read: () => undefined,
         write: (chunk: Buffer, _encoding, done) =>
-          socket.write(isRaw ? chunk : packets(TYPE['PRELOGIN'] ?? 0, chunk), () => done()),
+          put(socket, isRaw ? chunk : packets(TYPE['PRELOGIN'] ?? 0, chunk), () => done()),
       });
       const secure = new TLSSocket(handshake, {
         isServer: true,

@@ -122,12 +122,15 @@ async function* rowsOf(): AsyncGenerator<readonly Value[]> {
   }
 }
 
-/** An error that has no code at its root, while the connection stands, is about what the server sent. */
+/** What the driver meets behind the end of a packet, or refuses in the response to a login; or an error without a code. */
+const protocolCodes = ['', 'ERR_OUT_OF_RANGE', 'ERR_BUFFER_OUT_OF_BOUNDS', 'ETDS', 'EINTERFACENOTSUPP'];
+
+/** An error of these, at its root, while the connection stands, is about what the server sent. */
 function explained(error: unknown): unknown {
   const root = causesOf(error).at(-1);
-  const isKnown = codeOf(root) !== '' || root instanceof SqlServerFailure || root instanceof AggregateError;
+  const isServers = root instanceof SqlServerFailure || root instanceof AggregateError;
   const stands = socket !== null && !socket.readableEnded && socket.errored === null;
-  return !isKnown && stands ? coded('EPROTOCOL', error) : error;
+  return stands && !isServers && protocolCodes.includes(codeOf(root)) ? coded('EPROTOCOL') : error;
 }
 
 function flooded(): void {
@@ -144,7 +147,7 @@ function endWith(error: unknown): void {
 
 const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
 
-const coded = (code: string, cause?: unknown): Error => Object.assign(new Error(code, { cause }), { code });
+const coded = (code: string): Error => Object.assign(new Error(code), { code });
 
 function report(message: Report): void {
   process.send?.(message, () => undefined);

@@ -23,7 +23,7 @@ export interface DriverChild {
 
 /** What a command may take, and what it may ask for meanwhile. */
 interface AskOptions {
-  /** Milliseconds until the process is ended, whatever it does. */
+  /** Milliseconds until the process is ended, whatever it does; begun anew with each socket that it gets. */
   readonly timeoutMs: number;
   readonly openSocket?: OpenSocket;
   /** The rows of a bulk copy, in parts. */
@@ -81,6 +81,8 @@ export async function startDriverChild(): Promise<DriverChild> {
         return;
       case 'wantsSocket':
         if (asked) void provideSocket(asked, report.target);
+        // Each server that another one names has the time of the first.
+        asked?.clock.refresh();
         return;
       case 'wantsRows':
         return note({ type: 'rows', rows: asked?.parts?.next().value ?? null });
@@ -118,7 +120,8 @@ export async function startDriverChild(): Promise<DriverChild> {
       if (asked) throw new Error('The driver carries out one command at a time');
       const { promise, resolve, reject } = Promise.withResolvers<readonly unknown[]>();
       const stop = new AbortController();
-      asked = { ...provided, resolve, reject, stopped: stop, socketFailure: undefined };
+      const clock = setTimeout(() => setImmediate(() => !stop.signal.aborted && end(overdue(timeoutMs))), timeoutMs);
+      asked = { ...provided, resolve, reject, clock, stopped: stop, socketFailure: undefined };
       unanswered = 0;
       const watch = setInterval(() => {
         unanswered += 1;
@@ -126,7 +129,6 @@ export async function startDriverChild(): Promise<DriverChild> {
         if (unanswered > unansweredMax) setImmediate(() => unanswered > unansweredMax && end(frozen()));
         else note({ type: 'ping' });
       }, pingMs);
-      const clock = setTimeout(() => setImmediate(() => !stop.signal.aborted && end(overdue(timeoutMs))), timeoutMs);
       try {
         note(command);
         const rows = await promise;
@@ -149,6 +151,7 @@ export async function startDriverChild(): Promise<DriverChild> {
 interface Asked extends Omit<AskOptions, 'timeoutMs'> {
   readonly resolve: (rows: readonly unknown[]) => void;
   readonly reject: (error: unknown) => void;
+  readonly clock: NodeJS.Timeout;
   /** Aborted when it has ended. */
   readonly stopped: AbortController;
   /** Why a socket could not be opened: the driver only hears that there is none. */
@@ -170,7 +173,7 @@ const packages = join(dirname(createRequire(import.meta.url).resolve('tedious'))
  * What Node takes away from the process: sockets but those that it is given, files but sources, other processes,
  * threads, native code, memory above 128 MB.
  */
-const containmentFlags: readonly string[] = [
+export const containmentFlags: readonly string[] = [
   '--max-old-space-size=128',
   '--permission',
   `--allow-fs-read=${core}`,

@@ -4,7 +4,7 @@ import { leaseDriver } from './sqlserver-drivers.ts';
 import { endsConnection } from './sqlserver-errors.ts';
 import { type Command, cancelMs } from './sqlserver-messages.ts';
 import type { Load, Session, SessionLimits, Value } from './sqlserver-session.ts';
-import { guardedSockets, redirectsMax } from './sqlserver-sockets.ts';
+import { guardedSockets } from './sqlserver-sockets.ts';
 
 /** How a session is opened. */
 interface ContainedOptions {
@@ -16,8 +16,8 @@ interface ContainedOptions {
 /** Milliseconds for statements over all rows of a connection: ten million rows take a few minutes. */
 const queryAllMs = 30 * 60_000;
 
-/** Milliseconds that the driver gets beyond its own clocks before its process is ended. */
-const graceMs = 5000;
+/** Milliseconds that the driver gets beyond its own clocks, which a server can stop, before its process is ended. */
+const graceMs = 2000;
 
 /**
  * A session whose driver runs in a process of its own: what the server sends is read there. Sockets are opened here,
@@ -60,7 +60,7 @@ export async function openSession(
     await ask(
       { type: 'open', address, limits },
       {
-        timeoutMs: (redirectsMax + 1) * limits.connectMs + graceMs,
+        timeoutMs: limits.connectMs + graceMs,
         openSocket: guardedSockets({ guard, encrypt: address.encrypt }),
       },
     );

@@ -12,7 +12,7 @@ interface SocketOptions {
 }
 
 /** Redirects (TDS routing) of one login: Azure needs one. */
-export const redirectsMax = 2;
+const redirectsMax = 2;
 /** Addresses tried of one host: two families and a spare. */
 const addressesMax = 3;
 

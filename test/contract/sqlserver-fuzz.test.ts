@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { expect, it } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
+import { egressBlocked } from '../../src/core/http/egress-blocked.ts';
+import { batchOf, claimOf, columnOf, rowOf } from '../support/batches.ts';
+import { driverProcesses } from '../support/driver-processes.ts';
+import { eventually } from '../support/eventually.ts';
+import { figure } from '../support/figure.ts';
+import { connectFake, laneScript, openGuard } from '../support/sqlserver-script.ts';
+import { startTdsFake, type Tamper } from '../support/tds-fake.ts';
+import { mutation } from '../support/tds-mutations.ts';
+
+/** Sessions with a response that is changed; `npm run trust` asks for more. */
+const cases = Number(process.env['FUZZ_CASES'] ?? 500);
+/** Lanes at once, each of an org of its own. */
+const lanes = 4;
+/** After so many cases of a lane a session that nobody changes has to succeed. */
+const honestEvery = 25;
+/** Processes that wait for a next session, as the service keeps them. */
+const idleMax = 4;
+
+const fixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url), 'utf8');
+const tls = { cert: fixture('db.test.crt'), key: fixture('db.test.key') };
+const hasty = { connectMs: 300, statementMs: 150, lockMs: 50 };
+const claim = claimOf('dbo', { columns: [columnOf('a', 'text'), columnOf('n', 'bigint')] });
+const rows = [rowOf('1', { a: 'é😀', n: '1' }), rowOf('2', { a: null, n: 2 })];
+
+it(
+  `responses that are changed at random cost their own session only (${cases})`,
+  async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => void unhandled.push(error);
+    process.on('uncaughtExceptionMonitor', note);
+    const delay = monitorEventLoopDelay({ resolution: 20 });
+    delay.enable();
+    const failures = (await Promise.all(Array.from({ length: lanes }, (_, lane) => runLane(lane)))).flat();
+    delay.disable();
+    process.off('uncaughtExceptionMonitor', note);
+    figure('tdsUnhandled', { count: unhandled.length + failures.length, of: cases });
+    figure('tdsLoopMs', { count: Math.round(delay.max / 1e6), of: cases });
+    expect(unhandled).toEqual([]);
+    expect(failures).toEqual([]);
+    await eventually(
+      'no process is left but those that wait',
+      async () => driverProcesses(process.pid).length <= idleMax,
+    );
+  },
+  60_000 + cases * 100,
+);
+
+/** Every case of a lane; what should not have happened, by its case. */
+async function runLane(lane: number): Promise<readonly string[]> {
+  let tamper: Tamper | null = null;
+  const script = { ...laneScript(), tamper: (): Tamper => tamper ?? ((bytes) => bytes) };
+  await using plain = await startTdsFake(script);
+  await using encrypted = await startTdsFake({ ...script, tls });
+  const servers = [
+    { port: plain.port, options: {} },
+    { port: encrypted.port, options: { host: 'db.test', encrypt: true, ca: tls.cert } },
+  ];
+  const guard: typeof openGuard = {
+    vetHost: async (host, port) => {
+      if (!servers.some((server) => server.port === port)) throw egressBlocked('address');
+      return openGuard.vetHost(host, port);
+    },
+  };
+  const deliver = async ({ port, options }: (typeof servers)[number], limits: object): Promise<void> => {
+    await using destination = connectFake({ port }, options, { guard, orgId: `org_${lane}`, ...limits });
+    await destination.open(claim);
+    await destination.apply(batchOf(rows));
+  };
+  const failures: string[] = [];
+  for (let seed = lane; seed < cases; seed += lanes) {
+    const server = servers[Math.floor(seed / lanes) % servers.length];
+    if (!server) throw new Error('There are servers');
+    tamper = mutation(seed);
+    await deliver(server, { limits: hasty }).catch((error: unknown) => {
+      if (!(error instanceof AppError)) failures.push(`${seed}: ${String(error)}`);
+    });
+    tamper = null;
+    if (Math.floor(seed / lanes) % honestEvery !== 0) continue;
+    await deliver(server, {}).catch((error: unknown) => failures.push(`honest after ${seed}: ${String(error)}`));
+  }
+  return failures;
+}
