@@ -27,7 +27,7 @@ const claim = claimOf('dbo', { columns: [columnOf('a', 'text'), columnOf('n', 'b
 const rows = [rowOf('1', { a: 'é😀', n: '1' }), rowOf('2', { a: null, n: 2 })];
 
 it(
-  `responses that are changed at random cost their own session only (${cases})`,
+  'responses that are changed at random cost their own session only',
   async () => {
     const unhandled: unknown[] = [];
     const note = (error: unknown) => void unhandled.push(error);

@@ -78,12 +78,10 @@ describe('the process of a driver', () => {
     const before = own();
     await using destination = connectFake(fake, {}, { orgId: 'org_killed' });
     await destination.open(claim);
-    const applied = expect(destination.apply(batchOf([rowOf('1')]))).rejects.toMatchObject({
-      code: 'destination_unavailable',
-    });
+    const applied = destination.apply(batchOf([rowOf('1')])).catch((error: unknown) => error);
     await asked.promise;
     for (const pid of own().filter((one) => !before.includes(one))) process.kill(pid, 'SIGKILL');
-    await applied;
+    expect(await applied).toMatchObject({ code: 'destination_unavailable' });
     isHeld = false;
     await destination.open(claimOf('dbo', { fence: 2 }));
     expect(await destination.apply(batchOf([rowOf('1')]))).toEqual([]);
@@ -106,7 +104,7 @@ describe('the process of a driver', () => {
     await using server = await startHostileSqlServer('rows without an end');
     const before = own();
     await using destination = connectFake(server, {}, { orgId: 'org_ended' });
-    await expect(destination.open(claim)).rejects.toThrow();
+    await expect(destination.open(claim)).rejects.toMatchObject({ code: 'destination_rejected' });
     await eventually('it is gone', async () => own().every((pid) => before.includes(pid)));
   });
 

@@ -10,6 +10,8 @@ export interface HostileSqlServer extends AsyncDisposable {
   readonly port: number;
   /** Bytes that clients have taken. */
   readonly sent: () => number;
+  /** That were ever made. */
+  readonly connections: () => number;
 }
 
 /** What it does, and in response to which message: 0 prelogin, 1 login, 2 the driver's settings, 3 the first statement. */
@@ -39,6 +41,7 @@ export async function startHostileSqlServer(name: HostileResponse): Promise<Host
   if (address === null || typeof address === 'string') throw new Error('no port');
   return {
     port: address.port,
+    connections: () => sockets.size,
     sent: () => [...sockets].reduce((sum, { bytesWritten }) => sum + bytesWritten, 0),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
@@ -105,7 +108,7 @@ const noRoom = Buffer.concat([Buffer.from([0xe3, 5, 0, 4, 1]), Buffer.from('8', 
 export type HostileResponse = keyof typeof hostileResponses;
 
 /** By name. */
-export const hostileResponses = {
+const hostileResponses = {
   garbage: { at: 0, bytes: () => [Buffer.alloc(100_000, 0x5a)] },
   'garbage in a statement': { at: 3, bytes: () => [packet(Buffer.alloc(20_000, 0x5a))] },
   'rows without an end': {

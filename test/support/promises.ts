@@ -40,6 +40,8 @@ export const promises = {
   },
   notReplaced: { says: 'processes that froze, looped or were killed and were not replaced', of: 'processes' },
   killedBackMs: { says: 'a killed API serves again after', of: 'kills', most: 2000, unit: 'ms' },
+  tdsProcesses: { says: 'processes that a hostile SQL Server ends', of: 'attacks' },
+  tdsVictim: { says: 'requests of another org that are not answered meanwhile', of: 'requests' },
   tdsUnhandled: {
     says: 'changed responses of a SQL Server that cost more than their session',
     of: 'responses',

@@ -30,7 +30,7 @@ interface Random {
 type Mutate = (bytes: Buffer, random: Random) => Buffer;
 
 /** Mulberry32. */
-export function createRandom(seed: number): Random {
+function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const below = (bound: number): number => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -47,7 +47,10 @@ process.on('message', (message: Command | Note, handle?: Socket) => {
       return waiting?.reject(new Error('no socket'));
     case 'rows':
       return takeRows?.(message.rows);
-    default:
+    case 'open':
+    case 'query':
+    case 'load':
+    case 'close':
       void carryOut(message).then(
         (rows) => report({ type: 'done', rows }),
         (error: unknown) => report({ type: 'failed', error: wireError(explained(error)) }),
@@ -150,5 +153,5 @@ const asError = (reason: unknown): Error => (reason instanceof Error ? reason : 
 const coded = (code: string): Error => Object.assign(new Error(code), { code });
 
 function report(message: Report): void {
-  process.send?.(message, () => undefined);
+  if (!isEnding) process.send?.(message, () => undefined);
 }

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../errors.ts';
 import { type Command, errorOf, type Note, type OpenSocket, type Report } from './sqlserver-messages.ts';
 import type { Value } from './sqlserver-session.ts';
+import { frozenMs, type Watch, watchOver } from './sqlserver-watch.ts';
 
 /** A process in which the driver runs: what a server sends can end it, and nothing else. */
 export interface DriverChild {
-  readonly pid: number;
   isAlive(): boolean;
   /** False once the network or the server has ended the connection. */
   isConnected(): boolean;
@@ -32,32 +32,32 @@ interface AskOptions {
 
 /** Starts one; resolves when the driver is loaded. Throws when that takes more than 30 s or fails. */
 export async function startDriverChild(): Promise<DriverChild> {
-  const process = fork(entry, {
+  const child = fork(entry, {
     execArgv: [...containmentFlags],
     env: trustStore(),
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  const errorText = keepTail(process);
+  const errorText = keepTail(child);
   const ready = Promise.withResolvers<void>();
   let asked: Asked | null = null;
   let isAlive = true;
   let isConnected = false;
-  let unanswered = 0;
 
   const note = (message: Command | Note, socket?: Parameters<ChildProcess['send']>[1]): void => {
-    // What cannot be delivered any more is seen by the end of the process.
-    if (isAlive) process.send(message, socket, {}, () => undefined);
+    // What cannot be delivered any more is seen by the end of the child.
+    if (isAlive) child.send(message, socket, {}, () => undefined);
   };
   const settle = (settling: (current: Asked) => void): void => {
     const current = asked;
     asked = null;
     if (!current) return;
+    current.watch.stop();
     current.stopped.abort();
     settling(current);
   };
   const end = (reason: Error): void => {
-    process.kill('SIGKILL');
+    child.kill('SIGKILL');
     settle(({ reject }) => reject(reason));
   };
   const provideSocket = async (current: Asked, target: Parameters<OpenSocket>[0]): Promise<void> => {
@@ -72,17 +72,16 @@ export async function startDriverChild(): Promise<DriverChild> {
     }
   };
 
-  process.on('message', (report: Report) => {
+  child.on('message', (report: Report) => {
     switch (report.type) {
       case 'ready':
         return ready.resolve();
       case 'pong':
-        unanswered = 0;
-        return;
+        return asked?.watch.responded();
       case 'wantsSocket':
-        if (asked) void provideSocket(asked, report.target);
         // Each server that another one names has the time of the first.
-        asked?.clock.refresh();
+        asked?.watch.restart();
+        if (asked) void provideSocket(asked, report.target);
         return;
       case 'wantsRows':
         return note({ type: 'rows', rows: asked?.parts?.next().value ?? null });
@@ -97,8 +96,8 @@ export async function startDriverChild(): Promise<DriverChild> {
   });
   // All that it said has been read when both have happened.
   const gone = Promise.all([
-    new Promise<Error>((resolve) => process.once('exit', (...how) => resolve(whyGone(...how)))),
-    new Promise<void>((resolve) => process.once('disconnect', resolve)),
+    new Promise<Error>((resolve) => child.once('exit', (...how) => resolve(whyGone(...how)))),
+    new Promise<void>((resolve) => child.once('disconnect', resolve)),
   ]);
   const over = (reason: Error): void => {
     isAlive = false;
@@ -106,43 +105,34 @@ export async function startDriverChild(): Promise<DriverChild> {
     settle(({ reject }) => reject(reason));
   };
   void gone.then(([reason]) => over(reason));
-  process.once('error', over);
+  child.once('error', over);
 
-  const startTimer = setTimeout(() => process.kill('SIGKILL'), startTimeoutMs);
+  const startTimer = setTimeout(() => child.kill('SIGKILL'), startTimeoutMs);
   await ready.promise.finally(() => clearTimeout(startTimer));
 
   return {
-    pid: process.pid ?? 0,
-    isAlive: () => isAlive && process.exitCode === null && process.signalCode === null && !process.killed,
+    isAlive: () => isAlive && child.exitCode === null && child.signalCode === null && !child.killed,
     isConnected: () => isAlive && isConnected,
     async ask(command, { timeoutMs, ...provided }) {
       if (!isAlive) throw stopped();
       if (asked) throw new Error('The driver carries out one command at a time');
       const { promise, resolve, reject } = Promise.withResolvers<readonly unknown[]>();
-      const stop = new AbortController();
-      const clock = setTimeout(() => setImmediate(() => !stop.signal.aborted && end(overdue(timeoutMs))), timeoutMs);
-      asked = { ...provided, resolve, reject, clock, stopped: stop, socketFailure: undefined };
-      unanswered = 0;
-      const watch = setInterval(() => {
-        unanswered += 1;
-        // What it has said meanwhile is read before the immediate runs: this process may have been the busy one.
-        if (unanswered > unansweredMax) setImmediate(() => unanswered > unansweredMax && end(frozen()));
-        else note({ type: 'ping' });
-      }, pingMs);
-      try {
-        note(command);
-        const rows = await promise;
-        if (command.type === 'open') isConnected = true;
-        return rows;
-      } finally {
-        clearInterval(watch);
-        clearTimeout(clock);
-      }
+      const watch = watchOver({
+        timeoutMs,
+        ping: () => note({ type: 'ping' }),
+        onFrozen: () => end(frozen()),
+        onOverdue: () => end(overdue(timeoutMs)),
+      });
+      asked = { ...provided, resolve, reject, watch, stopped: new AbortController(), socketFailure: undefined };
+      note(command);
+      const rows = await promise;
+      if (command.type === 'open') isConnected = true;
+      return rows;
     },
-    kill: () => void process.kill('SIGKILL'),
+    kill: () => void child.kill('SIGKILL'),
     hold(isHeld) {
-      const parts = [process, process.channel, process.stderr as Socket | null];
-      for (const part of parts) part?.[isHeld ? 'ref' : 'unref']();
+      const handles = [child, child.channel, child.stderr as Socket | null];
+      for (const handle of handles) handle?.[isHeld ? 'ref' : 'unref']();
     },
   };
 }
@@ -151,7 +141,7 @@ export async function startDriverChild(): Promise<DriverChild> {
 interface Asked extends Omit<AskOptions, 'timeoutMs'> {
   readonly resolve: (rows: readonly unknown[]) => void;
   readonly reject: (error: unknown) => void;
-  readonly clock: NodeJS.Timeout;
+  readonly watch: Watch;
   /** Aborted when it has ended. */
   readonly stopped: AbortController;
   /** Why a socket could not be opened: the driver only hears that there is none. */
@@ -160,9 +150,6 @@ interface Asked extends Omit<AskOptions, 'timeoutMs'> {
 
 /** The driver loads in 100 ms; a starved machine gets time. */
 const startTimeoutMs = 30_000;
-
-/** A driver that does not respond to so many pings in a row is frozen: 5 s. */
-const [pingMs, unansweredMax] = [1000, 5];
 
 const entry = fileURLToPath(new URL('sqlserver-child.ts', import.meta.url));
 const core = dirname(dirname(entry));
@@ -202,7 +189,7 @@ const stopped = (): AppError =>
 const frozen = (): AppError =>
   new AppError(
     'destination_unavailable',
-    `The sqlserver destination was cut off: the driver has been stuck for ${(pingMs * unansweredMax) / 1000} s on what it sent.`,
+    `The sqlserver destination was cut off: the driver has been stuck for ${frozenMs / 1000} s on what it sent.`,
   );
 
 const overdue = (timeoutMs: number): AppError =>

@@ -5,7 +5,7 @@ import { createTurns } from './sqlserver-turns.ts';
 export interface DriverLease {
   readonly child: DriverChild;
   /** Closes its connection, and keeps the process for the org's next session or ends it. Once is enough. */
-  release(): Promise<void>;
+  readonly release: () => Promise<void>;
 }
 
 /** A process takes 25 MB: 1.6 GB at most, and no org has more than a quarter of them. A worker runs 20 activities unless told otherwise. */
@@ -34,17 +34,15 @@ export async function leaseDriver(orgId: string): Promise<DriverLease> {
     const child = takeIdle(orgId) ?? (await startDriverChild());
     child.hold(true);
     let isReleased = false;
-    return {
-      child,
-      async release() {
-        if (isReleased) return;
-        isReleased = true;
-        await child.ask({ type: 'close' }, { timeoutMs: closeMs }).catch(() => child.kill());
-        child.hold(false);
-        if (child.isAlive()) keep(orgId, child);
-        giveBack();
-      },
+    const release = async (): Promise<void> => {
+      if (isReleased) return;
+      isReleased = true;
+      await child.ask({ type: 'close' }, { timeoutMs: closeMs }).catch(() => child.kill());
+      child.hold(false);
+      if (child.isAlive()) keep(orgId, child);
+      giveBack();
     };
+    return { child, release };
   } catch (error) {
     giveBack();
     throw error;

@@ -1,0 +1,110 @@
+import { afterAll, expect, it } from 'vitest';
+import type { CountedDestination } from '../support/audit.ts';
+import { driverProcesses } from '../support/driver-processes.ts';
+import { eventually } from '../support/eventually.ts';
+import { figure } from '../support/figure.ts';
+import { type HostileResponse, type HostileSqlServer, startHostileSqlServer } from '../support/hostile-sqlserver.ts';
+import { createSync, createSyncInto } from '../support/sync.ts';
+import { generateRecords } from '../support/upstream.ts';
+import { useStack } from '../support/use-stack.ts';
+
+/** What the servers do, by the collections that are to be written to them; how a test of the connection is answered. */
+const attacks = {
+  garbage: ['garbage in a statement', 'destination_rejected'],
+  rows: ['rows without an end', 'destination_rejected'],
+  memory: ['a value in chunks of a byte', 'destination_rejected'],
+  spin: ['a size of packets that leaves no room', expect.any(String)],
+} as const satisfies Readonly<Record<string, readonly [HostileResponse, unknown]>>;
+
+const records = 300;
+const servers = new Map<string, HostileSqlServer>();
+for (const [name, [response]] of Object.entries(attacks)) servers.set(name, await startHostileSqlServer(response));
+afterAll(async () => {
+  for (const server of servers.values()) await server[Symbol.asyncDispose]();
+});
+
+const shared = useStack(
+  {
+    collections: Object.fromEntries(
+      [...Object.keys(attacks), 'victim'].map((name) => [name, generateRecords(records)]),
+    ),
+  },
+  { allow: [...servers.values()].map(({ port }) => `127.0.0.1:${port}`) },
+);
+
+/** A destination of which only the address counts. */
+const hostile = ({ port }: HostileSqlServer): CountedDestination => ({
+  declared: {
+    kind: 'sqlserver',
+    host: '127.0.0.1',
+    port,
+    database: 'shop',
+    user: 'sync',
+    password: '{{ secrets.destination }}',
+    encrypt: false,
+  },
+  secret: 'very-secret',
+  count: async () => 0,
+  audit: async () => undefined,
+  writes: async () => ({ rows: 0, inserts: 0, updates: 0, deletes: 0 }),
+  quiet: async () => undefined,
+  [Symbol.asyncDispose]: async () => undefined,
+});
+
+it('hostile SQL Servers end no process, and another org is served meanwhile', async () => {
+  const { stack, upstream } = shared();
+  const [api, worker] = [stack.api(), stack.worker()];
+  const attacker = await stack.newOrg();
+  const victim = await createSync(stack, { upstream, collection: 'victim' });
+  let [asked, unanswered] = [0, 0];
+  const probe = setInterval(() => {
+    asked += 1;
+    void stack.org.call('GET', '/runs').then(
+      ({ status }) => void (unanswered += Number(status !== 200)),
+      () => void (unanswered += 1),
+    );
+  }, 100);
+  const attack = async (name: string, server: HostileSqlServer, code: unknown) => {
+    const options = { upstream, collection: name };
+    const { connectionId, request, run } = await createSyncInto({ ...stack, org: attacker }, hostile(server), options);
+    const runId = await request();
+    const tested = await attacker.call('POST', `/connections/${connectionId}/test`);
+    expect(tested, name).toMatchObject({ status: 200, body: { ok: false } });
+    expect(tested.body.steps).toContainEqual(expect.objectContaining({ step: 'destination', ok: false, code }));
+    // One that may be somebody's trouble is tried again: after the test, and a first attempt.
+    await eventually(`the run into ${name} has failed, or is tried again`, async () => {
+      const { status } = await run(runId);
+      return status === 'failed' || (name === 'spin' && server.connections() > 2);
+    });
+    await attacker.call('POST', `/runs/${runId}/cancel`);
+  };
+  const underAttack = Promise.all(
+    Object.entries(attacks).map(([name, [, code]]) => {
+      const server = servers.get(name);
+      if (!server) throw new Error('Each attack has a server');
+      return attack(name, server, code);
+    }),
+  );
+  const run = await victim.ended(await victim.request());
+  await underAttack;
+  clearInterval(probe);
+  const ended = [api, worker].filter(({ pid }) => !isAlive(pid)).length;
+  figure('tdsProcesses', { count: ended, of: Object.keys(attacks).length * 2 });
+  figure('tdsVictim', { count: unanswered, of: asked });
+  expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: records } });
+  expect({ ended, unanswered }).toEqual({ ended: 0, unanswered: 0 });
+  expect([stack.api().pid, stack.worker().pid]).toEqual([api.pid, worker.pid]);
+  expect((await victim.ended(await victim.request())).status).toBe('succeeded');
+  await eventually('no driver is left but those that wait', async () => {
+    const left = [api.pid, worker.pid].map((pid) => driverProcesses(pid).length);
+    return left.every((count) => count <= 4);
+  });
+}, 180_000);
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
