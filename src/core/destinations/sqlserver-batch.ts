@@ -1,8 +1,9 @@
-import type { AppError } from '../errors.ts';
+import { AppError } from '../errors.ts';
 import type { Batch, RejectedRow } from './destination.ts';
 import { fenced, notTaken } from './lane-errors.ts';
 import { blamesRow, lostRace, rowFault, wholeRefused } from './sqlserver-errors.ts';
 import type { SqlServerFields } from './sqlserver-fields.ts';
+import { receiptLengthMax } from './sqlserver-messages.ts';
 import type { Session } from './sqlserver-session.ts';
 import { rowsTable, type SqlServerRows, stageGone, stageRows } from './sqlserver-staging.ts';
 import { withConflictRetries } from './sqlserver-transaction.ts';
@@ -62,8 +63,15 @@ interface Commit {
 
 async function commit(session: Session, { write, rejected }: Commit): Promise<void> {
   const receipt = write.batch.receipt(rejected);
+  if (receipt.length > receiptLengthMax) throw receiptTooLong();
   await runBatch(session, { write, end: 'commit', values: { receipt } });
 }
+
+const receiptTooLong = (): AppError =>
+  new AppError(
+    'destination_rejected',
+    `The records that were refused are more than ${receiptLengthMax} characters in one batch: ask for smaller pages, or correct what is refused.`,
+  );
 
 interface Range {
   readonly write: BatchWrite;

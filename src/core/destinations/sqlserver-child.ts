@@ -6,14 +6,21 @@ import { registerHooks } from 'node:module';
 import type { Socket } from 'node:net';
 import type { DriverSession } from './sqlserver-driver.ts';
 import { causesOf, codeOf, SqlServerFailure } from './sqlserver-errors.ts';
-import { type Command, type Note, type Report, type SocketTarget, wireError } from './sqlserver-messages.ts';
+import {
+  type Command,
+  type Note,
+  type Report,
+  receiptLengthMax,
+  type SocketTarget,
+  wireError,
+} from './sqlserver-messages.ts';
 import type { Value } from './sqlserver-session.ts';
 
 /**
- * In response to one statement. The largest is the catalog's list of columns: 30,000 (a wide table with sparse columns),
- * each with a name of 128 characters, are 10 MB and 210,000 cells.
+ * In response to one statement. The most bytes are those of a receipt, at two for each of its characters; the most cells,
+ * 210,000, those of the catalog's list of columns for a table of 30,000 (wide, with sparse columns).
  */
-const statementMax = { bytes: 16 * 1024 * 1024, cells: 250_000 } as const;
+const statementMax = { bytes: 2 * receiptLengthMax + 4 * 1024 * 1024, cells: 250_000 } as const;
 /** In a session: 20,000 batches (10 million rows), whose triggers print 50 KB each. */
 const sessionBytesMax = 1024 ** 3;
 

@@ -158,10 +158,10 @@ const packages = join(dirname(createRequire(import.meta.url).resolve('tedious'))
 
 /**
  * What Node takes away from the process: sockets but those that it is given, files but sources, other processes,
- * threads, native code, memory above 128 MB.
+ * threads, native code, memory above 256 MB.
  */
 export const containmentFlags: readonly string[] = [
-  '--max-old-space-size=128',
+  '--max-old-space-size=256',
   '--permission',
   `--allow-fs-read=${core}`,
   `--allow-fs-read=${join(root, 'package.json')}`,

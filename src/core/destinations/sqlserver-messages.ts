@@ -17,6 +17,12 @@ export type OpenSocket = (target: SocketTarget, signal: AbortSignal) => Promise<
 /** Milliseconds for the server to confirm that it has given up a statement. */
 export const cancelMs = 5000;
 
+/**
+ * Characters of a receipt: a longer one could not be read back. It keeps the records that were refused, so that is a page of
+ * 30 MB of which none is taken.
+ */
+export const receiptLengthMax = 30_000_000;
+
 /** What a driver is asked to do; it responds once, with `done` or `failed`. One command at a time. */
 export type Command =
   | { readonly type: 'open'; readonly address: SqlServerAddress; readonly limits: SessionLimits }
