@@ -166,10 +166,6 @@ async function reachDestination(trial: OpenTrial): Promise<Tried<null>> {
   const { deps, setup, stack, logCall } = trial;
   const run = { id: newId('run'), startedAt: new Date(), outbox: noOutbox, logCall, onStrayRefusals: () => undefined };
   const { destination } = await prepareDestination(deps, trial.scope, { ...setup, resource: resourceOf(trial) }, run);
-  const { deps, scope, setup, stack, logCall } = trial;
-  const trialRun = { id: newId('run'), orgId: scope.orgId, startedAt: new Date() };
-  const run = { ...trialRun, outbox: noOutbox, logCall, onStrayRefusals: () => undefined };
-  const { destination } = await prepareDestination(deps, { ...setup, resource: resourceOf(trial) }, run);
   stack.use(destination);
   return { message: await destination.check(), value: null };
 }
