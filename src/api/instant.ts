@@ -15,10 +15,11 @@ export const instant = (description: string, hint = '') =>
     v.transform((text) => new Date(text).toISOString()),
   );
 
-/** An instant that exists: neither 31 February nor, moved to UTC, a time before year 1. */
+/** An instant that exists: neither 31 February nor, moved to UTC, a time before year 1 or after year 9999. */
 function isInstant(text: string): boolean {
   const ms = Date.parse(text);
-  return hasFormat('date-time', text) && !Number.isNaN(ms) && ms >= firstMs;
+  return hasFormat('date-time', text) && ms >= firstMs && ms <= lastMs;
 }
 
 const firstMs = Date.parse('0001-01-01T00:00:00Z');
+const lastMs = Date.parse('9999-12-31T23:59:59.999Z');

@@ -24,6 +24,7 @@ describe('a time in a query', () => {
     '2026-03-01T08:30:00+02',
     '0000-01-01T00:00:00Z',
     '0001-01-01T00:00:00+01:00',
+    '9999-12-31T23:59:59-12:00',
     '',
   ])('%j is refused once, with the form to write and not the value', (text) => {
     const { issues = [] } = v.safeParse(instant, text);

@@ -60,6 +60,45 @@ describe('a cursor value becomes one canonical text', () => {
   });
 });
 
+describe('instants at the ends of the calendar', () => {
+  const zones = [undefined, 'Europe/Berlin', 'America/New_York', 'Pacific/Kiritimati'];
+  const sendings = ['raw', 'iso', 'date', 'epoch_s', 'epoch_ms'] as const;
+  const forms = zones.flatMap((timezone) =>
+    sendings.map((sendAs): CursorShape => ({ type: 'epoch_ms', timezone, sendAs })),
+  );
+
+  test.each([-8.64e15, -6.3e13, 3e14, 8.64e15])(
+    '%i is read back from its text and can be sent, in every form',
+    (raw) => {
+      for (const form of forms) {
+        const value = parseCursor(raw, form) ?? '';
+        expect(cursorOfText(cursorText(value, form), form)).toBe(value);
+        expect(latestMeaning(value, form)).toBe(value);
+        expect(String(sendCursor(value, form))).not.toContain('NaN');
+        expect(sendLowerBound(value, form)).toBe(sendCursor(value, form));
+        filterBound(value, form);
+      }
+    },
+  );
+
+  test('beyond the first and the last the text is that of the end', () => {
+    const form: CursorShape = { type: 'epoch_ms' };
+    expect(cursorText(-8_640_000_000_000_001n, form)).toBe('-271821-04-20T00:00:00.000Z');
+    expect(cursorText(8_640_000_000_000_001n, form)).toBe('+275760-09-13T00:00:00.000Z');
+    expect(sendCursor(-8_640_000_000_000_001n, { ...form, sendAs: 'iso' })).toBe('-271821-04-20T00:00:00.000Z');
+  });
+
+  test.each([
+    ['0001-01-01T00:00:00', '0001-01-01T04:56:02.000Z'],
+    ['0099-06-01T00:00:00', '0099-06-01T04:56:02.000Z'],
+    ['9999-12-31T23:59:59', '+010000-01-01T04:59:59.000Z'],
+  ])('%s in New York is %s, and is sent as it came', (raw, canonical) => {
+    const form: CursorShape = { type: 'datetime', timezone: 'America/New_York' };
+    expect(text(raw, form)).toBe(canonical);
+    expect(sendCursor(cursorOfText(canonical, form) ?? '', form)).toBe(`${raw}.000`);
+  });
+});
+
 describe('cursors are compared as instants and integers', () => {
   test('edge case 10: cursors compared as text', () => {
     const form: CursorShape = { type: 'datetime', format: '%d/%m/%Y %H:%M:%S' };

@@ -2,7 +2,7 @@ import { textDefect } from '../pipeline/record-gate.ts';
 import { plainInstant, plainInstantMs } from '../plain-instant.ts';
 import { isTimeCursor } from '../spec/incremental-schema.ts';
 import { offsetMinutes, timeFormat } from './time-format.ts';
-import { instantMs, repeatMs, utcMs, wallTime } from './zoned-time.ts';
+import { boundedInstant, instantMax, instantMs, repeatMs, utcMs, wallTime } from './zoned-time.ts';
 
 /** How an API writes its cursor values: `incremental.cursor` of a resource. */
 export interface CursorShape {
@@ -50,9 +50,14 @@ export function parseInitialCursor(raw: unknown, form: CursorShape): CursorValue
 export const compareCursors = (left: CursorValue, right: CursorValue): number =>
   left < right ? -1 : left > right ? 1 : 0;
 
-/** The canonical text: ISO UTC with milliseconds, decimal, or the text itself. */
+/**
+ * The canonical text: ISO UTC with milliseconds, decimal, or the text itself. An instant before the first of all, as a
+ * long lookback makes of an early watermark, is the first: no record is older.
+ */
 export const cursorText = (value: CursorValue, form: CursorShape): string =>
-  typeof value === 'bigint' && isTimeCursor(form.type) ? new Date(Number(value)).toISOString() : String(value);
+  typeof value === 'bigint' && isTimeCursor(form.type)
+    ? new Date(boundedInstant(Number(value))).toISOString()
+    : String(value);
 
 /** The canonical text of a raw field; null where {@link parseCursor} has none. */
 export function canonicalCursor(raw: unknown, form: CursorShape): string | null {
@@ -68,7 +73,7 @@ const isoLength = 24;
 /** The value of a canonical text; null for null and for a text of another cursor type. */
 export function cursorOfText(text: string | null, form: CursorShape): CursorValue | null {
   if (text === null || form.type === 'string') return text;
-  return form.type === 'integer' ? parseInteger(text) : milliseconds(parseIso(text, 'UTC'));
+  return form.type === 'integer' ? parseInteger(text) : milliseconds(parseIso(text, 'UTC') ?? parseLongYear(text));
 }
 
 /**
@@ -98,11 +103,11 @@ export const sendLowerBound = (value: CursorValue, form: CursorShape): string | 
 export function sendCursor(value: CursorValue, form: CursorShape): string | number {
   if (typeof value === 'string') return value;
   if (!isTimeCursor(form.type)) return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
-  const instant = Number(value);
+  const instant = boundedInstant(Number(value));
   const zone = form.timezone ?? 'UTC';
   switch (sendForm(form)) {
     case 'date':
-      return localIso(instant, zone).slice(0, 10);
+      return localIso(instant, zone).replace(/T.*/, '');
     case 'epoch_s':
       return Math.floor(instant / 1000);
     case 'epoch_ms':
@@ -159,9 +164,6 @@ function parseDecimal(raw: unknown, scale: number): number | null {
   return typeof number === 'number' && Number.isFinite(number) ? Math.floor(number * scale) : null;
 }
 
-/** The range of `Date` (ECMA-262): anything beyond has no ISO form. */
-const instantMax = 8.64e15;
-
 const milliseconds = (value: number | null): bigint | null =>
   value !== null && Math.abs(value) <= instantMax ? BigInt(Math.floor(value)) : null;
 
@@ -190,4 +192,10 @@ function parseIso(text: string, zone: string): number | null {
   if (match[8] === undefined) return instantMs(wall, zone);
   const utc = utcMs(wall);
   return utc === null ? null : utc - offsetMinutes(match[8]) * 60_000;
+}
+
+/** The canonical text of an instant before the year 0 or after 9999: a sign and six digits of year. */
+function parseLongYear(text: string): number | null {
+  const instant = /^[+-]\d{6}-/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(instant) ? null : instant;
 }

@@ -46,6 +46,12 @@ describe('where a read begins', () => {
     expect(firstPosition(plan, now)).toMatchObject({ from: '2026-01-30T00:00:00.000Z' });
   });
 
+  test('a lookback that reaches behind the first instant begins at the first instant', () => {
+    const form = { type: 'epoch_ms' } as const;
+    const plan = planOf({ form, lookbackMs: 10 * dayMs }, { watermarkBefore: '-271821-04-25T00:00:00.000Z' });
+    expect(firstPosition(plan, now)).toMatchObject({ from: '-271821-04-20T00:00:00.000Z', to: now.toISOString() });
+  });
+
   test('a watermark ahead of our clock still gives a window that is not reversed', () => {
     const plan = planOf({}, { watermarkBefore: '2026-02-01T00:00:00.000Z' });
     const { from, to } = firstPosition(plan, now);

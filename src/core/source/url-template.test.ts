@@ -33,6 +33,13 @@ describe('a value in a path', () => {
   });
 });
 
+test.each(['foo://bar/x', 'data:text/plain,x', 'file:///etc', 'javascript:alert(1)'])(
+  'a path below %s is refused as its scheme is',
+  async (base) => {
+    await expect(renderPath('/p', new URL(base), fillWith({}))).rejects.toMatchObject({ code: 'egress_blocked' });
+  },
+);
+
 describe('a value in a host', () => {
   test.each([
     ['https://{{ v }}.acme.test/api', 'eu1', 'https://eu1.acme.test/api'],

@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import { egressBlocked } from '../http/egress-blocked.ts';
 import { checkHostSuffix, hostLabel, pathSegment, pathSegments } from '../http/origin.ts';
 import { parseTemplate, type TemplatePart } from '../spec/template.ts';
 import { textOf } from './text-of.ts';
@@ -22,12 +23,15 @@ export async function renderUrl(template: string, fill: FillHole): Promise<URL> 
 
 /**
  * The URL of a path template below `base`, whose own path comes first and whose query is dropped. Values are encoded
- * as in {@link renderUrl}. Throws `spec_invalid`.
+ * as in {@link renderUrl}. Throws `spec_invalid`, and `egress_blocked` for a base that is not http or https.
  */
 export async function renderPath(template: string, base: URL, fill: FillHole): Promise<URL> {
   const text = await expand(template.startsWith('/') ? template : `/${template}`, fill);
   refuseDotSegments(text, template);
-  return new URL(base.origin + base.pathname.replace(/\/$/, '') + text);
+  const url = URL.parse(base.origin + base.pathname.replace(/\/$/, '') + text);
+  // Of other schemes than http and https the origin is no URL.
+  if (url === null) throw egressBlocked('scheme');
+  return url;
 }
 
 /** The same few templates are expanded for every page; parsing one costs a JSONata parse per hole. */

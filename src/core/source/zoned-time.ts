@@ -1,4 +1,12 @@
 const dayMs = 86_400_000;
+/** The first instant of `Date` is as far from 1970 as the last (ECMA-262): what is beyond has no ISO form. */
+export const instantMax = 8.64e15;
+
+/** The instant, or the first or last one of `Date` where it is beyond. */
+export const boundedInstant = (ms: number): number => Math.min(Math.max(ms, -instantMax), instantMax);
+
+/** Where offsets are looked up: before, every clock shows its local mean time; beyond, nobody knows. */
+const [zonesFrom, zonesTo] = [Date.UTC(1000, 0, 1), Date.UTC(9999, 0, 1)];
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** A wall-clock reading, without a zone. Months and days count from 1. */
@@ -46,7 +54,7 @@ export function repeatMs(instant: number, zone: string): number {
 
 /** What a clock in the zone shows at the instant. */
 export function wallTime(instant: number, zone: string): WallTime {
-  const shifted = new Date(instant + offsetMs(instant, zone));
+  const shifted = new Date(boundedInstant(instant + offsetMs(instant, zone)));
   return {
     year: shifted.getUTCFullYear(),
     month: shifted.getUTCMonth() + 1,
@@ -61,14 +69,15 @@ export function wallTime(instant: number, zone: string): WallTime {
 /** Milliseconds to add to UTC at that instant; throws a RangeError for an unknown zone. */
 function offsetMs(instant: number, zone: string): number {
   if (zone === 'UTC') return 0;
+  const known = Math.min(Math.max(instant, zonesFrom), zonesTo);
   const parts = new Map(
     formatFor(zone)
-      .formatToParts(instant)
+      .formatToParts(known)
       .map((part) => [part.type, Number(part.value)]),
   );
   const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
   const local = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
-  return local - Math.floor(instant / 1000) * 1000;
+  return local - Math.floor(known / 1000) * 1000;
 }
 
 function formatFor(zone: string): Intl.DateTimeFormat {

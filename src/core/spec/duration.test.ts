@@ -9,6 +9,7 @@ it.each([
   ['P30D', 2_592_000_000],
   ['P2W', 1_209_600_000],
   ['P1DT2H3M4S', 93_784_000],
+  ['P36525D', 3_155_760_000_000],
 ])('%s is %i ms', (text, ms) => {
   expect(durationMs(text)).toBe(ms);
 });
@@ -28,6 +29,8 @@ it.each([
   'pt1s',
   ' PT1S',
   'PT9999999999S',
+  'P36525DT1S',
+  'P999999999W',
 ])('%s is no duration', (text) => {
   expect(durationMs(text)).toBeNull();
 });

@@ -1,16 +1,19 @@
 import * as v from 'valibot';
 
 const grammar = /^P(?:(\d{1,9})W|(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,3})?)S)?)?)$/;
+/** 100 years: what lies further back is the begin of time, and counts of ms stay exact. */
+const longestMs = 36_525 * 86_400_000;
 const unitsMs = [7 * 86_400_000, 86_400_000, 3_600_000, 60_000, 1000];
 
 /**
- * The milliseconds of an ISO 8601 duration such as `P30D` or `PT1.5S`; null when it is none. Years and months are
- * none: they have no fixed length.
+ * The milliseconds of an ISO 8601 duration such as `P30D` or `PT1.5S`; null when it is none, or longer than 100 years.
+ * Years and months are none: they have no fixed length.
  */
 export function durationMs(text: string): number | null {
   const parts = grammar.exec(text)?.slice(1);
   if (!parts || text.endsWith('T') || parts.every((part) => part === undefined)) return null;
-  return Math.round(parts.reduce((sum, part, unit) => sum + Number(part ?? 0) * (unitsMs[unit] ?? 0), 0));
+  const ms = Math.round(parts.reduce((sum, part, unit) => sum + Number(part ?? 0) * (unitsMs[unit] ?? 0), 0));
+  return ms <= longestMs ? ms : null;
 }
 
 /** A duration as text; read it with {@link durationMs}. */
@@ -18,6 +21,6 @@ export const Duration = v.pipe(
   v.string(),
   v.check(
     (text) => durationMs(text) !== null,
-    'expected an ISO 8601 duration without years and months, such as P30D or PT90S',
+    'expected an ISO 8601 duration of at most 100 years, without years and months, such as P30D or PT90S',
   ),
 );
