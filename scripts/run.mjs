@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ownFolder } from '../src/embedded/cached-program.mjs';
 import { installDependencies } from './launcher/dependencies.mjs';
 import { cacheFolder, findNode } from './launcher/node.mjs';
 
@@ -30,8 +31,7 @@ try {
   if (!file) throw new Error('usage: node scripts/run.mjs <file> [...args]');
   const node = await findNode({ root, run });
   const env = {
-    // Compiled modules are kept: every process of a second start is ready that much sooner.
-    NODE_COMPILE_CACHE: join(cacheFolder(), 'compiled'),
+    ...compileCache(),
     // glibc keeps free memory for each thread that ever allocated: 30 MB of a worker that gain nothing (measured).
     MALLOC_ARENA_MAX: '1',
     ...process.env,
@@ -43,6 +43,16 @@ try {
   if (state.signal) dieBy(state.signal);
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
+}
+
+/** Compiled modules are kept, where nobody else can put others: every process of a second start is ready that much sooner. */
+function compileCache() {
+  try {
+    ownFolder(cacheFolder());
+    return { NODE_COMPILE_CACHE: join(cacheFolder(), 'compiled') };
+  } catch {
+    return {};
+  }
 }
 
 /**

