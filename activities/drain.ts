@@ -136,7 +136,7 @@ async function claimNext(run: OpenDrain, endpoint: queue.OpenEndpoint): Promise<
   if (most <= 0) return { claimed: 0, waitMs: null };
   const waitMs = await waitOfRate(run, endpoint);
   if (waitMs > 0) return { claimed: 0, waitMs };
-  const slots = await deps.slots.take(endpoint.rateLimitPerSecond === null ? most : 1);
+  const slots = await deps.slots.take(scope.orgId, endpoint.rateLimitPerSecond === null ? most : 1);
   let attempts: queue.ClaimedAttempt[] = [];
   try {
     const { secretId, v1, v1a } = await openSigningSecrets(deps, deps.db, scope, endpointId);
@@ -149,7 +149,7 @@ async function claimNext(run: OpenDrain, endpoint: queue.OpenEndpoint): Promise<
     const redactor = signingRedactor([...v1, ...v1a]);
     for (const attempt of attempts) landings.add(makeAttempt(run, { endpoint, attempt, secretId, keys, redactor }));
   } finally {
-    deps.slots.give(slots - attempts.length);
+    deps.slots.give(scope.orgId, slots - attempts.length);
   }
   return { claimed: attempts.length, waitMs: null };
 }
@@ -214,7 +214,7 @@ async function makeAttempt(run: OpenDrain, { endpoint, attempt, secretId, keys, 
       retryInMs: message?.counts ? retryDelayMs(message.attempts, schedule, Math.random) : null,
     });
   } finally {
-    deps.slots.give(1);
+    deps.slots.give(scope.orgId, 1);
   }
 }
 

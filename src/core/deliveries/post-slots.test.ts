@@ -1,19 +1,34 @@
 import { expect, it } from 'vitest';
 import { createPostSlots } from './post-slots.ts';
 
-it('gives out no more places than there are, and whoever waits gets what is given back', async () => {
-  const slots = createPostSlots(3);
-  expect(await slots.take(2)).toBe(2);
-  expect(await slots.take(5)).toBe(1);
+it('gives out no more places than there are, and whoever waits gets what is given back, orgs in turn', async () => {
+  const slots = createPostSlots(4);
+  expect(await slots.take('a', 2)).toBe(2);
+  expect(await slots.take('b', 5)).toBe(2);
   const order: string[] = [];
-  const first = slots.take(2).then((taken) => order.push(`first ${taken}`));
-  const second = slots.take(1).then((taken) => order.push(`second ${taken}`));
+  const waiting = ['c', 'c', 'd'].map((org) => slots.take(org, 1).then(() => order.push(org)));
   await Promise.resolve();
   expect(order).toEqual([]);
-  slots.give(1);
-  await first;
-  expect(order).toEqual(['first 1']);
-  slots.give(1);
-  await second;
-  expect(order).toEqual(['first 1', 'second 1']);
+  slots.give('a', 1);
+  slots.give('a', 1);
+  await Promise.all([waiting[0], waiting[2]]);
+  expect(order).toEqual(['c', 'd']);
+  slots.give('b', 1);
+  await waiting[1];
+  expect(order).toEqual(['c', 'd', 'c']);
+});
+
+it('leaves half of the places to other orgs', async () => {
+  const slots = createPostSlots(4);
+  expect(await slots.take('silent', 10)).toBe(2);
+  let more = false;
+  const next = slots.take('silent', 10).then(() => {
+    more = true;
+  });
+  expect(await slots.take('other', 1)).toBe(1);
+  await Promise.resolve();
+  expect(more).toBe(false);
+  slots.give('silent', 1);
+  await next;
+  expect(more).toBe(true);
 });

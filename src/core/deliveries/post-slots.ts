@@ -1,25 +1,36 @@
+import { createFairQueue } from '../fair-queue.ts';
+
 /** Places for requests under way, shared by everything that sends in a process. */
 export interface PostSlots {
-  /** Takes up to `max` places; waits while there is none. */
-  take(max: number): Promise<number>;
-  /** Gives places back. */
-  give(count: number): void;
+  /** Takes up to `max` places for the org; waits while there is none for it. Orgs that wait are served in turn. */
+  take(orgId: string, max: number): Promise<number>;
+  /** Gives places of the org back. */
+  give(orgId: string, count: number): void;
 }
 
-/** Makes `total` of them. */
+/** Makes `total` of them, of which one org has half at most: its receivers may all be silent. */
 export function createPostSlots(total: number): PostSlots {
-  const waiting: (() => void)[] = [];
+  const share = Math.ceil(total / 2);
+  const held = new Map<string, number>();
+  const waiting = createFairQueue<() => void>();
   let free = total;
+  const roomFor = (orgId: string): number => Math.min(free, share - (held.get(orgId) ?? 0));
+  const add = (orgId: string, count: number): void => {
+    const now = (held.get(orgId) ?? 0) + count;
+    if (now > 0) held.set(orgId, now);
+    else held.delete(orgId);
+    free -= count;
+  };
   return {
-    async take(max) {
-      while (free === 0) await new Promise<void>((resolve) => waiting.push(resolve));
-      const taken = Math.min(max, free);
-      free -= taken;
+    async take(orgId, max) {
+      while (roomFor(orgId) === 0) await new Promise<void>((resolve) => waiting.add(orgId, resolve));
+      const taken = Math.min(max, roomFor(orgId));
+      add(orgId, taken);
       return taken;
     },
-    give(count) {
-      free += count;
-      for (const wake of waiting.splice(0, count)) wake();
+    give(orgId, count) {
+      add(orgId, -count);
+      for (let woken = 0; woken < count; woken += 1) waiting.take((org) => roomFor(org) > 0)?.();
     },
   };
 }

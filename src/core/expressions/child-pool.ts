@@ -1,5 +1,5 @@
+import { createFairQueue } from '../fair-queue.ts';
 import { type Answer, type ContainedChild, startContainedChild } from './contained-child.ts';
-import { createFairQueue } from './fair-queue.ts';
 
 /** One piece of work for a child. */
 export interface Job {
