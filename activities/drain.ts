@@ -191,7 +191,7 @@ interface Sending {
 }
 
 async function makeAttempt(run: OpenDrain, { endpoint, attempt, secretId, keys, redactor }: Sending): Promise<void> {
-  const { deps, endpointId, schedule, settler, count } = run;
+  const { deps, scope, endpointId, schedule, settler, count } = run;
   try {
     const headers = attemptHeaders(attempt, keys, new Date());
     const outcome = await deps.send(endpointId, {
