@@ -1,4 +1,4 @@
-import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
+import { type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from './schema.ts';
 
 /** A whole list: how long it is, and its rows, read while they are consumed. */
@@ -11,30 +11,72 @@ export interface Listing<Row> {
 export interface ListingSource<Row> {
   /** The `limit` rows after `last` in the order of the list; null means from the start. */
   batch(last: Row | null, limit: number): Promise<readonly Row[]>;
+  /** Rows read at once; {@link batchRows} unless given, fewer where each may be large. */
+  readonly rowsAtOnce?: number;
+  /** The bytes that each of the next `limit` rows takes where it is stored; absent: rows are known to be small. */
+  measure?(last: Row | null, limit: number): Promise<readonly number[]>;
   /** How many rows there are in all; asked only when they do not fit into one batch. */
   count(): Promise<number>;
 }
 
 /** Rows read at once: large enough that the round trip does not count, small enough that memory stays flat. */
 const batchRows = 1000;
+/** Stored bytes read at once, if it is more than one row: compressed, they may be a hundred times as many in memory. */
+const batchBytes = 256 * 1024;
 
-/** Opens a list. A short one costs a single query; a long one is never in memory as a whole. */
+/** Opens a list. A short one costs a single query; a long one, or one of large rows, is never in memory as a whole. */
 export async function openListing<Row>(source: ListingSource<Row>): Promise<Listing<Row>> {
-  const first = await source.batch(null, batchRows);
-  const complete = first.length < batchRows;
-  return { total: complete ? first.length : await source.count(), rows: rowsFrom(first, source) };
+  const first = await nextBatch(source, null);
+  return { total: first.isLast ? first.rows.length : await source.count(), rows: rowsFrom(first, source) };
+}
+
+interface ListBatch<Row> {
+  readonly rows: readonly Row[];
+  /** Nothing comes behind it. */
+  readonly isLast: boolean;
+}
+
+async function nextBatch<Row>(source: ListingSource<Row>, last: Row | null): Promise<ListBatch<Row>> {
+  const limit = source.rowsAtOnce ?? batchRows;
+  const sizes = (await source.measure?.(last, limit)) ?? null;
+  const fitting = sizes === null ? limit : rowsWithin(sizes, batchBytes);
+  const rows = await source.batch(last, fitting);
+  return { rows, isLast: sizes === null ? rows.length < limit : sizes.length < limit && fitting >= sizes.length };
+}
+
+/** How many of the first rows have no more bytes together, at least one. */
+function rowsWithin(sizes: readonly number[], bytes: number): number {
+  let sum = 0;
+  const over = sizes.findIndex((size) => {
+    sum += size;
+    return sum > bytes;
+  });
+  return Math.max(1, over === -1 ? sizes.length : over);
+}
+
+/** How large the rows of a list may be. */
+interface RowSizes {
+  readonly rowsAtOnce?: number;
+  /** The stored bytes of a row, as SQL. */
+  readonly storedBytes?: RawBuilder<number>;
 }
 
 /** Opens the list of what a query of one table selects, newest first: ids are ordered by time. */
 export function openNewestFirst<TB extends keyof Database, Row extends { readonly id: string }>(
   query: SelectQueryBuilder<Database, TB, Row>,
+  { rowsAtOnce = batchRows, storedBytes }: RowSizes = {},
 ): Promise<Listing<Row>> {
+  const behind = (last: Row | null) => (last === null ? query : query.where(sql<SqlBool>`id < ${last.id}`));
   return openListing({
-    batch(last, limit) {
-      const behind = last === null ? query : query.where(sql<SqlBool>`id < ${last.id}`);
-      return behind.orderBy(sql`id`, 'desc').limit(limit).execute();
-    },
+    rowsAtOnce,
+    batch: (last, limit) => behind(last).orderBy(sql`id`, 'desc').limit(limit).execute(),
     count: () => countRows(query.clearSelect()),
+    ...(storedBytes && {
+      async measure(last: Row | null, limit: number) {
+        const next = behind(last).clearSelect().select(storedBytes.as('bytes')).orderBy(sql`id`, 'desc').limit(limit);
+        return (await next.execute()).map(({ bytes }) => bytes);
+      },
+    }),
   });
 }
 
@@ -46,10 +88,11 @@ export async function countRows<TB extends keyof Database>(
   return count;
 }
 
-async function* rowsFrom<Row>(first: readonly Row[], source: ListingSource<Row>): AsyncIterable<Row> {
-  for (let rows = first; rows.length > 0; ) {
-    yield* rows;
-    const last = rows.at(-1);
-    rows = rows.length < batchRows || last === undefined ? [] : await source.batch(last, batchRows);
+async function* rowsFrom<Row>(first: ListBatch<Row>, source: ListingSource<Row>): AsyncIterable<Row> {
+  for (let batch = first; ; ) {
+    yield* batch.rows;
+    const last = batch.rows.at(-1);
+    if (batch.isLast || last === undefined) return;
+    batch = await nextBatch(source, last);
   }
 }

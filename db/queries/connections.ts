@@ -52,7 +52,8 @@ const lockedConnectionById = statement((tx, values: ById) => selectById(tx, valu
 /** Every connection of the org, newest first. */
 export function listConnections(db: Db, scope: OrgScope): Promise<Listing<ConnectionRow>> {
   const ofOrg = db.selectFrom('connections').where('orgId', '=', scope.orgId).where('deletedAt', 'is', null);
-  return openNewestFirst(ofOrg.select(columns));
+  // Params of 1 MiB, as the body that brought them.
+  return openNewestFirst(ofOrg.select(columns), { rowsAtOnce: 50 });
 }
 
 interface NewConnection {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { QuarantineRow } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import { type Listing, openNewestFirst } from '../listing.ts';
@@ -19,7 +20,8 @@ export function listQuarantine(db: Db, scope: OrgScope, connectionId: string): P
     .selectFrom('quarantine')
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', connectionId);
-  return openNewestFirst(ofConnection.select(columns));
+  const storedBytes = sql<number>`pg_column_size(raw_json) + pg_column_size(validation_errors)`;
+  return openNewestFirst(ofConnection.select(columns), { storedBytes });
 }
 
 /** The quarantined record, or undefined when it is absent or of another org. */

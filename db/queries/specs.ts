@@ -88,6 +88,8 @@ export function listSpecVersions(db: Db, scope: OrgScope, key: string): Promise<
     .where('specVersions.orgId', '=', scope.orgId)
     .where('specs.key', '=', key);
   return openListing({
+    // A spec has up to 1 MiB.
+    rowsAtOnce: 20,
     batch(last, limit) {
       const query = ofKey.select(columns).orderBy('specVersions.id', 'desc').limit(limit);
       return (last ? query.where('specVersions.id', '<', last.id) : query).execute();

@@ -11,7 +11,7 @@ async function* rows(count: number, failAt = Infinity) {
 const ignore = () => undefined;
 
 describe('a list', () => {
-  it.each([0, 1, 1000])('of %i rows goes out in one piece', async (total) => {
+  it.each([0, 1, 100])('of %i rows goes out in one piece', async (total) => {
     const { body } = await toListBody({ total, rows: rows(total) }, ignore);
     expect(body).toBeTypeOf('string');
     expect(JSON.parse(body as string)).toHaveLength(total);

@@ -6,12 +6,10 @@ export type ListResult<Row = unknown> = readonly Row[] | Listing<Row>;
 /** A list as it goes out. */
 export interface ListBody {
   readonly total: number;
-  /** One JSON array: as text when it is short, otherwise as a stream so that memory stays flat. */
+  /** One JSON array: as text when it fits into one piece, otherwise as a stream so that memory stays flat. */
   readonly body: string | ReadableStream<Uint8Array>;
 }
 
-/** Rows up to which a list is sent in one piece. */
-const shortRows = 1000;
 /** Characters gathered before they are sent: few writes, little memory. */
 const chunkChars = 65_536;
 
@@ -19,10 +17,19 @@ const chunkChars = 65_536;
 export async function toListBody(result: ListResult, onError: (error: unknown) => void): Promise<ListBody> {
   if (!isListing(result)) return { total: result.length, body: JSON.stringify(result) };
   const { total, rows } = result;
-  if (total > shortRows) return { total, body: streamOf(chunksOf(rows), onError) };
-  let body = '';
-  for await (const chunk of chunksOf(rows)) body += chunk;
-  return { total, body };
+  const chunks = chunksOf(rows);
+  const first = await chunks.next();
+  const second = await chunks.next();
+  if (second.done) return { total, body: first.value ?? '' };
+  return { total, body: streamOf(startingWith([first.value ?? '', second.value], chunks), onError) };
+}
+
+async function* startingWith(
+  read: readonly string[],
+  rest: AsyncGenerator<string, void>,
+): AsyncGenerator<string, void> {
+  yield* read;
+  yield* rest;
 }
 
 const isListing = (result: ListResult): result is Listing<unknown> => !Array.isArray(result);
