@@ -504,6 +504,10 @@ export interface Runs {
    * The read reached its end and all of it is recorded; position has nothing more to say.
    */
   readCompleted: Generated<boolean>;
+  /**
+   * When it last asked to begin and its lane was free, so that something else held it back; or when its lane became free. Null: neither yet.
+   */
+  readyAt: string | null;
   recordsIn: Generated<number>;
   recordsOut: Generated<number>;
   resourceKey: string;

@@ -1,7 +1,6 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { takenOver } from '../../src/core/errors.ts';
 import { connectionFailed, connectionReauthRequired } from '../../src/core/events/connection-events.ts';
-import { orgLimits } from '../../src/core/org-limits.ts';
 import { storableText } from '../../src/core/pipeline/storable-text.ts';
 import type { RunRow, RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
@@ -13,54 +12,43 @@ import { closePartitions } from './run-dimensions.ts';
 import { recordRunEnds, recordRunStarted } from './run-events.ts';
 import { findRun } from './runs.ts';
 import { noteStatusChange } from './schedules.ts';
+import { findNextRuns, type NextRun, noteReady, runsInTurn } from './turns.ts';
 
 /**
- * Whether nothing of its own connection is in the way of a queued run: its lane is idle, nobody queued there before it, no run
- * that it waits for is under way or queued before it, and there are fewer runs under way than its API takes requests at once.
- */
-const isFree = (run: RawBuilder<unknown>) => sql<boolean>`(
-  not exists (
-    select 1 from runs other
-    where other.lane_id = ${run}.lane_id
-      and (other.status = 'running' or (other.status = 'queued' and other.seq < ${run}.seq)))
-  and not exists (
-    select 1 from runs other
-    where other.connection_id = ${run}.connection_id and other.resource_key = any(${run}.waits_for)
-      and (other.status = 'running' or (other.status = 'queued' and other.seq < ${run}.seq)))
-  and ${run}.concurrent_max > (
-    select count(*) from runs other where other.connection_id = ${run}.connection_id and other.status = 'running'))`;
-
-/** How many more runs of the org may be under way. */
-const placesOf = (orgId: string) => sql<number>`(
-  select coalesce((limits ->> 'runsAtOnce')::int, ${orgLimits.runsAtOnce.default}) - (
-    select count(*) from runs other where other.org_id = orgs.id and other.status = 'running')
-  from orgs where orgs.id = ${orgId})`;
-
-/**
- * Lets the run begin if it is its turn: nothing of its connection is in its way ({@link isFree}), and its org has a place
- * for it that no run of a better class waits for. From here on it keeps to the spec and the parameters that the connection has now.
+ * Lets the run begin if it is its turn: nothing of its lane runs, nobody queued before it, and it is one of those that its
+ * org has places for ({@link runsInTurn}). From here on it keeps to the spec and the parameters that the connection has now.
  *
  * @returns `running`: it holds the lane (also when it began earlier: safe to repeat); `waiting`: not its turn;
  * a final status: somebody ended it meanwhile; null: no such run.
  */
-export async function beginRun(
-  db: Db,
-  scope: OrgScope,
-  runId: string,
-): Promise<Exclude<RunStatus, 'queued'> | 'waiting' | null> {
+export async function beginRun(db: Db, scope: OrgScope, runId: string): Promise<Turn> {
+  const { turn, isNews } = await askToBegin(db, scope, runId);
+  // A run that ended meanwhile did not see that this one was ready, and wakes nobody.
+  return isNews ? (await askToBegin(db, scope, runId)).turn : turn;
+}
+
+type Turn = Exclude<RunStatus, 'queued'> | 'waiting' | null;
+
+interface Asked {
+  readonly turn: Turn;
+  /** It waits, and until now nobody knew that it was ready. */
+  readonly isNews: boolean;
+}
+
+function askToBegin(db: Db, scope: OrgScope, runId: string): Promise<Asked> {
   return db.transaction().execute(async (tx) => {
     // The locks order competing beginners, that on the org, which comes first, for its limit; the partial unique index is
     // the last line behind them.
-    const connection = await tx
+    const asking = await tx
       .selectFrom('orgs')
       .innerJoin('runs', 'runs.orgId', 'orgs.id')
       .innerJoin('connections', 'connections.id', 'runs.connectionId')
-      .select('connections.status')
+      .select(['connections.status', 'runs.readyAt'])
       .where('runs.orgId', '=', scope.orgId)
       .where('runs.id', '=', runId)
       .forNoKeyUpdate(['orgs', 'connections'])
       .executeTakeFirst();
-    const canceled = connection && connection.status !== 'active' && (await cancelQueued(tx, scope, runId));
+    const canceled = asking && asking.status !== 'active' && (await cancelQueued(tx, scope, runId));
     const begun = await sql`
       update runs set status = 'running', started_at = clock_timestamp(), progressed_at = now(),
         dispatched_at = coalesce(dispatched_at, now()),
@@ -68,15 +56,11 @@ export async function beginRun(
         (spec_version, spec_overrides_json, params_json) = (
           select pinned_spec_version, spec_overrides_json, params_json from connections where id = runs.connection_id)
       where org_id = ${scope.orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
-        and ${isFree(sql.ref('runs'))}
-        and ${placesOf(scope.orgId)} > (
-          select count(*) from runs better
-          where better.org_id = runs.org_id and better.status = 'queued' and better.trigger_class < runs.trigger_class
-            and ${mayBegin(sql.ref('better'))})`.execute(tx);
+        and id in (select id from (${runsInTurn(scope, sql`id = ${runId}`)}) turn)`.execute(tx);
     if (begun.numAffectedRows === 1n) {
       await resetLane(tx, scope, runId);
       await recordRunStarted(tx, scope, runId);
-      return 'running';
+      return { turn: 'running', isNews: false };
     }
     if (canceled) await recordRunEnds(tx, scope, [runId]);
     const run = await tx
@@ -85,16 +69,12 @@ export async function beginRun(
       .where('orgId', '=', scope.orgId)
       .where('id', '=', runId)
       .executeTakeFirst();
-    if (!run) return null;
-    return run.status === 'queued' ? 'waiting' : run.status;
+    if (!run) return { turn: null, isNews: false };
+    if (run.status !== 'queued') return { turn: run.status, isNews: false };
+    const isReady = await noteReady(tx, scope, runId);
+    return { turn: 'waiting', isNews: isReady && asking?.readyAt === null };
   });
 }
-
-/** Whether a queued run would begin if its org had a place for it. */
-const mayBegin = (run: RawBuilder<unknown>) => sql<boolean>`(
-  ${run}.cancel_requested_at is null
-  and exists (select 1 from connections where connections.id = ${run}.connection_id and connections.status = 'active')
-  and ${isFree(run)})`;
 
 /** A run whose connection was paused or broke while it waited does not begin. False: it does not wait any more. */
 async function cancelQueued(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {
@@ -114,13 +94,6 @@ export interface RunOutcome {
   readonly status: 'succeeded' | 'partial' | 'failed' | 'canceled';
   /** Null unless it failed. */
   readonly error: { readonly code: string; readonly message: string } | null;
-}
-
-/** A run that may begin now that another has ended. */
-export interface NextRun {
-  readonly id: string;
-  readonly connectionId: string;
-  readonly resourceKey: string;
 }
 
 /** A run that has its final status. */
@@ -145,8 +118,9 @@ export interface RunEnd {
 }
 
 /**
- * Writes the final status and names the runs of the org whose turn has come, as many as it has places for. Whoever asked to cancel gets `canceled`, unless the read was complete before. Throws `fenced` when
- * `owner` does not hold the lane any more.
+ * Writes the final status and names the runs of the org whose turn has come, as many as it has places for. Whoever asked
+ * to cancel gets `canceled`, unless the read was complete before. Throws `fenced` when `owner` does not hold the lane any
+ * more.
  */
 export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<EndedRun> {
   const { runId, outcome, owner, breaksConnection } = end;
@@ -180,7 +154,7 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
     return { run, ended: true };
   });
   // Whose turn has come is seen by then, and nobody waits for it to see that the run has ended.
-  return { ...made, next: await findNextRuns(db, scope) };
+  return { ...made, next: await findNextRuns(db, scope, runId) };
 }
 
 /** False: the connection is not active. */
@@ -208,14 +182,4 @@ async function recordBreak(
     connectionFailed({ connection, error, occasion }),
     ...(provider === null ? [] : [connectionReauthRequired({ connection, provider, error, occasion })]),
   ]);
-}
-
-/** The queued runs of the org that may begin now: people's first, then in the order of arrival. */
-async function findNextRuns(db: Db, scope: OrgScope): Promise<NextRun[]> {
-  const { rows } = await sql<NextRun>`
-    select next.id, next.connection_id, next.resource_key from runs next
-    where next.org_id = ${scope.orgId} and next.status = 'queued' and ${mayBegin(sql.ref('next'))}
-    order by next.trigger_class, next.seq
-    limit greatest(0, ${placesOf(scope.orgId)})`.execute(db);
-  return rows;
 }
