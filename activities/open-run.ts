@@ -117,6 +117,7 @@ export async function openRun(
       redeliver: force,
       evaluator: deps.evaluators.forOrg(scope.orgId),
       redact,
+      recordBytesMax: deps.config.recordBytesMax,
     });
     return { reading, pipeline };
   };

@@ -66,6 +66,8 @@ export interface Config {
   readonly webhookRetryScheduleSeconds: readonly number[];
   /** Days for which logs, ledgers of ended runs, events and resolved quarantined records are kept. */
   readonly retentionDays: number;
+  /** Bytes of a record's JSON, at most. */
+  readonly recordBytesMax: number;
   readonly workerQueues: readonly WorkerQueue[];
   /** Runs one worker advances at once. */
   readonly workerConcurrency: number;
@@ -170,6 +172,10 @@ const Environment = v.object({
     v.optional(form.integer(1, 3650), '90'),
     'Days for which calls, ledgers of ended runs, events with their deliveries, and resolved quarantined records are kept. Runs and their counts, watermarks, what is known of records, unresolved quarantined records and events that wait to be delivered are kept for ever.',
   ),
+  RECORD_BYTES_MAX: variable(
+    v.optional(form.integer(1024, 16_777_216), '1048576'),
+    'Bytes that a record of an API may have as JSON. A larger one is invalid; what is kept of it in quarantine is its beginning.',
+  ),
   WORKER_QUEUES: variable(
     v.optional(form.listOf(workerQueues), 'control,sync,webhooks'),
     'Task queues this worker serves.',
@@ -213,6 +219,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     apiRequestsPerSecond: output.API_REQUESTS_PER_SECOND ?? null,
     webhookRetryScheduleSeconds: output.WEBHOOK_RETRY_SCHEDULE_SECONDS,
     retentionDays: output.RETENTION_DAYS,
+    recordBytesMax: output.RECORD_BYTES_MAX,
     workerQueues: output.WORKER_QUEUES,
     workerConcurrency: output.WORKER_CONCURRENCY,
     logLevel: output.LOG_LEVEL,

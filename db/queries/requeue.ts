@@ -4,7 +4,7 @@ import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
 
 /**
- * Resolves a quarantined record and marks it for another try. False: it is resolved already, absent, or of another org.
+ * Resolves a quarantined record and marks it for another try, unless it was too large to be kept. False: it is resolved already, absent, or of another org.
  */
 export async function requeueOne(db: Db, scope: OrgScope, id: string): Promise<boolean> {
   const requeued = await unresolved(db, scope).where('id', '=', id).returning('id').executeTakeFirst();
@@ -25,7 +25,11 @@ export async function requeueAll(
 const unresolved = (db: Db, scope: OrgScope) =>
   db
     .updateTable('quarantine')
-    .set({ resolvedAt: sql<string>`now()`, requeuedAt: sql<string>`now()` })
+    .set({
+      resolvedAt: sql<string>`now()`,
+      // Of one that was too large only the beginning was kept.
+      requeuedAt: sql<string>`case when validation_errors @> '[{"keyword": "too_large"}]' then null else now() end`,
+    })
     .where('orgId', '=', scope.orgId)
     .where('resolvedAt', 'is', null);
 

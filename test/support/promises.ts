@@ -19,6 +19,7 @@ export const promises = {
     most: 500,
     unit: 'MB',
   },
+  listMemory: { says: 'the most memory of four lists of 240 MB at once', of: 'lists', most: 1000, unit: 'MB' },
   starvedRuns: { says: 'runs that wait until those of a flooding or silent org have ended', of: 'runs' },
   slotShare: { says: 'runs of a flooding org under way beyond its limit', of: 'looks' },
   slowedByResponses: { says: 'runs that responses to another org slow down', of: 'runs' },

@@ -6,6 +6,7 @@ import type { StoredFields } from '../spec/stored-fields.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { createFingerprint, digestOf } from './fingerprint.ts';
 import { findDefect } from './record-gate.ts';
+import { cutRecord, excessBytes, recordBytesMaxDefault } from './record-size.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
 import { soundRecord } from './sound-record.ts';
 import { storableJson } from './storable-json.ts';
@@ -45,6 +46,7 @@ export function createIdentify(
   resource: Resource,
   storedFields: StoredFields | null,
   lookups: Readonly<Record<string, unknown>>,
+  recordBytesMax = recordBytesMaxDefault,
 ): (raw: unknown) => Candidate {
   const { changeDetection, primaryKey } = resource;
   const { mode, field, ignore } = changeDetection;
@@ -57,8 +59,28 @@ export function createIdentify(
   const hashOf = (record: unknown) => (mode === 'none' ? null : fingerprint(versionOf(record) ?? record));
   const soundOf = mode === 'hash' && ignore.length === 0 ? soundRecord : () => null;
   const cursorOf = createCursorReader(resource);
+  const oversized = (raw: unknown, bytes: number): Candidate => {
+    const message = `is ${bytes} bytes of JSON, more than the ${recordBytesMax} that a record may have`;
+    const id = externalIdOf(raw, primaryKey);
+    const json = JSON.stringify(raw);
+    return {
+      raw: cutRecord(json, bytes),
+      externalId: id.ok ? id.externalId : keylessExternalId(String(bytes)),
+      hash: mode === 'none' ? null : digestOf(salt + json),
+      isPlain: false,
+      cursor: cursorOf(raw),
+      issues: [{ path: '', message, keyword: 'too_large' }],
+      data: null,
+      lookups: null,
+      setAside: false,
+      gone: false,
+    };
+  };
   return (raw) => {
-    const sound = soundOf(raw, salt);
+    // A character takes three bytes at most, but for escapes, which are looked at more closely.
+    const sound = soundOf(raw, salt, recordBytesMax / 3);
+    const excess = sound === null ? excessBytes(raw, recordBytesMax) : null;
+    if (excess !== null) return oversized(raw, excess);
     const defect = sound === null ? findDefect(raw) : null;
     const storable: unknown = defect === null ? raw : JSON.parse(storableJson(raw));
     const id = externalIdOf(storable, primaryKey);

@@ -36,6 +36,8 @@ export interface PipelineOptions {
   readonly redeliver: boolean;
   readonly evaluator: Evaluator;
   readonly redact: Redact;
+  /** Bytes of a record's JSON, at most; 1 MiB unless given. */
+  readonly recordBytesMax?: number;
 }
 
 /** Records on their way through the stages. */
@@ -87,7 +89,7 @@ export interface Selection {
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { resource, known, enrich, redeliver } = options;
   const evaluate = createEvaluateRecords(options);
-  const identify = createIdentify(resource, options.storedFields, options.lookups);
+  const identify = createIdentify(resource, options.storedFields, options.lookups, options.recordBytesMax);
   const dropFiltered = createRecordFilter(resource.filter, evaluate);
   const flagDeleted = createDeleteFlag(resource.deletes, evaluate);
   const dropUnchanged = createChangeFilter(resource, { known, redeliver });

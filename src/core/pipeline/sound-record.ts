@@ -14,17 +14,18 @@ export interface SoundRecord {
 
 /**
  * One walk for the gate, the text of the fingerprint and the question whether expressions take the record as it is; null for
- * one that does not pass, or only perhaps, which `findDefect` decides. Takes any depth.
+ * one that does not pass, or only perhaps, which `excessBytes` and `findDefect` decide; so for one whose text is longer than
+ * `charsMax`. Takes any depth.
  *
  * The text is a JSON list of `salt` and the record. An object in it is a list too: a digest of its names, then its values in the
  * order of the names. A list is a pair of 0 and itself, which no object begins like. That is a quarter shorter than canonical
  * JSON, and costs no more than `JSON.stringify`.
  */
-export function soundRecord(record: unknown, salt: string): SoundRecord | null {
+export function soundRecord(record: unknown, salt: string, charsMax = Number.POSITIVE_INFINITY): SoundRecord | null {
   const walk: Walk = { nodesLeft: recordLimits.nodesMax, isSound: true, isPlain: true };
   const text = JSON.stringify([salt, flat(record, walk, recordLimits.depthMax)]);
   // NUL and halves of surrogate pairs are escapes here, as few other characters are.
-  if (!walk.isSound || walk.nodesLeft < 0 || text.includes('\\u')) return null;
+  if (!walk.isSound || walk.nodesLeft < 0 || text.length > charsMax || text.includes('\\u')) return null;
   return { text, isPlain: walk.isPlain };
 }
 
@@ -68,6 +69,9 @@ function flatValues(object: object, walk: Walk, depthLeft: number): unknown {
   return result;
 }
 
+/** The text has a digest of the names only: those of longer ones are looked at one by one. */
+const nameCharsMax = 1000;
+
 /** Of the objects with the same names in the same order. */
 interface Form {
   /** The digest of the names, then null for each value. */
@@ -80,7 +84,8 @@ interface Form {
 
 /** Null: a name that no record may have is among them. */
 const formOf = byNames((names): Form | null => {
-  if (names.some((name) => forbiddenKeys.has(name) || textDefect(name) !== null)) return null;
+  if (names.some((name) => name.length > nameCharsMax || forbiddenKeys.has(name) || textDefect(name) !== null))
+    return null;
   const ordered = inOrder(names);
   const placeOf = new Map(ordered.map((name, index) => [name, index + 1]));
   return {
