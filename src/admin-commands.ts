@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import * as v from 'valibot';
 import { listApiKeys } from '../db/queries/api-keys.ts';
+import { readOrgLimits, setOrgLimits } from '../db/queries/org-limits.ts';
 import { findOrg, listOrgs } from '../db/queries/orgs.ts';
 import type { Database } from '../db/schema.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
@@ -11,6 +12,7 @@ import { createOrg, fullScopes } from './control/orgs.ts';
 import { createWorkspace } from './control/workspaces.ts';
 import { notFound } from './core/errors.ts';
 import { issueWords } from './core/issue-words.ts';
+import { isOrgLimit, type OrgLimitName, orgLimits } from './core/org-limits.ts';
 import { type ApiKeyRow, WorkspaceKind } from './core/rows.ts';
 
 /** The command line is not understood; the message says why. */
@@ -106,6 +108,23 @@ export const commands: readonly Command[] = [
     },
   }),
   command({
+    name: 'org limits',
+    summary: 'Show what an org may have or do at once, and change it. `name=` alone sets the default again.',
+    synopsis: '--org ORG [--set NAME=NUMBER,…]',
+    options: v.object({ org: Text, set: v.optional(Text) }),
+    async run({ db }, { org, set }) {
+      const scope = await scopeOf(db, org);
+      if (set !== undefined) await setOrgLimits(db, scope, limitChanges(set));
+      const own = await readOrgLimits(db, scope);
+      const limits = Object.entries(orgLimits).map(([name, limit]) => ({
+        name,
+        ...limit,
+        value: own[name] ?? limit.default,
+      }));
+      return { json: limits, lines: limits.map(({ name, value, about }) => `${name}  ${value}  ${about}`) };
+    },
+  }),
+  command({
     name: 'workspace create',
     summary: 'Make a workspace.',
     synopsis: `--org ORG --name NAME --kind ${WorkspaceKind.options.join('|')}`,
@@ -195,3 +214,16 @@ const lineOf = (key: ApiKeyRow): string => {
   const state = key.revokedAt === null ? `expires ${key.expiresAt ?? 'never'}` : `revoked ${key.revokedAt}`;
   return `${key.id}  …${key.last4}  made ${key.createdAt}, ${state}, last used ${key.lastUsedAt ?? 'never'}`;
 };
+
+/** `name=number,…`, where no number means the default. Throws {@link UsageError}. */
+function limitChanges(text: string): Partial<Record<OrgLimitName, number | null>> {
+  const changes: Partial<Record<OrgLimitName, number | null>> = {};
+  for (const change of text.split(',')) {
+    const [, name = '', value = ''] = /^(\w+)=(\d{0,9})$/.exec(change.trim()) ?? [];
+    if (!isOrgLimit(name)) {
+      throw new UsageError(`--set: expected NAME=NUMBER; the names are ${Object.keys(orgLimits).join(', ')}`);
+    }
+    changes[name] = value === '' ? null : Number(value);
+  }
+  return changes;
+}

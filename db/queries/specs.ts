@@ -98,6 +98,12 @@ export function listSpecVersions(db: Db, scope: OrgScope, key: string): Promise<
   });
 }
 
+/** Whether the org has a spec with that key. */
+export async function hasSpec(db: Db, scope: OrgScope, key: string): Promise<boolean> {
+  const spec = db.selectFrom('specs').select('id').where('orgId', '=', scope.orgId).where('key', '=', key);
+  return (await spec.executeTakeFirst()) !== undefined;
+}
+
 /** The id of the spec with that key, made when it is not there yet. */
 export async function ensureSpec(db: Db, scope: OrgScope, key: string): Promise<string> {
   await db

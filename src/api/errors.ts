@@ -45,6 +45,12 @@ export interface ErrorAnswer {
   readonly unexpected: boolean;
 }
 
+/** What a code says besides; runs that wait end within seconds or minutes. */
+const headersOf: Partial<Record<string, Readonly<Record<string, string>>>> = {
+  unauthorized: { 'www-authenticate': 'Bearer' },
+  rate_limited: { 'retry-after': '10' },
+};
+
 /** The answer to any thrown value. Text of errors that are not ours never leaves the process. */
 export function toErrorAnswer(error: unknown, requestId: string): ErrorAnswer {
   if (error instanceof HttpRefusal) {
@@ -53,7 +59,7 @@ export function toErrorAnswer(error: unknown, requestId: string): ErrorAnswer {
   }
   if (error instanceof AppError && isRequestCode(error.code) && error.code !== 'internal') {
     const issues = error.issues === undefined ? {} : { issues: error.issues.map((issue) => ({ ...issue })) };
-    const headers = error.code === 'unauthorized' ? { 'www-authenticate': 'Bearer' } : {};
+    const headers = headersOf[error.code] ?? {};
     return answer(statusOf[error.code], { code: error.code, message: error.message, ...issues }, { headers });
   }
   const code = codeOfSqlState(error);

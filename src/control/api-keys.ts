@@ -7,6 +7,7 @@ import { makeApiKey } from '../core/crypto/api-key.ts';
 import { notFound } from '../core/errors.ts';
 import { apiKeyCreated, apiKeyRevoked } from '../core/events/org-events.ts';
 import type { ApiKeyRow } from '../core/rows.ts';
+import { requireRoom } from './org-limits.ts';
 
 /** A key at the one moment at which it is known. */
 export interface IssuedApiKey {
@@ -24,6 +25,7 @@ export async function issueApiKey(deps: WakeDeps, scope: OrgScope, grant: KeyGra
 
 /** As {@link issueApiKey}, as part of a transaction; its endpoints are to be woken after the commit, or by the sweeper. */
 export async function issueWithin(trx: Db, scope: OrgScope, grant: KeyGrant): Promise<IssuedApiKey> {
+  await requireRoom(trx, scope, 'apiKeys');
   const { key, ...stored } = makeApiKey();
   const { id, workspaceId } = await insertApiKey(trx, scope, { ...stored, ...grant });
   await recordEvent(trx, scope, apiKeyCreated({ apiKeyId: id, createdBy: grant.createdByKeyId, workspaceId }));

@@ -27,6 +27,7 @@ import { activateWithin, recordActivation } from './connection-activation.ts';
 import { checkValues, sealSecrets } from './connection-values.ts';
 import type { GrantDeps } from './oauth-grant.ts';
 import { prepareRevocation } from './oauth-revocation.ts';
+import { requireRoom } from './org-limits.ts';
 import { cancelWorkflows, type RunDeps } from './runs.ts';
 import { type ApplyDeps, applySchedulesOf } from './schedule-apply.ts';
 import { refuseUnlessPublished } from './spec-upgrade.ts';
@@ -63,6 +64,7 @@ export async function createConnection(
   const id = newConnectionId();
   const facts = { id, workspaceId, specId: spec.specId, pinnedSpecVersion: version, displayName, externalCustomerId };
   const made = await db.transaction().execute(async (trx) => {
+    await requireRoom(trx, scope, 'connections');
     const row = await insertConnection(trx, scope, { ...facts, params: values.params });
     await sealSecrets(deps, trx, scope, { connectionId: id, secrets: values.secrets });
     await recordOfConnection(trx, scope, id, (connection) => [connectionCreated(connection)]);

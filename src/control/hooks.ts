@@ -12,6 +12,7 @@ import { newId } from '../core/ids.ts';
 import type { HookRow } from '../core/rows.ts';
 import { runTerms } from '../core/spec/run-terms.ts';
 import type { Deps } from '../deps.ts';
+import { requireRoom } from './org-limits.ts';
 
 type HookDeps = Pick<Deps, 'db' | 'secretBox' | 'publicUrl' | 'defaultDestination'>;
 
@@ -57,6 +58,7 @@ export async function createHook(deps: HookDeps, scope: OrgScope, request: HookR
       const path = `resourceKeys.${index}` as const;
       runTerms({ ...connection, specJson: pinned.specJson, resourceKey, defaultDestination, path });
     }
+    await requireRoom(trx, scope, 'hooksPerConnection', { connectionId: connection.id });
     const resourceKeys = [...new Set(wanted.resourceKeys)];
     return insertHook(trx, scope, { ...wanted, id, resourceKeys, tokenHash: hashHookToken(token), secret: sealed });
   });

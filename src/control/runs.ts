@@ -12,6 +12,7 @@ import { isTimeCursor } from '../core/spec/incremental-schema.ts';
 import { runTerms } from '../core/spec/run-terms.ts';
 import type { Resource } from '../core/spec/schema.ts';
 import type { Deps } from '../deps.ts';
+import { withRoomForRun } from './org-limits.ts';
 
 /** What the rules of runs work with. */
 export type RunDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
@@ -29,7 +30,7 @@ interface RunRequest {
  * there, and a start that fails leaves the row queued for the sweeper.
  *
  * Throws not_found (connection, pinned spec), conflict (not active, effective spec invalid, no destination),
- * validation (no such resource, no such start of a backfill).
+ * validation (no such resource, no such start of a backfill), rate_limited (as many wait as may).
  */
 export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunRequest): Promise<RunRow> {
   const connection = await findConnection(deps.db, scope, request.connectionId);
@@ -45,7 +46,9 @@ export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunReq
     path: 'resource',
   });
   const backfill = request.backfill && toBackfill(request.backfill, resource);
-  const run = await insertRun(deps.db, scope, { ...request, ...terms, backfill });
+  const run = await withRoomForRun(deps.db, scope, request, (db) =>
+    insertRun(db, scope, { ...request, ...terms, backfill }),
+  );
   // The row is the promise: whether Temporal is told now or by the sweeper, the run comes.
   void startQueuedRun(deps, scope, run);
   return run;

@@ -15,6 +15,7 @@ import { longestGapSeconds } from '../core/schedule/longest-gap.ts';
 import { resolveTimezone } from '../core/schedule/timezone.ts';
 import { runTerms } from '../core/spec/run-terms.ts';
 import type { Deps } from '../deps.ts';
+import { requireRoom } from './org-limits.ts';
 import { type ApplyDeps, applyNow } from './schedule-apply.ts';
 
 type ScheduleRequest = Pick<ScheduleRow, 'connectionId' | 'resourceKey' | 'cron' | 'timezone'>;
@@ -38,6 +39,8 @@ export async function createSchedule(
     if (!pinned) throw notFound('Pinned spec version');
     const { defaultDestination } = deps;
     runTerms({ ...connection, specJson: pinned.specJson, resourceKey, defaultDestination, path: 'resourceKey' });
+    await requireRoom(trx, scope, 'schedules');
+    await requireRoom(trx, scope, 'schedulesPerResource', { connectionId, resourceKey });
     const gap = { longestGapSeconds: longestGapSeconds(request.cron) };
     const made = await insertSchedule(trx, scope, { ...request, ...gap });
     await recordEvent(trx, scope, scheduleCreated({ schedule: made, connection }));

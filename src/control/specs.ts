@@ -2,6 +2,7 @@ import { recordEvent } from '../../db/queries/events.ts';
 import {
   ensureSpec,
   findSpecVersion,
+  hasSpec,
   insertDraft,
   markDeprecated,
   markPublished,
@@ -17,6 +18,7 @@ import { checkSpec, type SpecCheck } from '../core/spec/check.ts';
 import { specChecksum } from '../core/spec/checksum.ts';
 import { runSpecTests } from '../core/spec-tests/run-spec-tests.ts';
 import type { Deps } from '../deps.ts';
+import { requireRoom } from './org-limits.ts';
 
 type SpecDeps = Pick<Deps, 'db'>;
 type Evaluating = Pick<Deps, 'evaluators'>;
@@ -44,7 +46,9 @@ export async function createDraft({ db }: SpecDeps, scope: OrgScope, document: u
   const { spec, document: specJson } = judged(document);
   const { key, version } = spec.metadata;
   return db.transaction().execute(async (trx) => {
+    if (!(await hasSpec(trx, scope, key))) await requireRoom(trx, scope, 'specs');
     const specId = await ensureSpec(trx, scope, key);
+    await requireRoom(trx, scope, 'versionsPerSpec', { specId });
     const draft = await insertDraft(trx, scope, { specId, version, specJson, checksum: specChecksum(specJson) });
     if (!draft)
       throw conflict(

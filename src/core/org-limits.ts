@@ -8,8 +8,24 @@ export interface OrgLimit {
 
 /** Every limit by its name, as `orgs.limits` stores those that differ. */
 export const orgLimits = {
-  runsAtOnce: { default: 10, about: 'Runs under way at once; more wait for their turn.' },
+  runsAtOnce: { default: 10, about: 'runs under way at once; more wait for their turn' },
+  queuedRuns: { default: 2000, about: 'runs that wait; more are answered with 429' },
+  queuedRunsPerResource: {
+    default: 100,
+    about: 'runs of one resource of a connection that wait; more are answered with 429',
+  },
+  connections: { default: 10_000, about: 'connections; more are answered with 409, as all below' },
+  specs: { default: 1000, about: 'specs, by their keys' },
+  versionsPerSpec: { default: 500, about: 'versions of one spec' },
+  schedules: { default: 10_000, about: 'schedules' },
+  schedulesPerResource: { default: 10, about: 'schedules of one resource of a connection' },
+  hooksPerConnection: { default: 20, about: 'hooks of one connection' },
+  workspaces: { default: 100, about: 'workspaces' },
+  apiKeys: { default: 200, about: 'API keys that are not revoked' },
 } as const satisfies Readonly<Record<string, OrgLimit>>;
 
 /** The name of a limit. */
 export type OrgLimitName = keyof typeof orgLimits;
+
+/** Whether there is a limit of that name. */
+export const isOrgLimit = (name: string): name is OrgLimitName => Object.hasOwn(orgLimits, name);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { routes } from '../../src/api/routes/index.ts';
+import { orgLimits } from '../../src/core/org-limits.ts';
 import { checkSpec } from '../../src/core/spec/check.ts';
 import { checkConnectionValues } from '../../src/core/spec/params.ts';
 
@@ -18,6 +19,12 @@ describe('the README', () => {
     if (!result.valid) return;
     expect(checkConnectionValues(result.spec, connection)).toMatchObject({ ok: true });
     expect(result.spec.resources.map(({ key }) => key)).toContain(bodies[2].resource);
+  });
+
+  it('names each limit of an org with its default', () => {
+    for (const [name, { default: usual, about }] of Object.entries(orgLimits)) {
+      expect(readme).toContain(`| \`${name}\` | ${usual.toLocaleString('en')} | ${about} |`);
+    }
   });
 
   it('calls endpoints that exist', () => {

@@ -19,6 +19,7 @@ export const promises = {
     most: 500,
     unit: 'MB',
   },
+  limitsExceeded: { says: 'limits of an org that requests at the same moment exceed', of: 'limits' },
   listMemory: { says: 'the most memory of four lists of 240 MB at once', of: 'lists', most: 1000, unit: 'MB' },
   starvedRuns: { says: 'runs that wait until those of a flooding or silent org have ended', of: 'runs' },
   slotShare: { says: 'runs of a flooding org under way beyond its limit', of: 'looks' },
