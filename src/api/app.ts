@@ -10,6 +10,7 @@ import { createCostlyRequests } from './costly-requests.ts';
 import { embedTokenHeader } from './embed-auth.ts';
 import { HttpRefusal, toErrorAnswer } from './errors.ts';
 import { probe, serviceName } from './health.ts';
+import { createListsAtOnce } from './lists-at-once.ts';
 import { observe } from './observe.ts';
 import { renderOpenApi } from './openapi.ts';
 import { addressOf, createRateLimits, type RateLimits } from './rate-limits.ts';
@@ -30,7 +31,12 @@ const safeHeaders = [...hardened.headers, ['cache-control', 'no-store'] as const
 /** The HTTP interface. A request is judged in this order: credential, route, body, schema, then by the handler. */
 export function createApp(made: AppDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
-  const deps: ApiDeps = { ...made, reads: createReads(made.db), costly: createCostlyRequests() };
+  const deps: ApiDeps = {
+    ...made,
+    reads: createReads(made.db),
+    costly: createCostlyRequests(),
+    lists: createListsAtOnce(),
+  };
   const limits = createRateLimits(deps.requestsPerSecond);
   // Clients ask many things at once with one key.
   const findCredentialOnce = sharedAnswers(

@@ -8,6 +8,7 @@ import type { Caller } from './auth.ts';
 import type { CostlyRequests } from './costly-requests.ts';
 import type { EmbedCaller } from './embed-auth.ts';
 import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
+import type { ListsAtOnce } from './lists-at-once.ts';
 import type { Reads } from './reads.ts';
 
 /** What an API is made of. */
@@ -32,6 +33,7 @@ export type AppDeps = Pick<
 export interface ApiDeps extends AppDeps {
   readonly reads: Reads;
   readonly costly: CostlyRequests;
+  readonly lists: ListsAtOnce;
 }
 
 type Schema = v.GenericSchema;

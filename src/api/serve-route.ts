@@ -38,9 +38,14 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
     for (const [name, value] of Object.entries(headers)) c.header(name, value);
     if (route.response.type !== 'array') return json(c, JSON.stringify(result), route.status);
     // `Result` of route.ts: the handler of a list gives one.
-    const list = await toListBody(result as ListResult, (error) =>
-      deps.log.error('list broke off', { requestId: c.get('requestId'), error }),
-    );
+    let end: (() => void) | undefined;
+    const list = await toListBody(result as ListResult, {
+      onLong: () => {
+        end = caller ? deps.lists.begin(caller.scope.orgId) : undefined;
+      },
+      onError: (error) => deps.log.error('list broke off', { requestId: c.get('requestId'), error }),
+      onEnd: () => end?.(),
+    });
     c.header('x-total-count', String(list.total));
     return json(c, list.body, route.status);
   };

@@ -8,7 +8,7 @@ async function* rows(count: number, failAt = Infinity) {
     yield { id, note: 'x'.repeat(100) };
   }
 }
-const ignore = () => undefined;
+const ignore = { onError: () => undefined };
 
 describe('a list', () => {
   it.each([0, 1, 100])('of %i rows goes out in one piece', async (total) => {
@@ -46,8 +46,26 @@ describe('a list', () => {
 
   it('that breaks off is an error to the reader, never a shorter list', async () => {
     const onError = vi.fn<(error: unknown) => void>();
-    const { body } = await toListBody({ total: 5000, rows: rows(5000, 3000) }, onError);
+    const { body } = await toListBody({ total: 5000, rows: rows(5000, 3000) }, { onError });
     await expect(text(body as ReadableStream)).rejects.toThrow('database gone');
     expect(onError).toHaveBeenCalledOnce();
+  });
+
+  it('says when it is long, and when it is over: read to its end, broken off by its reader, or failed', async () => {
+    const told: string[] = [];
+    const events = {
+      onLong: () => void told.push('long'),
+      onEnd: () => void told.push('end'),
+      onError: () => void told.push('error'),
+    };
+    await toListBody({ total: 1, rows: rows(1) }, events);
+    expect(told).toEqual([]);
+    const whole = await toListBody({ total: 5000, rows: rows(5000) }, events);
+    await text(whole.body as ReadableStream);
+    const left = await toListBody({ total: 5000, rows: rows(5000) }, events);
+    await (left.body as ReadableStream).cancel();
+    const failing = await toListBody({ total: 5000, rows: rows(5000, 3000) }, events);
+    await expect(text(failing.body as ReadableStream)).rejects.toThrow('database gone');
+    expect(told).toEqual(['long', 'end', 'long', 'end', 'long', 'error', 'end']);
   });
 });

@@ -13,15 +13,26 @@ export interface ListBody {
 /** Characters gathered before they are sent: few writes, little memory. */
 const chunkChars = 65_536;
 
-/** The list as one JSON array. `onError` hears of a failure after the answer has begun: the connection is then cut. */
-export async function toListBody(result: ListResult, onError: (error: unknown) => void): Promise<ListBody> {
+/** What is told of a list that is streamed. */
+export interface ListEvents {
+  /** It is long: it is about to be read for as long as the reader takes. What it throws is thrown. */
+  readonly onLong?: () => void;
+  /** It failed after the response had begun: the connection is cut. */
+  readonly onError: (error: unknown) => void;
+  /** It is over, in whichever way. */
+  readonly onEnd?: () => void;
+}
+
+/** The list as one JSON array. */
+export async function toListBody(result: ListResult, events: ListEvents): Promise<ListBody> {
   if (!isListing(result)) return { total: result.length, body: JSON.stringify(result) };
   const { total, rows } = result;
   const chunks = chunksOf(rows);
   const first = await chunks.next();
   const second = await chunks.next();
   if (second.done) return { total, body: first.value ?? '' };
-  return { total, body: streamOf(startingWith([first.value ?? '', second.value], chunks), onError) };
+  events.onLong?.();
+  return { total, body: streamOf(startingWith([first.value ?? '', second.value], chunks), events) };
 }
 
 async function* startingWith(
@@ -34,20 +45,31 @@ async function* startingWith(
 
 const isListing = (result: ListResult): result is Listing<unknown> => !Array.isArray(result);
 
-function streamOf(chunks: AsyncGenerator<string, void>, onError: (error: unknown) => void): ReadableStream<Uint8Array> {
+function streamOf(chunks: AsyncGenerator<string, void>, { onError, onEnd }: ListEvents): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
+  let isOver = false;
+  const end = () => {
+    if (!isOver) onEnd?.();
+    isOver = true;
+  };
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         const { done, value } = await chunks.next();
-        if (done) controller.close();
-        else controller.enqueue(encoder.encode(value));
+        if (done) {
+          controller.close();
+          end();
+        } else controller.enqueue(encoder.encode(value));
       } catch (error) {
+        // The reader has gone while a piece was read for it.
+        if (isOver) return;
         onError(error);
+        end();
         controller.error(error);
       }
     },
     async cancel() {
+      end();
       await chunks.return();
     },
   });

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { setOrgLimits } from '../../db/queries/org-limits.ts';
+import { orgScope } from '../../db/scope.ts';
 import type { RunRow } from '../../src/core/rows.ts';
 import { type Customer, connectCustomer } from '../support/customer.ts';
 import { eventually } from '../support/eventually.ts';
@@ -30,6 +32,7 @@ beforeAll(async () => {
   // Half of the runs in each process: one alone cannot have them all under way.
   const env = { WORKER_CONCURRENCY: String(runs / 2) };
   stack = started.use(await startStack({ allow: [upstream.hostPort, oauth.hostPort], workers: 2, env }));
+  await setOrgLimits(stack.db, orgScope(stack.org.orgId), { runsAtOnce: runs });
   customer = started.use(await connectAuthorized());
 }, 60_000);
 afterEach(({ task }) => {
