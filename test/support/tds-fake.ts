@@ -81,7 +81,10 @@ export async function startTdsFake(script: TdsScript = {}, wanted = { port: 0 })
       socket.pause();
       void session.copying().then(() => socket.resume());
     };
-    socket.on('close', () => session.ended(isCopying));
+    socket.on('close', () => {
+      sockets.delete(socket);
+      session.ended(isCopying);
+    });
     wire.onMessage = (type, data) => {
       if (type === TYPE['PRELOGIN']) return wire.send(prelogin(script.tls !== undefined), () => wire.encrypt());
       if (type === TYPE['LOGIN7']) return answer(wire, socket, script.login?.() ?? 'ok');

@@ -11,8 +11,11 @@ export interface PatternBudget {
 /** Time for the patterns of one spec or one connection: honest ones take microseconds. */
 export const patternBudget = (): PatternBudget => ({ leftMs: 250 });
 
-/** Milliseconds for one pattern: backtracking that takes longer is stopped by V8 itself. */
-const timeoutMs = 50;
+/**
+ * Milliseconds for one pattern: backtracking that takes longer is stopped by V8 itself. A busy machine may take the CPU away
+ * for some tens of them.
+ */
+const timeoutMs = 200;
 
 /** Whether every text matches; `too_slow` when the pattern backtracks without end. `pattern` must compile. */
 export function matchesPattern(
