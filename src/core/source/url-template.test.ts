@@ -66,3 +66,12 @@ describe('a value in a host', () => {
     await expect(url(template, value)).rejects.toMatchObject({ code: 'spec_invalid' });
   });
 });
+
+test.each(['http://127.0.0.1:80@other.test/', 'https://user:password@api.test', 'https://user@api.test/v2'])(
+  'a URL with a user name is refused: %s',
+  async (text) => {
+    const refused = { code: 'egress_blocked', message: expect.stringContaining('user name') };
+    await expect(url('{{ v }}', text)).rejects.toMatchObject(refused);
+    await expect(url(text, '')).rejects.toMatchObject(refused);
+  },
+);
