@@ -52,7 +52,7 @@ export const quarantineRoutes = [
     path: '/quarantine/:id/requeue',
     summary: 'Try a quarantined record again',
     description:
-      'Resolves it and marks it: the next run of its resource begins with it, from the record as it was kept, under the spec then in force. Still invalid, it is quarantined anew. Asking for a resolved one changes nothing.',
+      'Resolves it and marks it: the next run of its resource begins with it, from the record as it was kept, under the spec then in force. Still invalid, it is quarantined anew. Asking for a resolved one changes nothing. One that was too large to be kept (`too_large`) is only resolved: it is read again when it changes, or by a backfill with `force`.',
     tag,
     auth: 'api_key',
     params: idParams('quar', noun),
