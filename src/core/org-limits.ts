@@ -19,7 +19,7 @@ export const orgLimits = {
   versionsPerSpec: { default: 500, about: 'versions of one spec' },
   schedules: { default: 10_000, about: 'schedules' },
   schedulesPerResource: { default: 10, about: 'schedules of one resource of a connection' },
-  hooksPerConnection: { default: 20, about: 'hooks of one connection' },
+  hooksPerConnection: { default: 100, about: 'hooks of one connection' },
   workspaces: { default: 100, about: 'workspaces' },
   apiKeys: { default: 200, about: 'API keys that are not revoked' },
 } as const satisfies Readonly<Record<string, OrgLimit>>;

@@ -50,13 +50,15 @@ describe('an org that floods the service with runs', () => {
     const { stack } = shared();
     const hostile = await stack.newOrg();
     await sql`update orgs set limits = '{"runsAtOnce": 3}' where id = ${hostile.orgId}`.execute(stack.db);
-    const attacker = await connect(hostile, `postgres://u:p@127.0.0.1:${port}/d`);
-    await Promise.all(resources.map((key) => attacker.request(key)));
+    for (let connection = 0; connection < 4; connection += 1) {
+      const attacker = await connect(hostile, `postgres://u:p@127.0.0.1:${port}/d`);
+      await Promise.all(resources.map((key) => attacker.request(key)));
+    }
     await eventually('some are under way', async () => (await runningOf(hostile)) === 3);
+    expect(await waitingOf(hostile)).toBeGreaterThan(150);
     const victim = await connect(stack.org, (await openAuditedDestination()).url);
-    for (const key of ['r1', 'r2', 'r3']) {
-      const run = await victim.ended(await victim.request(key));
-      expect(run.status).toBe('succeeded');
+    for (const run of [() => victim.request('r1'), () => victim.scheduled('r2'), () => victim.request('r3')]) {
+      expect((await victim.ended(await run())).status).toBe('succeeded');
       const running = await runningOf(hostile);
       figure('slotShare', { count: Math.max(0, running - 3), of: 1 });
       caseFigure('starvedRuns', (await waitingOf(hostile)) === 0);
@@ -78,6 +80,8 @@ async function countRuns({ orgId }: TestOrg, status: string): Promise<number> {
 interface Connected {
   /** Asks for a run; its id. */
   request(resource: string): Promise<string>;
+  /** A run that a schedule begins within a second; its id. */
+  scheduled(resource: string): Promise<string>;
   ended(runId: string): Promise<{ readonly status: string }>;
 }
 
@@ -100,6 +104,13 @@ async function connect({ call, workspaceId }: TestOrg, databaseUrl: string): Pro
   });
   await ask(`/connections/${id}/activate`);
   return {
+    async scheduled(resourceKey) {
+      await ask(`/connections/${id}/schedules`, { resourceKey, cron: '* * * * * *' });
+      return eventually('the schedule fires', async () => {
+        const { body } = await call('GET', `/runs?connectionId=${id}&trigger=schedule`);
+        return body[0]?.id;
+      });
+    },
     request: async (resource) => (await ask(`/connections/${id}/sync`, { resource })).id,
     ended: (runId) =>
       eventually(
