@@ -18,7 +18,7 @@ export const orgLimits = {
   specs: { default: 1000, about: 'specs, by their keys' },
   versionsPerSpec: { default: 500, about: 'versions of one spec' },
   schedules: { default: 10_000, about: 'schedules' },
-  schedulesPerResource: { default: 10, about: 'schedules of one resource of a connection' },
+  schedulesPerResource: { default: 20, about: 'schedules of one resource of a connection' },
   hooksPerConnection: { default: 100, about: 'hooks of one connection' },
   workspaces: { default: 100, about: 'workspaces' },
   apiKeys: { default: 200, about: 'API keys that are not revoked' },
