@@ -43,6 +43,8 @@ const stopMsMax = 10_000;
 const cancelMsMax = 1000;
 /** Attempts without one recorded batch, after which the run fails: the progress-aware retry budget. */
 const attemptsMax = 12;
+/** The same for errors without a name, mostly bugs: with their delays they take 21 s. */
+const unexpectedAttemptsMax = 8;
 
 /** Makes the activity, in the form of today and in that of histories begun before. */
 export function createSyncChunk(made: Deps, slots: SlotLending) {
@@ -132,7 +134,8 @@ async function runChunk(
   const cancelled = cancellationSignal;
   const attempt = await takeLane(deps.db, scope, input.runId, info.currentAttemptScheduledTimestampMs);
   if (!attempt || attempt.cancelRequestedAt) return { result: ended, owner: attempt ?? null };
-  if (attempt.attempts > attemptsMax) throw outOfPatience(attempt);
+  const mostAttempts = attempt.errorCode === 'internal' ? unexpectedAttemptsMax : attemptsMax;
+  if (attempt.attempts > mostAttempts) throw retriesExhausted(attempt);
   await using run = await openRun(deps, scope, { runId: input.runId, attempt });
   const result = await readOrPause(run, {
     attempt,
@@ -271,8 +274,8 @@ function abortedAfter(signal: AbortSignal, msAfter: (reason: unknown) => number)
 const ended: ChunkResult = { done: true, limited: false, waitMs: 0, pages: 0, records: 0 };
 
 /** Ends a run that gets no further with what stopped its last attempt; a worker that died left nothing to say. */
-function outOfPatience({ errorCode, errorMessage }: Attempt): ApplicationFailure {
+function retriesExhausted({ attempts, errorCode, errorMessage }: Attempt): ApplicationFailure {
   const cause = errorMessage ?? 'The worker was lost each time; its log may say why.';
-  const message = `${cause} (${attemptsMax} attempts in a row came no page further.) Mend the cause and start the sync again: it goes on from the watermark.`;
+  const message = `${cause} (${attempts - 1} attempts in a row came no page further.) Mend the cause and start the sync again: it goes on from the watermark.`;
   return ApplicationFailure.create({ type: errorCode ?? 'no_progress', message, nonRetryable: true });
 }

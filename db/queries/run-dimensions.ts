@@ -60,7 +60,13 @@ export async function addToDimension(db: Db, scope: OrgScope, part: DimensionPar
     }
     await tx
       .updateTable('runs')
-      .set({ position: storableJson(position), progressedAt: sql<string>`now()`, attempts: 0 })
+      .set({
+        position: storableJson(position),
+        progressedAt: sql<string>`now()`,
+        attempts: 0,
+        errorCode: null,
+        errorMessage: null,
+      })
       .where('orgId', '=', scope.orgId)
       .where('id', '=', runId)
       .execute();

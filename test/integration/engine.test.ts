@@ -23,6 +23,7 @@ const shared = useStack({
     hanging: generateRecords(records),
     guarded: generateRecords(100),
     down: generateRecords(records),
+    unexpected: generateRecords(records),
     limited: generateRecords(records),
   },
   answer({ url }) {
@@ -73,6 +74,30 @@ describe('an API that stays down', () => {
     expect(error?.message).toContain('12 attempts in a row');
     down = false;
     expect((await connection.sync()).status).toBe('succeeded');
+    expect(await connection.count()).toBe(records);
+  });
+});
+
+describe('an error that nobody expects', () => {
+  it('is in the run row while it is tried again, ends the run within 60 s, and leaves the lane free', async () => {
+    const { stack } = shared();
+    const connection = await connect('unexpected');
+    await sql`create function refuse() returns trigger language plpgsql as
+      'begin raise exception ''a bug''; end'`.execute(stack.db);
+    await sql`create trigger refuse before insert on record_state for each row
+      when (new.external_id = 'r000900') execute function refuse()`.execute(stack.db);
+    const run = connection.sync();
+    const running = await eventually('the row of the run says why it is tried again', async () => {
+      const { body } = await stack.org.call('GET', '/runs?resource=unexpected');
+      const [row] = body as RunRow[];
+      return row?.status === 'running' && row.error !== null && row;
+    });
+    expect(running.error).toMatchObject({ code: 'internal' });
+    const { status, error } = await run;
+    expect({ status, error }).toMatchObject({ status: 'failed', error: { code: 'internal' } });
+    expect(error?.message).toContain('8 attempts in a row');
+    await sql`drop trigger refuse on record_state`.execute(stack.db);
+    expect(await connection.sync()).toMatchObject({ status: 'succeeded', error: null });
     expect(await connection.count()).toBe(records);
   });
 });
@@ -233,10 +258,14 @@ async function connect(
     requestSync,
     async sync() {
       const { body } = await requestSync();
-      return eventually('the run ends', async () => {
-        const run = await ask('GET', `/runs/${body.id}`);
-        return run.finishedAt !== null && run;
-      });
+      return eventually(
+        'the run ends',
+        async () => {
+          const run = await ask('GET', `/runs/${body.id}`);
+          return run.finishedAt !== null && run;
+        },
+        { timeoutMs: 60_000 },
+      );
     },
     count: () => countRows(destination, collection),
   };
