@@ -1,8 +1,8 @@
-import { AppError, type Issue } from '../errors.ts';
+import type { Issue } from '../errors.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 import type { ParseExpression } from './expression-parser.ts';
 import { isJsonObject } from './json.ts';
-import { hasHoles, parseTemplate } from './template.ts';
+import { withoutHoles } from './template.ts';
 
 /** Rules of requests and of error rules. */
 export function checkRequests(document: unknown, parse: ParseExpression): readonly Issue[] {
@@ -24,8 +24,7 @@ const requestPatterns = [
 ];
 
 function baseUrlRules(document: unknown, requests: readonly Located[]): readonly Issue[] {
-  const [baseUrl] = valuesAt(document, 'http.baseUrl');
-  if (baseUrl) return typeof baseUrl.value === 'string' ? addressRule(baseUrl.path, baseUrl.value) : [];
+  if (valuesAt(document, 'http.baseUrl').length > 0) return [];
   const relative = requests.some(({ value }) => isJsonObject(value) && value['url'] === undefined);
   return relative ? [fault('http.baseUrl', '`baseUrl` is required unless every request has its own `url`')] : [];
 }
@@ -38,7 +37,6 @@ function requestRules({ path, value }: Located, parse: ParseExpression): readonl
     issues.push(fault(`${path}.url`, 'expected `path` or `url`, not both'));
   if (requestPath === undefined && url === undefined) issues.push(fault(`${path}.path`, '`path` or `url` is required'));
   if (typeof requestPath === 'string') issues.push(...pathRule(`${path}.path`, withoutHoles(requestPath, parse)));
-  if (typeof url === 'string') issues.push(...addressRule(`${path}.url`, url));
   if (body !== undefined && method !== 'POST') issues.push(fault(`${path}.body`, 'a body needs `"method": "POST"`'));
   if (isJsonObject(body) && bodyKinds(body).length !== 1) {
     issues.push(fault(`${path}.body`, 'expected exactly one of `json`, `form`, `text` and `graphql`'));
@@ -59,28 +57,6 @@ function pathRule(path: string, literal: string | null): readonly Issue[] {
   return /^\/\/|\\|[?#]/.test(literal)
     ? [fault(path, 'expected a path alone: no host, `\\`, `?` or `#`; use `query`')]
     : [];
-}
-
-/** What stands before the first hole must not lead anywhere but to http. */
-function addressRule(path: string, text: string): readonly Issue[] {
-  const [start] = text.split('{{');
-  const isHttp = start === '' || /^https?:\/\/[^/]/i.test(text);
-  return isHttp && !/\s/.test(start ?? '')
-    ? []
-    : [fault(path, 'expected an http or https URL, or a template that gives one')];
-}
-
-function withoutHoles(text: string, parse: ParseExpression): string | null {
-  if (!hasHoles(text)) return text;
-  try {
-    return parseTemplate(text, parse)
-      .map((part) => ('literal' in part ? part.literal : 'x'))
-      .join('');
-  } catch (error) {
-    // Reported where templates are checked.
-    if (error instanceof AppError) return null;
-    throw error;
-  }
 }
 
 function errorRule({ path, value }: Located): readonly Issue[] {

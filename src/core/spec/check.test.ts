@@ -107,6 +107,43 @@ const acrossPlaces: readonly Case[] = [
     issues: ['schema resources.0.request.path'],
   },
   { rule: 'a base URL of another scheme', changes: { 'http.baseUrl': 'file:///etc' }, issues: ['schema http.baseUrl'] },
+  {
+    rule: 'a base URL that shows its host as the name of a user',
+    changes: { 'http.baseUrl': 'http://127.0.0.1:80@example.com/' },
+    issues: ['schema http.baseUrl'],
+  },
+  {
+    rule: 'a user name before a host that a template gives',
+    changes: { 'resources.0.request': { url: 'https://api:{{ run.id }}@example.com/x' } },
+    issues: ['schema resources.0.request.url'],
+  },
+  {
+    rule: 'a token URL with a password',
+    changes: {
+      auth: {
+        kind: 'oauth2_client_credentials',
+        tokenUrl: 'https://a:b@example.com/',
+        clientId: 'c',
+        clientSecret: 's',
+      },
+    },
+    issues: ['schema auth.tokenUrl'],
+  },
+  {
+    rule: 'a webhook address with a user name',
+    changes: { destination: { kind: 'webhook', url: 'https://a@example.com/', signingSecret: 's' } },
+    issues: ['schema destination.url'],
+  },
+  {
+    rule: 'a link for people with a password',
+    changes: { 'metadata.docsUrl': 'https://a:b@example.com/' },
+    issues: ['schema metadata.docsUrl'],
+  },
+  {
+    rule: 'a base URL with a port that is none',
+    changes: { 'http.baseUrl': 'http://127.0.0.1:99999/' },
+    issues: ['schema http.baseUrl'],
+  },
   { rule: 'a relative path without base URL', changes: { http: {} }, issues: ['schema http.baseUrl'] },
   {
     rule: 'a rule without condition',

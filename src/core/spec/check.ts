@@ -1,4 +1,5 @@
 import type { Issue } from '../errors.ts';
+import { checkAddresses } from './check-addresses.ts';
 import { checkAuth } from './check-auth.ts';
 import { checkDependencies } from './check-dependencies.ts';
 import { checkDestination } from './check-destination.ts';
@@ -41,6 +42,7 @@ const rules: readonly ((document: unknown, parse: ParseExpression) => readonly I
   checkDuplicates,
   checkDependencies,
   checkAuth,
+  checkAddresses,
   checkRequests,
   checkDestination,
   checkResources,

@@ -15,6 +15,7 @@ const WebUrl = v.pipe(
   v.maxLength(2000),
   v.url('expected a URL'),
   v.regex(/^https?:/i, 'expected an http or https URL'),
+  v.check((text) => !/^https?:[/\\]*[^/?#\\]*@/i.test(text), 'expected a URL without user name and password'),
 );
 
 /** A semantic version without build part: `1.0.0+a` and `1.0.0+b` would compare equal. */

@@ -34,6 +34,19 @@ export function parseTemplate(text: string, parse: ParseExpression = parseExpres
 /** Whether the text has holes at all; a text without is sent as it is. */
 export const hasHoles = (text: string): boolean => text.includes('{{');
 
+/** The text with an `x` for each hole; null when a hole does not close or parse. */
+export function withoutHoles(text: string, parse: ParseExpression): string | null {
+  if (!hasHoles(text)) return text;
+  try {
+    return parseTemplate(text, parse)
+      .map((part) => ('literal' in part ? part.literal : 'x'))
+      .join('');
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
 interface Hole {
   readonly part: TemplatePart;
   readonly end: number;
