@@ -60,6 +60,8 @@ export interface Delivery {
   abandon(ms: number): Promise<void>;
   /** The run was canceled or ended by somebody else: read no further. */
   readonly stopped: boolean;
+  /** A batch is on its way. */
+  readonly isUnderWay: boolean;
 }
 
 /** Delivery for one attempt. */
@@ -159,6 +161,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
     get stopped() {
       return stopped;
+    },
+    get isUnderWay() {
+      return pending > 0;
     },
   };
 }

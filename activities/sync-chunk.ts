@@ -18,11 +18,13 @@ import { readRun } from '../src/core/run/read-run.ts';
 import { runStart } from '../src/core/run/run-position.ts';
 import type { Deps } from '../src/deps.ts';
 import type { SlotLending } from '../src/worker-slots.ts';
-import type { ChunkResult, SyncRunInput } from '../workflows/contract.ts';
+import type { ChunkProgress, ChunkResult, SyncRunInput } from '../workflows/contract.ts';
+import type { Delivery } from './delivery.ts';
 import { toFailure } from './failures.ts';
 import { type Movement, watchMovement } from './movement.ts';
 import { createNewLanes, type NewLanes } from './new-lanes.ts';
 import { type OpenRun, openRun, type RunStart } from './open-run.ts';
+import { type ProgressReport, reportProgress } from './progress.ts';
 import { repairFromCheckpoint, type StartPoint } from './repair.ts';
 import { beginRun, endRun } from './run-lifecycle.ts';
 import { createShaping } from './shaping.ts';
@@ -69,8 +71,9 @@ interface SharedDeps extends Deps {
 }
 
 interface ChunkDeps extends SharedDeps {
-  /** Of this chunk. */
+  /** Both of this chunk. */
   readonly movement: Movement;
+  readonly progress: ProgressReport;
 }
 
 /** Runs a chunk with the heartbeat of its activity; what it throws is as a history may hold it. */
@@ -82,12 +85,13 @@ async function inContext(
   const context = Context.current();
   const log = deps.log.child({ runId: input.runId, attempt: context.info.attempt });
   using movement = watchMovement(deps.slots);
+  using progress = reportProgress(context);
   const beat = setInterval(() => {
     context.heartbeat();
     movement.check();
   }, heartbeatMs);
   try {
-    return await run({ ...deps, log, movement }, input, context);
+    return await run({ ...deps, log, movement, progress }, input, context);
   } catch (error) {
     if (error instanceof CancelledFailure) throw error;
     log.warn('chunk failed', { error });
@@ -143,6 +147,7 @@ async function runChunk(
     repair: () => repairFromCheckpoint(deps.db, scope, { ...run, attempt, runId: input.runId }),
     newLanes: deps.newLanes,
     movement: deps.movement,
+    progress: deps.progress,
   });
   if (result.done) deps.newLanes.leave(attempt.laneId);
   // A run that is read ends with this attempt.
@@ -159,6 +164,7 @@ interface Reading {
   readonly repair: () => Promise<StartPoint>;
   readonly newLanes: NewLanes;
   readonly movement: Movement;
+  readonly progress: ProgressReport;
 }
 
 /** Reads on from where the destination is; a destination that needs a pause gets it from the workflow's timer. */
@@ -184,7 +190,7 @@ const runEndOf = ({ startedAt, setup }: OpenRun): number =>
 async function readOn(
   run: OpenRun,
   start: StartPoint & RunStart,
-  { cancelled, movement }: Pick<Reading, 'cancelled' | 'movement'>,
+  { cancelled, movement, progress }: Pick<Reading, 'cancelled' | 'movement' | 'progress'>,
 ): Promise<ChunkResult> {
   const { limits } = run.setup.resource;
   const chunkEnd = performance.now() + chunkMsMax;
@@ -211,6 +217,7 @@ async function readOn(
     if (over && pageNo === 0) throw nothingInTime(limits.maxDurationSeconds);
     return { done: done || delivery.stopped || over, limited: over, waitMs, pages: pageNo, records };
   };
+  progress.show(progressOf(delivery, () => ({ pages: pageNo, records })));
   const drained = async () => {
     try {
       await shaping.drained();
@@ -242,6 +249,18 @@ async function readOn(
     throw error;
   }
   return result(0);
+}
+
+/** A chunk whose totals are those of the last report waits, for the destination if a batch is on its way there. */
+function progressOf(delivery: Delivery, read: () => Pick<ChunkProgress, 'pages' | 'records'>): () => ChunkProgress {
+  let last = read().pages;
+  return () => {
+    const { pages, records } = read();
+    const isStill = last === pages;
+    last = pages;
+    const waitsFor = delivery.isUnderWay ? 'destination' : 'source';
+    return { pages, records, waitsFor: isStill ? waitsFor : null };
+  };
 }
 
 /** Records that are gone join what became of those that are there. */

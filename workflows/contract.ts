@@ -14,6 +14,9 @@ export const laneFreeSignal = 'laneFree';
 /** How far a run is, as an operator asks for it. */
 export const progressQuery = 'progress';
 
+/** Tells a run how far its chunk is, with {@link ChunkProgress}. */
+export const progressSignal = 'chunkProgress';
+
 /** Ids only: nothing else of a run may enter a history. */
 export interface SyncRunInput {
   readonly orgId: string;
@@ -121,6 +124,15 @@ export const searchAttributes = {
 
 /** Values of the search attribute `CssStage`. */
 export type Stage = 'waiting' | 'running' | 'throttled' | 'finishing';
+
+/** How far a chunk is while it works. */
+export interface ChunkProgress {
+  /** Totals of the run so far. */
+  readonly pages: number;
+  readonly records: number;
+  /** What has been waited for since the last report; null: the run moves. */
+  readonly waitsFor: 'source' | 'destination' | null;
+}
 
 /** What one chunk came to. */
 export interface ChunkResult {

@@ -33,9 +33,11 @@ import {
 import type { Activities } from '../activities/index.ts';
 import { control, proxy, waitForCancellation } from './bookkeeping.ts';
 import {
+  type ChunkProgress,
   type ChunkResult,
   laneFreeSignal,
   progressQuery,
+  progressSignal,
   type RunTotals,
   type Stage,
   type SyncRunInput,
@@ -59,6 +61,7 @@ const chunksBeginAndEnd = 'chunks-begin-and-end';
 
 const nothingRead: ChunkResult = { done: false, limited: false, waitMs: 0, pages: 0, records: 0 };
 const laneFree = defineSignal(laneFreeSignal);
+const chunkProgress = defineSignal<[ChunkProgress]>(progressSignal);
 const progress = defineQuery<ChunkResult>(progressQuery);
 const stageKey = defineSearchAttributeKey(searchAttributes.stage, SearchAttributeType.KEYWORD);
 
@@ -72,6 +75,7 @@ export async function syncRun(input: SyncRunInput, last: ChunkResult = nothingRe
     state.woken = true;
   });
   setHandler(progress, () => state.last);
+  setHandler(chunkProgress, (now) => setCurrentDetails(describe(input, now, nextOf(now))));
   try {
     if (patched(chunksBeginAndEnd)) await readToEnd(input, state, 'syncPages');
     else if (await waitForLane(input, state)) await readToEnd(input, state, 'syncChunk');
@@ -113,12 +117,14 @@ async function readToEnd(input: SyncRunInput, state: RunState, activity: 'syncPa
   const chunk = proxy(chunkOptions)[activity];
   for (;;) {
     enter(state, 'running');
+    const begins = state.last.pages === 0 ? 'opens the destination and asks for the first page' : 'reads on';
+    setCurrentDetails(describe(input, state.last, begins));
     const summary = `${input.resourceKey}: from page ${state.last.pages + 1}`;
     state.last = await chunk.executeWithOptions({ ...chunkOptions, ...waitForCancellation, summary }, [input]);
     if (state.last.waiting) {
       await waitForTurn(state);
     } else {
-      setCurrentDetails(describe(input, state.last));
+      setCurrentDetails(describe(input, state.last, endOf(state.last)));
       if (state.last.done) return;
     }
     if (state.last.waitMs > 0) {
@@ -145,14 +151,23 @@ function enter(state: RunState, stage: Stage): void {
   upsertSearchAttributes([{ key: stageKey, value: stage }]);
 }
 
-function describe(input: SyncRunInput, chunk: ChunkResult): string {
-  const next = chunk.done
-    ? 'read to the end'
-    : chunk.waitMs > 0
-      ? `waiting ${Math.ceil(chunk.waitMs / 1000)} s`
-      : 'reading on';
-  return `**${input.resourceKey}** of \`${input.connectionId}\`: ${chunk.pages} pages, ${chunk.records} records, ${next}.`;
+interface Totals {
+  readonly pages: number;
+  readonly records: number;
 }
+
+const describe = (input: SyncRunInput, { pages, records }: Totals, now: string): string =>
+  `**${input.resourceKey}** of \`${input.connectionId}\`: ${pages} pages, ${records} records; ${now}.`;
+
+const nextOf = ({ waitsFor, pages }: ChunkProgress): string => {
+  if (waitsFor === 'source') return `waits for the API to send page ${pages + 1}`;
+  return waitsFor === 'destination' ? 'waits for the destination to take a batch' : 'reads on';
+};
+
+const endOf = ({ done, waitMs }: ChunkResult): string => {
+  if (done) return 'read to the end';
+  return waitMs > 0 ? `waits ${Math.ceil(waitMs / 1000)} s, as the other side asks` : 'reads on';
+};
 
 function outcomeOf(error: unknown): Parameters<Activities['endRun']>[1] {
   if (isCancellation(error)) return { status: 'canceled', error: null };

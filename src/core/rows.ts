@@ -186,7 +186,9 @@ export const RunRow = v.object({
   watermarkAfter: v.nullable(v.string()),
   error: v.pipe(
     v.nullable(v.object({ code: v.pipe(v.string(), v.examples(['source_rejected'])), message: v.string() })),
-    v.description('Why the run failed and what to do about it. While it runs: why its last attempt failed, which is tried again.'),
+    v.description(
+      'Why the run failed and what to do about it. While it runs: why its last attempt failed, which is tried again.',
+    ),
   ),
 });
 export type RunRow = v.InferOutput<typeof RunRow>;

@@ -139,6 +139,31 @@ describe('pages that were read', () => {
   });
 });
 
+describe('the details of a run in the Temporal UI', () => {
+  it('say what is read from the start, and while a page is long in coming how much was read and what it waits for', async () => {
+    const { upstream, stack } = shared();
+    const connection = await connect('slow');
+    const [first, third] = [upstream.hold(upstream.journal.length + 1), upstream.hold(upstream.journal.length + 3)];
+    const { body } = await connection.requestSync();
+    const workflow = stack.temporal.client.workflow.getHandle(
+      syncRunId({ connectionId: body.connectionId, resourceKey: 'slow', runId: body.id }),
+    );
+    const details = async () => {
+      const { currentDetails } = await workflow.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+      return currentDetails;
+    };
+    await first.reached;
+    expect(await details()).toContain('asks for the first page');
+    first.release();
+    await third.reached;
+    await eventually('they say what it waits for', async () =>
+      (await details()).includes('2 pages, 200 records; waits for the API to send page 3'),
+    );
+    third.release();
+    await eventually('they say that it is read', async () => (await details()).includes('read to the end'));
+  });
+});
+
 describe('a request that hangs', () => {
   it.each([
     ['its run is canceled', 'run'],
