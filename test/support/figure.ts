@@ -13,6 +13,7 @@ export interface Figure {
 declare module 'vitest' {
   interface TaskMeta {
     figures?: readonly Figure[];
+    notes?: readonly string[];
   }
 }
 
@@ -29,3 +30,10 @@ export function figure(promise: PromiseName, { count, of }: Pick<Figure, 'count'
 /** One case: broken or kept. */
 export const caseFigure = (promise: PromiseName, isBroken: boolean): void =>
   figure(promise, { count: Number(isBroken), of: 1 });
+
+/** A line that `npm run trust` prints above its table. */
+export function note(line: string): void {
+  const test = TestRunner.getCurrentTest<Test | undefined>();
+  if (!test) throw new Error('A note belongs to a test that is running.');
+  test.meta.notes = [...(test.meta.notes ?? []), line];
+}

@@ -25,6 +25,11 @@ export const promises = {
   slotShare: { says: 'runs of a flooding org under way beyond its limit', of: 'looks' },
   slowedByResponses: { says: 'runs that responses to another org slow down', of: 'runs' },
   badInput5xx: { says: 'bad inputs answered with 5xx', of: 'inputs' },
+  textsStuck: {
+    says: 'hostile texts in slots of specs, params, secrets and responses whose run has not ended after 30 s',
+    of: 'texts',
+  },
+  textsInternal: { says: 'hostile texts that end in an unexpected error', of: 'texts' },
   crossOrg: { says: 'endpoints that show or change something of another org', of: 'endpoints' },
   hostileContained: { says: 'hostile expressions not contained in 3 s by the evaluator', of: 'expressions' },
   hostileRestarts: {

@@ -7,6 +7,7 @@ export default class TrustReporter implements Reporter {
   /** Whoever asks for figures has the time for more cases than the tests have. */
   onInit(): void {
     process.env['FUZZ_CASES'] ??= '20000';
+    process.env['STRING_SLOT_TEXTS'] ??= '12';
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -15,7 +16,9 @@ export default class TrustReporter implements Reporter {
     if (broken > 0) process.exitCode = 1;
     const verdict = broken === 0 ? 'Every promise is kept.' : `${broken} of ${lines.length} promises are not kept.`;
     const failures = modules.flatMap(failuresOf).join('');
-    process.once('exit', () => process.stdout.write(`\n${lines.map(textOf).join('')}${failures}\n${verdict}\n`));
+    const notes = modules.flatMap(notesOf).join('');
+    const table = lines.map(textOf).join('');
+    process.once('exit', () => process.stdout.write(`\n${notes}\n${table}${failures}\n${verdict}\n`));
   }
 }
 
@@ -48,6 +51,9 @@ export function linesOf(modules: readonly TestModule[]): readonly Line[] {
     };
   });
 }
+
+const notesOf = (module: TestModule): readonly string[] =>
+  [...module.children.allTests()].flatMap((test) => (test.meta().notes ?? []).map((line) => `${line}\n`));
 
 /** What a test that failed says; a file that cannot be loaded has no tests. */
 function failuresOf(module: TestModule): readonly string[] {

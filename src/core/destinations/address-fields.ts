@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
 import { AppError } from '../errors.ts';
 
 /** A destination's options, templates already resolved. */
@@ -14,6 +16,11 @@ export interface AddressFields {
   readonly withoutControls: (what: string, value: string) => string;
   readonly refused: (why: string, cause?: unknown) => AppError;
 }
+
+/** Names of other forms and lengths can never be resolved (RFC 1035, with `_`, which some name servers take). */
+const hostName = /^(?=.{1,253}$)([\w-]{1,63}\.)*[\w-]{1,63}\.?$/;
+
+const isHost = (host: string): boolean => isIP(host) !== 0 || hostName.test(domainToASCII(host));
 
 /** The reader for one kind. */
 export function addressFields(kind: string): AddressFields {
@@ -38,7 +45,7 @@ export function addressFields(kind: string): AddressFields {
     // A host with a slash would be a unix socket or a named instance, one with a comma several hosts.
     host(host) {
       if (!host) throw refused('the host is missing');
-      if (/[\s/\\,@%?#]/.test(host)) throw refused('the host is not a host name or IP address');
+      if (/[\s/\\,@%?#]/.test(host) || !isHost(host)) throw refused('the host is not a host name or IP address');
       return withoutControls('host', host);
     },
     port(port, fallback) {

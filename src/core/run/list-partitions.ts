@@ -5,6 +5,7 @@
 import { AppError } from '../errors.ts';
 import { renderTemplate } from '../expressions/template.ts';
 import { canonicalJson } from '../pipeline/canonical-json.ts';
+import { storableText } from '../pipeline/storable-text.ts';
 import { createFieldPicker } from '../pipeline/stored-fields.ts';
 import { createEvaluateEach } from '../source/evaluate-each.ts';
 import { boundedKey, externalIdOf } from '../source/external-id.ts';
@@ -113,9 +114,12 @@ async function listValues({ open, store }: OpenListing, { step, at }: DimensionL
 }
 
 const valueOf = (value: unknown): DimensionValue => ({
-  key: boundedKey(typeof value === 'string' ? value : canonicalJson(value)),
+  key: keyOf(typeof value === 'string' ? value : canonicalJson(value)),
   value,
 });
+
+/** As ids of records are stored. */
+const keyOf = (text: string): string => boundedKey(storableText(text));
 
 async function listStored(listing: OpenListing, { step, at: begin }: DimensionListing): Promise<ListPosition> {
   const { store, resource } = listing;
@@ -189,7 +193,7 @@ async function listPart(
     const wanted = await holding(kept, { predicate: step.dimension.when, recordOf: (record) => record, source });
     const values = wanted.flatMap((record): DimensionValue[] => {
       const id = externalIdOf(record, resource.primaryKey);
-      return id.ok ? [{ key: id.externalId, value: pick(record) }] : [];
+      return id.ok ? [{ key: keyOf(id.externalId), value: pick(record) }] : [];
     });
     const isLast = page.positionAfter === null;
     const place = { no: isLast ? no + 1 : no, refused };
