@@ -36,7 +36,7 @@ describe('a batch in parts', () => {
         specVersion: '1.2.0',
         batch: { sequence: 17, part: '0', count: 3 },
         records: [
-          { op: 'upsert', externalId: '123', hash: 'sha256:aGFzaA', data: { name: 'Ada' } },
+          { op: 'upsert', externalId: '123', hash: 'sha256:68617368', data: { name: 'Ada' } },
           { op: 'upsert', externalId: '125', data: {} },
           { op: 'delete', externalId: '124' },
         ],

@@ -28,7 +28,7 @@ interface SplitOptions extends SentResource {
 export const partitionOf = (externalId: string, parallelism: number): number =>
   hash('sha256', externalId, 'buffer').readUInt32BE(0) % parallelism;
 
-/** A record as it travels. `hash` is absent where changes are not detected. */
+/** A record as it travels. `hash`: `sha256:` and hex, as every digest of the interface; absent where changes are not detected. */
 type SentRecord =
   | {
       readonly op: WriteMode;
@@ -114,7 +114,7 @@ function sentRecords({ rows, tombstones }: Pick<Batch, 'rows' | 'tombstones'>, o
     ...rows.map(({ externalId, hash: known, data }) => ({
       op,
       externalId,
-      ...(known !== null && { hash: `sha256:${known}` }),
+      ...(known !== null && { hash: `sha256:${Buffer.from(known, 'base64url').toString('hex')}` }),
       data,
     })),
     ...tombstones.map(({ externalId }) => ({ op: 'delete', externalId }) as const),
