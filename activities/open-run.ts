@@ -40,7 +40,7 @@ export interface OpenRun extends AsyncDisposable {
 }
 
 /** Where an attempt starts. */
-export interface RunStart extends Pick<StartPoint, 'batchNo' | 'fresh' | 'records' | 'invalid'> {
+export interface RunStart extends Pick<StartPoint, 'batchNo' | 'fresh' | 'records' | 'invalid' | 'carried'> {
   /** Of a new lane: ids that were not asked for are not stored. Null: the lane is not new. */
   readonly asked: AskedIds | null;
 }
@@ -128,8 +128,8 @@ export async function openRun(
     log: deps.log,
     destination,
     target,
-    startFrom({ batchNo, fresh, records: recordsIn, invalid, asked }) {
-      const known = createKnownRecords(storedBy(db, scope, { laneId, asked }));
+    startFrom({ batchNo, fresh, records: recordsIn, invalid, carried, asked }) {
+      const known = createKnownRecords(storedBy(db, scope, { laneId, asked }), carried);
       return {
         delivery: createDelivery({
           db,

@@ -28,6 +28,7 @@ export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner,
     batchNo,
     parts: parts.map(partOf),
     rejected: rejected.split('\n').flatMap((line) => JSON.parse(line)),
+    isCarried: runId !== owner.runId,
     receipt: (all) => restoreBatch(draft, redact).receipt(all),
   });
   return {

@@ -1,6 +1,6 @@
 import type { Db } from '../db/client.ts';
 import type { Attempt } from '../db/queries/attempts.ts';
-import { recordBatch } from '../db/queries/batches.ts';
+import { recordBatch, recordCarried } from '../db/queries/batches.ts';
 import { forgetLane } from '../db/queries/forget-lane.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { Destination, TargetTable } from '../src/core/destinations/destination.ts';
@@ -14,6 +14,8 @@ export type StartPoint = Pick<Attempt, 'batchNo' | 'pageNo' | 'position' | 'read
   readonly records: number;
   /** Nothing of the lane is at the destination yet; see OpenedLane. */
   readonly fresh: boolean;
+  /** External ids of what an earlier run read and this one had acknowledged. */
+  readonly carried: readonly string[];
 };
 
 interface RepairOptions {
@@ -27,22 +29,20 @@ interface RepairOptions {
 /**
  * Claims the lane at the destination and compares: a batch that was applied there but not recorded here (a crash
  * between the two commits) is recorded now, from its receipt. The same holds for the last batch of an earlier run
- * that ended in that moment. At a destination that is new to the lane the read begins again from nothing.
+ * that ended in that moment; what was acknowledged only in this run counts as delivered by it. At a destination that is new to the lane the read begins again from nothing.
  */
 export async function repairFromCheckpoint(db: Db, scope: OrgScope, options: RepairOptions): Promise<StartPoint> {
   const { runId, attempt, destination, target } = options;
   const { connectionId, resourceKey, fence, laneId } = attempt;
-  const { checkpoint, fresh } = await destination.open({
-    lane: `${connectionId}/${resourceKey}`,
-    fence,
-    connectionId,
-    target,
-  });
-  if (fresh) return startOver(db, scope, options);
-  const start = { ...attempt, records: attempt.recordsIn, fresh };
+  const opened = await destination.open({ lane: `${connectionId}/${resourceKey}`, fence, connectionId, target });
+  if (opened.fresh) return startOver(db, scope, options);
+  const { checkpoint, fresh, carried } = opened;
+  const start = { ...attempt, records: attempt.recordsIn, fresh, carried: carried ? idsIn(carried) : [] };
   if (checkpoint.runId === runId && checkpoint.batchNo <= attempt.batchNo) return start;
   const receipt = decodeReceipt(checkpoint.receipt);
-  const recorded = await recordBatch(db, scope, { owner: { laneId, fence }, receipt });
+  const batch = { owner: { laneId, fence }, receipt };
+  const isCarried = carried !== undefined && receipt.runId !== runId;
+  const recorded = await (isCarried ? recordCarried(db, scope, { ...batch, runId }) : recordBatch(db, scope, batch));
   if (recorded.outcome === 'fenced') throw takenOver();
   if (receipt.runId !== runId) return start;
   return {
@@ -54,6 +54,11 @@ export async function repairFromCheckpoint(db: Db, scope: OrgScope, options: Rep
     records: receipt.pages.reduce((sum, page) => sum + page.recordsIn, attempt.recordsIn),
     invalid: receipt.pages.reduce((sum, page) => sum + page.invalid, attempt.invalid),
   };
+}
+
+function idsIn(receipt: string): readonly string[] {
+  const { records, deleted } = decodeReceipt(receipt);
+  return [...records.map(({ externalId }) => externalId), ...deleted];
 }
 
 /**
@@ -70,5 +75,5 @@ async function startOver(db: Db, scope: OrgScope, { runId, attempt, log }: Repai
     const where = { connectionId, resourceKey, recordsForgotten: records };
     log.warn('the destination is new; everything is read and delivered again', where);
   }
-  return { ...attempt, position, readCompleted: false, records: attempt.recordsIn, fresh: true };
+  return { ...attempt, position, readCompleted: false, records: attempt.recordsIn, fresh: true, carried: [] };
 }

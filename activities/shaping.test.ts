@@ -58,6 +58,15 @@ function track() {
   return { shaping, delivered };
 }
 
-const outcome: PageOutcome = { recordsIn: 0, skipped: 0, invalid: 0, outcomes: [], allNew: false, each: {}, seen: [] };
+const outcome: PageOutcome = {
+  recordsIn: 0,
+  skipped: 0,
+  carried: 0,
+  invalid: 0,
+  outcomes: [],
+  allNew: false,
+  each: {},
+  seen: [],
+};
 
 const page = (no: number): RunPage => stagePage(String(no), { positionAfter: null });

@@ -295,6 +295,14 @@ export interface Outboxes {
    */
   bytesMax: number | null;
   bytesMaxRunId: string | null;
+  /**
+   * Of that batch.
+   */
+  carriedReceipt: string | null;
+  /**
+   * The run that sent what an earlier run had left; null: none, or it is over.
+   */
+  carriedRunId: string | null;
   failingRunId: string | null;
   failingSince: string | null;
   /**

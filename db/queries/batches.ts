@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { bytesArray, textArray } from '../../src/core/binary-arrays.ts';
-import { columnOf, type Receipt, type RecordEntry } from '../../src/core/pipeline/receipt.ts';
+import { columnOf, type PageEntry, type Receipt, type RecordEntry } from '../../src/core/pipeline/receipt.ts';
 import { storableJson } from '../../src/core/pipeline/storable-json.ts';
 import type { RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
@@ -35,13 +35,48 @@ export async function recordBatch(
   if (isPlain(receipt)) return await settleAlone(db, scope, batch);
   return db.transaction().execute(async (tx) => {
     const { recorded, run } = await settleBatch(tx, scope, { ...batch, settle });
-    if (run === null) return recorded;
-    await putSeen(tx, scope, { laneId: batch.owner.laneId, receipt });
-    await keepQuarantine(tx, scope, { receipt, run });
-    await markRetried(tx, scope, receipt.retried);
-    await resolveQuarantine(tx, scope, { delivered: deliveredIds(receipt), run });
+    if (run !== null) await settleRest(tx, scope, { laneId: batch.owner.laneId, runId: receipt.runId, receipt, run });
     return recorded;
   });
+}
+
+/**
+ * Records a batch that an earlier run read and that the destination acknowledged in the run `runId`: what became of its
+ * records counts there, and neither run counts them as read. Safe to repeat.
+ */
+export async function recordCarried(
+  db: Db,
+  scope: OrgScope,
+  { owner, receipt, runId }: { readonly owner: BatchOwner; readonly receipt: Receipt; readonly runId: string },
+): Promise<Recorded> {
+  return db.transaction().execute(async (tx) => {
+    const { recorded, run } = await settleBatch(tx, scope, { owner, receipt: { ...receipt, pages: [] }, settle });
+    if (run === null) return recorded;
+    await settleRest(tx, scope, { laneId: owner.laneId, runId, receipt, run });
+    await tx
+      .updateTable('runs')
+      .set((eb) => ({
+        recordsOut: eb('recordsOut', '+', total(receipt, 'recordsOut')),
+        quarantined: eb('quarantined', '+', total(receipt, 'quarantined')),
+        deleted: eb('deleted', '+', total(receipt, 'deleted')),
+      }))
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .execute();
+    return recorded;
+  });
+}
+
+interface RestOfBatch extends KeptBack {
+  readonly laneId: number;
+}
+
+/** What few batches have. */
+async function settleRest(tx: Db, scope: OrgScope, { laneId, runId, receipt, run }: RestOfBatch): Promise<void> {
+  await putSeen(tx, scope, { laneId, receipt });
+  await keepQuarantine(tx, scope, { runId, receipt, run });
+  await markRetried(tx, scope, receipt.retried);
+  await resolveQuarantine(tx, scope, { delivered: deliveredIds(receipt), run });
 }
 
 /**
@@ -120,8 +155,6 @@ async function settleBatch(
 
 function valuesOf(receipt: Receipt): ReceiptValues {
   const { runId, batchNo, pages, partitions, position, incomplete } = receipt;
-  const total = (count: 'recordsIn' | 'recordsOut' | 'skipped' | 'quarantined' | 'deleted' | 'invalid') =>
-    pages.reduce((sum, page) => sum + page[count], 0);
   // In the order of the primary key, so that concurrent lanes never lock in opposite orders and the index fills evenly.
   const records = receipt.records.toSorted(byId);
   const list = (of: (record: RecordEntry) => string | null) => textArray(records.map(of));
@@ -131,12 +164,12 @@ function valuesOf(receipt: Receipt): ReceiptValues {
     batchNo,
     pageNo: pages.at(-1)?.pageNo ?? null,
     position: position === null ? null : storableJson(position),
-    recordsIn: total('recordsIn'),
-    recordsOut: total('recordsOut'),
-    skipped: total('skipped'),
-    quarantined: total('quarantined'),
-    deleted: total('deleted'),
-    invalid: total('invalid'),
+    recordsIn: total(receipt, 'recordsIn'),
+    recordsOut: total(receipt, 'recordsOut'),
+    skipped: total(receipt, 'skipped'),
+    quarantined: total(receipt, 'quarantined'),
+    deleted: total(receipt, 'deleted'),
+    invalid: total(receipt, 'invalid'),
     incomplete,
     // Of a resource without partitions; that of several is known when all are read.
     hasWatermark: only?.partition === '',
@@ -152,6 +185,9 @@ function valuesOf(receipt: Receipt): ReceiptValues {
     partitions: storableJson(partitions),
   };
 }
+
+const total = ({ pages }: Receipt, count: Exclude<keyof PageEntry, 'pageNo' | 'requestKey'>): number =>
+  pages.reduce((sum, page) => sum + page[count], 0);
 
 const byId = (a: RecordEntry, b: RecordEntry): number => (a.externalId < b.externalId ? -1 : 1);
 
@@ -281,12 +317,15 @@ async function putSeen(
   );
 }
 
+interface KeptBack {
+  /** The run in which the batch was acknowledged. */
+  readonly runId: string;
+  readonly receipt: Receipt;
+  readonly run: RecordedRun;
+}
+
 /** Opens a row for each record kept back: one open row per record. */
-async function keepQuarantine(
-  tx: Db,
-  scope: OrgScope,
-  { receipt, run }: { readonly receipt: Receipt; readonly run: RecordedRun },
-): Promise<void> {
+async function keepQuarantine(tx: Db, scope: OrgScope, { runId, receipt, run }: KeptBack): Promise<void> {
   const { connectionId, resourceKey } = run;
   for (const entry of receipt.quarantine) {
     const errors = storableJson(entry.errors);
@@ -295,7 +334,7 @@ async function keepQuarantine(
       insert into quarantine (
         id, org_id, connection_id, resource_key, external_id, raw_json, each_json, validation_errors, run_id)
       values (${entry.id}, ${scope.orgId}, ${connectionId}, ${resourceKey}, ${entry.externalId},
-        ${rawJson}, ${storableJson(entry.each)}, ${errors}, ${receipt.runId})
+        ${rawJson}, ${storableJson(entry.each)}, ${errors}, ${runId})
       on conflict (connection_id, resource_key, external_id) where resolved_at is null
       do update set raw_json = excluded.raw_json, each_json = excluded.each_json, validation_errors = excluded.validation_errors, run_id = excluded.run_id`.execute(
       tx,

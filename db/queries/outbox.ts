@@ -27,6 +27,8 @@ export interface PendingRow {
 export interface OutboxRow {
   readonly checkpoint: { readonly runId: string; readonly batchNo: number; readonly receipt: string } | null;
   readonly pending: PendingRow | null;
+  /** See `OpenedOutbox.carried`. */
+  readonly carried: string | null;
   /** As the run found out; null: no bound. */
   readonly bytesMax: number | null;
 }
@@ -81,6 +83,7 @@ export function openOutbox(
             parts: await findParts(tx, scope, laneId),
           }
         : null,
+      carried: row.carriedRunId === runId ? row.carriedReceipt : null,
       bytesMax: row.bytesMaxRunId === runId ? row.bytesMax : null,
     };
   };
@@ -181,19 +184,30 @@ export function countFailure(
   return asOwner(db, scope, { owner, work });
 }
 
-/** Ends the pending batch: with a receipt it is the checkpoint from here on, with null it is forgotten. */
+/**
+ * Ends the pending batch: with a receipt it is the checkpoint from here on, with null it is forgotten. The receipt of a batch
+ * of another run stays beside it until the run that sent it is over.
+ */
 export function endPending(
   db: Db,
   scope: OrgScope,
   { owner, receipt }: { readonly owner: OutboxOwner; readonly receipt: string | null },
 ): Promise<true | null> {
-  const { laneId } = owner;
+  const { laneId, runId } = owner;
+  const isCarried = sql`pending_run_id <> ${runId}`;
   const work = async (tx: Db): Promise<true> => {
     await tx.deleteFrom('outboxParts').where('orgId', '=', scope.orgId).where('laneId', '=', laneId).execute();
     await tx
       .updateTable('outboxes')
       .set((eb) => ({
-        ...(receipt !== null && { runId: eb.ref('pendingRunId'), batchNo: eb.ref('pendingBatchNo'), receipt }),
+        ...(receipt !== null && {
+          runId: eb.ref('pendingRunId'),
+          batchNo: eb.ref('pendingBatchNo'),
+          receipt,
+          carriedRunId: sql<string | null>`case when ${isCarried} or carried_run_id = ${runId} then ${runId} end`,
+          carriedReceipt: sql<string | null>`
+            case when ${isCarried} then ${receipt} when carried_run_id = ${runId} then carried_receipt end`,
+        }),
         pendingRunId: null,
         pendingBatchNo: null,
         pendingDraft: null,

@@ -187,8 +187,50 @@ describe('a receiver', () => {
     });
     expect(await sync.sync()).toMatchObject({ status: 'failed', error: { code: 'destination_unavailable' } });
     asks = false;
-    expect(await sync.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0, skipped: 10 } });
+    expect(await sync.sync()).toMatchObject({
+      status: 'succeeded',
+      statsJson: { recordsIn: 10, recordsOut: 10, skipped: 0 },
+    });
     expect(idsAt('hasty')).toHaveLength(10);
+  });
+
+  it('that takes in a run what the run before left: it counts there, once, whatever the API says by then', async () => {
+    let isAway = true;
+    let rows: readonly Row[] = [...rowsOf(4), { id: 4, gone: true }];
+    const sync = await syncOf('late', {
+      rows: () => rows,
+      reply: (post) => {
+        if (isAway) return { status: 404 };
+        return holds(post, '2') ? { body: { rejected: [{ externalId: '2' }] } } : undefined;
+      },
+      resource: { onInvalid: 'quarantine', deletes: { mode: 'flag', when: 'gone = true', effect: 'hard' } },
+    });
+    const failed = await sync.sync();
+    expect(failed).toMatchObject({ status: 'failed', statsJson: { recordsIn: 0, recordsOut: 0 } });
+    isAway = false;
+    // 0 stays, 1 was changed, 2 is refused, 3 is not listed any more, 5 is new.
+    rows = [
+      { id: 0, name: 'n0' },
+      { id: 1, name: 'changed' },
+      { id: 2, name: 'n2' },
+      { id: 5, name: 'n5' },
+      { id: 0, name: 'n0' },
+    ];
+    const next = await sync.sync();
+    expect(postsTo('late').map(({ batch }) => batch.runId)).toEqual([failed.id, failed.id, next.id]);
+    expect(next).toMatchObject({
+      status: 'partial',
+      statsJson: { recordsIn: 5, recordsOut: 5, quarantined: 1, skipped: 1, deleted: 0 },
+    });
+    const kept = shared().stack.db.selectFrom('quarantine').select(['externalId', 'runId']);
+    expect(await kept.where('connectionId', '=', sync.connectionId).execute()).toEqual([
+      { externalId: '2', runId: next.id },
+    ]);
+    expect(await sync.run(failed.id)).toEqual(failed);
+    expect(await sync.sync()).toMatchObject({
+      status: 'succeeded',
+      statsJson: { recordsIn: 5, recordsOut: 0, skipped: 5 },
+    });
   });
 
   it('that is gone breaks the connection at once', async () => {
@@ -207,7 +249,7 @@ describe('a receiver', () => {
     found = true;
     const { stack } = shared();
     await stack.org.call('POST', `/connections/${sync.connectionId}/activate`, {});
-    expect(await sync.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0 } });
+    expect(await sync.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 2, skipped: 0 } });
     expect(idsAt('lost')).toEqual([0, 1]);
     expect(new Set(postsTo('lost').map(({ id, sha256 }) => `${id} ${sha256}`)).size).toBe(1);
   });

@@ -100,7 +100,12 @@ export interface Checkpoint {
  */
 export type OpenedLane =
   | { readonly fresh: true; readonly checkpoint: null }
-  | { readonly fresh: false; readonly checkpoint: Checkpoint };
+  | {
+      readonly fresh: false;
+      readonly checkpoint: Checkpoint;
+      /** Receipt of a batch that an earlier run left behind and that was acknowledged in this run; absent: none. */
+      readonly carried?: string;
+    };
 
 /**
  * A promise: a batch is applied once, or not at all, and the service knows which. A destination without transactions

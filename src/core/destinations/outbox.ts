@@ -19,6 +19,8 @@ export interface PendingBatch extends Pick<Batch, 'runId' | 'batchNo' | 'receipt
   readonly parts: readonly OutboxPart[];
   /** So far. */
   readonly rejected: readonly RejectedRow[];
+  /** An earlier run read it. */
+  readonly isCarried: boolean;
 }
 
 /** What {@link Outbox.open} found of a lane. */
@@ -26,6 +28,8 @@ export interface OpenedOutbox {
   /** The last batch that was settled; null: none at this target. */
   readonly checkpoint: Checkpoint | null;
   readonly pending: PendingBatch | null;
+  /** Receipt of the batch of an earlier run that this one has sent and settled; null: none. */
+  readonly carried: string | null;
   /** Bytes of a request that the run found the receiver to take; null: it found no bound. */
   readonly bytesMax: number | null;
 }

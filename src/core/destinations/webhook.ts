@@ -62,11 +62,13 @@ export function openWebhook(
     },
     async open({ connectionId, target }) {
       if (target.mode === 'replace') throw cannotReplace();
-      const { pending, checkpoint: settled, bytesMax } = await outbox.open(options.url.href);
+      const { pending, bytesMax, ...known } = await outbox.open(options.url.href);
       const lane = { connectionId, mode: target.mode, bytesMax };
-      const checkpoint = pending ? (await sendAll(pending, sendingOf(lane))).checkpoint : settled;
+      const checkpoint = pending ? (await sendAll(pending, sendingOf(lane))).checkpoint : known.checkpoint;
+      const carried = pending?.isCarried ? checkpoint?.receipt : known.carried;
       held = lane;
-      return checkpoint ? { fresh: false, checkpoint } : { fresh: true, checkpoint: null };
+      if (!checkpoint) return { fresh: true, checkpoint: null };
+      return { fresh: false, checkpoint, ...(carried && { carried }) };
     },
     // What it sends says when it left.
     prepare() {},
@@ -107,11 +109,13 @@ interface Sending extends PatientPost, Pick<WebhookDeps, 'outbox' | 'onStrayRefu
   readonly parallelism: number;
 }
 
+type SentBatch = Omit<PendingBatch, 'isCarried'>;
+
 /**
  * Posts what is left of a batch, each partition strictly one part after the other, and settles it. When one fails the
  * others end what they have under way: nothing is sent once this has thrown.
  */
-async function sendAll(pending: PendingBatch, sending: Sending) {
+async function sendAll(pending: SentBatch, sending: Sending) {
   const { runId, batchNo } = pending;
   const { outbox, parallelism } = sending;
   const sent = partitionsOf(pending.parts, parallelism).map((parts) => sendPartition(parts, sending));
@@ -147,7 +151,7 @@ async function sendPartition(parts: readonly OutboxPart[], sending: Sending): Pr
 }
 
 /** A resource that does not put up with refused records has no receipt for them; what it read is read again. */
-async function receiptOf(pending: PendingBatch, rejected: readonly RejectedRow[], outbox: Outbox): Promise<string> {
+async function receiptOf(pending: SentBatch, rejected: readonly RejectedRow[], outbox: Outbox): Promise<string> {
   try {
     return pending.receipt(rejected);
   } catch (error) {
@@ -170,9 +174,9 @@ async function sendPart(part: OutboxPart, { lane, post, onStrayRefusals }: Sendi
   const verdict = await post(part);
   if (verdict.kind === 'accepted') return settlePart(part, { refusals: verdict.refusals, onStrayRefusals });
   if (verdict.kind === 'refused') {
-    return halves ?? refusedAlone(part, `Refused by the receiver: it answered ${verdict.status} to this record alone.`);
+    return halves ?? refusedAlone(part, `Refused by the receiver: it answered ${verdict.status} to this record alone`);
   }
-  if (!halves) return refusedAlone(part, 'too_large: the receiver answered 413 to this record alone.');
+  if (!halves) return refusedAlone(part, 'too_large: the receiver answered 413 to this record alone');
   lane.bytesMax = Math.min(lane.bytesMax ?? bytes, Math.floor(bytes / 2));
   return halves;
 }

@@ -217,9 +217,10 @@ function settlePage(page: ReadyPage, { superseded, refusals, ...options }: Settl
     else quarantine.push(refusedEntry(outcome, refusal, options));
     if (outcome.entry) entries.push(refusal ? { ...outcome.entry, status: 'quarantined' } : outcome.entry);
   }
-  const { pageNo, requestKey, recordsIn, invalid } = page;
+  // Drafts of earlier versions do not have it.
+  const { pageNo, requestKey, recordsIn, carried = 0, invalid } = page;
   const quarantined = quarantine.length;
-  const skipped = recordsIn - recordsOut - quarantined - flagged;
+  const skipped = recordsIn - carried - recordsOut - quarantined - flagged;
   const numbers = { recordsIn, recordsOut, quarantined, deleted, skipped, invalid };
   return { page: { pageNo, requestKey, ...numbers }, entries, quarantine };
 }

@@ -25,6 +25,8 @@ export interface FilteredPage {
   readonly candidates: readonly Candidate[];
   /** Nothing is known of any of them. */
   readonly allNew: boolean;
+  /** Dropped although this run had them acknowledged: they were counted then. */
+  readonly carried: number;
 }
 
 /**
@@ -37,7 +39,7 @@ export function createChangeFilter(
   { changeDetection, incremental }: Resource,
   { known, redeliver }: ChangeFilterOptions,
 ): ChangeFilter {
-  if (changeDetection.mode === 'none') return async (candidates) => ({ candidates, allNew: false });
+  if (changeDetection.mode === 'none') return async (candidates) => ({ candidates, allNew: false, carried: 0 });
 
   const isStale = (cursor: string | null, before: KnownRecord): boolean => {
     if (!changeDetection.versionGuard || incremental?.kind !== 'cursor') return false;
@@ -60,7 +62,11 @@ export function createChangeFilter(
   const decide = (candidate: Candidate, decision: Decision): void => {
     const { externalId, hash, cursor, gone } = candidate;
     const before = decision.look.find(externalId);
-    if (hash === null || (before ? !isNews(candidate, { before, origin: decision.origin }) : gone)) return;
+    const isCarried = known.takeCarried(externalId);
+    if (hash === null || (before ? !isNews(candidate, { before, origin: decision.origin }) : gone)) {
+      if (isCarried) decision.carried += 1;
+      return;
+    }
     if (before) decision.allNew = false;
     known.expect(externalId, { hash, cursor, status: gone ? 'deleted' : 'delivered' });
     decision.wanted.push(candidate);
@@ -68,9 +74,9 @@ export function createChangeFilter(
 
   return async (candidates, { origin, before: pagesBefore }) => {
     using look = await after(pagesBefore, known.look(candidates.map(idOf)));
-    const decision: Decision = { look, origin, wanted: [], allNew: true };
+    const decision: Decision = { look, origin, wanted: [], allNew: true, carried: 0 };
     await mapWithPauses(candidates, decide, decision);
-    return { candidates: decision.wanted, allNew: decision.allNew };
+    return { candidates: decision.wanted, allNew: decision.allNew, carried: decision.carried };
   };
 }
 
@@ -80,6 +86,7 @@ interface Decision {
   readonly origin: RecordPage['origin'];
   readonly wanted: Candidate[];
   allNew: boolean;
+  carried: number;
 }
 
 /** The look, once the pages before have had their turn; it is closed when one of them fails. */

@@ -12,6 +12,8 @@ export interface KnownRecords {
   look(externalIds: readonly string[]): Promise<Look>;
   /** Notes a version that is on its way: a later page sees it before it is stored. */
   expect(externalId: string, version: KnownRecord): void;
+  /** Whether a run before this one read the version that this one had acknowledged; true once for each. */
+  takeCarried(externalId: string): boolean;
   /** Forgets the latest version, which will not be stored after all. */
   forget(externalId: string): void;
   /** Forgets what a recorded batch carried, as soon as every open look has seen it stored. */
@@ -24,10 +26,15 @@ export interface Look extends Disposable {
   find(externalId: string): KnownRecord | undefined;
 }
 
-/** Known records over a store; `load` reads what is stored for the given ids. */
+/**
+ * Known records over a store; `load` reads what is stored for the given ids. `carried`: external ids of what an earlier run
+ * read and this one had acknowledged.
+ */
 export function createKnownRecords(
   load: (externalIds: readonly string[]) => Promise<readonly (KnownRecord & { readonly externalId: string })[]>,
+  carried: readonly string[] = [],
 ): KnownRecords {
+  const leftOfCarried = new Set(carried.map(idKey));
   const expected = new Map<IdKey, Expected>();
   const looks = new Set<object>();
   // A look may have loaded what was stored before a batch was recorded: until it is closed, the batch stays expected.
@@ -66,6 +73,7 @@ export function createKnownRecords(
       const key = idKey(externalId);
       expected.set(key, { version, replaced: expected.get(key)?.version ?? null });
     },
+    takeCarried: (externalId) => leftOfCarried.size > 0 && leftOfCarried.delete(idKey(externalId)),
     forget(externalId) {
       const key = idKey(externalId);
       const replaced = expected.get(key)?.replaced ?? null;

@@ -25,10 +25,12 @@ export type Outcome =
   /** `flagged`: a record of the page says so; else it was missed, or listed as deleted. */
   | { readonly kind: 'delete'; readonly tombstone: Tombstone; readonly flagged: boolean };
 
-/** One page after the pipeline: what it read is either skipped or in `outcomes`, in the order of the page. */
+/** One page after the pipeline: what it read is skipped, carried or in `outcomes`, in the order of the page. */
 export interface PageOutcome {
   readonly recordsIn: number;
   readonly skipped: number;
+  /** Unchanged since this run had them acknowledged, in a batch that an earlier run left: they were counted then. */
+  readonly carried: number;
   /** Fetched records that failed in the pipeline, whether set aside or skipped. */
   readonly invalid: number;
   readonly outcomes: readonly Outcome[];

@@ -79,6 +79,8 @@ export interface Selection {
   readonly candidates: readonly Candidate[];
   /** Nothing is known of any of them. */
   readonly allNew: boolean;
+  /** See {@link PageOutcome.carried}. */
+  readonly carried: number;
   readonly each: JsonObject;
   readonly origin: RecordPage['origin'];
   /** External ids of all its records, for a resource whose deletes are found by a full scan; empty for others. */
@@ -99,11 +101,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const select = async ({ records, each, origin }: RecordPage, before: Promise<unknown>): Promise<Selection> => {
     const all = await mapWithPauses(records, identify);
     const flagged = await flagDeleted(await dropFiltered(all, each), each);
-    const { candidates, allNew } = await dropUnchanged(flagged, { origin, before });
+    const { candidates, allNew, carried } = await dropUnchanged(flagged, { origin, before });
     return {
       recordsIn: records.length,
       candidates,
       allNew,
+      carried,
       each,
       origin,
       seen: scans && origin === 'fetched' ? all.map(idOf) : [],
@@ -116,12 +119,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       before = selection;
       return selection;
     },
-    async shape({ recordsIn, candidates, allNew, each, origin, seen }) {
+    async shape({ recordsIn, candidates, allNew, carried, each, origin, seen }) {
       const enriched = enrich ? await enrich(candidates, { each }) : candidates;
       const shaped = await shape(enriched, each);
       const invalid = origin === 'retried' ? 0 : shaped.filter(isInvalid).length;
       const outcomes = (await mapWithPauses(shaped, conclude, { each, origin })).filter(isOutcome);
-      return { recordsIn, skipped: recordsIn - outcomes.length, invalid, outcomes, allNew, each, seen };
+      const skipped = recordsIn - outcomes.length - carried;
+      return { recordsIn, skipped, carried, invalid, outcomes, allNew, each, seen };
     },
   };
 }

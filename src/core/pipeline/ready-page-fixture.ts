@@ -6,6 +6,7 @@ export const readyPage = (parts: Partial<ReadyPage>): ReadyPage => ({
   requestKey: 'k',
   recordsIn: 0,
   skipped: 0,
+  carried: 0,
   invalid: 0,
   outcomes: [],
   allNew: false,
