@@ -142,6 +142,13 @@ describe('a batch', () => {
 });
 
 describe('a draft', () => {
+  it('of an earlier version, which says nothing of what was carried, gives the same counts', () => {
+    const batch = assembleBatch([page(1, [deliver('a')], 3)], options);
+    const { pages, ...draft } = JSON.parse(batch.draft());
+    const before = { ...draft, pages: pages.map(({ carried: _carried, ...rest }: ReadyPage) => rest) };
+    expect(restoreBatch(JSON.stringify(before), options.redact).receiptOf([]).pages).toEqual(batch.receiptOf([]).pages);
+  });
+
   it.each(['upsert', 'append'] as const)(
     'gives another process the receipt of mode %s, whatever was refused, and holds no data of a row',
     (mode) => {

@@ -115,11 +115,19 @@ const areSame = (before: readonly RejectedRow[], now: readonly RejectedRow[]): b
 
 /** A batch from its draft, for its receipt: its rows hold no data. */
 export function restoreBatch(draft: string, redact: BatchOptions['redact']): PageBatch {
-  const { pages, ...options } = JSON.parse(draft) as Draft;
-  return assembleBatch(pages, { ...options, redact });
+  const { pages, ...options } = JSON.parse(draft) as StoredDraft;
+  return assembleBatch(
+    pages.map((page) => ({ carried: 0, ...page })),
+    { ...options, redact },
+  );
 }
 
 type Draft = Omit<BatchOptions, 'redact'> & { readonly pages: readonly ReadyPage[] };
+
+/** Those of earlier versions do not say what was carried. */
+type StoredDraft = Omit<Draft, 'pages'> & {
+  readonly pages: readonly (Omit<ReadyPage, 'carried'> & Partial<Pick<ReadyPage, 'carried'>>)[];
+};
 
 function encodeDraft({ pages, resource, runId, batchNo }: Draft): string {
   const { mode, onTypeConflict } = resource.target;
@@ -217,8 +225,7 @@ function settlePage(page: ReadyPage, { superseded, refusals, ...options }: Settl
     else quarantine.push(refusedEntry(outcome, refusal, options));
     if (outcome.entry) entries.push(refusal ? { ...outcome.entry, status: 'quarantined' } : outcome.entry);
   }
-  // Drafts of earlier versions do not have it.
-  const { pageNo, requestKey, recordsIn, carried = 0, invalid } = page;
+  const { pageNo, requestKey, recordsIn, carried, invalid } = page;
   const quarantined = quarantine.length;
   const skipped = recordsIn - carried - recordsOut - quarantined - flagged;
   const numbers = { recordsIn, recordsOut, quarantined, deleted, skipped, invalid };
