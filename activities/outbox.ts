@@ -37,11 +37,11 @@ export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner,
       const { pending, ...known } = held(await openOutbox(db, scope, { owner, target: digest }));
       return { ...known, pending: pending && pendingOf(pending) };
     },
-    async prepare(batch, { parts, rejected }) {
+    async prepare(batch, { parts, rejected }, sequence) {
       const { runId, batchNo } = batch;
       const texts = { draft: batch.draft(), rejected: JSON.stringify(rejected) };
       const pending = { runId, batchNo, ...texts, parts: parts.map(rowOf) };
-      held(await putPending(db, scope, { owner, pending }));
+      held(await putPending(db, scope, { owner, pending, sequence }));
     },
     async advance({ part, refused, parts, bytesMax }) {
       const line = refused.length > 0 ? JSON.stringify(refused) : null;

@@ -327,6 +327,11 @@ export interface Outboxes {
    */
   runId: string | null;
   /**
+   * Of the last request that run sequence_run_id stored.
+   */
+  sequence: Generated<number>;
+  sequenceRunId: string | null;
+  /**
    * Hash of where it goes; another one is a new destination.
    */
   target: Buffer;

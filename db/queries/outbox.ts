@@ -29,6 +29,8 @@ export interface OutboxRow {
   readonly pending: PendingRow | null;
   /** See `OpenedOutbox.carried`. */
   readonly carried: string | null;
+  /** See `OpenedOutbox.sequence`. */
+  readonly sequence: number;
   /** As the run found out; null: no bound. */
   readonly bytesMax: number | null;
 }
@@ -47,7 +49,7 @@ function asOwner<Result>(
   return db.transaction().execute(async (tx) => ((await holdsLane(tx, scope, owner)) ? await work(tx) : null));
 }
 
-/** What is known of the lane at the target with this hash; what is known of another one is removed. */
+/** What is known of the lane at the target with this hash; of another one only the numbers of requests are kept. */
 export function openOutbox(
   db: Db,
   scope: OrgScope,
@@ -56,10 +58,10 @@ export function openOutbox(
   const { laneId, runId } = owner;
   const work = async (tx: Db): Promise<OutboxRow> => {
     const ofLane = tx.deleteFrom('outboxes').where('orgId', '=', scope.orgId).where('laneId', '=', laneId);
-    await ofLane.where('target', '!=', target).execute();
+    const [moved] = await ofLane.where('target', '!=', target).returning(['sequence', 'sequenceRunId']).execute();
     await tx
       .insertInto('outboxes')
-      .values({ orgId: scope.orgId, laneId, target })
+      .values({ orgId: scope.orgId, laneId, target, ...moved })
       .onConflict((conflict) => conflict.column('laneId').doNothing())
       .execute();
     const row = await tx
@@ -84,6 +86,7 @@ export function openOutbox(
           }
         : null,
       carried: row.carriedRunId === runId ? row.carriedReceipt : null,
+      sequence: row.sequenceRunId === runId ? row.sequence : 0,
       bytesMax: row.bytesMaxRunId === runId ? row.bytesMax : null,
     };
   };
@@ -94,14 +97,30 @@ export function openOutbox(
 export function putPending(
   db: Db,
   scope: OrgScope,
-  { owner, pending }: { readonly owner: OutboxOwner; readonly pending: PendingRow },
+  {
+    owner,
+    pending,
+    sequence,
+  }: {
+    readonly owner: OutboxOwner;
+    readonly pending: PendingRow;
+    /** Of its last request. */
+    readonly sequence: number;
+  },
 ): Promise<true | null> {
   const { laneId } = owner;
   const { runId, batchNo, draft, rejected, parts } = pending;
   const work = async (tx: Db): Promise<true | null> => {
     const { numUpdatedRows } = await tx
       .updateTable('outboxes')
-      .set({ pendingRunId: runId, pendingBatchNo: batchNo, pendingDraft: draft, pendingRejected: rejected })
+      .set({
+        pendingRunId: runId,
+        pendingBatchNo: batchNo,
+        pendingDraft: draft,
+        pendingRejected: rejected,
+        sequence,
+        sequenceRunId: runId,
+      })
       .where('orgId', '=', scope.orgId)
       .where('laneId', '=', laneId)
       .where((eb) => eb.or([eb('runId', 'is', null), eb('runId', '!=', runId), eb('batchNo', '<', batchNo)]))

@@ -64,6 +64,29 @@ describe('a request', () => {
   });
 });
 
+it('numbers the requests of a run in the order they leave, over batches, attempts, halves and another URL', async () => {
+  const numbers = () => place.receiver.posts.map(({ batch }) => [batch.batch.sequence, batch.batch.part]);
+  place.receiver.reply((post) => (holds(post, '700') && post.batch.records.length > 300 ? { status: 422 } : undefined));
+  {
+    await using destination = place.connect();
+    await destination.open(claimOf(''));
+    await destination.apply(batchOf(rowsOf(300)));
+    await destination.apply(batchOf(rowsOf(1000), { batchNo: 2 }));
+  }
+  await using moved = place.connect({ url: `${place.receiver.url}?moved` });
+  await moved.open(claimOf('', { fence: 2 }));
+  await moved.apply(batchOf(rowsOf(2), { batchNo: 3 }));
+  expect(numbers()).toEqual([
+    [1, '0'],
+    [2, '0'],
+    [3, '1'],
+    [3, '1.0'],
+    [3, '1.1'],
+    [4, '0'],
+  ]);
+  expect(new Set(place.receiver.posts.map(({ id }) => id)).size).toBe(6);
+});
+
 describe('a receiver that refuses records', () => {
   it('by name keeps the others, and the refusals are told in the receipt', async () => {
     place.receiver.reply(() => ({

@@ -29,19 +29,29 @@ async function killAndReplace(): Promise<void> {
   await receiver.upstream.requested(posted + 1);
 }
 
-/** Every record came, in requests that the library verifies; those that came twice did so byte for byte. */
+/**
+ * Every record came, in requests that the library verifies and that are numbered without a gap; those that came twice did so
+ * byte for byte.
+ */
 async function expectDelivered(key: Step, { sync, runId }: { readonly sync: WebhookSync; readonly runId: string }) {
   const run = await sync.ended(runId);
   expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: records, recordsOut: records } });
   const { receiver } = shared();
   expect(receiver.unverified).toEqual([]);
+  const isParallel = key === 'at-once' || key === 'midway';
   const bytesById = new Map<string, string>();
   const delivered: string[] = [];
+  const sequences: number[] = [];
   for (const { id, sha256, batch } of postsOf(key)) {
     expect(bytesById.get(id) ?? sha256).toBe(sha256);
-    if (!bytesById.has(id)) delivered.push(...batch.records.map(({ externalId }) => externalId));
+    if (!bytesById.has(id)) {
+      delivered.push(...batch.records.map(({ externalId }) => externalId));
+      sequences.push(batch.batch.sequence);
+    }
     bytesById.set(id, sha256);
   }
+  const numbered = sequences.map((_sequence, index) => index + 1);
+  expect(isParallel ? sequences.toSorted((one, other) => one - other) : sequences).toEqual(numbered);
   expect(delivered).toHaveLength(records);
   expect(new Set(delivered).size).toBe(records);
   expect(receiver.rows(key)).toHaveLength(records);

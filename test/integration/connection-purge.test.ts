@@ -116,7 +116,11 @@ async function filledConnection() {
   });
   const sender = { ...owner, runId };
   await openOutbox(db, scope, { owner: sender, target: Buffer.from('target') });
-  await putPending(db, scope, { owner: sender, pending: { runId, batchNo: 2, draft: '', rejected: '[]', parts } });
+  await putPending(db, scope, {
+    owner: sender,
+    pending: { runId, batchNo: 2, draft: '', rejected: '[]', parts },
+    sequence: 2,
+  });
   const id = newId('hook');
   const resourceKeys = ['items'];
   const settings = { dedupe: null, debounceSeconds: 2, maxWaitSeconds: 30, verification: { kind: 'none' } } as const;

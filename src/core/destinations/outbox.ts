@@ -30,6 +30,8 @@ export interface OpenedOutbox {
   readonly pending: PendingBatch | null;
   /** Receipt of the batch of an earlier run that this one has sent and settled; null: none. */
   readonly carried: string | null;
+  /** Of the last request that the run has stored, at whatever target; 0: none. */
+  readonly sequence: number;
   /** Bytes of a request that the run found the receiver to take; null: it found no bound. */
   readonly bytesMax: number | null;
 }
@@ -61,8 +63,8 @@ export interface Failing {
 export interface Outbox {
   /** What is known of the lane at `target`, a text for whatever makes it another one; then all is forgotten. */
   open(target: string): Promise<OpenedOutbox>;
-  /** Stores what a batch sends. Throws `fenced` for a batch that was settled before. */
-  prepare(batch: Batch, outgoing: Pick<PendingBatch, 'parts' | 'rejected'>): Promise<void>;
+  /** Stores what a batch sends; `sequence` is that of its last request. Throws `fenced` for a batch that was settled before. */
+  prepare(batch: Batch, outgoing: Pick<PendingBatch, 'parts' | 'rejected'>, sequence: number): Promise<void>;
   /** Adds what became of a part to what became of others. */
   advance(step: OutboxStep): Promise<void>;
   /** Notes that the receiver failed; a part that is answered ends the count. */

@@ -9,6 +9,7 @@ const options = {
   resourceKey: 'contacts',
   specVersion: '1.2.0',
   mode: 'upsert',
+  sequenceBefore: 0,
   preparedAt: new Date('2026-11-21T03:00:00.000Z'),
   recordsMax: 500,
   bytesMax: 1_048_576,
@@ -23,7 +24,7 @@ describe('a batch in parts', () => {
   it('is sent in the documented envelope', () => {
     const rows = [{ ...rowOf('123', { name: 'Ada' }), hash: 'aGFzaA' }, rowOf('125')];
     const tombstones = [{ externalId: '124', effect: 'hard' }] as const;
-    const { parts } = splitBatch(batchOf(rows, { batchNo: 17, tombstones }), options);
+    const { parts } = splitBatch(batchOf(rows, { tombstones }), { ...options, sequenceBefore: 16 });
     expect(parts.map(({ body }) => JSON.parse(body))).toEqual([
       {
         id: parts[0]?.id,
@@ -84,9 +85,9 @@ describe('a batch in parts', () => {
     const batch = batchOf(rowsOf(700));
     const [once, twice] = [splitBatch(batch, options), splitBatch(batch, options)];
     expect(twice).toEqual(once);
-    const ids = [batch, { ...batch, batchNo: 2 }, { ...batch, runId: 'run_2' }].flatMap((one) =>
-      splitBatch(one, options).parts.map(({ id }) => id),
-    );
+    const next = splitBatch(batch, { ...options, sequenceBefore: once.parts.length });
+    const ofOther = splitBatch({ ...batch, runId: 'run_2' }, options);
+    const ids = [once, next, ofOther].flatMap(({ parts }) => parts.map(({ id }) => id));
     expect(new Set(ids).size).toBe(6);
     expect(ids.every((id) => /^bat_[\w-]{43}$/.test(id))).toBe(true);
   });

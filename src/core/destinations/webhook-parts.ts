@@ -14,6 +14,8 @@ interface SplitOptions extends SentResource {
   readonly mode: WriteMode;
   /** Stands in every request of the batch. */
   readonly preparedAt: Date;
+  /** Of the last request of the run before this batch; 0: there is none. */
+  readonly sequenceBefore: number;
   /** Of one request. */
   readonly recordsMax: number;
   /** Bytes of one request; a record that does not fit is refused. */
@@ -57,7 +59,12 @@ interface Envelope {
   readonly runId: string;
   readonly resourceKey: string;
   readonly specVersion: string;
-  /** `sequence` grows within a run, `part` tells the requests of one sequence apart. */
+  /**
+   * `sequence` rises by one with each request of a run, from 1, in the order in which they are stored. Only the halves of a
+   * request that was refused, and records that were asked for once more, keep the sequence of the request that they come
+   * from: there `part` is another one. It is the place in the batch (`1`), of halves with theirs (`1.0`, `1.1`), and ends
+   * with `r` for records that come once more.
+   */
   readonly batch: { readonly sequence: number; readonly part: string; readonly count: number };
 }
 
@@ -66,10 +73,10 @@ const apiVersion = '2026-11';
 
 /** The requests of a batch. A record that no request can hold is refused. */
 export function splitBatch(
-  batch: Pick<Batch, 'runId' | 'batchNo' | 'rows' | 'tombstones'>,
-  { mode, preparedAt, recordsMax, bytesMax, takenBytesMax, parallelism, ...source }: SplitOptions,
+  batch: Pick<Batch, 'runId' | 'rows' | 'tombstones'>,
+  { mode, preparedAt, sequenceBefore, recordsMax, bytesMax, takenBytesMax, parallelism, ...source }: SplitOptions,
 ): { readonly parts: readonly OutboxPart[]; readonly rejected: readonly RejectedRow[] } {
-  const { runId, batchNo, rows } = batch;
+  const { runId, rows } = batch;
   const { connectionId, resourceKey, specVersion } = source;
   const timestamp = preparedAt.toISOString();
   const common = {
@@ -86,7 +93,7 @@ export function splitBatch(
     return { index, externalId: record.externalId, text, bytes: Buffer.byteLength(text) };
   });
   const partOf = (records: readonly SizedRecord[], place: number) =>
-    makePart({ common, sequence: batchNo, path: String(place), again: false }, records);
+    makePart({ common, sequence: sequenceBefore + 1 + place, path: String(place), again: false }, records);
   const envelopeBytes = Buffer.byteLength(partOf([], sized.length).body) + countDigits;
   const room = bytesMax - envelopeBytes;
   const rejected = sized.flatMap(({ index, bytes }): RejectedRow[] => {

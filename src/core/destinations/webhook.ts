@@ -62,8 +62,8 @@ export function openWebhook(
     },
     async open({ connectionId, target }) {
       if (target.mode === 'replace') throw cannotReplace();
-      const { pending, bytesMax, ...known } = await outbox.open(options.url.href);
-      const lane = { connectionId, mode: target.mode, bytesMax };
+      const { pending, bytesMax, sequence, ...known } = await outbox.open(options.url.href);
+      const lane: HeldLane = { connectionId, mode: target.mode, bytesMax, sequence };
       const checkpoint = pending ? (await sendAll(pending, sendingOf(lane))).checkpoint : known.checkpoint;
       const carried = pending?.isCarried ? checkpoint?.receipt : known.carried;
       held = lane;
@@ -80,12 +80,14 @@ export function openWebhook(
         connectionId: lane.connectionId,
         mode: lane.mode,
         preparedAt: new Date(clock.now()),
+        sequenceBefore: lane.sequence,
         recordsMax: options.batchSize,
         bytesMax: options.maxBatchBytes,
         takenBytesMax: lane.bytesMax,
         parallelism,
       });
-      await outbox.prepare(batch, outgoing);
+      lane.sequence += outgoing.parts.length;
+      await outbox.prepare(batch, outgoing, lane.sequence);
       // From here on only an open can take up what fails half-way.
       held = null;
       const { rejected } = await sendAll({ ...batch, ...outgoing }, sendingOf(lane));
@@ -102,6 +104,8 @@ interface HeldLane {
   readonly mode: WriteMode;
   /** What the receiver takes in one request, as far as this run has found out; null: no bound. */
   bytesMax: number | null;
+  /** Of the last request that the run has stored. */
+  sequence: number;
 }
 
 interface Sending extends PatientPost, Pick<WebhookDeps, 'outbox' | 'onStrayRefusals'> {
