@@ -21,7 +21,12 @@ export interface Attempts {
   run(request: HttpRequest, attempt: number, options: Pick<SendOptions, 'signal' | 'onAnswer'>): Promise<Outcome>;
   /** Logs a request that is not made, because a cache has its answer. */
   logSaved(request: HttpRequest): Promise<void>;
+  /** Logs a request that is not made, because its address is refused. */
+  logBlocked(request: Unsent, attempt: number): Promise<void>;
 }
+
+/** What of a request the log entry shows that was not made. */
+type Unsent = Pick<HttpRequest, 'method' | 'url' | 'headers' | 'body'>;
 
 interface AttemptOptions {
   readonly dispatcher: Dispatcher;
@@ -63,7 +68,11 @@ export function createAttempts(options: AttemptOptions): Attempts {
     }
   };
 
+  const logBlocked = (request: Unsent, attempt: number): Promise<void> =>
+    log(firstHop(request), { attempt, durationMs: 0, answer: null, errorCode: 'egress_blocked' });
+
   return {
+    logBlocked,
     logSaved: async (request) => {
       const saved = { attempt: 1, durationMs: 0, answer: null, errorCode: null, cacheHit: true };
       await log(firstHop(request), saved);
@@ -72,7 +81,7 @@ export function createAttempts(options: AttemptOptions): Attempts {
       try {
         egress.checkUrl(request.url);
       } catch (error) {
-        await log(firstHop(request), { attempt, durationMs: 0, answer: null, errorCode: 'egress_blocked' });
+        await logBlocked(request, attempt);
         throw error;
       }
     },
@@ -100,7 +109,7 @@ interface CallContext {
   readonly onAnswer: SendOptions['onAnswer'];
 }
 
-const firstHop = ({ method, url, headers, body }: HttpRequest): Hop => ({
+const firstHop = ({ method, url, headers, body }: Unsent): Hop => ({
   method,
   url,
   headers: { 'accept-encoding': acceptedEncodings, 'user-agent': 'connector-sync', ...headers },

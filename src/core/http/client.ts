@@ -85,6 +85,8 @@ export interface HttpClient extends AsyncDisposable {
   send(request: HttpRequest, options: SendOptions): Promise<HttpAnswer>;
   /** Puts a request into the call log that a cache made needless. */
   logSaved(request: HttpRequest): Promise<void>;
+  /** Puts a request into the call log that is not made, because its address was refused before it was complete. */
+  logBlocked(method: HttpRequest['method'], url: URL): Promise<void>;
 }
 
 /** How one request is sent. */
@@ -229,6 +231,7 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
       }
     },
     logSaved: (request) => attempts.logSaved(request),
+    logBlocked: (method, url) => attempts.logBlocked({ method, url, headers: {} }, 1),
     addSecret: (secret) => redactor.add(secret),
     [Symbol.asyncDispose]: () => dispatcher.destroy(),
   };

@@ -21,6 +21,7 @@ function heldClient() {
       return { status: 200, headers: {}, body: new Uint8Array(), url };
     },
     logSaved: async () => {},
+    logBlocked: async () => {},
     [Symbol.asyncDispose]: async () => {},
   };
   return { client, sent, answer: (path: string) => gateOf(path).resolve() };

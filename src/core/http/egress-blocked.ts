@@ -8,6 +8,7 @@ export type BlockReason =
   | 'host'
   | 'port'
   | 'address'
+  | 'away'
   | 'link'
   | 'redirect'
   | 'redirect_limit'
@@ -21,6 +22,7 @@ const explanations: Readonly<Record<BlockReason, string>> = {
   host: 'the host is empty or not a host name',
   port: 'this port is not allowed',
   address: 'the host must lead to public addresses only',
+  away: 'the request leads away from http.baseUrl; list its host in http.allowedHosts if it is meant',
   link: 'a URL from an answer leads away from the base URL; list its host in http.allowedHosts if it is meant',
   redirect: 'a redirect leads to another origin; list its host in http.allowedHosts if it is meant',
   redirect_limit: 'the answer redirects more than 3 times',
@@ -34,3 +36,13 @@ export const explainBlock = (reason: BlockReason): string => explanations[reason
 /** The failure of every refused connection; never retried. */
 export const egressBlocked = (reason: BlockReason): AppError =>
   new AppError('egress_blocked', `Egress blocked (${reason}): ${explanations[reason]}.`);
+
+/** An address that is refused before a request for it exists: whoever wanted to send the request logs it. */
+export class BlockedUrlError extends AppError {
+  readonly url: URL;
+
+  constructor(reason: BlockReason, url: URL) {
+    super('egress_blocked', egressBlocked(reason).message);
+    this.url = url;
+  }
+}

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import { egressBlocked } from './egress-blocked.ts';
+import { BlockedUrlError, egressBlocked } from './egress-blocked.ts';
 import { limitUrl } from './url-limit.ts';
 
 /**
@@ -15,8 +15,8 @@ export function resolveLink(
   limitUrl(link);
   if (!URL.canParse(link, current.href)) throw egressBlocked('link');
   const url = new URL(link, current);
-  if (url.username !== '' || url.password !== '') throw egressBlocked('userinfo');
-  if (!isReachable(url, limits.base, limits.allowedHosts)) throw egressBlocked('link');
+  if (url.username !== '' || url.password !== '') throw new BlockedUrlError('userinfo', url);
+  if (!isReachable(url, limits.base, limits.allowedHosts)) throw new BlockedUrlError('link', url);
   return url;
 }
 

@@ -16,7 +16,7 @@ export interface Redactor {
   text(text: string, charsMax?: number): string;
   /** `text` with known secrets masked, whatever the names around them: a customer's record keeps its other fields. */
   values(text: string): string;
-  /** Without fragment, {@link urlCharsMax} at most; values of query parameters with a telling name are masked. */
+  /** Without user and fragment, {@link urlCharsMax} at most; values of query parameters with a telling name are masked. */
   url(url: URL): string;
   /** Keeps the values of a few harmless headers, masks all others. */
   requestHeaders(headers: Readonly<Record<string, string>>): Record<string, string>;
@@ -66,7 +66,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
     add,
     text: redact,
     values: (text) => maskSpans(text, valueSpans(text), text.length),
-    url: (url) => redact(`${url.origin}${url.pathname}${url.search}`, urlCharsMax),
+    url: (url) => redact(`${url.protocol}//${url.host}${url.pathname}${url.search}`, urlCharsMax),
     requestHeaders: (headers) => mapValues(headers, (name, value) => (plainHeaders.has(name) ? redact(value) : mask)),
     responseHeaders: ({ 'set-cookie': _cookie, ...headers }) =>
       mapValues(headers, (name, value) => (tellingName.test(name) ? mask : redact(value))),

@@ -71,7 +71,12 @@ interface ReadResource {
 
 /** The reads of a resource of three partitions, three requests at once. */
 function readsOf(evaluator: TestEvaluator, send: HttpClient['send'], { requestsPerSecond, ...parts }: ReadResource) {
-  const client: HttpClient = { send, logSaved: async () => {}, [Symbol.asyncDispose]: async () => {} };
+  const client: HttpClient = {
+    send,
+    logSaved: async () => {},
+    logBlocked: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  };
   const forEach = [{ as: 'no', values: '{{ [0, 1, 2] }}' }];
   const resource = { forEach, request: { path: '/items/{{ each.no }}' }, ...parts };
   const http = { rateLimit: { requests: requestsPerSecond, perSeconds: 1, maxConcurrent: 3 } };

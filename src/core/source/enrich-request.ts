@@ -59,7 +59,7 @@ export function createEnrichRequests(
 
   const rendered = async (asks: readonly Ask[]): Promise<HttpRequest> => {
     const render = rendererFor(source, { ...(await sharedRoots(source, signal)), ...rootsOf(asks, step, source) });
-    return (await renderRequest(source.http, template, { render, link: null, inject: null })).http;
+    return (await renderRequest(source, template, { render, link: null, inject: null })).http;
   };
 
   /** The body of the answer; null: there is no such thing. */

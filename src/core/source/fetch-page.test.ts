@@ -216,7 +216,12 @@ describe('answers without a page', () => {
     const unanswered = async () => {
       throw new UnansweredError(action, 'network');
     };
-    const client = { send: unanswered, logSaved: async () => {}, [Symbol.asyncDispose]: async () => {} };
+    const client = {
+      send: unanswered,
+      logSaved: async () => {},
+      logBlocked: async () => {},
+      [Symbol.asyncDispose]: async () => {},
+    };
     const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource: {} }, { client });
     expect(await pagesOf(readPages(source, { position: null, signal }))).toMatchObject([page]);
   });

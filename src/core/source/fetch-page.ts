@@ -8,6 +8,7 @@ import { earlyNext } from './early-next.ts';
 import type { Evaluate } from './evaluate.ts';
 import { judgeAnswer, judgeUnanswered } from './judge-answer.ts';
 import { type Sent, unkept } from './kept-answers.ts';
+import { loggingBlocked } from './log-blocked.ts';
 import { type AnswerRoots, nextPage, type PageItems, pageIdentity, pageRoots } from './paginate.ts';
 import type { PagePosition } from './read-position.ts';
 import { type BuiltRequest, buildRequest, type RequestRoots } from './request.ts';
@@ -142,13 +143,15 @@ async function readRecords(
   };
   await checkSuccess(response.successWhen, roots, evaluate);
   const { items, missing } = selectItems(body, response);
-  const next = await nextPage(pagination, {
-    answer: roots,
-    items,
-    position: page.position,
-    evaluate,
-    ...linksIn(source, read.request, answer),
-  });
+  const next = await loggingBlocked(source.client, resource.request.method, () =>
+    nextPage(pagination, {
+      answer: roots,
+      items,
+      position: page.position,
+      evaluate,
+      ...linksIn(source, read.request, answer),
+    }),
+  );
   const now = new Date(run.startedAt);
   const records = await shapeRecords(items, response, {
     roots: { params, each, lookups, run },

@@ -63,7 +63,7 @@ export function createHeldClient(parameter: string, answer: (url: URL) => HeldAn
     }
   };
   return {
-    client: { send, logSaved: async () => {}, [Symbol.asyncDispose]: async () => {} },
+    client: { send, logSaved: async () => {}, logBlocked: async () => {}, [Symbol.asyncDispose]: async () => {} },
     open: () => [...open.keys()],
     asked,
     answered,

@@ -1,10 +1,12 @@
 import { AppError } from '../errors.ts';
 import { type Roots, renderTemplate } from '../expressions/template.ts';
 import type { HttpRequest } from '../http/client.ts';
+import { BlockedUrlError } from '../http/egress-blocked.ts';
 import { isReachable } from '../http/origin.ts';
 import type { HttpSettings, RequestTemplate } from '../spec/http-schema.ts';
 import type { Inject } from '../spec/pagination-schema.ts';
 import { isObject } from './dotted-path.ts';
+import { loggingBlocked } from './log-blocked.ts';
 import { queryPairs } from './query-string.ts';
 import { renderBody } from './request-body.ts';
 import type { Source } from './source.ts';
@@ -42,15 +44,18 @@ export interface RenderedRequest {
 
 /**
  * A request of the spec with its templates filled in and the headers and query that all requests share. `link` is the
- * address to ask for instead of the template's; null: the template's. Throws `spec_invalid`, `egress_blocked`.
+ * address to ask for instead of the template's; null: the template's. Throws `spec_invalid`, and `egress_blocked`, logged,
+ * for an address that may not be asked.
  */
 export async function renderRequest(
-  http: HttpSettings,
+  { http, client }: Pick<Source, 'http' | 'client'>,
   template: RequestTemplate,
   parts: { readonly render: Renderer; readonly link: string | null; readonly inject: Injection | null },
 ): Promise<RenderedRequest> {
   const { render, link, inject } = parts;
-  const { url, base } = await addressOf(http, template, { render, link });
+  const { url, base } = await loggingBlocked(client, template.method, () =>
+    addressOf(http, template, { render, link }),
+  );
   if (link === null) await addQuery(url, { http, template, inject, render });
   const body = template.method === 'POST' ? await renderBody(template, inject, (value) => render.value(value)) : null;
   const headers = await headersOf(http, template, { inject, render });
@@ -80,8 +85,7 @@ async function addressOf(
   const url =
     options.link === null ? (own ?? (await renderPath(template.path ?? '/', base, hole))) : new URL(options.link);
   if (isReachable(url, base, http.allowedHosts)) return { url: new URL(url), base };
-  const message = 'The request leads away from http.baseUrl. List its host in http.allowedHosts if it is meant.';
-  throw new AppError('egress_blocked', message);
+  throw new BlockedUrlError('away', new URL(url));
 }
 
 async function addQuery(

@@ -36,10 +36,10 @@ export interface BuiltRequest extends RenderedRequest {
  * the API gave as an address is asked for at exactly that address. Throws `spec_invalid`, `egress_blocked`.
  */
 export async function buildRequest(source: Source, page: BuiltPage): Promise<BuiltRequest> {
-  const { resource, http } = source;
+  const { resource } = source;
   const { position } = page;
   const link = position.url;
-  const { http: plain, base } = await renderRequest(http, resource.request, {
+  const { http: plain, base } = await renderRequest(source, resource.request, {
     render: rendererFor(source, requestRoots(source, page)),
     link,
     inject: link === null ? injection(resource.pagination, position) : null,

@@ -50,7 +50,11 @@ export async function requestSession(auth: SessionAuth, source: LoginSource, con
 
 async function logIn({ login }: SessionAuth, source: LoginSource, context: LoginContext): Promise<LoginAnswer> {
   const { client, values, previous } = context;
-  const { http: request } = await renderRequest(source.http, login, { render: values, link: null, inject: null });
+  const { http: request } = await renderRequest({ ...source, client }, login, {
+    render: values,
+    link: null,
+    inject: null,
+  });
   const { timeoutMs = tokenTransport.timeoutMs } = login;
   const content = JSON.stringify([request.method, request.url.href, request.headers]);
   const requestKey = createHash('sha256').update(content).digest('base64url');

@@ -181,6 +181,7 @@ function createModelApi(seed: number, { lagMsMax }: Model) {
       return { status: 200, headers: { date: new Date(clock).toUTCString() }, body, url };
     },
     logSaved: async () => {},
+    logBlocked: async () => {},
     [Symbol.asyncDispose]: async () => {},
   };
   return {

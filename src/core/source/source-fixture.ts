@@ -68,6 +68,7 @@ const plainClient: HttpClient = {
     return { status: response.status, headers: Object.fromEntries(response.headers), body: bytes, url: request.url };
   },
   logSaved: async () => {},
+  logBlocked: async () => {},
   [Symbol.asyncDispose]: async () => {},
 };
 

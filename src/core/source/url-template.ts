@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import { egressBlocked } from '../http/egress-blocked.ts';
+import { BlockedUrlError } from '../http/egress-blocked.ts';
 import { checkHostSuffix, hostLabel, pathSegment, pathSegments } from '../http/origin.ts';
 import { parseTemplate, type TemplatePart } from '../spec/template.ts';
 import { textOf } from './text-of.ts';
@@ -18,7 +18,7 @@ export async function renderUrl(template: string, fill: FillHole): Promise<URL> 
   const url = URL.parse(text);
   if (url === null) throw new AppError('spec_invalid', `The URL template "${template}" does not give a URL.`);
   // What looks like the host of such a URL is a name of a user: "http://127.0.0.1:80@other.example/".
-  if (url.username !== '' || url.password !== '') throw egressBlocked('userinfo');
+  if (url.username !== '' || url.password !== '') throw new BlockedUrlError('userinfo', url);
   refuseDotSegments(text.replace(/^[a-z]+:\/\/[^/?#]*/i, ''), template);
   checkHostSuffix(url, hostSuffix(template));
   return url;
@@ -33,7 +33,7 @@ export async function renderPath(template: string, base: URL, fill: FillHole): P
   refuseDotSegments(text, template);
   const url = URL.parse(base.origin + base.pathname.replace(/\/$/, '') + text);
   // Of other schemes than http and https the origin is no URL.
-  if (url === null) throw egressBlocked('scheme');
+  if (url === null) throw new BlockedUrlError('scheme', base);
   return url;
 }
 

@@ -45,6 +45,7 @@ export function createMockClient(options: MockClientOptions): HttpClient {
       }
     },
     logSaved: async () => {},
+    logBlocked: async () => {},
     [Symbol.asyncDispose]: async () => {},
   };
 }

@@ -1,0 +1,89 @@
+/** A request that may not be made is in the call log, once, whatever refused it and wherever its address came from. */
+import { describe, expect, it } from 'vitest';
+import { connectCustomer } from '../support/customer.ts';
+import { eventually } from '../support/eventually.ts';
+import { createScriptedApi, type ScriptedReply } from '../support/scripted-api.ts';
+import { useStack } from '../support/use-stack.ts';
+
+const scripted = createScriptedApi();
+const shared = useStack({ answer: scripted.answer });
+
+/** Addresses that are refused although their hosts are in `allowedHosts`, and one whose host is not. */
+const refused: readonly (readonly [what: string, url: string, logged?: string])[] = [
+  ['a port that is refused', 'http://127.0.0.1:9/x'],
+  ['an address that is listed with another port', 'http://127.0.0.1/x'],
+  ['a private address', 'https://10.0.0.1/x'],
+  ['a name of a private address', 'https://localhost/x'],
+  ['a host that is not listed', 'https://evil.example/x'],
+  ['a user name', 'http://someone@127.0.0.1:9/x', 'http://127.0.0.1:9/x'],
+];
+const allowedHosts = ['127.0.0.1', '10.0.0.1', 'localhost'];
+
+describe.each(refused)('an address with %s', (_what, url, logged = url) => {
+  it.each([
+    ['next link', { body: { data: [{ id: '1' }], next: url } }],
+    ['redirect', { status: 302, headers: { location: url } }],
+  ] as const)('in a %s has one row in the call log', async (_place, reply: ScriptedReply) => {
+    scripted.serve('items', () => reply);
+    const { upstream } = shared();
+    const { status, error, calls } = await runOf(upstream.url);
+    expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'egress_blocked' });
+    // The link may be followed before the page that has it is logged.
+    expect(calls).toHaveLength(2);
+    expect(calls).toContainEqual(
+      expect.objectContaining({ url: `${upstream.url}/items`, statusCode: reply.status ?? 200, attempt: 1 }),
+    );
+    expect(calls).toContainEqual(expect.objectContaining({ url: logged, statusCode: null, attempt: 1, method: 'GET' }));
+  });
+});
+
+describe('a base URL', () => {
+  it.each([
+    ['http://127.0.0.1:9', 'http://127.0.0.1:9/items'],
+    ['https://10.0.0.1', 'https://10.0.0.1/items'],
+    ['https://localhost', 'https://localhost/items'],
+    ['file://127.0.0.1/etc/passwd', 'file://127.0.0.1/etc/passwd'],
+    ['gopher://127.0.0.1:70/', 'gopher://127.0.0.1:70'],
+    ['http://someone@127.0.0.1:9/', 'http://127.0.0.1:9/'],
+  ])('%s that is refused has one row in the call log', async (baseUrl, logged) => {
+    const { status, error, calls } = await runOf(baseUrl);
+    expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'egress_blocked' });
+    expect(calls).toMatchObject([{ url: logged, statusCode: null, attempt: 1, method: 'GET' }]);
+  });
+});
+
+let connections = 0;
+
+/** A run against an API at `baseUrl`, and its call log. */
+async function runOf(baseUrl: string) {
+  const { stack } = shared();
+  const { call } = stack.org;
+  connections += 1;
+  const { connectionId } = await connectCustomer(stack, {
+    document: specDocument(`blocked-${connections}`),
+    params: { baseUrl },
+    secrets: {},
+  });
+  const { body: run } = await call('POST', `/connections/${connectionId}/sync`, { body: { resource: 'items' } });
+  const ended = await eventually('the run ends', async () => {
+    const { body } = await call('GET', `/runs/${run.id}`);
+    return body.finishedAt !== null && body;
+  });
+  const { body: calls } = await call('GET', `/runs/${run.id}/calls`);
+  return { ...ended, calls };
+}
+
+const specDocument = (key: string) => ({
+  metadata: { key, name: 'Blocked', version: '1.0.0' },
+  connectionParams: [{ key: 'baseUrl', type: 'string' }],
+  http: { baseUrl: '{{ params.baseUrl }}', allowedHosts, rateLimit: { requests: 1000, perSeconds: 1 } },
+  resources: [
+    {
+      key: 'items',
+      primaryKey: 'id',
+      request: { path: '/items' },
+      response: { records: 'data' },
+      pagination: { kind: 'next_url', next: 'body.next' },
+    },
+  ],
+});
