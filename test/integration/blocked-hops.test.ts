@@ -9,21 +9,22 @@ const scripted = createScriptedApi();
 const shared = useStack({ answer: scripted.answer });
 
 /** Addresses that are refused although their hosts are in `allowedHosts`, and one whose host is not. */
-const refused: readonly (readonly [what: string, url: string, logged?: string])[] = [
-  ['a port that is refused', 'http://127.0.0.1:9/x'],
-  ['an address that is listed with another port', 'http://127.0.0.1/x'],
-  ['a private address', 'https://10.0.0.1/x'],
-  ['a name of a private address', 'https://localhost/x'],
-  ['a host that is not listed', 'https://evil.example/x'],
-  ['a user name', 'http://someone@127.0.0.1:9/x', 'http://127.0.0.1:9/x'],
+const refused = [
+  { what: 'a port that is refused', url: 'http://127.0.0.1:9/x', logged: 'http://127.0.0.1:9/x' },
+  { what: 'a private address of a listed host', url: 'http://127.0.0.1/x', logged: 'http://127.0.0.1/x' },
+  { what: 'a private address', url: 'https://10.0.0.1/x', logged: 'https://10.0.0.1/x' },
+  { what: 'a name of a private address', url: 'https://localhost/x', logged: 'https://localhost/x' },
+  { what: 'a host that is not listed', url: 'https://evil.example/x', logged: 'https://evil.example/x' },
+  { what: 'a user name', url: 'http://someone@127.0.0.1:9/x', logged: 'http://127.0.0.1:9/x' },
 ];
 const allowedHosts = ['127.0.0.1', '10.0.0.1', 'localhost'];
 
-describe.each(refused)('an address with %s', (_what, url, logged = url) => {
-  it.each([
+describe.each(refused)('an address with $what', ({ url, logged }) => {
+  const replies: readonly (readonly [place: string, reply: ScriptedReply])[] = [
     ['next link', { body: { data: [{ id: '1' }], next: url } }],
     ['redirect', { status: 302, headers: { location: url } }],
-  ] as const)('in a %s has one row in the call log', async (_place, reply: ScriptedReply) => {
+  ];
+  it.each(replies)('in a %s has one row in the call log', async (_place, reply) => {
     scripted.serve('items', () => reply);
     const { upstream } = shared();
     const { status, error, calls } = await runOf(upstream.url);

@@ -1,4 +1,4 @@
-import { type Ajv, Ajv as AjvDraft7, type Options } from 'ajv';
+import { _, type Ajv, Ajv as AjvDraft7, type CodeKeywordDefinition, Name, type Options } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type DefinedFormats, fullFormats } from 'ajv-formats/dist/formats.js';
 import { calendarDay, clockTime } from '../plain-instant.ts';
@@ -39,7 +39,32 @@ export function createSchemaCompiler(options: SchemaCompilerOptions): Ajv {
     validate: (wanted: boolean, items: readonly unknown[]) => !wanted || allUnique(items),
     error: { message: 'must NOT have duplicate items' },
   });
+  lookUpOwnNames(compiler);
   return compiler;
+}
+
+/**
+ * Beside `anyOf` and the like the compiler notes the names of evaluated properties in a plain object, in which it also finds
+ * those that every object inherits: `unevaluatedProperties` let a property named `toString` through. Now it looks them up
+ * in a copy that inherits nothing.
+ */
+function lookUpOwnNames(compiler: Ajv): void {
+  const builtIn = compiler.getKeyword('unevaluatedProperties');
+  // Draft 7 has no such keyword.
+  if (typeof builtIn !== 'object' || !('code' in builtIn)) return;
+  const { code, ...definition }: CodeKeywordDefinition = builtIn;
+  compiler.removeKeyword('unevaluatedProperties');
+  compiler.addKeyword({
+    ...definition,
+    code(context, ruleType) {
+      const { props } = context.it;
+      if (props instanceof Name) {
+        const own = _`Object.assign(Object.create(null), ${props})`;
+        context.gen.if(_`typeof ${props} == "object"`, () => context.gen.assign(props, own));
+      }
+      code(context, ruleType);
+    },
+  });
 }
 
 const settings = ({ allErrors, ownProperties, budget }: SchemaCompilerOptions): Options => ({

@@ -52,6 +52,24 @@ test.each([
   expect(compileValidator(schema)({}) === null).toBe(valid);
 });
 
+const properties = { a: true };
+test.each([
+  { properties },
+  { anyOf: [{ properties }, { properties: { b: true } }] },
+  { oneOf: [{ properties, required: ['a'] }, { required: ['b'] }] },
+  { if: { required: ['a'] }, then: { properties } },
+  { dependentSchemas: { a: { properties } } },
+  { allOf: [{ anyOf: [{ properties }] }] },
+  { $ref: '#/$defs/one', $defs: { one: { anyOf: [{ properties }] } } },
+])('unevaluatedProperties beside %j refuses each property that no part of it names, whatever its name', (beside) => {
+  const isValid = compileValidator({ ...beside, unevaluatedProperties: false });
+  expect(isValid({ a: 1 })).toBeNull();
+  for (const name of ['other', ...Object.getOwnPropertyNames(Object.prototype)]) {
+    const record: unknown = JSON.parse(`{"a":1,"${name}":1}`);
+    expect(isValid(record)).toMatchObject([{ path: name, keyword: 'unevaluatedProperties' }]);
+  }
+});
+
 test.each([
   [{ type: 'integer' }, '9007199254740993', true],
   [{ type: 'integer' }, '-9007199254740993', true],
