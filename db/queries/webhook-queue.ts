@@ -9,7 +9,7 @@ import { newId } from '../../src/core/ids.ts';
 import type { WebhookEndpointState, WebhookOrdering, WebhookTrigger } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
-import { endpointState } from './webhook-endpoints.ts';
+import { endpointState, lockEndpoint } from './webhook-endpoints.ts';
 
 /** An endpoint, and what is to be sent to it. */
 export interface OpenEndpoint {
@@ -122,10 +122,24 @@ export function claimOldest(
   return claimMessages(db, scope, { claim, which });
 }
 
-async function claimMessages(
-  db: Db,
+interface ClaimOfMessages {
+  readonly claim: Claim;
+  /** Which of those that wait, in SQL. */
+  readonly which: ReturnType<typeof sql>;
+}
+
+/** Holds the endpoint first, as whoever asks for an attempt does: so they are numbered one after the other. */
+function claimMessages(db: Db, scope: OrgScope, claim: ClaimOfMessages): Promise<ClaimedAttempt[]> {
+  return db.transaction().execute(async (tx) => {
+    const endpoint = await lockEndpoint(tx, scope, claim.claim.endpointId);
+    return endpoint ? beginAttempts(tx, scope, claim) : [];
+  });
+}
+
+async function beginAttempts(
+  tx: Db,
   scope: OrgScope,
-  { claim: { endpointId, limit, ...lease }, which }: { readonly claim: Claim; readonly which: ReturnType<typeof sql> },
+  { claim: { endpointId, limit, ...lease }, which }: ClaimOfMessages,
 ): Promise<ClaimedAttempt[]> {
   const ids = Array.from({ length: limit }, () => newId('whd'));
   type Row = Omit<ClaimedAttempt, 'message'> & NonNullable<ClaimedAttempt['message']>;
@@ -156,7 +170,7 @@ async function claimMessages(
         attempt, trigger, 'sending', now(), ${leaseEnd(lease)}, ${lease.leaseToken}
       from numbered join webhook_events event on event.id = event_id, endpoint)
     select numbered.id, event_id, type as event_type, payload, attempt, trigger, seq, attempts, counts
-    from numbered join webhook_events event on event.id = event_id order by seq`.execute(db);
+    from numbered join webhook_events event on event.id = event_id order by seq`.execute(tx);
   return rows.map(({ seq, attempts, counts, ...row }) => ({ ...row, message: { seq, attempts, counts } }));
 }
 

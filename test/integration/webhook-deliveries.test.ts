@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Db } from '../../db/client.ts';
+import { insertAskedDelivery } from '../../db/queries/webhook-deliveries.ts';
+import { lockEndpoint } from '../../db/queries/webhook-endpoints.ts';
+import { claimDue } from '../../db/queries/webhook-queue.ts';
+import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
+import { eventually } from '../support/eventually.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
 import { createEndpoint, happen, messagesOf, receiverUrl } from '../support/webhook-rows.ts';
 
@@ -43,6 +50,16 @@ async function delivered(settings: Readonly<Record<string, unknown>> = {}) {
     })
     .execute();
   return { id, endpointId, eventId };
+}
+
+/** Resolves when another session waits for what a transaction holds. */
+async function somebodyWaitsFor(trx: Db): Promise<void> {
+  const pid = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
+  await eventually('somebody waits', async () => {
+    const { rows } = await sql`
+      select from pg_stat_activity where ${pid.rows[0]?.pid}::int = any(pg_blocking_pids(pid))`.execute(api.deps.db);
+    return rows.length > 0;
+  });
 }
 
 describe('the log of webhook deliveries', () => {
@@ -150,6 +167,24 @@ describe('a redelivery', () => {
     const attempts = await Promise.all([...ids, ofLast.id].map(async (one) => (await read(one)).attempt));
     expect(new Set(attempts)).toEqual(new Set([2, 3, 4, 5, 6, 7]));
     expect((await read(ofLast.id)).redeliveryOf).toBe(ids[4]);
+  });
+
+  it('and an automatic attempt of the same moment have numbers of their own, the later one the greater', async () => {
+    const { id: endpointId } = await createEndpoint(org, { eventTypes: ['run.succeeded'] });
+    const eventId = await happen(api, org);
+    const { db } = api.deps;
+    const scope = orgScope(org.orgId);
+    const { askedId, claiming } = await db.transaction().execute(async (trx) => {
+      await lockEndpoint(trx, scope, endpointId);
+      const asked = { eventId, endpointId, url: receiverUrl, trigger: 'redelivery', redeliveryOf: null } as const;
+      const { id } = await insertAskedDelivery(trx, scope, asked);
+      const begun = claimDue(db, scope, { endpointId, limit: 1, leaseMs: 60_000, leaseToken: 'lease' });
+      await Promise.race([begun, somebodyWaitsFor(trx)]);
+      // In an object: the transaction ends before the claim does.
+      return { askedId: id, claiming: begun };
+    });
+    const [claimed] = await claiming;
+    expect([(await read(askedId)).attempt, claimed?.attempt]).toEqual([1, 2]);
   });
 
   it('is one for a repeated Idempotency-Key', async () => {
