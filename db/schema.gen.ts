@@ -701,7 +701,7 @@ export interface WebhookEndpoints {
   consecutiveFailures: Generated<number>;
   createdAt: Generated<string>;
   /**
-   * Deleted: it reads as absent from here on; the log of its deliveries still refers to it.
+   * Deleted: it reads as absent from here on; it goes when the log of its deliveries has gone.
    */
   deletedAt: string | null;
   description: string | null;

@@ -14,6 +14,7 @@ import { purgeOauthStates } from '../db/queries/oauth-states.ts';
 import { findPurgeableConnections, purgeSome } from '../db/queries/purge.ts';
 import { countRestart, findRun, markAlive, markDispatched } from '../db/queries/runs.ts';
 import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../db/queries/sweep.ts';
+import { purgeSigningSecrets } from '../db/queries/webhook-secrets.ts';
 import { orgScope } from '../db/scope.ts';
 import { wakeEndpoints } from './connect/wake-endpoints.ts';
 import { sweepDeliveries } from './control/delivery-sweep.ts';
@@ -57,6 +58,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
         await repairSilentRuns(deps);
         await purgeIdempotencyKeys(deps.db);
         await purgeOauthStates(deps.db);
+        await purgeSigningSecrets(deps.db);
         await purgeLookupValues(deps.db, purgedRowsMax);
         await purgeDeletedConnections(deps);
         await sweepRetention();

@@ -43,6 +43,15 @@ export const purgeRecoveries = (db: Db, { before, rowsMax }: OldRows): Promise<n
   return purge(db, { table: 'webhook_recoveries', old, order: sql`created_at`, rowsMax });
 };
 
+/** Removes endpoints that were deleted before and to which nothing refers any more: their log went by its own age. */
+export const purgeEndpoints = (db: Db, { before, rowsMax }: OldRows): Promise<number> => {
+  const old = sql`deleted_at < ${before}
+    and not exists (select 1 from webhook_deliveries where endpoint_id = webhook_endpoints.id)
+    and not exists (select 1 from webhook_messages where endpoint_id = webhook_endpoints.id)
+    and not exists (select 1 from webhook_recoveries where endpoint_id = webhook_endpoints.id)`;
+  return purge(db, { table: 'webhook_endpoints', old, order: sql`deleted_at`, rowsMax });
+};
+
 interface Purged {
   readonly table: string;
   readonly old: RawBuilder<unknown>;

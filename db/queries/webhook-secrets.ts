@@ -81,6 +81,13 @@ export async function retireSigningSecrets(
   return expiresAt;
 }
 
+/** Removes previous secrets that sign no more, of every org. */
+export async function purgeSigningSecrets(db: Db): Promise<void> {
+  await sql`
+    delete from webhook_endpoint_secrets where ctid in (
+      select ctid from webhook_endpoint_secrets where expires_at <= now() limit 1000)`.execute(db);
+}
+
 /** Removes the secrets of an endpoint, of one scheme or, null, of all. */
 export async function deleteSigningSecrets(
   tx: Db,

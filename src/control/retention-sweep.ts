@@ -3,6 +3,7 @@ import {
   type OldRows,
   purgeCalls,
   purgeDimensions,
+  purgeEndpoints,
   purgeEvents,
   purgePages,
   purgeRecoveries,
@@ -32,6 +33,7 @@ const parts: readonly Part[] = [
   // Each takes its messages and deliveries with it.
   { name: 'events', purge: purgeEvents, rowsMax: rowsMax / 10 },
   { name: 'recoveries', purge: purgeRecoveries, rowsMax },
+  { name: 'deleted endpoints', purge: purgeEndpoints, rowsMax },
   { name: 'resolved records', purge: purgeResolved, rowsMax },
 ];
 

@@ -4,6 +4,7 @@ import {
   type OldRows,
   purgeCalls,
   purgeDimensions,
+  purgeEndpoints,
   purgeEvents,
   purgePages,
   purgeRecoveries,
@@ -161,6 +162,71 @@ describe('what is older than it is kept', () => {
       await loop;
     }
   });
+});
+
+describe('a deleted endpoint', () => {
+  const isStored = async (id: string) => {
+    const stored = api.deps.db.selectFrom('webhookEndpoints').select('id').where('id', '=', id);
+    return (await stored.executeTakeFirst()) !== undefined;
+  };
+  const deletedFor = async (id: string, days: number) => {
+    expect((await org.call('DELETE', `/webhook-endpoints/${id}`)).status).toBe(200);
+    const deletedAt = daysAgo(days).toISOString();
+    await api.deps.db.updateTable('webhookEndpoints').set({ deletedAt }).where('id', '=', id).execute();
+  };
+
+  it('goes when it was deleted so long ago that the log of its deliveries has gone; others stay', async () => {
+    const { id: youngerId } = await createEndpoint(org);
+    const { id: livingId } = await createEndpoint(org);
+    await addAged({ of: { org, connectionId, endpointId }, days: 91 });
+    await deletedFor(endpointId, 91);
+    await deletedFor(youngerId, 89);
+    await sweep();
+    expect(await Promise.all([endpointId, youngerId, livingId].map(isStored))).toEqual([false, true, true]);
+  });
+
+  it('stays while an attempt, a message or a recovery of it is left', async () => {
+    await addAged({ of: { org, connectionId, endpointId }, days: 91 });
+    await deletedFor(endpointId, 91);
+    const left = ['webhookDeliveries', 'webhookMessages', 'webhookRecoveries'] as const;
+    for (const table of left) {
+      expect(await purgeEndpoints(api.deps.db, old())).toBe(0);
+      await api.deps.db.deleteFrom(table).where('endpointId', '=', endpointId).execute();
+    }
+    expect(await purgeEndpoints(api.deps.db, old())).toBe(1);
+  });
+});
+
+it('a previous signing secret goes when it signs no more, by the loop of the worker', async () => {
+  const { db } = api.deps;
+  const secrets = () =>
+    db
+      .selectFrom('webhookEndpointSecrets')
+      .select(['id', 'expiresAt'])
+      .where('endpointId', '=', endpointId)
+      .orderBy('id')
+      .execute();
+  const rotated = async () => {
+    expect((await org.call('POST', `/webhook-endpoints/${endpointId}/rotate-secret`)).status).toBe(200);
+    return secrets();
+  };
+  const [first] = await rotated();
+  const [, second, third] = await rotated();
+  const expiresAt = new Date(Date.now() - 1).toISOString();
+  await db
+    .updateTable('webhookEndpointSecrets')
+    .set({ expiresAt })
+    .where('id', '=', first?.id ?? '')
+    .execute();
+  const stopping = new AbortController();
+  const loop = maintain({ ...api.deps, config: loadConfig({}) }, stopping.signal);
+  try {
+    await eventually('the secret is gone', async () => (await secrets()).length === 2);
+  } finally {
+    stopping.abort();
+    await loop;
+  }
+  expect(await secrets()).toEqual([second, third]);
 });
 
 describe('what stays however old it is', () => {

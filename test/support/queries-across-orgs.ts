@@ -37,5 +37,7 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'retention.purgeDimensions': 'removes by age alone',
     'retention.purgeRecoveries': 'removes by age alone',
     'retention.purgeEvents': 'removes by age alone',
+    'retention.purgeEndpoints': 'removes by age alone',
+    'webhook-secrets.purgeSigningSecrets': 'removes by age alone',
   }),
 );
