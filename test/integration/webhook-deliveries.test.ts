@@ -7,8 +7,8 @@ import { lockEndpoint } from '../../db/queries/webhook-endpoints.ts';
 import { claimDue } from '../../db/queries/webhook-queue.ts';
 import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
-import { eventually } from '../support/eventually.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { eventually } from '../support/eventually.ts';
 import { createEndpoint, happen, messagesOf, receiverUrl } from '../support/webhook-rows.ts';
 
 let api: TestApi;

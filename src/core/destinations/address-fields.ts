@@ -17,6 +17,9 @@ export interface AddressFields {
   readonly refused: (why: string, cause?: unknown) => AppError;
 }
 
+/** Characters: far beyond the names that servers have, and within the first message of a session. */
+const nameMax = 1000;
+
 /** Names of other forms and lengths can never be resolved (RFC 1035, with `_`, which some name servers take). */
 const hostName = /^(?=.{1,253}$)([\w-]{1,63}\.)*[\w-]{1,63}\.?$/;
 
@@ -57,6 +60,8 @@ export function addressFields(kind: string): AddressFields {
     },
     required(what, value) {
       if (!value) throw refused(`the ${what} is missing`);
+      // PostgreSQL hangs up without a word when its first message is longer than 10,000 bytes.
+      if (value.length > nameMax) throw refused(`the ${what} is longer than ${nameMax} characters`);
       return withoutControls(what, value);
     },
   };

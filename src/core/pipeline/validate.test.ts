@@ -57,6 +57,7 @@ test.each([
   { properties },
   { anyOf: [{ properties }, { properties: { b: true } }] },
   { oneOf: [{ properties, required: ['a'] }, { required: ['b'] }] },
+  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
   { if: { required: ['a'] }, then: { properties } },
   { dependentSchemas: { a: { properties } } },
   { allOf: [{ anyOf: [{ properties }] }] },
