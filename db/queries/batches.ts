@@ -251,7 +251,8 @@ const settlement = (onConflict: RawBuilder<unknown>) =>
         records_out = records_out + ${v.recordsOut}::int, skipped = skipped + ${v.skipped}::int,
         quarantined = quarantined + ${v.quarantined}::int, deleted = deleted + ${v.deleted}::int,
         invalid = invalid + ${v.invalid}::int, incomplete = incomplete or ${v.incomplete}::bool, attempts = 0,
-        error_code = null, error_message = null, progressed_at = now(),
+        error_code = case when status = 'failed' then error_code end,
+        error_message = case when status = 'failed' then error_message end, progressed_at = now(),
         watermark_after = case when ${v.hasWatermark}::bool then ${v.watermark}::text else watermark_after end
       where (select fence from lane) = ${v.fence}::bigint and org_id = ${v.orgId} and id = ${v.runId}
         and lane_id = ${v.laneId} and batch_no = ${v.batchNo}::int - 1
