@@ -580,6 +580,14 @@ export interface Schedules {
    * The longest time between two of its firings; null: made before this was noted, the sweeper works it out.
    */
   longestGapSeconds: number | null;
+  /**
+   * Firings that Temporal has dropped after their catch-up window, as far as somebody was told.
+   */
+  missedFirings: Generated<number>;
+  /**
+   * When Temporal was last asked for their number.
+   */
+  missedSeenAt: Generated<string>;
   orgId: string;
   resourceKey: string;
   /**

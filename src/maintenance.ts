@@ -1,7 +1,7 @@
 /**
  * What must happen although nobody asks: starting runs whose start or whose workflow was lost, keeping
  * Temporal's schedules as their rows say, waking workflows that were not told of requests to hooks or of deliveries, telling
- * of overdue data, removing what belonged to deleted connections and what is too old.
+ * of overdue data and missed firings, removing what belonged to deleted connections and what is too old.
  * It runs inside the worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and
  * a namespace that was lost is mended by the same loop.
  */
@@ -19,6 +19,7 @@ import { orgScope } from '../db/scope.ts';
 import { wakeEndpoints } from './connect/wake-endpoints.ts';
 import { sweepDeliveries } from './control/delivery-sweep.ts';
 import { createInboundSweep } from './control/inbound-sweep.ts';
+import { createMissedSweep } from './control/missed-sweep.ts';
 import { isTemporalAway } from './control/orchestrator.ts';
 import { createOverdueSweep } from './control/overdue-sweep.ts';
 import { createRetentionSweep } from './control/retention-sweep.ts';
@@ -50,6 +51,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
   const sweepSchedules = createScheduleSweep(deps);
   const sweepInbound = createInboundSweep(deps);
   const sweepOverdue = createOverdueSweep(deps);
+  const sweepMissed = createMissedSweep(deps);
   const sweepRetention = createRetentionSweep(deps, deps.config.retentionDays);
   while (!signal.aborted) {
     try {
@@ -66,6 +68,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
         await sweepDeliveries(deps);
         await sweepInbound();
         await sweepOverdue();
+        await sweepMissed();
       });
     } catch (error) {
       deps.log.warn('maintenance round failed; the next one tries again', { error });

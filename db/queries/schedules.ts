@@ -190,3 +190,35 @@ export async function applyAgain(db: Db, scope: OrgScope, ids: readonly string[]
     .where(sql<SqlBool>`id = any(${ids})`)
     .execute();
 }
+
+/** Firings that were missed since somebody was last told, and the schedule. */
+export interface MissedFirings {
+  readonly schedule: ScheduleRow;
+  readonly missed: number;
+  /** When they were noted. */
+  readonly notedAt: string;
+}
+
+/**
+ * Notes how many firings Temporal has dropped since it made its schedule; null: it has none. Undefined: the schedule is
+ * absent, deleted or of another org.
+ */
+export async function noteMissedFirings(
+  tx: Db,
+  scope: OrgScope,
+  { id, count }: { readonly id: string; readonly count: number | null },
+): Promise<MissedFirings | undefined> {
+  const before = await scheduleById(tx, scope, id).select('missedFirings').forNoKeyUpdate().executeTakeFirst();
+  if (!before) return undefined;
+  const { missedFirings: told, ...schedule } = before;
+  const total = count ?? told;
+  const { notedAt } = await tx
+    .updateTable('schedules')
+    .set({ missedFirings: total, missedSeenAt: sql<string>`now()` })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .returning('missedSeenAt as notedAt')
+    .executeTakeFirstOrThrow();
+  // A schedule that Temporal lost and got again counts from 0.
+  return { schedule, missed: total < told ? total : total - told, notedAt };
+}

@@ -65,6 +65,18 @@ export function findSchedulesToApply(db: Db, limit: number): Promise<SweptSchedu
     .execute();
 }
 
+/** Some schedules whose missed firings nobody has asked Temporal for in the last hour, across orgs. */
+export function findSchedulesToAsk(db: Db, limit: number): Promise<SweptSchedule[]> {
+  return db
+    .selectFrom('schedules')
+    .select(['id', 'orgId'])
+    .where('deletedAt', 'is', null)
+    .where('missedSeenAt', '<', sql<string>`now() - interval '1 hour'`)
+    .orderBy('missedSeenAt')
+    .limit(limit)
+    .execute();
+}
+
 /** Every schedule that Temporal shall have, and whether it shall be paused there. */
 export function findLiveSchedules(db: Db): Promise<(SweptSchedule & { readonly paused: boolean })[]> {
   return db

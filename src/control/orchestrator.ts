@@ -57,6 +57,8 @@ export interface Orchestrator {
   dropSchedule(scheduleId: string): Promise<void>;
   /** Every schedule of ours that Temporal has, as it lists them: a moment late. */
   listSchedules(): Promise<readonly ListedSchedule[]>;
+  /** Firings that Temporal has dropped after their catch-up window, since it has the schedule; null: it has none. */
+  countMissedFirings(scheduleId: string): Promise<number | null>;
 }
 
 const deadlineMs = 1500;

@@ -76,6 +76,15 @@ export function createTemporalSchedules({ schedule: schedules }: Client, { bound
         if (!(error instanceof ScheduleNotFoundError)) throw error;
       }
     },
+    async countMissedFirings(scheduleId: string): Promise<number | null> {
+      try {
+        const { info } = await bounded(() => handleOf(scheduleId).describe());
+        return info.numActionsMissedCatchupWindow;
+      } catch (error) {
+        if (error instanceof ScheduleNotFoundError) return null;
+        throw error;
+      }
+    },
     async listSchedules(): Promise<readonly ListedSchedule[]> {
       const listed: ListedSchedule[] = [];
       const all = schedules.list({ pageSize })[Symbol.asyncIterator]();

@@ -165,6 +165,7 @@ const temporalAway: AppDeps['orchestrator'] = {
   putSchedule: away,
   dropSchedule: away,
   listSchedules: away,
+  countMissedFirings: away,
 };
 
 /** The declared endpoint that a request reaches, or undefined. */

@@ -20,6 +20,7 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'sweep.findUndispatchedRuns': 'sweeper: ids only',
     'sweep.findSilentRuns': 'sweeper: ids only',
     'sweep.findSchedulesToApply': 'sweeper: ids only',
+    'sweep.findSchedulesToAsk': 'sweeper: ids only',
     'sweep.findLiveSchedules': 'sweeper: ids only',
     'sweep.findEndpointsToWake': 'sweeper: ids only',
     'overdue.findOverdueFlips': 'sweeper: ids only',

@@ -20,6 +20,7 @@ export const eventTypes = [
   'schedule.updated',
   'schedule.deleted',
   'schedule.skipped',
+  'schedule.missed',
   'spec.published',
   'spec.deprecated',
   'endpoint.failing',

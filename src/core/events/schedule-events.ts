@@ -19,6 +19,11 @@ const ScheduleSkipped = v.object({
   ),
 });
 
+const ScheduleMissed = v.object({
+  schedule: ScheduleRow,
+  missed: v.pipe(v.number(), v.description('Firings since the last event of this type that are not made up for.')),
+});
+
 /** Why a firing made no run. */
 export type SkipReason = v.InferOutput<typeof SkipReason>;
 
@@ -70,11 +75,24 @@ export const scheduleSkipped = ({
   data: { schedule, scheduledFor, reason } satisfies v.InferOutput<typeof ScheduleSkipped>,
 });
 
+/** Firings of a schedule were dropped, as the service was away for longer than it makes up for. */
+export const scheduleMissed = ({
+  schedule,
+  connection,
+  missed,
+  notedAt,
+}: ScheduleFacts & { readonly missed: number; readonly notedAt: string }): Happening => ({
+  ...aboutConnection(connection),
+  type: 'schedule.missed',
+  subject: `${schedule.id} ${notedAt}`,
+  data: { schedule, missed } satisfies v.InferOutput<typeof ScheduleMissed>,
+});
+
 const example: ScheduleFacts = { schedule: exampleSchedule, connection: exampleConnection };
 
 /** What happens to schedules. */
 export const scheduleEvents: EventDeclarations<
-  'schedule.created' | 'schedule.updated' | 'schedule.deleted' | 'schedule.skipped'
+  'schedule.created' | 'schedule.updated' | 'schedule.deleted' | 'schedule.skipped' | 'schedule.missed'
 > = {
   'schedule.created': {
     summary: 'A schedule was made.',
@@ -99,5 +117,10 @@ export const scheduleEvents: EventDeclarations<
     summary: 'A schedule fired and made no run.',
     data: ScheduleSkipped,
     example: scheduleSkipped({ ...example, scheduledFor: '2026-03-01T08:30:00.000Z', reason: 'overlap' }).data,
+  },
+  'schedule.missed': {
+    summary: 'Firings of a schedule made no run, as the service was away for longer than it makes up for.',
+    data: ScheduleMissed,
+    example: scheduleMissed({ ...example, missed: 12, notedAt: 'example' }).data,
   },
 };
