@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { storableTextArray, textArray } from './binary-arrays.ts';
+import { textArray } from './binary-arrays.ts';
 
 test.each([
   ['plain ones', ['a', '', null, 'b....c', 'Ada']],
@@ -7,12 +7,6 @@ test.each([
   ['none', []],
 ])('carries %s', (_what, values) => {
   expect(textsOf(textArray(values))).toEqual(values);
-  expect(storableTextArray(values)).toEqual(textArray(values));
-});
-
-test('leaves out what no text of PostgreSQL has, and nothing beside it', () => {
-  const values = ['a\0b', '\0', null, 'é', 'x\ud83d', '\ude00y', '\0\ud800'];
-  expect(textsOf(storableTextArray(values))).toEqual(['ab', '', null, 'é', 'x\ufffd', '\ufffdy', '\ufffd']);
 });
 
 /** The texts of a one-dimensional array of the binary protocol. */

@@ -13,21 +13,8 @@ const lengthPlace = '....';
  * A list of texts as PostgreSQL's protocol carries a `text[]` in binary: nothing to escape here, nothing to parse there.
  * They are encoded as one, with their lengths in between.
  */
-export const textArray = (values: readonly (string | null)[]): Buffer => encoded(values, values.join(lengthPlace));
-
-/**
- * As {@link textArray}, of texts that PostgreSQL need not be able to hold: U+0000 is left out, half a surrogate pair becomes
- * U+FFFD. Looked for in all of them at once.
- */
-export function storableTextArray(values: readonly (string | null)[]): Buffer {
+export function textArray(values: readonly (string | null)[]): Buffer {
   const text = values.join(lengthPlace);
-  return text.includes('\0') ? textArray(values.map(withoutNul)) : encoded(values, text);
-}
-
-const withoutNul = (value: string | null): string | null => value?.replaceAll('\0', '') ?? null;
-
-/** `text` is what the values are joined to. */
-function encoded(values: readonly (string | null)[], text: string): Buffer {
   const size = Buffer.byteLength(text);
   const isAscii = size === text.length;
   const { bytes, view } = withHead(headBytes + lengthBytes + size, {

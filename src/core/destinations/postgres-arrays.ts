@@ -1,4 +1,4 @@
-import { fixedArray, storableTextArray } from '../binary-arrays.ts';
+import { fixedArray, textArray } from '../binary-arrays.ts';
 import { plainInstant, plainInstantMs } from '../plain-instant.ts';
 import type { PlainForm, PostgresRows, PostgresWriter } from './postgres-rows.ts';
 import type { Cell } from './record-values.ts';
@@ -29,9 +29,9 @@ export function textArrays({ lists, writers }: PostgresRows): readonly Buffer[] 
 }
 
 function cellTexts(cells: readonly (Cell | null)[], writer: PostgresWriter | undefined): Buffer {
-  if (areTexts(cells)) return storableTextArray(cells);
+  if (areTexts(cells)) return textArray(cells);
   const textOf = writer?.form?.textOf ?? String;
-  return storableTextArray(cells.map((cell) => (typeof cell === 'number' ? textOf(cell) : cell)));
+  return textArray(cells.map((cell) => (typeof cell === 'number' ? textOf(cell) : cell)));
 }
 
 const areTexts = (cells: readonly (Cell | null)[]): cells is readonly (string | null)[] => !cells.some(isNumber);

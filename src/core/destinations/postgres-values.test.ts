@@ -8,3 +8,8 @@ it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
     expect(toTextFor({ typeName, modifier: -1 })('x')).toBe('x');
   },
 );
+
+it.each(['text', 'varchar', 'bpchar', 'citext'])('a value of %s is a text that PostgreSQL has', (typeName) => {
+  const textOf = toTextFor({ typeName, modifier: -1 });
+  expect(['a\0b', '\0', 'é', 'x\ud83d'].map(textOf)).toEqual(['ab', '', 'é', 'x\ufffd']);
+});

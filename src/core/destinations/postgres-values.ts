@@ -22,7 +22,7 @@ export interface StoredType {
 /** How values become text for a column. Types the service never creates are left to the server to judge. */
 export function toTextFor({ typeName, modifier }: StoredType): ToText {
   const convert = converters.get(typeName);
-  return nullable(convert ? convert(modifier) : anyText);
+  return nullable(convert ? convert(modifier) : scalarText);
 }
 
 /** Whether the service itself may create columns of this type; the server judges the values of others. */
@@ -36,10 +36,10 @@ const converters: ReadonlyMap<string, (modifier: number) => ValueText> = new Map
   string,
   (modifier: number) => ValueText
 >([
-  ['text', () => anyText],
+  ['text', () => scalarText],
   // Modifier of a length: n + 4.
-  ['varchar', (modifier) => (modifier < 0 ? anyText : boundedText(modifier - 4))],
-  ['bpchar', (modifier) => (modifier < 0 ? anyText : boundedText(modifier - 4))],
+  ['varchar', (modifier) => (modifier < 0 ? scalarText : boundedText(modifier - 4))],
+  ['bpchar', (modifier) => (modifier < 0 ? scalarText : boundedText(modifier - 4))],
   ['int2', () => integerText(-(2n ** 15n), 2n ** 15n - 1n)],
   ['int4', () => integerText(-(2n ** 31n), 2n ** 31n - 1n)],
   ['int8', () => integerText(-(2n ** 63n), 2n ** 63n - 1n)],
@@ -54,9 +54,6 @@ const converters: ReadonlyMap<string, (modifier: number) => ValueText> = new Map
   ['json', () => jsonText],
   ['jsonb', () => jsonText],
 ]);
-
-/** Made storable when all texts of its column are (`storableTextArray`). */
-const anyText: ValueText = (value) => (typeof value === 'string' ? value : scalarText(value));
 
 /** PostgreSQL counts code points; the length in UTF-16 is never smaller, so most texts need no count. */
 const boundedText = (lengthMax: number) => (value: unknown) => {
