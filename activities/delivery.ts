@@ -7,7 +7,7 @@ import type { Db } from '../db/client.ts';
 import { prepareRecord, recordBatch } from '../db/queries/batches.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { Destination } from '../src/core/destinations/destination.ts';
-import { takenOver } from '../src/core/errors.ts';
+import { AppError, takenOver } from '../src/core/errors.ts';
 import { assembleBatch, type PageBatch, type ReadyPage } from '../src/core/pipeline/batch.ts';
 import type { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
 import type { KnownRecords } from '../src/core/pipeline/known-records.ts';
@@ -141,6 +141,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     if (recorded.outcome !== 'recorded') throw takenOver();
     known.settle(receipt);
     stopped = recorded.stop;
+    if (receipt.failure !== null) throw new AppError('record_invalid', receipt.failure);
   };
 
   return {

@@ -4,7 +4,7 @@ import { recordBatch, recordCarried } from '../db/queries/batches.ts';
 import { forgetLane } from '../db/queries/forget-lane.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { Destination, TargetTable } from '../src/core/destinations/destination.ts';
-import { takenOver } from '../src/core/errors.ts';
+import { AppError, takenOver } from '../src/core/errors.ts';
 import { decodeReceipt } from '../src/core/pipeline/receipt.ts';
 import type { Log } from '../src/log.ts';
 
@@ -29,7 +29,8 @@ interface RepairOptions {
 /**
  * Claims the lane at the destination and compares: a batch that was applied there but not recorded here (a crash
  * between the two commits) is recorded now, from its receipt. The same holds for the last batch of an earlier run
- * that ended in that moment; what was acknowledged only in this run counts as delivered by it. At a destination that is new to the lane the read begins again from nothing.
+ * that ended in that moment; what was acknowledged only in this run counts as delivered by it. At a destination that is
+ * new to the lane the read begins again from nothing.
  */
 export async function repairFromCheckpoint(db: Db, scope: OrgScope, options: RepairOptions): Promise<StartPoint> {
   const { runId, attempt, destination, target } = options;
@@ -44,6 +45,8 @@ export async function repairFromCheckpoint(db: Db, scope: OrgScope, options: Rep
   const isCarried = carried !== undefined && receipt.runId !== runId;
   const recorded = await (isCarried ? recordCarried(db, scope, { ...batch, runId }) : recordBatch(db, scope, batch));
   if (recorded.outcome === 'fenced') throw takenOver();
+  if (receipt.failure !== null && (isCarried || receipt.runId === runId))
+    throw new AppError('record_invalid', receipt.failure);
   if (receipt.runId !== runId) return start;
   return {
     ...start,

@@ -138,6 +138,8 @@ async function runChunk(
   const cancelled = cancellationSignal;
   const attempt = await takeLane(deps.db, scope, input.runId, info.currentAttemptScheduledTimestampMs);
   if (!attempt || attempt.cancelRequestedAt) return { result: ended, owner: attempt ?? null };
+  // Recorded with a batch, so it stands whatever became of the attempt that recorded it.
+  if (attempt.errorCode === 'record_invalid') throw new AppError('record_invalid', attempt.errorMessage ?? '');
   const mostAttempts = attempt.errorCode === 'internal' ? unexpectedAttemptsMax : attemptsMax;
   if (attempt.attempts > mostAttempts) throw retriesExhausted(attempt);
   await using run = await openRun(deps, scope, { runId: input.runId, attempt });

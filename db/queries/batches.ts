@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { bytesArray, textArray } from '../../src/core/binary-arrays.ts';
 import { columnOf, type PageEntry, type Receipt, type RecordEntry } from '../../src/core/pipeline/receipt.ts';
 import { storableJson } from '../../src/core/pipeline/storable-json.ts';
+import { storableText } from '../../src/core/pipeline/storable-text.ts';
 import type { RunStatus } from '../../src/core/rows.ts';
 import type { Db } from '../client.ts';
 import type { OrgScope } from '../scope.ts';
@@ -171,6 +172,7 @@ function valuesOf(receipt: Receipt): ReceiptValues {
     deleted: total(receipt, 'deleted'),
     invalid: total(receipt, 'invalid'),
     incomplete,
+    failure: receipt.failure === null ? null : storableText(receipt.failure),
     // Of a resource without partitions; that of several is known when all are read.
     hasWatermark: only?.partition === '',
     watermark: only?.watermark ?? null,
@@ -213,6 +215,7 @@ interface ReceiptValues {
   readonly deleted: number;
   readonly invalid: number;
   readonly incomplete: boolean;
+  readonly failure: string | null;
   readonly hasWatermark: boolean;
   readonly watermark: string | null;
   readonly pages: string;
@@ -251,8 +254,10 @@ const settlement = (onConflict: RawBuilder<unknown>) =>
         records_out = records_out + ${v.recordsOut}::int, skipped = skipped + ${v.skipped}::int,
         quarantined = quarantined + ${v.quarantined}::int, deleted = deleted + ${v.deleted}::int,
         invalid = invalid + ${v.invalid}::int, incomplete = incomplete or ${v.incomplete}::bool, attempts = 0,
-        error_code = case when status = 'failed' then error_code end,
-        error_message = case when status = 'failed' then error_message end, progressed_at = now(),
+        error_code = case when status = 'failed' then error_code
+          when ${v.failure}::text is not null then 'record_invalid' end,
+        error_message = case when status = 'failed' then error_message else ${v.failure}::text end,
+        progressed_at = now(),
         watermark_after = case when ${v.hasWatermark}::bool then ${v.watermark}::text else watermark_after end
       where (select fence from lane) = ${v.fence}::bigint and org_id = ${v.orgId} and id = ${v.runId}
         and lane_id = ${v.laneId} and batch_no = ${v.batchNo}::int - 1

@@ -104,6 +104,7 @@ describe('records that the receiver refuses', () => {
     let rows = rowsOf(20);
     const sync = await syncOf('partial', {
       rows: () => rows,
+      resource: { onInvalid: 'quarantine' },
       reply: (post) => ({
         body: {
           rejected: post.batch.records
@@ -127,6 +128,32 @@ describe('records that the receiver refuses', () => {
     expect((await sync.quarantine()).filter(({ resolvedAt }) => resolvedAt === null)).toEqual([]);
     expect(idsAt('partial')).toHaveLength(20);
   });
+
+  it.each(['fail', 'skip'])(
+    'by name end the run failed with onInvalid %s, and they alone come again until they are taken',
+    async (onInvalid) => {
+      let refuses = true;
+      const key = `strict-${onInvalid}`;
+      const sync = await syncOf(key, {
+        rows: () => rowsOf(20),
+        reply: (post) =>
+          refuses && holds(post, '7') ? { body: { rejected: [{ externalId: '7', code: 'bad_name' }] } } : undefined,
+        resource: { onInvalid },
+      });
+      const failed = await sync.sync();
+      expect(failed).toMatchObject({
+        status: 'failed',
+        error: { code: 'record_invalid', message: expect.stringMatching(/bad_name.*set onInvalid to "quarantine"/) },
+        statsJson: { recordsIn: 19, recordsOut: 19, skipped: 0, quarantined: 0 },
+      });
+      expect(await sync.sync()).toMatchObject({ status: 'failed', statsJson: { recordsOut: 0 } });
+      refuses = false;
+      expect(await sync.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1, skipped: 19 } });
+      const sent = postsTo(key).map(({ batch }) => batch.records.map(({ externalId }) => externalId));
+      expect(sent).toEqual([rowsOf(20).map(({ id }) => String(id)), ['7'], ['7']]);
+      expect(await sync.quarantine()).toEqual([]);
+    },
+  );
 
   it('although it was not sent them are told in the log of the run by their number, and count for nothing', async () => {
     const rejected = ['made-up-1', 'made-up-2'].map((externalId) => ({ externalId, message: 'unknown to us' }));

@@ -18,6 +18,7 @@ export const receiptOf = (runId: string, batchNo: number, parts: Partial<Receipt
   partitions: [partitionEntry()],
   incomplete: false,
   position: null,
+  failure: null,
   ...parts,
 });
 

@@ -50,6 +50,8 @@ export interface RejectedRow {
   readonly externalId: string;
   /** Safe to show: says which column and why, never the value. */
   readonly message: string;
+  /** A receiver that took the others named it: `onInvalid` says what that means. Absent: `target.onTypeConflict` does. */
+  readonly isNamed?: true;
 }
 
 /** A record that is gone from the API: its rows are marked (`soft`) or removed (`hard`). */

@@ -205,7 +205,7 @@ function settlePart(part: OutboxPart, { refusals, onStrayRefusals }: Settling): 
   const refused = found.filter(({ retryable, isDelete }) => !isDelete && (part.again || !retryable));
   const positions = again.map(({ position }) => position);
   return {
-    refused: refused.map(({ index, externalId, message }) => ({ index, externalId, message })),
+    refused: refused.map(({ index, externalId, message }) => ({ index, externalId, message, isNamed: true })),
     parts: positions.length > 0 ? [againOf(part, positions)] : [],
   };
 }

@@ -5,7 +5,11 @@ import type { Outcome } from './page-outcome.ts';
 import { readyPage } from './ready-page-fixture.ts';
 import { decodeReceipt, encodeReceipt, type Receipt } from './receipt.ts';
 
-const resource = { key: 'things', target: { mode: 'upsert', onTypeConflict: 'quarantine' } } as const;
+const resource = {
+  key: 'things',
+  onInvalid: 'fail',
+  target: { mode: 'upsert', onTypeConflict: 'quarantine' },
+} as const;
 const redact = (text: string) => text.replaceAll('s3cret', '[redacted]');
 const options = { resource, runId: 'run_1', batchNo: 3, redact } as const;
 
@@ -50,7 +54,7 @@ describe('a batch', () => {
   });
 
   it('delivers every version in mode append, and quarantines only the one refused', () => {
-    const append = { ...options, resource: { key: 'things', target: { ...resource.target, mode: 'append' } } } as const;
+    const append = { ...options, resource: { ...resource, target: { ...resource.target, mode: 'append' } } } as const;
     const batch = assembleBatch([page(1, [deliver('a', 1)], 1), page(2, [deliver('a', 2)], 1)], append);
     expect(batch.rows.map(({ data }) => data)).toEqual([{ version: 1 }, { version: 2 }]);
     const receipt = batch.receiptOf([{ index: 0, externalId: 'a', message: 'no' }]);
@@ -78,7 +82,7 @@ describe('a batch', () => {
     ['upsert', [2], [{ recordsOut: 0 }, { deleted: 0 }, { recordsOut: 1 }]],
     ['append', [1, 2], [{ recordsOut: 1 }, { deleted: 0 }, { recordsOut: 1 }]],
   ] as const)('drops the tombstone of a record that comes back, in mode %s', (mode, rows, pages) => {
-    const target = { ...options, resource: { key: 'things', target: { ...resource.target, mode } } };
+    const target = { ...options, resource: { ...resource, target: { ...resource.target, mode } } };
     const read = [page(1, [deliver('a', 1)], 1), page(2, [tombstone('a', true)], 1), page(3, [deliver('a', 2)], 1)];
     const batch = assembleBatch(read, target);
     expect(batch.tombstones).toEqual([]);
@@ -90,7 +94,7 @@ describe('a batch', () => {
     ['upsert', []],
     ['append', ['a']],
   ] as const)('ends with the tombstone of a record that is gone at last, in mode %s', (mode, rows) => {
-    const target = { ...options, resource: { key: 'things', target: { ...resource.target, mode } } };
+    const target = { ...options, resource: { ...resource, target: { ...resource.target, mode } } };
     const batch = assembleBatch([page(1, [deliver('a'), tombstone('a', true)], 2)], target);
     expect(batch.rows.map(({ externalId }) => externalId)).toEqual(rows);
     expect(batch.tombstones).toEqual([{ externalId: 'a', effect: 'soft' }]);
@@ -118,13 +122,30 @@ describe('a batch', () => {
   it('fails instead where the target says so', () => {
     const strict = {
       ...options,
-      resource: { key: 'things', target: { mode: 'upsert', onTypeConflict: 'fail' } },
+      resource: { ...resource, target: { mode: 'upsert', onTypeConflict: 'fail' } },
     } as const;
     const batch = assembleBatch([page(1, [deliver('a')], 1)], strict);
     const refused = [{ index: 0, externalId: 'a', message: 'does not fit' }];
     expect(() => batch.receipt(refused)).toThrow(/does not fit/);
     const again = assembleBatch([{ ...page(1, [deliver('a')], 1), retried: ['quar_1'] }], strict);
     expect(again.receiptOf(refused)).toMatchObject({ quarantine: [{ externalId: 'a' }], retried: ['quar_1'] });
+  });
+
+  it('says that the run fails when a receiver names a record, keeps nothing of that record and passes no watermark', () => {
+    const partition = { partition: '', watermark: '2026', completed: null };
+    const batch = assembleBatch([{ ...page(1, [deliver('a'), deliver('b')], 2), partition }], options);
+    const refused = [{ index: 0, externalId: 'a', message: 'no', isNamed: true }] as const;
+    const receipt = decodeReceipt(batch.receipt(refused));
+    expect(receipt).toMatchObject({
+      failure: expect.stringContaining('set onInvalid to "quarantine"'),
+      records: [{ externalId: 'b' }],
+      quarantine: [],
+      partitions: [],
+      pages: [{ recordsIn: 1, recordsOut: 1, skipped: 0, quarantined: 0 }],
+    });
+    const putUpWith = { ...options, resource: { ...resource, onInvalid: 'quarantine' } } as const;
+    const kept = assembleBatch([{ ...page(1, [deliver('a')], 1), partition }], putUpWith).receiptOf(refused);
+    expect(kept).toMatchObject({ failure: null, quarantine: [{ externalId: 'a' }], partitions: [partition] });
   });
 
   it('carries the position of its last page and the latest word on each partition', () => {

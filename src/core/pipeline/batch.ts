@@ -36,7 +36,9 @@ export interface PageBatch extends Batch {
 }
 
 interface BatchOptions {
-  readonly resource: Pick<Resource, 'key'> & { readonly target: Pick<Resource['target'], 'mode' | 'onTypeConflict'> };
+  readonly resource: Pick<Resource, 'key' | 'onInvalid'> & {
+    readonly target: Pick<Resource['target'], 'mode' | 'onTypeConflict'>;
+  };
   readonly runId: string;
   readonly batchNo: number;
   /** Masks secrets in what is kept of a record. */
@@ -67,6 +69,7 @@ export function assembleBatch(
       settlePage(page, { superseded, refusals, resource, redact, each: page.each, isRetried: page.retried.length > 0 }),
     );
     const entries = settled.flatMap((page) => page.entries);
+    const failure = settled.find((page) => page.failure !== null)?.failure ?? null;
     const deleted = tombstones.map(({ externalId }) => externalId);
     return {
       runId,
@@ -80,9 +83,10 @@ export function assembleBatch(
       ),
       quarantine: settled.flatMap(({ quarantine }) => quarantine),
       retried: pages.flatMap(({ retried }) => retried),
-      partitions: latestOf(pages),
+      partitions: failure === null ? latestOf(pages) : [],
       incomplete: pages.some(({ incomplete }) => incomplete),
       position: pages.at(-1)?.positionAfter ?? null,
+      failure,
     };
   };
   let made: MadeReceipt | null = null;
@@ -115,17 +119,18 @@ const areSame = (before: readonly RejectedRow[], now: readonly RejectedRow[]): b
 
 /** A batch from its draft, for its receipt: its rows hold no data. */
 export function restoreBatch(draft: string, redact: BatchOptions['redact']): PageBatch {
-  const { pages, ...options } = JSON.parse(draft) as StoredDraft;
+  const { pages, resource, ...options } = JSON.parse(draft) as StoredDraft;
   return assembleBatch(
     pages.map((page) => ({ carried: 0, ...page })),
-    { ...options, redact },
+    { ...options, resource: { onInvalid: 'quarantine', ...resource }, redact },
   );
 }
 
 type Draft = Omit<BatchOptions, 'redact'> & { readonly pages: readonly ReadyPage[] };
 
-/** Those of earlier versions do not say what was carried. */
-type StoredDraft = Omit<Draft, 'pages'> & {
+/** Those of earlier versions do not say what was carried, nor what a refused record means. */
+type StoredDraft = Omit<Draft, 'pages' | 'resource'> & {
+  readonly resource: Omit<Draft['resource'], 'onInvalid'> & Partial<Pick<Draft['resource'], 'onInvalid'>>;
   readonly pages: readonly (Omit<ReadyPage, 'carried'> & Partial<Pick<ReadyPage, 'carried'>>)[];
 };
 
@@ -134,7 +139,7 @@ function encodeDraft({ pages, resource, runId, batchNo }: Draft): string {
   const withoutData = (outcome: Outcome): Outcome =>
     outcome.kind === 'deliver' ? { ...outcome, row: { ...outcome.row, data: {} } } : outcome;
   const kept: Draft = {
-    resource: { key: resource.key, target: { mode, onTypeConflict } },
+    resource: { key: resource.key, onInvalid: resource.onInvalid, target: { mode, onTypeConflict } },
     runId,
     batchNo,
     pages: pages.map((page) => ({ ...page, outcomes: page.outcomes.map(withoutData) })),
@@ -202,12 +207,15 @@ interface SettledPage {
   readonly page: PageEntry;
   readonly entries: readonly RecordEntry[];
   readonly quarantine: readonly QuarantineEntry[];
+  /** See {@link Receipt.failure}. */
+  readonly failure: string | null;
 }
 
 function settlePage(page: ReadyPage, { superseded, refusals, ...options }: SettleOptions): SettledPage {
   const entries: RecordEntry[] = [];
   const quarantine: QuarantineEntry[] = [];
-  let [recordsOut, deleted, flagged] = [0, 0, 0];
+  let [recordsOut, deleted, flagged, failed] = [0, 0, 0, 0];
+  let failure: string | null = null;
   for (const outcome of page.outcomes) {
     if (outcome.kind === 'quarantine') {
       quarantine.push(outcome.row);
@@ -221,16 +229,28 @@ function settlePage(page: ReadyPage, { superseded, refusals, ...options }: Settl
       continue;
     }
     const refusal = refusals?.get(outcome.row);
+    if (refusal && failsRun(refusal, options)) {
+      failed += 1;
+      failure ??= invalidRecord(options.resource.key, issuesOf(refusal), options.redact).message;
+      continue;
+    }
     if (!refusal) recordsOut += 1;
     else quarantine.push(refusedEntry(outcome, refusal, options));
     if (outcome.entry) entries.push(refusal ? { ...outcome.entry, status: 'quarantined' } : outcome.entry);
   }
-  const { pageNo, requestKey, recordsIn, carried, invalid } = page;
+  const { pageNo, requestKey, carried, invalid } = page;
+  const recordsIn = page.recordsIn - failed;
   const quarantined = quarantine.length;
   const skipped = recordsIn - carried - recordsOut - quarantined - flagged;
   const numbers = { recordsIn, recordsOut, quarantined, deleted, skipped, invalid };
-  return { page: { pageNo, requestKey, ...numbers }, entries, quarantine };
+  return { page: { pageNo, requestKey, ...numbers }, entries, quarantine, failure };
 }
+
+/** A record that is tried again is set aside anew: it would fail every run from here on. */
+const failsRun = ({ isNamed }: RejectedRow, { resource, isRetried }: Pick<SettleOptions, 'resource' | 'isRetried'>) =>
+  isNamed === true && resource.onInvalid !== 'quarantine' && !isRetried;
+
+const issuesOf = ({ message }: RejectedRow) => [{ path: '', message, keyword: 'destination' }];
 
 /**
  * A record whose values do not fit the table is set aside, unless the target says that the run shall fail. One that is
@@ -238,10 +258,10 @@ function settlePage(page: ReadyPage, { superseded, refusals, ...options }: Settl
  */
 function refusedEntry(
   { row, raw }: Extract<Outcome, { readonly kind: 'deliver' }>,
-  { message }: RejectedRow,
+  refusal: RejectedRow,
   { resource, redact, each, isRetried }: Pick<SettleOptions, 'resource' | 'redact' | 'each' | 'isRetried'>,
 ): QuarantineEntry {
-  const issues = [{ path: '', message, keyword: 'destination' }];
+  const issues = issuesOf(refusal);
   if (resource.target.onTypeConflict === 'fail' && !isRetried) throw invalidRecord(resource.key, issues, redact);
   return quarantineEntry({ externalId: row.externalId, raw, each }, issues, redact);
 }

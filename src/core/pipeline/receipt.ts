@@ -81,6 +81,11 @@ export interface Receipt {
   readonly incomplete: boolean;
   /** Where the run goes on after these pages, as JSON; null: nothing is left. */
   readonly position: RunPosition | null;
+  /**
+   * Why the run fails with `record_invalid` once this is recorded: a record was refused that the resource does not put up
+   * with. Nothing is kept of that record, and no watermark passes it. Null: the run goes on.
+   */
+  readonly failure: string | null;
 }
 
 /**
@@ -143,7 +148,7 @@ const isNull = (value: unknown): boolean => value === null;
 
 /** The inverse of {@link encodeReceipt}; of version 2 too. Throws when the text is not a receipt of these versions. */
 export function decodeReceipt(text: string): Receipt {
-  const { v, ...receipt } = JSON.parse(text) as EncodedReceipt | (Receipt & { readonly v: 2 });
+  const { v, ...receipt } = { failure: null, ...JSON.parse(text) } as EncodedReceipt | (Receipt & { readonly v: 2 });
   if ('records' in receipt && v === 2) return { ...receipt, allNew: false };
   if ('records' in receipt || v !== 3) throw new Error(`Checkpoint receipt of an unknown version ${v}`);
   const { externalIds, hashes, cursors, quarantined, fields, ...rest } = receipt;

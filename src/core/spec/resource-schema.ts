@@ -131,6 +131,7 @@ export const Resource = v.pipe(
         maxInvalidRatio: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
       }),
     ),
+    /** Of invalid records. One that a webhook receiver names as refused is quarantined or fails the run: it is never skipped. */
     onInvalid: v.optional(v.picklist(['fail', 'quarantine', 'skip']), 'fail'),
     deletes: v.optional(Deletes, { mode: 'none' }),
     target: v.optional(Target, {}),
