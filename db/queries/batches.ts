@@ -250,7 +250,8 @@ const settlement = (onConflict: RawBuilder<unknown>) =>
     ), run as (
       update runs set
         batch_no = ${v.batchNo}::int, page_no = coalesce(${v.pageNo}::int, page_no), position = ${v.position}::jsonb,
-        read_completed = ${v.position}::text is null, records_in = records_in + ${v.recordsIn}::int,
+        read_completed = ${v.position}::text is null and ${v.failure}::text is null,
+        records_in = records_in + ${v.recordsIn}::int,
         records_out = records_out + ${v.recordsOut}::int, skipped = skipped + ${v.skipped}::int,
         quarantined = quarantined + ${v.quarantined}::int, deleted = deleted + ${v.deleted}::int,
         invalid = invalid + ${v.invalid}::int, incomplete = incomplete or ${v.incomplete}::bool, attempts = 0,

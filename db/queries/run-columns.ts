@@ -21,6 +21,7 @@ export const runColumns = (eb: ExpressionBuilder<Database, 'runs'>) =>
     sql<RunRow['statsJson']>`jsonb_build_object(
       'recordsIn', ${eb.ref('recordsIn')}, 'recordsOut', ${eb.ref('recordsOut')}, 'skipped', ${eb.ref('skipped')},
       'deleted', ${eb.ref('deleted')}, 'quarantined', ${eb.ref('quarantined')})`.as('statsJson'),
-    sql<RunRow['error']>`case when ${eb.ref('errorCode')} is not null then
+    sql<RunRow['error']>`case when ${eb.ref('errorCode')} is not null
+      and ${eb.ref('status')} in ('queued', 'running', 'failed') then
       jsonb_build_object('code', ${eb.ref('errorCode')}, 'message', ${eb.ref('errorMessage')}) end`.as('error'),
   ] as const;

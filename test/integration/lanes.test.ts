@@ -303,6 +303,19 @@ describe('recording a batch', () => {
     expect(recorded).toEqual({ outcome: 'recorded', stop: true });
   });
 
+  it('keeps why the run fails with it for the next attempt, and never counts such a run as read', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const owner = await attempt(scope, first);
+    const receipt = receiptOf(first, 1, { failure: 'refused', partitions: [] });
+    await recordBatch(database.db, scope, { owner, receipt });
+    expect(await attempt(scope, first)).toMatchObject({ errorCode: 'record_invalid', errorMessage: 'refused' });
+    await requestCancel(database.db, scope, first);
+    const outcome = { status: 'canceled', error: null } as const;
+    const { run } = await endRun(database.db, scope, { runId: first, outcome, breaksConnection: false });
+    expect(run).toMatchObject({ status: 'canceled', watermarkAfter: null });
+  });
+
   it('records what is said to be new, be it or not', async () => {
     const { scope, first, begin } = await twoRuns();
     await begin(first);
