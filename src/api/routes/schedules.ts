@@ -33,7 +33,7 @@ export const scheduleRoutes = [
     path: '/connections/:id/schedules',
     summary: 'Sync a resource by a timetable',
     description:
-      'Created enabled; it fires while the connection is active. A firing makes no run while another one of the resource is still waiting. What fell into an outage is made up for by one run, what fell into a pause by none; firings that are older than twice the longest pause of the timetable (10 minutes to a day) are dropped, which the event `schedule.missed` tells. In the hour that a zone skips nothing fires; what fires in the hour that it repeats fires twice.',
+      'Created enabled; it fires while the connection is active. A firing makes no run while another one of the resource is still waiting. What fell into an outage is made up for by one run, what fell into a pause by none; firings that are older than twice the longest pause of the timetable (10 minutes to a day) are dropped, which the event `schedule.skipped` tells. In the hour that a zone skips nothing fires; what fires in the hour that it repeats fires twice.',
     tag,
     auth: 'api_key',
     params: ConnectionParams,

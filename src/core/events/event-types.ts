@@ -20,7 +20,6 @@ export const eventTypes = [
   'schedule.updated',
   'schedule.deleted',
   'schedule.skipped',
-  'schedule.missed',
   'spec.published',
   'spec.deprecated',
   'endpoint.failing',

@@ -7,25 +7,27 @@ import { exampleConnection, exampleSchedule } from './examples.ts';
 
 const ScheduleChanged = v.object({ schedule: ScheduleRow });
 const ScheduleUpdated = v.object({ schedule: ScheduleRow, previous: ScheduleRow });
-const SkipReason = v.picklist(['overlap', 'connection_not_active', 'spec_invalid']);
+const SkipReason = v.picklist(['overlap', 'connection_not_active', 'spec_invalid', 'catch_up_window']);
 const ScheduleSkipped = v.object({
   schedule: ScheduleRow,
-  scheduledFor: v.pipe(v.string(), v.description('When it was to fire: ISO 8601, UTC.')),
+  scheduledFor: v.pipe(
+    v.nullable(v.string()),
+    v.description('When it was to fire: ISO 8601, UTC. Null with catch_up_window: Temporal tells only how many.'),
+  ),
   reason: v.pipe(
     SkipReason,
     v.description(
-      'overlap: a run of the resource waits already and will read what this one would. spec_invalid: the effective spec of the connection does not allow the run.',
+      'overlap: a run of the resource waits already and will read what this one would. spec_invalid: the effective spec of the connection does not allow the run. catch_up_window: Temporal was away for too long to make up for them.',
     ),
+  ),
+  firings: v.pipe(
+    v.number(),
+    v.description('How many were skipped: 1, or with catch_up_window all since the last event.'),
   ),
 });
 
-const ScheduleMissed = v.object({
-  schedule: ScheduleRow,
-  missed: v.pipe(v.number(), v.description('Firings since the last event of this type that are not made up for.')),
-});
-
-/** Why a firing made no run. */
-export type SkipReason = v.InferOutput<typeof SkipReason>;
+/** Why a firing that has begun made no run. */
+export type SkipReason = Exclude<v.InferOutput<typeof SkipReason>, 'catch_up_window'>;
 
 /** A schedule with the connection that it belongs to. */
 export interface ScheduleFacts {
@@ -72,10 +74,10 @@ export const scheduleSkipped = ({
   ...aboutConnection(connection),
   type: 'schedule.skipped',
   subject: `${schedule.id} ${scheduledFor}`,
-  data: { schedule, scheduledFor, reason } satisfies v.InferOutput<typeof ScheduleSkipped>,
+  data: { schedule, scheduledFor, reason, firings: 1 } satisfies v.InferOutput<typeof ScheduleSkipped>,
 });
 
-/** Firings of a schedule were dropped, as the service was away for longer than it makes up for. */
+/** Temporal was away for longer than the catch-up window of a schedule, and dropped this many firings. */
 export const scheduleMissed = ({
   schedule,
   connection,
@@ -83,16 +85,18 @@ export const scheduleMissed = ({
   notedAt,
 }: ScheduleFacts & { readonly missed: number; readonly notedAt: string }): Happening => ({
   ...aboutConnection(connection),
-  type: 'schedule.missed',
+  type: 'schedule.skipped',
   subject: `${schedule.id} ${notedAt}`,
-  data: { schedule, missed } satisfies v.InferOutput<typeof ScheduleMissed>,
+  data: { schedule, scheduledFor: null, reason: 'catch_up_window', firings: missed } satisfies v.InferOutput<
+    typeof ScheduleSkipped
+  >,
 });
 
 const example: ScheduleFacts = { schedule: exampleSchedule, connection: exampleConnection };
 
 /** What happens to schedules. */
 export const scheduleEvents: EventDeclarations<
-  'schedule.created' | 'schedule.updated' | 'schedule.deleted' | 'schedule.skipped' | 'schedule.missed'
+  'schedule.created' | 'schedule.updated' | 'schedule.deleted' | 'schedule.skipped'
 > = {
   'schedule.created': {
     summary: 'A schedule was made.',
@@ -117,10 +121,5 @@ export const scheduleEvents: EventDeclarations<
     summary: 'A schedule fired and made no run.',
     data: ScheduleSkipped,
     example: scheduleSkipped({ ...example, scheduledFor: '2026-03-01T08:30:00.000Z', reason: 'overlap' }).data,
-  },
-  'schedule.missed': {
-    summary: 'Firings of a schedule made no run, as the service was away for longer than it makes up for.',
-    data: ScheduleMissed,
-    example: scheduleMissed({ ...example, missed: 12, notedAt: 'example' }).data,
   },
 };
