@@ -92,7 +92,9 @@ describe('a receiver that refuses records', () => {
     place.receiver.reply(() => ({
       body: { rejected: [{ externalId: '2', code: 'bad', message: 'no' }, { externalId: 'not sent' }] },
     }));
-    expect(await send(rowsOf(5))).toEqual([{ index: 2, externalId: '2', message: 'Refused by the receiver: bad: no' }]);
+    expect(await send(rowsOf(5))).toEqual([
+      { index: 2, externalId: '2', message: 'Refused by the receiver: bad: no', isNamed: true },
+    ]);
     expect(idsAt()).toEqual([0, 1, 3, 4]);
     const { checkpoint } = await reopen(2);
     expect(decodeReceipt(checkpoint?.receipt ?? '')).toMatchObject({

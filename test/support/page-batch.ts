@@ -18,6 +18,6 @@ export function pageBatch(
       return { kind: 'deliver', row, entry, raw: { raw: externalId } } as const;
     }),
   });
-  const resource = { key: 'items', onInvalid: 'fail' as const, target: { mode, onTypeConflict } };
+  const resource = { key: 'items', onInvalid: 'quarantine' as const, target: { mode, onTypeConflict } };
   return assembleBatch([page], { resource, runId: 'run_1', batchNo, redact: (text) => text });
 }
