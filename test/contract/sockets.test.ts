@@ -30,6 +30,7 @@ const users: Readonly<Record<string, readonly string[]>> = {
     'src/core/destinations/postgres-wire.ts',
     'src/core/destinations/sqlserver-sockets.ts',
   ],
+  'the rule of what a host may look like': ['src/core/destinations/address-fields.ts'],
   'the driver in a process that can open no socket, on those that it is given': [
     'src/core/destinations/sqlserver-connect.ts',
     'src/core/destinations/sqlserver-driver.ts',

@@ -1,4 +1,5 @@
 import type { Issue } from '../errors.ts';
+import { destinationKind } from './destination-kinds.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 import type { ParseExpression } from './expression-parser.ts';
 import { withoutHoles } from './template.ts';
@@ -20,9 +21,10 @@ const webUrls = [
 
 /** Rules of every web address that the service asks, whether it is written out or a template. */
 export function checkAddresses(document: unknown, parse: ParseExpression): readonly Issue[] {
-  const [kind] = valuesAt(document, 'destination.kind');
-  const patterns = kind?.value === 'webhook' ? [...webUrls, 'destination.url'] : webUrls;
-  return patterns.flatMap((at) => valuesAt(document, at)).flatMap((found) => addressRule(found, parse));
+  const ofDestination = destinationKind(document).webUrls.map((name) => `destination.${name}`);
+  return [...webUrls, ...ofDestination]
+    .flatMap((at) => valuesAt(document, at))
+    .flatMap((found) => addressRule(found, parse));
 }
 
 /** What stands before the first hole must not lead anywhere but to http; what the holes give is checked in each run. */

@@ -6,18 +6,20 @@ import { valuesAt } from './document-paths.ts';
 export interface DestinationKind {
   /** Records are rows: fields need columns, and a transaction can exchange rows or take them back. */
   readonly keepsRows: boolean;
+  /** The options that are web addresses, which are asked by http. */
+  readonly webUrls: readonly string[];
   /** Rules that span several options. */
   readonly checkOptions: (options: Readonly<Record<string, unknown>>) => readonly Issue[];
 }
 
 const kinds: Readonly<Record<DestinationSpec['kind'], DestinationKind>> = {
-  postgres: { keepsRows: true, checkOptions: urlOrParts },
-  sqlserver: { keepsRows: true, checkOptions: () => [] },
-  webhook: { keepsRows: false, checkOptions: () => [] },
+  postgres: { keepsRows: true, webUrls: [], checkOptions: urlOrParts },
+  sqlserver: { keepsRows: true, webUrls: [], checkOptions: () => [] },
+  webhook: { keepsRows: false, webUrls: ['url'], checkOptions: () => [] },
 };
 
 /** A spec that names none goes to the deployment's own, which it cannot know: it is written for rows. */
-const unknownKind: DestinationKind = { keepsRows: true, checkOptions: () => [] };
+const unknownKind: DestinationKind = { keepsRows: true, webUrls: [], checkOptions: () => [] };
 
 /** The kind of destination that a document names, whatever else is wrong with it. */
 export function destinationKind(document: unknown): DestinationKind {
