@@ -198,12 +198,13 @@ describe('a queue of 10,000 runs', () => {
       select ${org.scope.orgId}, ${org.first}, 'r' || n from generate_series(2, ${lanes}::int) n`.execute(db);
     await sql`
       insert into runs (id, org_id, connection_id, resource_key, lane_id, concurrent_max, trigger, ready_at)
-      select 'run_' || org_id || n, org_id, connection_id, resource_key, id, ${concurrentMax}::int, 'manual',
+      select 'run_' || ${org.scope.orgId}::text || n, ${org.scope.orgId}, ${org.first},
+        'r' || (1 + (n - 1) % ${lanes}::int), all_of.lanes[1 + (n - 1) % ${lanes}::int], ${concurrentMax}::int, 'manual',
         case when n > 1 and n <= ${lanes}::int then now() end
-      from generate_series(1, ${runs}::int) n, lateral (
-        select * from lanes
-        where org_id = ${org.scope.orgId} and connection_id = ${org.first}
-          and resource_key = 'r' || (1 + (n - 1) % ${lanes}::int) limit 1) lane`.execute(db);
+      from (select array_agg(id order by substr(resource_key, 2)::int) as lanes from lanes
+          where org_id = ${org.scope.orgId} and connection_id = ${org.first}) all_of,
+        generate_series(1, ${runs}::int) n
+      order by n`.execute(db);
     const rounds: number[] = [];
     for (let round = 0; round < 7; round += 1) {
       const [late = ''] = await runsOf(org, ['backfill']);
