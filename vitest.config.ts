@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-const reporters = ['default', './test/support/ci-reporter.ts'];
+const reporters = ['default', './test/support/reporters/ci-reporter.ts'];
 
 const withServers = {
-  globalSetup: ['test/support/setup.ts'],
+  globalSetup: ['test/support/service/setup.ts'],
   testTimeout: 60_000,
   hookTimeout: 60_000,
   // Two cores: more files at once only makes each of them slow.
@@ -30,7 +30,7 @@ export default defineConfig({
       },
       {
         test: {
-          // The API once more, with the database as judge of its queries: test/support/row-security.ts.
+          // The API once more, with the database as judge of its queries: test/support/security/row-security.ts.
           name: 'row security',
           include: [
             'test/contract/{bad-input,tenancy}.test.ts',

@@ -1,5 +1,5 @@
 import type { Db } from '../db/client.ts';
-import { insertCalls, lastCallSequence, type NewCall } from '../db/queries/calls.ts';
+import { insertCalls, lastCallSequence, type NewCall } from '../db/queries/runs/calls.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { LoggedCall } from '../src/core/http/client.ts';
 

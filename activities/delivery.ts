@@ -4,14 +4,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from '../db/client.ts';
-import { prepareRecord, recordBatch } from '../db/queries/batches.ts';
+import { prepareRecord, recordBatch } from '../db/queries/runs/batches.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { Destination } from '../src/core/destinations/destination.ts';
 import { AppError, takenOver } from '../src/core/errors.ts';
 import { assembleBatch, type PageBatch, type ReadyPage } from '../src/core/pipeline/batch.ts';
 import type { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
 import type { KnownRecords } from '../src/core/pipeline/known-records.ts';
-import type { Resource } from '../src/core/spec/schema.ts';
+import type { Resource } from '../src/core/spec/schema/spec-schema.ts';
 import type { CallLog } from './call-log.ts';
 
 /** Rows that fill a batch: beyond it, larger statements gain nothing (measured with 16 columns). */

@@ -6,8 +6,8 @@
  * A crash at any point loses nothing: what was claimed is a row with a lease, and is sent again when that runs out.
  */
 import { randomUUID } from 'node:crypto';
-import { takeToken } from '../db/queries/buckets.ts';
-import * as queue from '../db/queries/webhook-queue.ts';
+import { takeToken } from '../db/queries/connections/buckets.ts';
+import * as queue from '../db/queries/webhooks/queue.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { openSigningSecrets } from '../src/connect/endpoint-secrets.ts';
 import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';

@@ -1,7 +1,7 @@
 import type { Db } from '../db/client.ts';
-import { lockConnection } from '../db/queries/connections.ts';
-import { dropTriggers, dueInMs, joinRun } from '../db/queries/hook-requests.ts';
-import { findWaitingRun } from '../db/queries/runs.ts';
+import { lockConnection } from '../db/queries/connections/connections.ts';
+import { dropTriggers, dueInMs, joinRun } from '../db/queries/hooks/hook-requests.ts';
+import { findWaitingRun } from '../db/queries/runs/runs.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { startQueuedRun } from '../src/connect/start-run.ts';
 import type { RunRow } from '../src/core/rows.ts';

@@ -1,5 +1,5 @@
 import type { Deps } from '../src/deps.ts';
-import type { SlotLending } from '../src/worker-slots.ts';
+import type { SlotLending } from '../src/temporal/worker-slots.ts';
 import { createInboundHookActivities } from './inbound-hooks.ts';
 import { createRunActivities } from './runs.ts';
 import { createScheduleActivities } from './schedules.ts';

@@ -1,6 +1,6 @@
-import { findLookupValues, putLookupValues } from '../db/queries/lookup-cache.ts';
+import { findLookupValues, putLookupValues } from '../db/queries/runs/lookup-cache.ts';
 import type { OrgScope } from '../db/scope.ts';
-import type { LookupStore, NewCachedValue } from '../src/core/source/lookup-store.ts';
+import type { LookupStore, NewCachedValue } from '../src/core/source/lookups/lookup-store.ts';
 import type { Deps } from '../src/deps.ts';
 
 /** A run lasts a week at most (limits.maxDurationSeconds); what it leaves behind is dropped at its end. */

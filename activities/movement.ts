@@ -1,4 +1,4 @@
-import type { SlotLending } from '../src/worker-slots.ts';
+import type { SlotLending } from '../src/temporal/worker-slots.ts';
 
 /** Whether anything of a chunk moves: a page that comes, a batch that arrives. */
 export interface Movement extends Disposable {

@@ -1,4 +1,4 @@
-import type { Attempt } from '../db/queries/attempts.ts';
+import type { Attempt } from '../db/queries/runs/attempts.ts';
 import { type AskedIds, createAskedIds } from '../src/core/pipeline/asked-ids.ts';
 
 /**

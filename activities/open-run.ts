@@ -1,7 +1,7 @@
 /** From the setup of a run to everything its pages go through: source, pipeline, destination, delivery. */
 import type { Db } from '../db/client.ts';
-import type { Attempt } from '../db/queries/attempts.ts';
-import { findRecordStates } from '../db/queries/record-state.ts';
+import type { Attempt } from '../db/queries/runs/attempts.ts';
+import { findRecordStates } from '../db/queries/runs/record-state.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { prepareDestination } from '../src/connect/open-destination.ts';
 import { type OpenedSource, openSource } from '../src/connect/open-source.ts';
@@ -14,10 +14,10 @@ import { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
 import { createKnownRecords, type KnownRecords } from '../src/core/pipeline/known-records.ts';
 import { createPipeline, type Pipeline } from '../src/core/pipeline/process-page.ts';
 import type { RunReading } from '../src/core/run/read-run.ts';
-import { createEnrich } from '../src/core/source/enrich.ts';
-import { type LoadedLookup, loadLookups } from '../src/core/source/load-lookups.ts';
-import { lookupsInUse } from '../src/core/spec/lookups-in-use.ts';
-import { storedFieldsOf } from '../src/core/spec/stored-fields.ts';
+import { createEnrich } from '../src/core/source/lookups/enrich.ts';
+import { type LoadedLookup, loadLookups } from '../src/core/source/lookups/load-lookups.ts';
+import { lookupsInUse } from '../src/core/spec/connection/lookups-in-use.ts';
+import { storedFieldsOf } from '../src/core/spec/connection/stored-fields.ts';
 import type { Deps } from '../src/deps.ts';
 import type { Log } from '../src/log.ts';
 import { openCallLog } from './call-log.ts';

@@ -8,9 +8,9 @@ import {
   openOutbox,
   type PendingRow,
   putPending,
-} from '../db/queries/outbox.ts';
+} from '../db/queries/runs/outbox.ts';
 import type { OrgScope } from '../db/scope.ts';
-import type { Outbox, OutboxPart, PendingBatch } from '../src/core/destinations/outbox.ts';
+import type { Outbox, OutboxPart, PendingBatch } from '../src/core/destinations/webhook/outbox.ts';
 import { AppError } from '../src/core/errors.ts';
 import { restoreBatch } from '../src/core/pipeline/batch.ts';
 import type { Deps } from '../src/deps.ts';

@@ -1,10 +1,10 @@
 import type { Db } from '../db/client.ts';
-import { insertRun } from '../db/queries/runs.ts';
+import { insertRun } from '../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
 import type { ConnectionRow, RunRow } from '../src/core/rows.ts';
-import { type RunTerms, runTerms } from '../src/core/spec/run-terms.ts';
+import { type RunTerms, runTerms } from '../src/core/spec/connection/run-terms.ts';
 import type { Deps } from '../src/deps.ts';
 
 /** A run that nobody's request asks for. */

@@ -1,11 +1,11 @@
 import type { Db } from '../db/client.ts';
-import type { Attempt } from '../db/queries/attempts.ts';
-import { recordBatch, recordCarried } from '../db/queries/batches.ts';
-import { forgetLane } from '../db/queries/forget-lane.ts';
+import type { Attempt } from '../db/queries/runs/attempts.ts';
+import { recordBatch, recordCarried } from '../db/queries/runs/batches.ts';
+import { forgetLane } from '../db/queries/runs/forget-lane.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { Destination, TargetTable } from '../src/core/destinations/destination.ts';
 import { AppError, takenOver } from '../src/core/errors.ts';
-import { decodeReceipt } from '../src/core/pipeline/receipt.ts';
+import { decodeReceipt } from '../src/core/model/receipt.ts';
 import type { Log } from '../src/log.ts';
 
 /** Where an attempt goes on: after the last batch that the destination has applied. */

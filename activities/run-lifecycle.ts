@@ -1,13 +1,13 @@
-import type { BatchOwner } from '../db/queries/batches.ts';
-import { findConnection } from '../db/queries/connections.ts';
-import * as lanes from '../db/queries/lanes.ts';
-import { dropLookupValues } from '../db/queries/lookup-cache.ts';
-import { countLoginFailures } from '../db/queries/runs.ts';
+import { findConnection } from '../db/queries/connections/connections.ts';
+import type { BatchOwner } from '../db/queries/runs/batches.ts';
+import * as lanes from '../db/queries/runs/lanes.ts';
+import { dropLookupValues } from '../db/queries/runs/lookup-cache.ts';
+import { countLoginFailures } from '../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
 import { orgScope } from '../db/scope.ts';
 import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
 import type { RunStatus } from '../src/core/rows.ts';
-import { effectiveSpec } from '../src/core/spec/effective.ts';
+import { effectiveSpec } from '../src/core/spec/connection/effective.ts';
 import type { Deps } from '../src/deps.ts';
 import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
 

@@ -1,4 +1,4 @@
-import { findBegunWith } from '../db/queries/run-setup.ts';
+import { findBegunWith } from '../db/queries/runs/run-setup.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { ofResource, type ResourceSetup, setUpConnection } from '../src/connect/setup.ts';
 import { AppError } from '../src/core/errors.ts';

@@ -1,9 +1,9 @@
-import type { Attempt } from '../db/queries/attempts.ts';
-import { countMissing, findMissing } from '../db/queries/missing-records.ts';
-import { findParents, parentsInstant } from '../db/queries/parents.ts';
-import { findChangedPartitions } from '../db/queries/partition-changes.ts';
-import { findRecordStates } from '../db/queries/record-state.ts';
-import { findRequeued } from '../db/queries/requeue.ts';
+import type { Attempt } from '../db/queries/runs/attempts.ts';
+import { countMissing, findMissing } from '../db/queries/runs/missing-records.ts';
+import { findParents, parentsInstant } from '../db/queries/runs/parents.ts';
+import { findChangedPartitions } from '../db/queries/runs/partition-changes.ts';
+import { findRecordStates } from '../db/queries/runs/record-state.ts';
+import { findRequeued } from '../db/queries/runs/requeue.ts';
 import {
   addToDimension,
   clearDimension,
@@ -11,8 +11,8 @@ import {
   findCombinations,
   findDimensionValue,
   findPartition,
-} from '../db/queries/run-dimensions.ts';
-import { isClean } from '../db/queries/runs.ts';
+} from '../db/queries/runs/run-dimensions.ts';
+import { isClean } from '../db/queries/runs/runs.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { takenOver } from '../src/core/errors.ts';
 import type { RunStore } from '../src/core/run/run-store.ts';

@@ -1,8 +1,8 @@
 import type { Db } from '../db/client.ts';
-import { lockConnection } from '../db/queries/connections.ts';
-import { recordEvent } from '../db/queries/events.ts';
-import { findRunOfFiring, findWaitingRun } from '../db/queries/runs.ts';
+import { lockConnection } from '../db/queries/connections/connections.ts';
+import { findRunOfFiring, findWaitingRun } from '../db/queries/runs/runs.ts';
 import { findSchedule } from '../db/queries/schedules.ts';
+import { recordEvent } from '../db/queries/webhooks/events.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { startQueuedRun } from '../src/connect/start-run.ts';
 import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import { type SettledAttempt, type Settlement, settleAttempts } from '../db/queries/webhook-settle.ts';
+import { type SettledAttempt, type Settlement, settleAttempts } from '../db/queries/webhooks/settle.ts';
 import type { Database } from '../db/schema.ts';
 import type { OrgScope } from '../db/scope.ts';
 

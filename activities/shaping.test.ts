@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
+import type { PageOutcome } from '../src/core/model/page-outcome.ts';
 import { type RunPage, stagePage } from '../src/core/run/run-page.ts';
 import { createShaping } from './shaping.ts';
 

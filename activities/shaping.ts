@@ -1,4 +1,4 @@
-import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
+import type { PageOutcome } from '../src/core/model/page-outcome.ts';
 import type { RunPage } from '../src/core/run/run-page.ts';
 
 /** Pages whose records are on their way through the stages: more than evaluators on most machines, few enough to be small. */

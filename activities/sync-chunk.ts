@@ -8,16 +8,16 @@
  */
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { type Attempt, forgiveAttempts, noteFailure, takeLane } from '../db/queries/attempts.ts';
+import { type Attempt, forgiveAttempts, noteFailure, takeLane } from '../db/queries/runs/attempts.ts';
 import { orgScope } from '../db/scope.ts';
 import type { Tombstone } from '../src/core/destinations/destination.ts';
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError } from '../src/core/http/client.ts';
-import type { PageOutcome } from '../src/core/pipeline/page-outcome.ts';
+import type { PageOutcome } from '../src/core/model/page-outcome.ts';
+import { runStart } from '../src/core/model/run-position.ts';
 import { readRun } from '../src/core/run/read-run.ts';
-import { runStart } from '../src/core/run/run-position.ts';
 import type { Deps } from '../src/deps.ts';
-import type { SlotLending } from '../src/worker-slots.ts';
+import type { SlotLending } from '../src/temporal/worker-slots.ts';
 import type { ChunkProgress, ChunkResult, SyncRunInput } from '../workflows/contract.ts';
 import type { Delivery } from './delivery.ts';
 import { toFailure } from './failures.ts';

@@ -3,7 +3,7 @@
  * worker runs meanwhile: what is asked for stays queued. BENCH_ROUNDS (3) is a setting.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Stack, startStack } from '../test/support/stack.ts';
+import { type Stack, startStack } from '../test/support/service/stack.ts';
 import type { BareApiJobs } from './processes/bare-api.ts';
 import type { LoadJobs, LoadOptions } from './processes/load.ts';
 import { createConnection, customersKey } from './support/customers-sync.ts';

@@ -5,10 +5,10 @@
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { eventually } from '../test/support/eventually.ts';
-import { type Stack, startStack } from '../test/support/stack.ts';
-import { unusedPort } from '../test/support/temporal-dev-server.ts';
-import { createEndpoint, emit, type TestEndpoint } from '../test/support/webhook-endpoints.ts';
+import { eventually } from '../test/support/service/eventually.ts';
+import { type Stack, startStack } from '../test/support/service/stack.ts';
+import { unusedPort } from '../test/support/service/temporal-dev-server.ts';
+import { createEndpoint, emit, type TestEndpoint } from '../test/support/webhooks/endpoints.ts';
 
 const started = new AsyncDisposableStack();
 const arrivals = new Map<string, number>();

@@ -3,10 +3,10 @@ import { pipeline } from 'node:stream/promises';
 import { from as copyFrom } from 'pg-copy-streams';
 import { expect, it } from 'vitest';
 import type { Destination } from '../src/core/destinations/destination.ts';
-import type { Deliverable } from '../src/core/pipeline/page-outcome.ts';
-import { batchOf, claimOf, columnOf } from '../test/support/batches.ts';
-import { deliveryKinds } from '../test/support/destination-kinds.ts';
-import { connectAdmin } from '../test/support/postgres-kind.ts';
+import type { Deliverable } from '../src/core/model/page-outcome.ts';
+import { deliveryKinds } from '../test/support/destinations/destination-kinds.ts';
+import { connectAdmin } from '../test/support/destinations/postgres-kind.ts';
+import { batchOf, claimOf, columnOf } from '../test/support/sync/batches.ts';
 
 const rowsMax = 100_000;
 /** Each is written to the outbox, posted, verified and answered: fewer say as much. */

@@ -8,11 +8,11 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { compile } from '../src/core/expressions/compiled/compile.ts';
-import { type AuditedDestination, openAuditedDestination } from '../test/support/audit.ts';
-import { testDatabaseUrl } from '../test/support/database-server.ts';
-import { eventually } from '../test/support/eventually.ts';
-import { forgetPeak, peakMemory } from '../test/support/process-memory.ts';
-import { type Stack, startStack } from '../test/support/stack.ts';
+import { type AuditedDestination, openAuditedDestination } from '../test/support/destinations/audit.ts';
+import { testDatabaseUrl } from '../test/support/service/database-server.ts';
+import { eventually } from '../test/support/service/eventually.ts';
+import { forgetPeak, peakMemory } from '../test/support/service/process-memory.ts';
+import { type Stack, startStack } from '../test/support/service/stack.ts';
 import { syncRunId } from '../workflows/contract.ts';
 import type { Paging } from './ceiling/pages.ts';
 import type { CeilingForm, CeilingJobs } from './processes/ceiling.ts';

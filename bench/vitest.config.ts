@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['bench/*.bench.ts'],
-    globalSetup: ['test/support/setup.ts'],
+    globalSetup: ['test/support/service/setup.ts'],
     testTimeout: 600_000,
     hookTimeout: 60_000,
     maxWorkers: 1,

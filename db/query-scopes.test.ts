@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { queriesAcrossOrgs } from '../test/support/queries-across-orgs.ts';
+import { queriesAcrossOrgs } from '../test/support/security/queries-across-orgs.ts';
 
 /** A function at the top of a file of queries, as its formatted text says it. */
 interface QueryFunction {
@@ -52,14 +52,15 @@ function usesScope({ parameters, body }: QueryFunction): boolean {
   return /\borgId\b/.test(scope) && /\borgId\b/.test(body);
 }
 
-const queries = readdirSync(folder)
-  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
-  .flatMap((file) =>
-    functionsOf(readFileSync(join(folder, file), 'utf8')).map((found) => ({
-      ...found,
-      name: `${file.slice(0, -3)}.${found.name}`,
-    })),
-  );
+const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
+const queries = files.flatMap((file) =>
+  functionsOf(readFileSync(join(folder, file), 'utf8')).map((found) => ({
+    ...found,
+    name: `${file.slice(0, -3)}.${found.name}`,
+  })),
+);
 const exportedQueries = queries.filter(
   ({ exported, parameters }) => exported && /^\s*(?:db|tx): Db\b/.test(parameters),
 );
@@ -75,7 +76,7 @@ describe('the functions of db/queries', () => {
   });
 
   it('are what others call: a statement on its own takes no scope', () => {
-    const texts = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
+    const texts = files.map((file) => readFileSync(join(folder, file), 'utf8'));
     expect(texts.filter((text) => text.includes('= statement('))).not.toHaveLength(0);
     expect(texts.filter((text) => /^export const \w+ = statement\(/m.test(text))).toEqual([]);
   });

@@ -1,6 +1,7 @@
 import type { ColumnType, JSONColumnType } from 'kysely';
 import type { EventType } from '../src/core/events/event-types.ts';
 import type { Dedupe, Verification } from '../src/core/hooks/verification-schema.ts';
+import type { RunPosition } from '../src/core/model/run-position.ts';
 import type {
   ConnectionStatus,
   HookRequestStatus,
@@ -16,7 +17,6 @@ import type {
   WebhookTrigger,
   WorkspaceKind,
 } from '../src/core/rows.ts';
-import type { RunPosition } from '../src/core/run/run-position.ts';
 import type { Validators } from '../src/core/source/source.ts';
 import type { DB, Generated } from './schema.gen.ts';
 

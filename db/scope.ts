@@ -13,7 +13,7 @@ export interface OrgScope {
 
 /**
  * Makes a scope. Callers: `src/api/auth.ts` and `src/api/embed-auth.ts` from a verified credential,
- * `src/control/oauth.ts` from a state that was issued to the org, `src/control/inbound.ts` from the token of a hook,
+ * `src/control/oauth/oauth.ts` from a state that was issued to the org, `src/control/hooks/inbound.ts` from the token of a hook,
  * `activities` from the ids of a run, schedule, hook or endpoint that the API created, the sweepers and the operator's
  * commands from rows they found or made. Nobody else.
  */

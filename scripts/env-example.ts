@@ -1,8 +1,8 @@
-import { describeVariables, type VariableDoc } from '../src/config.ts';
+import { describeVariables, type VariableDoc } from '../src/config/config.ts';
 
 /** The text of `.env.example`: every variable with its meaning, form and default, all commented out. */
 export function renderEnvExample(): string {
-  const head = ['# Variables of the environment. Generated from src/config.ts by `npm run generate`.'];
+  const head = ['# Variables of the environment. Generated from src/config/config.ts by `npm run generate`.'];
   return [...head, ...describeVariables().map(renderVariable)].join('\n\n').concat('\n');
 }
 

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { ownFolder } from '../src/embedded/cached-program.mjs';
+import { ownFolder } from '../src/config/cached-program.mjs';
 import { installDependencies } from './launcher/dependencies.mjs';
 import { cacheFolder, findNode } from './launcher/node.mjs';
 
@@ -123,5 +123,5 @@ function ancestors() {
 
 /** Makes the target stop when we die without a word, whatever the target is. */
 function watchParent() {
-  return ['--import', pathToFileURL(join(root, 'src/embedded/parent-watch.ts')).href];
+  return ['--import', pathToFileURL(join(root, 'src/dev/embedded/parent-watch.ts')).href];
 }

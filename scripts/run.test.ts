@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { commandLine, identify } from '../src/embedded/process-table.ts';
+import { commandLine, identify } from '../src/dev/embedded/process-table.ts';
 import { type SupervisorProcess, startSupervisor } from '../test/embedded/supervisor-process.ts';
-import { eventually } from '../test/support/eventually.ts';
+import { eventually } from '../test/support/service/eventually.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'connector-sync-run-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { migrateToLatest } from '../db/migrate.ts';
-import { startScratchDatabase } from '../src/embedded/scratch-database.ts';
+import { startScratchDatabase } from '../src/dev/embedded/scratch-database.ts';
 
 const run = promisify(execFile);
 

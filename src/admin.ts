@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as v from 'valibot';
 import { openDatabase } from '../db/client.ts';
-import { commands, UsageError, usage } from './admin-commands.ts';
-import type { Config } from './config.ts';
+import { commands, UsageError, usage } from './admin/commands.ts';
+import type { Config } from './config/config.ts';
+import { configOrExit } from './config/entry.ts';
+import { WrongKeyRingError } from './config/key-ring-check.ts';
 import { AppError } from './core/errors.ts';
-import { configOrExit } from './entry.ts';
-import { WrongKeyRingError } from './key-ring-check.ts';
 
 /** The part of ready.json that is read here. */
 const Ready = v.pipe(v.string(), v.parseJson(), v.object({ databaseUrl: v.string(), temporalAddress: v.string() }));

@@ -1,10 +1,10 @@
 /** Process: serve the REST interface on PORT; on SIGTERM finish what is open and stop. */
 import { createApp } from './api/app.ts';
 import { listen } from './api/server.ts';
+import { configOrExit, endOnUncaught } from './config/entry.ts';
+import { checkKeyRing } from './config/key-ring-check.ts';
 import { createDeps } from './deps.ts';
-import { announceReady, respondToProbes } from './embedded/parent-watch.ts';
-import { configOrExit, endOnUncaught } from './entry.ts';
-import { checkKeyRing } from './key-ring-check.ts';
+import { announceReady, respondToProbes } from './dev/embedded/parent-watch.ts';
 import { createLog } from './log.ts';
 
 respondToProbes();

@@ -4,18 +4,18 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { Kysely } from 'kysely';
 import { openDatabase } from '../db/client.ts';
 import type { Database } from '../db/schema.ts';
-import type { Config } from './config.ts';
-import { createOrchestrator, type Orchestrator } from './control/orchestrator.ts';
+import type { Config } from './config/config.ts';
+import { embedKeyRing, oauthStateKeyRing, secretsKeyRing } from './config/dev-secrets.ts';
+import type { KeyRing } from './config/key-ring.ts';
 import { createPayloadCodec, type PayloadCodec } from './core/crypto/payload-codec.ts';
 import { createSecretBox, type SecretBox } from './core/crypto/secret-box.ts';
 import { withCompiledExpressions } from './core/expressions/compiled-evaluator.ts';
 import { createEvaluatorPool, type EvaluatorPool } from './core/expressions/evaluator-pool.ts';
 import { parseAllowList, parseDenyList } from './core/http/addresses.ts';
 import { createEgressGuard, type EgressGuard } from './core/http/egress.ts';
-import { createDataConverter } from './data-converter.ts';
-import { embedKeyRing, oauthStateKeyRing, secretsKeyRing } from './dev-secrets.ts';
-import type { KeyRing } from './key-ring.ts';
 import type { Log } from './log.ts';
+import { createDataConverter } from './temporal/data-converter.ts';
+import { createOrchestrator, type Orchestrator } from './temporal/orchestrator.ts';
 
 /** What authorizing connections at their providers takes. */
 export interface OauthSettings {

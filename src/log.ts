@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Logger as TemporalLogger } from '@temporalio/common';
 import { pino } from 'pino';
-import type { LogLevel } from './config.ts';
+import type { LogLevel } from './config/config.ts';
 
 /** Facts beside a constant message. */
 export type LogFields = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 /** Process: `npm run migrate`. Applies the missing migrations; safe to run several times at once. */
 import { migrateToLatest } from '../db/migrate.ts';
-import './embedded/parent-watch.ts';
-import { configOrExit } from './entry.ts';
+import './dev/embedded/parent-watch.ts';
+import { configOrExit } from './config/entry.ts';
 
 const { databaseUrl } = configOrExit(process.env);
 if (databaseUrl === null) {

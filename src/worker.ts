@@ -5,15 +5,15 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection, Runtime, Worker, type WorkerTuner } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { controlQueue, postsMax, syncQueue, webhookQueue } from '../workflows/contract.ts';
+import { configOrExit, endOnUncaught } from './config/entry.ts';
+import { checkKeyRing } from './config/key-ring-check.ts';
 import { createDeps, type Deps } from './deps.ts';
-import { announceReady, respondToProbes } from './embedded/parent-watch.ts';
-import { configOrExit, endOnUncaught } from './entry.ts';
-import { checkKeyRing } from './key-ring-check.ts';
+import { announceReady, respondToProbes } from './dev/embedded/parent-watch.ts';
 import { createLog, type Log, temporalLogger } from './log.ts';
-import { maintain } from './maintenance.ts';
-import { registerSearchAttributes } from './search-attributes.ts';
-import { createLendableSlots, type LendableSlots } from './worker-slots.ts';
-import { workflowBundle } from './workflow-bundle.ts';
+import { maintain } from './maintenance/maintenance.ts';
+import { registerSearchAttributes } from './temporal/register-search-attributes.ts';
+import { createLendableSlots, type LendableSlots } from './temporal/worker-slots.ts';
+import { workflowBundle } from './temporal/workflow-bundle.ts';
 
 // By itself the heap grows to four times of what a run needs before it is collected: 100 MB for 2 % less work (measured).
 setFlagsFromString('--heap-growing-percent=75');

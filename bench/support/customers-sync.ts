@@ -1,7 +1,7 @@
 import type { RunRow } from '../../src/core/rows.ts';
-import { type AuditedDestination, openAuditedDestination } from '../../test/support/audit.ts';
-import { eventually } from '../../test/support/eventually.ts';
-import type { Stack } from '../../test/support/stack.ts';
+import { type AuditedDestination, openAuditedDestination } from '../../test/support/destinations/audit.ts';
+import { eventually } from '../../test/support/service/eventually.ts';
+import type { Stack } from '../../test/support/service/stack.ts';
 import type { Paging } from '../ceiling/pages.ts';
 import { mapping } from './customers.ts';
 

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/client.ts';
-import { type Credential, touchCredential } from '../../db/queries/credentials.ts';
+import { type Credential, touchCredential } from '../../db/queries/orgs/credentials.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { isApiKey, parseApiKey } from '../core/crypto/api-key.ts';
 import { AppError } from '../core/errors.ts';

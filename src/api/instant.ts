@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { hasFormat } from '../core/spec/param-format.ts';
+import { hasFormat } from '../core/spec/connection/param-format.ts';
 
 const form = 'expected an ISO 8601 time such as 2026-03-01T08:30:00Z';
 

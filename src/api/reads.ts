@@ -1,6 +1,6 @@
 import type { Db } from '../../db/client.ts';
-import { findConnections } from '../../db/queries/connections.ts';
-import { findRuns } from '../../db/queries/runs.ts';
+import { findConnections } from '../../db/queries/connections/connections.ts';
+import { findRuns } from '../../db/queries/runs/runs.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { ConnectionRow, RunRow } from '../core/rows.ts';
 import { sharedAnswers } from '../core/shared-answers.ts';

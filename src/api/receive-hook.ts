@@ -1,7 +1,7 @@
 /** The addresses that upstreams post to. They lie beside the versioned interface: the token in them is the credential. */
 import type { Context, Hono } from 'hono';
-import { findHookByToken, type ReceivingHook } from '../../db/queries/hooks.ts';
-import { refuseForged, scopeOfHook, takeRequest } from '../control/inbound.ts';
+import { findHookByToken, type ReceivingHook } from '../../db/queries/hooks/hooks.ts';
+import { refuseForged, scopeOfHook, takeRequest } from '../control/hooks/inbound.ts';
 import { hashHookToken } from '../core/crypto/hook-token.ts';
 import { notFound } from '../core/errors.ts';
 import {
@@ -11,7 +11,7 @@ import {
   hubHandshake,
   slackHandshake,
 } from '../core/hooks/handshake.ts';
-import { readBytes } from './body-gate.ts';
+import { readBytes } from './gates/body-gate.ts';
 import { hookPath } from './observe.ts';
 import type { ApiDeps } from './route.ts';
 import type { ApiEnv } from './serve-route.ts';

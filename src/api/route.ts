@@ -5,10 +5,10 @@ import type { RequestErrorCode } from '../core/errors.ts';
 import type { Deps } from '../deps.ts';
 import type { AnswerWithHeaders } from './answer-headers.ts';
 import type { Caller } from './auth.ts';
-import type { CostlyRequests } from './costly-requests.ts';
 import type { EmbedCaller } from './embed-auth.ts';
+import type { CostlyRequests } from './gates/costly-requests.ts';
+import type { ListsAtOnce } from './gates/lists-at-once.ts';
 import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
-import type { ListsAtOnce } from './lists-at-once.ts';
 import type { Reads } from './reads.ts';
 
 /** What an API is made of. */

@@ -1,11 +1,11 @@
 import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { verifyState } from '../control/oauth.ts';
+import { verifyState } from '../control/oauth/oauth.ts';
 import { AnswerWithHeaders } from './answer-headers.ts';
 import type { Caller } from './auth.ts';
-import { readBody } from './body-gate.ts';
 import { authenticateEmbed, type EmbedCaller } from './embed-auth.ts';
-import { answerOnce } from './idempotency.ts';
+import { readBody } from './gates/body-gate.ts';
+import { answerOnce } from './gates/idempotency.ts';
 import type { RequestFacts } from './observe.ts';
 import type { ApiDeps, Route } from './route.ts';
 import { type ListResult, toListBody } from './stream.ts';

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
+import { answerParserErrors, refuseAddress } from './gates/wire-errors.ts';
 import type { ApiEnv } from './serve-route.ts';
-import { answerParserErrors, refuseAddress } from './wire-errors.ts';
 
 /** Where to listen. */
 export interface ListenOptions {

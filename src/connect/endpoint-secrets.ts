@@ -1,5 +1,5 @@
 import type { Db } from '../../db/client.ts';
-import { findSigningSecrets } from '../../db/queries/webhook-secrets.ts';
+import { findSigningSecrets } from '../../db/queries/webhooks/signing-secrets.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { SecretContext } from '../core/crypto/secret-box.ts';
 import { notFound } from '../core/errors.ts';

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import type { OrgScope } from '../../db/scope.ts';
-import { targetTable } from '../core/destinations/columns.ts';
 import type { Destination, TargetTable } from '../core/destinations/destination.ts';
 import { type DestinationDeps, openDestination } from '../core/destinations/registry.ts';
+import { targetTable } from '../core/destinations/sql/columns.ts';
 import { AppError } from '../core/errors.ts';
 import { renderTemplate } from '../core/expressions/template.ts';
-import { leafTexts } from '../core/source/auth.ts';
-import { DestinationSpec } from '../core/spec/destination-schema.ts';
+import { leafTexts } from '../core/source/auth/auth.ts';
+import { DestinationSpec } from '../core/spec/schema/destination-schema.ts';
 import type { Deps } from '../deps.ts';
 import type { ResourceSetup } from './setup.ts';
 

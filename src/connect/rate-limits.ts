@@ -1,10 +1,10 @@
 import type { Db } from '../../db/client.ts';
-import { type BucketRate, emptyBucket } from '../../db/queries/buckets.ts';
+import { type BucketRate, emptyBucket } from '../../db/queries/connections/buckets.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { HttpAnswer, HttpClientOptions, HttpRequest } from '../core/http/client.ts';
-import { leftOf } from '../core/source/budget-left.ts';
-import { waitIn } from '../core/source/error-rules.ts';
-import type { HttpSettings, RateLimit } from '../core/spec/http-schema.ts';
+import { leftOf } from '../core/source/read/budget-left.ts';
+import { waitIn } from '../core/source/request/error-rules.ts';
+import type { HttpSettings, RateLimit } from '../core/spec/schema/http-schema.ts';
 import { createTokenStock } from './token-stock.ts';
 
 /** Whose requests share the buckets, and what the spec says of them. */

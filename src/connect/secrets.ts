@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Db } from '../../db/client.ts';
-import { findSecret } from '../../db/queries/secrets.ts';
+import { findSecret } from '../../db/queries/connections/secrets.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import { JsonObject } from '../core/rows.ts';
 import type { Deps } from '../deps.ts';

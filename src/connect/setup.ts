@@ -1,9 +1,9 @@
 import type { OrgScope } from '../../db/scope.ts';
 import { AppError } from '../core/errors.ts';
 import { specChecksum } from '../core/spec/checksum.ts';
-import { effectiveSpec } from '../core/spec/effective.ts';
-import { checkConnectionValues } from '../core/spec/params.ts';
-import type { ConnectorSpec, Resource } from '../core/spec/schema.ts';
+import { effectiveSpec } from '../core/spec/connection/effective.ts';
+import { checkConnectionValues } from '../core/spec/connection/params.ts';
+import type { ConnectorSpec, Resource } from '../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../deps.ts';
 import { openSecrets } from './secrets.ts';
 

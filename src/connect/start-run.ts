@@ -1,4 +1,4 @@
-import { markDispatched } from '../../db/queries/runs.ts';
+import { markDispatched } from '../../db/queries/runs/runs.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { RunRow } from '../core/rows.ts';
 import type { Deps } from '../deps.ts';

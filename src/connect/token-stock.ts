@@ -1,5 +1,5 @@
 import type { Db } from '../../db/client.ts';
-import { type BucketRate, takeToken } from '../../db/queries/buckets.ts';
+import { type BucketRate, takeToken } from '../../db/queries/connections/buckets.ts';
 import type { OrgScope } from '../../db/scope.ts';
 
 /** What a bucket gives in this time may be taken together, s: a fast API costs a statement now and then, not one per request. */

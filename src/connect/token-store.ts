@@ -1,8 +1,8 @@
-import { findToken, leaseToken, putToken, releaseToken, type TokenKey } from '../../db/queries/tokens.ts';
+import { findToken, leaseToken, putToken, releaseToken, type TokenKey } from '../../db/queries/connections/tokens.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { SealedSecret } from '../core/crypto/secret-box.ts';
-import { openToken, sealToken } from '../core/source/sealed-token.ts';
-import type { StoredToken, TokenStore } from '../core/source/token-store.ts';
+import { openToken, sealToken } from '../core/source/auth/sealed-token.ts';
+import type { StoredToken, TokenStore } from '../core/source/auth/token-store.ts';
 import type { Deps } from '../deps.ts';
 
 /** How long a process may take to obtain a token before another one tries, s; a request takes at most 25. */

@@ -1,4 +1,4 @@
-import { findDueEndpoints } from '../../db/queries/events.ts';
+import { findDueEndpoints } from '../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { Deps } from '../deps.ts';
 

@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import type { Issue as IssueShape } from './errors.ts';
 import { eventTypes } from './events/event-types.ts';
 import { Dedupe, Verification } from './hooks/verification-schema.ts';
-import { mapOf } from './spec/strict-object.ts';
+import { mapOf } from './strict-object.ts';
 
 /** A point in time as ISO 8601 text in UTC. */
 export const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC.'), v.examples(['2026-03-01T08:30:00.000Z']));

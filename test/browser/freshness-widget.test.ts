@@ -6,12 +6,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ApiServer, listen } from '../../src/api/server.ts';
 import { signEmbedToken } from '../../src/core/crypto/embed-token.ts';
 import type { RunStatus } from '../../src/core/rows.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createActiveConnection, publishSpec } from '../support/api-fixtures.ts';
-import { openBrowser, type TestBrowser } from '../support/browser.ts';
-import { endRunAs } from '../support/ended-run.ts';
-import { eventually } from '../support/eventually.ts';
-import { type PageServer, servePage } from '../support/host-page.ts';
+import { openBrowser, type TestBrowser } from '../support/browser/browser.ts';
+import { type PageServer, servePage } from '../support/browser/host-page.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { endRunAs } from '../support/service/ended-run.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
 
 const resources = new AsyncDisposableStack();
 let api: TestApi;

@@ -2,13 +2,19 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { orgScope } from '../../db/scope.ts';
 import { type ApiServer, listen } from '../../src/api/server.ts';
-import { issueApiKey } from '../../src/control/api-keys.ts';
+import { issueApiKey } from '../../src/control/orgs/api-keys.ts';
 import { type EmbedSubject, signEmbedToken } from '../../src/core/crypto/embed-token.ts';
 import { signToken } from '../../src/core/crypto/signed-token.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { fillOrg } from '../support/api-fixtures.ts';
-import { type BadInput, type Placeholders, readBadInput, send, type WireAnswer } from '../support/bad-input.ts';
-import { caseFigure } from '../support/figure.ts';
+import {
+  type BadInput,
+  type Placeholders,
+  readBadInput,
+  send,
+  type WireAnswer,
+} from '../support/security/bad-input.ts';
+import { caseFigure } from '../support/security/figure.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { fillOrg } from '../support/upstream/api-fixtures.ts';
 
 /** Where the corpus is read differently; the data stays as it is. */
 const overrides: Readonly<Record<string, Partial<BadInput>>> = {

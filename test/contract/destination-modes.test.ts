@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { WriteMode } from '../../src/core/destinations/destination.ts';
-import { batchOf, claimOf, columnOf, rowOf } from '../support/batches.ts';
-import { deliver, itemValues, seedRows } from '../support/deliver.ts';
-import { destinationKinds } from '../support/destination-kinds.ts';
-import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { destinationKinds } from '../support/destinations/destination-kinds.ts';
+import { startTcpProxy } from '../support/service/tcp-proxy.ts';
+import { batchOf, claimOf, columnOf, rowOf } from '../support/sync/batches.ts';
+import { deliver, itemValues, seedRows } from '../support/sync/deliver.ts';
 
 const modes: readonly WriteMode[] = ['upsert', 'append', 'update', 'replace'];
 

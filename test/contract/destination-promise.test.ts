@@ -1,8 +1,8 @@
 /** What every kind of destination promises, also one that has no tables. */
 import { describe, expect, it } from 'vitest';
-import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/batches.ts';
-import { openAnew } from '../support/deliver.ts';
-import { deliveryKinds } from '../support/destination-kinds.ts';
+import { deliveryKinds } from '../support/destinations/destination-kinds.ts';
+import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/sync/batches.ts';
+import { openAnew } from '../support/sync/deliver.ts';
 
 describe.each(deliveryKinds)('$name', (kind) => {
   it('says that a lane is new that nothing was delivered to', async () => {

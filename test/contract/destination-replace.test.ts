@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { batchOf, claimOf, rowOf } from '../support/batches.ts';
-import { deliver, itemValues } from '../support/deliver.ts';
-import { destinationKinds } from '../support/destination-kinds.ts';
+import { destinationKinds } from '../support/destinations/destination-kinds.ts';
+import { batchOf, claimOf, rowOf } from '../support/sync/batches.ts';
+import { deliver, itemValues } from '../support/sync/deliver.ts';
 
 describe.each(destinationKinds)('$name in mode replace', (kind) => {
   const mode = 'replace';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { batchOf, claimOf, rowOf } from '../support/batches.ts';
-import { deliver, itemValues, seedRows } from '../support/deliver.ts';
-import { destinationKinds } from '../support/destination-kinds.ts';
+import { destinationKinds } from '../support/destinations/destination-kinds.ts';
+import { batchOf, claimOf, rowOf } from '../support/sync/batches.ts';
+import { deliver, itemValues, seedRows } from '../support/sync/deliver.ts';
 
 describe.each(destinationKinds)('$name and records that are gone', (kind) => {
   it.each(['upsert', 'update'] as const)('mode %s marks the row or removes it, with the others', async (mode) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ColumnType } from '../../src/core/destinations/destination.ts';
-import { batchOf, claimOf, columnOf, rowOf } from '../support/batches.ts';
-import { destinationKinds } from '../support/destination-kinds.ts';
+import { destinationKinds } from '../support/destinations/destination-kinds.ts';
+import { batchOf, claimOf, columnOf, rowOf } from '../support/sync/batches.ts';
 
 /** Column, value sent, text that the database then prints. */
 const values: readonly (readonly [string, ColumnType | ColumnType['kind'], unknown, string | null])[] = [

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/batches.ts';
-import { openAnew } from '../support/deliver.ts';
-import { destinationKinds } from '../support/destination-kinds.ts';
-import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { destinationKinds } from '../support/destinations/destination-kinds.ts';
+import { startTcpProxy } from '../support/service/tcp-proxy.ts';
+import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/sync/batches.ts';
+import { openAnew } from '../support/sync/deliver.ts';
 
 describe.each(destinationKinds)('$name', (kind) => {
   it('clears a mark of deletion when the record comes back', async () => {

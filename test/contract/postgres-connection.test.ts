@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { openPostgres, type PostgresDeps } from '../../src/core/destinations/postgres.ts';
-import { batchOf, claimOf, columnOf, rowOf } from '../support/batches.ts';
-import { testDatabaseUrl } from '../support/database-server.ts';
-import { serveRaw } from '../support/guarded-client.ts';
-import { connectAdmin, createPostgresPlace, guardFor, optionsFor } from '../support/postgres-kind.ts';
-import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { openPostgres, type PostgresDeps } from '../../src/core/destinations/postgres/postgres.ts';
+import { connectAdmin, createPostgresPlace, guardFor, optionsFor } from '../support/destinations/postgres-kind.ts';
+import { testDatabaseUrl } from '../support/service/database-server.ts';
+import { startTcpProxy } from '../support/service/tcp-proxy.ts';
+import { batchOf, claimOf, columnOf, rowOf } from '../support/sync/batches.ts';
+import { serveRaw } from '../support/upstream/guarded-client.ts';
 
 const url = testDatabaseUrl();
 const port = Number(url.port);

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { batchOf, claimOf, columnOf, rowOf } from '../support/batches.ts';
-import { deliver, itemValues } from '../support/deliver.ts';
-import { createPostgresPlace, type PostgresPlace } from '../support/postgres-kind.ts';
+import { createPostgresPlace, type PostgresPlace } from '../support/destinations/postgres-kind.ts';
+import { batchOf, claimOf, columnOf, rowOf } from '../support/sync/batches.ts';
+import { deliver, itemValues } from '../support/sync/deliver.ts';
 
 const mode = 'replace';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { batchOf, claimOf, columnOf, rowOf } from '../support/batches.ts';
-import { createPostgresPlace, type PostgresPlace } from '../support/postgres-kind.ts';
+import { createPostgresPlace, type PostgresPlace } from '../support/destinations/postgres-kind.ts';
+import { batchOf, claimOf, columnOf, rowOf } from '../support/sync/batches.ts';
 
 it('the server keeps the statement of a batch from its second use on', async () => {
   await using place = await createPostgresPlace();

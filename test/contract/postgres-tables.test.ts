@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/batches.ts';
-import { createPostgresPlace } from '../support/postgres-kind.ts';
+import { createPostgresPlace } from '../support/destinations/postgres-kind.ts';
+import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/sync/batches.ts';
 
 describe('other transactions', () => {
   it('repeats a batch that lost a deadlock', async () => {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { routes } from '../../src/api/routes/index.ts';
 import { orgLimits } from '../../src/core/org-limits.ts';
-import { checkSpec } from '../../src/core/spec/check.ts';
-import { checkConnectionValues } from '../../src/core/spec/params.ts';
+import { checkSpec } from '../../src/core/spec/check/check.ts';
+import { checkConnectionValues } from '../../src/core/spec/connection/params.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Db } from '../../db/client.ts';
-import { findCredential } from '../../db/queries/credentials.ts';
-import { insertWorkspace, listWorkspaces } from '../../db/queries/workspaces.ts';
+import { findCredential } from '../../db/queries/orgs/credentials.ts';
+import { insertWorkspace, listWorkspaces } from '../../db/queries/orgs/workspaces.ts';
 import { orgScope } from '../../db/scope.ts';
-import { createOrg } from '../../src/control/orgs.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
-import { asOneRequest, openUnderRowSecurity } from '../support/row-security.ts';
+import { createOrg } from '../../src/control/orgs/orgs.ts';
+import { asOneRequest, openUnderRowSecurity } from '../support/security/row-security.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 
 let database: TestDatabase;
 let judged: Awaited<ReturnType<typeof openUnderRowSecurity>>;

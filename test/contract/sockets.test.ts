@@ -25,24 +25,24 @@ const users: Readonly<Record<string, readonly string[]>> = {
     'src/core/http/webhook-post.ts',
   ],
   'connectors of destinations, on sockets that the guard has vetted': [
-    'src/core/destinations/postgres-connect.ts',
-    'src/core/destinations/postgres-errors.ts',
-    'src/core/destinations/postgres-wire.ts',
-    'src/core/destinations/sqlserver-sockets.ts',
+    'src/core/destinations/postgres/connect.ts',
+    'src/core/destinations/postgres/errors.ts',
+    'src/core/destinations/postgres/wire.ts',
+    'src/core/destinations/sqlserver/driver/sockets.ts',
   ],
-  'the rule of what a host may look like': ['src/core/destinations/address-fields.ts'],
+  'the rule of what a host may look like': ['src/core/destinations/sql/address-fields.ts'],
   'the driver in a process that can open no socket, on those that it is given': [
-    'src/core/destinations/sqlserver-connect.ts',
-    'src/core/destinations/sqlserver-driver.ts',
+    'src/core/destinations/sqlserver/driver/connect.ts',
+    'src/core/destinations/sqlserver/driver/driver.ts',
   ],
   'the control database, whose address the operator gives': ['db/client.ts'],
-  'the server of the API: sockets that others open': ['src/api/server.ts', 'src/api/wire-errors.ts'],
+  'the server of the API: sockets that others open': ['src/api/server.ts', 'src/api/gates/wire-errors.ts'],
   'services of development, on loopback, and whether the API answers': [
-    'src/embedded/ports.ts',
-    'src/embedded/postgres.ts',
-    'src/supervisor.ts',
+    'src/dev/embedded/ports.ts',
+    'src/dev/embedded/postgres.ts',
+    'src/dev/supervisor.ts',
   ],
-  'the demo, which plays the outside world': ['src/demo/destination.ts', 'src/demo/upstream.ts'],
+  'the demo, which plays the outside world': ['src/dev/demo/destination.ts', 'src/dev/demo/upstream.ts'],
 };
 
 describe('sockets', () => {

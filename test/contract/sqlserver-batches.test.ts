@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/batches.ts';
-import { connectFake, isBatch, laneScript, statementsOf, written } from '../support/sqlserver-script.ts';
-import { type RequestAnswer, startTdsFake } from '../support/tds-fake.ts';
-import type { TdsRequest } from '../support/tds-requests.ts';
+import { connectFake, isBatch, laneScript, statementsOf, written } from '../support/sqlserver/script.ts';
+import { type RequestAnswer, startTdsFake } from '../support/sqlserver/tds-fake.ts';
+import type { TdsRequest } from '../support/sqlserver/tds-requests.ts';
+import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/sync/batches.ts';
 
 const columns = [columnOf('a', 'text'), columnOf('n', 'bigint')];
 const claim = claimOf('dbo', { columns });

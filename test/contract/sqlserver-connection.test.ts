@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { egressBlocked } from '../../src/core/http/egress-blocked.ts';
-import { batchOf, claimOf, rowOf } from '../support/batches.ts';
-import { serveRaw } from '../support/guarded-client.ts';
-import { sqlServerUrl } from '../support/sqlserver-kind.ts';
-import { connectFake, isBatch, laneScript, openGuard, statementsOf } from '../support/sqlserver-script.ts';
-import { startTdsFake } from '../support/tds-fake.ts';
+import { sqlServerUrl } from '../support/sqlserver/kind.ts';
+import { connectFake, isBatch, laneScript, openGuard, statementsOf } from '../support/sqlserver/script.ts';
+import { startTdsFake } from '../support/sqlserver/tds-fake.ts';
+import { batchOf, claimOf, rowOf } from '../support/sync/batches.ts';
+import { serveRaw } from '../support/upstream/guarded-client.ts';
 
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url), 'utf8');
 const tls = { cert: fixture('db.test.crt'), key: fixture('db.test.key') };

@@ -3,13 +3,13 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { egressBlocked } from '../../src/core/http/egress-blocked.ts';
-import { batchOf, claimOf, columnOf, rowOf } from '../support/batches.ts';
-import { driverProcesses } from '../support/driver-processes.ts';
-import { eventually } from '../support/eventually.ts';
-import { figure } from '../support/figure.ts';
-import { connectFake, laneScript, openGuard } from '../support/sqlserver-script.ts';
-import { startTdsFake, type Tamper } from '../support/tds-fake.ts';
-import { mutation } from '../support/tds-mutations.ts';
+import { figure } from '../support/security/figure.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { driverProcesses } from '../support/sqlserver/driver-processes.ts';
+import { connectFake, laneScript, openGuard } from '../support/sqlserver/script.ts';
+import { startTdsFake, type Tamper } from '../support/sqlserver/tds-fake.ts';
+import { mutation } from '../support/sqlserver/tds-mutations.ts';
+import { batchOf, claimOf, columnOf, rowOf } from '../support/sync/batches.ts';
 
 /** Sessions with a response that is changed; `npm run trust` asks for more. */
 const cases = Number(process.env['FUZZ_CASES'] ?? 500);

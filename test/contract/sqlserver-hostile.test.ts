@@ -4,13 +4,13 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { containmentFlags } from '../../src/core/destinations/sqlserver-children.ts';
-import { batchOf, claimOf, columnOf, rowOf } from '../support/batches.ts';
-import { driverProcesses } from '../support/driver-processes.ts';
-import { eventually } from '../support/eventually.ts';
-import { type HostileResponse, startHostileSqlServer } from '../support/hostile-sqlserver.ts';
-import { connectFake, isBatch, laneScript } from '../support/sqlserver-script.ts';
-import { startTdsFake } from '../support/tds-fake.ts';
+import { containmentFlags } from '../../src/core/destinations/sqlserver/driver/children.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { driverProcesses } from '../support/sqlserver/driver-processes.ts';
+import { type HostileResponse, startHostileSqlServer } from '../support/sqlserver/hostile-sqlserver.ts';
+import { connectFake, isBatch, laneScript } from '../support/sqlserver/script.ts';
+import { startTdsFake } from '../support/sqlserver/tds-fake.ts';
+import { batchOf, claimOf, columnOf, rowOf } from '../support/sync/batches.ts';
 
 const claim = claimOf('dbo');
 const mib = 1024 * 1024;
@@ -163,7 +163,7 @@ describe('the process of a driver', () => {
 
   it('that waits for a next session keeps no process from ending, and ends with it', async () => {
     await using fake = await startTdsFake(laneScript());
-    const script = new URL('../support/sqlserver-script.ts', import.meta.url).href;
+    const script = new URL('../support/sqlserver/script.ts', import.meta.url).href;
     const code = `
       const { connectFake } = await import(${JSON.stringify(script)});
       await using destination = connectFake({ port: ${fake.port} });

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../../src/api/route.ts';
 import { routes } from '../../src/api/routes/index.ts';
 import { newId } from '../../src/core/ids.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { fillOrg, type Inventory, specDocument } from '../support/api-fixtures.ts';
-import { caseFigure } from '../support/figure.ts';
+import { caseFigure } from '../support/security/figure.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { fillOrg, type Inventory, specDocument } from '../support/upstream/api-fixtures.ts';
 
 /** A path with ids in it, and the same with ids that nobody has. */
 interface Addresses {

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Destination } from '../../src/core/destinations/destination.ts';
-import type { Deliverable } from '../../src/core/pipeline/page-outcome.ts';
-import { decodeReceipt } from '../../src/core/pipeline/receipt.ts';
-import { batchOf, claimOf, rowOf } from '../support/batches.ts';
-import { pageBatch } from '../support/page-batch.ts';
-import { createWebhookPlace, type WebhookPlace } from '../support/webhook-kind.ts';
-import type { Post, Reply } from '../support/webhook-receiver.ts';
+import type { Deliverable } from '../../src/core/model/page-outcome.ts';
+import { decodeReceipt } from '../../src/core/model/receipt.ts';
+import { createWebhookPlace, type WebhookPlace } from '../support/destinations/webhook-kind.ts';
+import type { Post, Reply } from '../support/destinations/webhook-receiver.ts';
+import { batchOf, claimOf, rowOf } from '../support/sync/batches.ts';
+import { pageBatch } from '../support/sync/page-batch.ts';
 
 let place: WebhookPlace;
 beforeEach(async () => {

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { partitionOf } from '../../src/core/destinations/webhook-parts.ts';
-import type { Deliverable } from '../../src/core/pipeline/page-outcome.ts';
-import { decodeReceipt } from '../../src/core/pipeline/receipt.ts';
-import { claimOf, rowOf } from '../support/batches.ts';
-import { eventually } from '../support/eventually.ts';
-import { pageBatch } from '../support/page-batch.ts';
-import { createWebhookPlace, type WebhookPlace } from '../support/webhook-kind.ts';
-import type { Post, ReceivedRecord } from '../support/webhook-receiver.ts';
+import { partitionOf } from '../../src/core/destinations/webhook/parts.ts';
+import type { Deliverable } from '../../src/core/model/page-outcome.ts';
+import { decodeReceipt } from '../../src/core/model/receipt.ts';
+import { createWebhookPlace, type WebhookPlace } from '../support/destinations/webhook-kind.ts';
+import type { Post, ReceivedRecord } from '../support/destinations/webhook-receiver.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { claimOf, rowOf } from '../support/sync/batches.ts';
+import { pageBatch } from '../support/sync/page-batch.ts';
 
 let place: WebhookPlace;
 beforeEach(async () => {

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { syncRunId } from '../../workflows/contract.ts';
-import { eventually } from '../support/eventually.ts';
-import { expectExactlyOnce, inFlightMax } from '../support/exactly-once.ts';
-import { holdWrites } from '../support/sql-gate.ts';
-import { createSync } from '../support/sync.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
-import { watchPages } from '../support/watched-upstream.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { holdWrites } from '../support/service/sql-gate.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { expectExactlyOnce, inFlightMax } from '../support/sync/exactly-once.ts';
+import { createSync } from '../support/sync/sync.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
+import { watchPages } from '../support/upstream/watched-upstream.ts';
 
 const pages = 200;
 const perPage = 100;

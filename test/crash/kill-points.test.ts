@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { syncRunId } from '../../workflows/contract.ts';
-import { expectExactlyOnce, inFlightMax } from '../support/exactly-once.ts';
-import { announceUpdates, blockedBy, holdRows, holdWrites } from '../support/sql-gate.ts';
-import { createSync, type Sync } from '../support/sync.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
-import { watchPages } from '../support/watched-upstream.ts';
+import { announceUpdates, blockedBy, holdRows, holdWrites } from '../support/service/sql-gate.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { expectExactlyOnce, inFlightMax } from '../support/sync/exactly-once.ts';
+import { createSync, type Sync } from '../support/sync/sync.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
+import { watchPages } from '../support/upstream/watched-upstream.ts';
 
 const records = 4000;
 const perPage = 100;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { expectExactlyOnce, inFlightMax } from '../support/exactly-once.ts';
-import { createSync } from '../support/sync.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
-import { watchPages } from '../support/watched-upstream.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { expectExactlyOnce, inFlightMax } from '../support/sync/exactly-once.ts';
+import { createSync } from '../support/sync/sync.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
+import { watchPages } from '../support/upstream/watched-upstream.ts';
 
 const pages = 120;
 const perPage = 50;

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { expectExactlyOnce, inFlightMax } from '../support/exactly-once.ts';
-import { holdWrites } from '../support/sql-gate.ts';
-import { openAuditedSqlServer } from '../support/sqlserver-audit.ts';
-import { type LaneServer, startLaneServer } from '../support/sqlserver-lane.ts';
-import { createSyncInto, type Sync, type SyncOptions } from '../support/sync.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
-import { watchPages } from '../support/watched-upstream.ts';
+import { holdWrites } from '../support/service/sql-gate.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { openAuditedSqlServer } from '../support/sqlserver/audit.ts';
+import { type LaneServer, startLaneServer } from '../support/sqlserver/lane.ts';
+import { expectExactlyOnce, inFlightMax } from '../support/sync/exactly-once.ts';
+import { createSyncInto, type Sync, type SyncOptions } from '../support/sync/sync.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
+import { watchPages } from '../support/upstream/watched-upstream.ts';
 
 const perPage = 100;
 const count = 4000;

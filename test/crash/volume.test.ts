@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { syncRunId } from '../../workflows/contract.ts';
-import { peakMemory } from '../support/process-memory.ts';
-import { createSync, pageOf } from '../support/sync.ts';
-import type { UpstreamAnswer } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { peakMemory } from '../support/service/process-memory.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { createSync, pageOf } from '../support/sync/sync.ts';
+import type { UpstreamAnswer } from '../support/upstream/upstream.ts';
 
 const perPage = 100;
 const records = 500_000;

@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type EventReceiver, startEventReceiver, verified } from '../support/event-receiver.ts';
-import { eventually } from '../support/eventually.ts';
-import { type Stack, startStack } from '../support/stack.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { type Stack, startStack } from '../support/service/stack.ts';
 import {
   createEndpoint,
   deleteEndpoints,
   emit,
   recordEvents,
   type TestEndpoint,
-} from '../support/webhook-endpoints.ts';
+} from '../support/webhooks/endpoints.ts';
+import { type EventReceiver, startEventReceiver, verified } from '../support/webhooks/event-receiver.ts';
 
 const started = new AsyncDisposableStack();
 let receiver: EventReceiver;

@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
-import { eventually } from '../support/eventually.ts';
-import { holdWrites } from '../support/sql-gate.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { collectionOf, createWebhookSync, useWebhookStack, type WebhookSync } from '../support/webhook-sync.ts';
+import {
+  collectionOf,
+  createWebhookSync,
+  useWebhookStack,
+  type WebhookSync,
+} from '../support/destinations/webhook-sync.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { holdWrites } from '../support/service/sql-gate.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
 
 const records = 3000;
 const steps = ['in-flight', 'several-times', 'at-once', 'midway', 'told', 'answered', 'settled'] as const;

@@ -1,6 +1,6 @@
 /** Process under test: starts the embedded services of DATA_DIR, prints where they are as one line, stops on SIGTERM. */
-import { loadConfig } from '../../src/config.ts';
-import { startEmbedded } from '../../src/embedded/services.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { startEmbedded } from '../../src/dev/embedded/services.ts';
 import { createLog } from '../../src/log.ts';
 
 const stopping = Promise.withResolvers<void>();

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { freePort } from '../../src/embedded/ports.ts';
-import { isReachable } from '../../src/embedded/postgres-owner.ts';
-import { identify, isRunning } from '../../src/embedded/process-table.ts';
-import { eventually } from '../support/eventually.ts';
+import { freePort } from '../../src/dev/embedded/ports.ts';
+import { isReachable } from '../../src/dev/embedded/postgres-owner.ts';
+import { identify, isRunning } from '../../src/dev/embedded/process-table.ts';
+import { eventually } from '../support/service/eventually.ts';
 import { nothingLeft, processesWith, root, type SupervisorProcess, startSupervisor } from './supervisor-process.ts';
 
 const asRoot = process.getuid?.() === 0;

@@ -3,10 +3,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { freePort } from '../../src/embedded/ports.ts';
-import { identify } from '../../src/embedded/process-table.ts';
-import type { ReadyFacts } from '../../src/ready-file.ts';
-import { eventually } from '../support/eventually.ts';
+import { freePort } from '../../src/dev/embedded/ports.ts';
+import { identify } from '../../src/dev/embedded/process-table.ts';
+import type { ReadyFacts } from '../../src/dev/ready-file.ts';
+import { eventually } from '../support/service/eventually.ts';
 import { nothingLeft, type SupervisorProcess, startSupervisor } from './supervisor-process.ts';
 
 let dataDir = '';

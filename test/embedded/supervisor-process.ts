@@ -1,8 +1,8 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { commandLine } from '../../src/embedded/process-table.ts';
-import { eventually } from '../support/eventually.ts';
+import { commandLine } from '../../src/dev/embedded/process-table.ts';
+import { eventually } from '../support/service/eventually.ts';
 
 /** The project's folder. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));

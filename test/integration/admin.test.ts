@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runAdmin } from '../support/admin.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { runAdmin } from '../support/service/admin.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

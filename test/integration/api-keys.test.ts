@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { orgScope } from '../../db/scope.ts';
-import { issueApiKey } from '../../src/control/api-keys.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { issueApiKey } from '../../src/control/orgs/api-keys.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 
 let api: TestApi;
 let org: TestOrg;

@@ -2,11 +2,11 @@ import { createHmac } from 'node:crypto';
 import { jwtVerify } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RunRow } from '../../src/core/rows.ts';
-import { openAuditedDestination } from '../support/audit.ts';
-import { eventually } from '../support/eventually.ts';
-import { type OauthServer, startOauthServer } from '../support/oauth-server.ts';
-import { type Stack, startStack } from '../support/stack.ts';
-import { generateRecords, startUpstream, type Upstream, type UpstreamRequest } from '../support/upstream.ts';
+import { openAuditedDestination } from '../support/destinations/audit.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { type Stack, startStack } from '../support/service/stack.ts';
+import { type OauthServer, startOauthServer } from '../support/upstream/oauth-server.ts';
+import { generateRecords, startUpstream, type Upstream, type UpstreamRequest } from '../support/upstream/upstream.ts';
 
 const clientSecret = 'c1ient+secret/of:this=test';
 const key = 'k'.repeat(40);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bytesArray, textArray } from '../../src/core/binary-arrays.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 /** A request that may not be made is in the call log, once, whatever refused it and wherever its address came from. */
 import { describe, expect, it } from 'vitest';
-import { connectCustomer } from '../support/customer.ts';
-import { eventually } from '../support/eventually.ts';
-import { createScriptedApi, type ScriptedReply } from '../support/scripted-api.ts';
-import { useStack } from '../support/use-stack.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { connectCustomer } from '../support/sync/customer.ts';
+import { createScriptedApi, type ScriptedReply } from '../support/upstream/scripted-api.ts';
 
 const scripted = createScriptedApi();
 const shared = useStack({ answer: scripted.answer });

@@ -1,13 +1,13 @@
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../db/client.ts';
-import { emptyBucket, takeToken } from '../../db/queries/buckets.ts';
+import { emptyBucket, takeToken } from '../../db/queries/connections/buckets.ts';
 import { orgScope } from '../../db/scope.ts';
 import { createRateLimits } from '../../src/connect/rate-limits.ts';
 import type { NamedRateLimit } from '../../src/core/http/client.ts';
-import { HttpSettings } from '../../src/core/spec/http-schema.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
-import { insertTestConnection } from '../support/rows.ts';
+import { HttpSettings } from '../../src/core/spec/schema/http-schema.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
+import { insertTestConnection } from '../support/service/rows.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openCallLog } from '../../activities/call-log.ts';
-import { listCalls } from '../../db/queries/calls.ts';
-import { insertRun } from '../../db/queries/runs.ts';
+import { listCalls } from '../../db/queries/runs/calls.ts';
+import { insertRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
-import { newCall } from '../support/calls.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
-import { newRun } from '../support/receipts.ts';
-import { insertTestConnection } from '../support/rows.ts';
+import { newCall } from '../support/service/calls.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
+import { newRun } from '../support/service/receipts.ts';
+import { insertTestConnection } from '../support/service/rows.ts';
 
 const call = {
   ...newCall({ runId: '', sequence: 0 }),

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Canaries, startCanaries } from '../support/canaries.ts';
-import { eventually } from '../support/eventually.ts';
-import { figure } from '../support/figure.ts';
-import { loopbackSpellings } from '../support/loopback-spellings.ts';
-import { type Stack, startStack } from '../support/stack.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { type Canaries, startCanaries } from '../support/security/canaries.ts';
+import { figure } from '../support/security/figure.ts';
+import { loopbackSpellings } from '../support/security/loopback-spellings.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { type Stack, startStack } from '../support/service/stack.ts';
+import { startUpstream, type Upstream } from '../support/upstream/upstream.ts';
 
 const started = new AsyncDisposableStack();
 let canaries: Canaries;

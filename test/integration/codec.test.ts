@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPayloadCodec } from '../../src/core/crypto/payload-codec.ts';
-import { startApi, type TestApi } from '../support/api.ts';
+import { startApi, type TestApi } from '../support/service/api.ts';
 
 const token = 'a-token-of-the-operators-0123456789';
 const codec = createPayloadCodec([{ id: 'k1', key: new Uint8Array(randomBytes(32)) }]);

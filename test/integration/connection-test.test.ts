@@ -1,10 +1,10 @@
 import { createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { type AuditedDestination, openAuditedDestination } from '../support/audit.ts';
-import { testDatabaseUrl } from '../support/database-server.ts';
-import { unusedPort } from '../support/temporal-dev-server.ts';
-import { generateRecords, startUpstream, type Upstream } from '../support/upstream.ts';
+import { type AuditedDestination, openAuditedDestination } from '../support/destinations/audit.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { testDatabaseUrl } from '../support/service/database-server.ts';
+import { unusedPort } from '../support/service/temporal-dev-server.ts';
+import { generateRecords, startUpstream, type Upstream } from '../support/upstream/upstream.ts';
 
 const token = 'good-token-of-the-customer';
 const started = new AsyncDisposableStack();

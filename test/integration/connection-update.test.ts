@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findSecret } from '../../db/queries/secrets.ts';
+import { findSecret } from '../../db/queries/connections/secrets.ts';
 import { orgScope } from '../../db/scope.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { connectionBody, publishSpec } from '../support/api-fixtures.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { connectionBody, publishSpec } from '../support/upstream/api-fixtures.ts';
 
 let api: TestApi;
 let org: TestOrg;

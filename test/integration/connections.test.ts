@@ -1,17 +1,17 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { insertConnection } from '../../db/queries/connections.ts';
-import { findSecret } from '../../db/queries/secrets.ts';
+import { insertConnection } from '../../db/queries/connections/connections.ts';
+import { findSecret } from '../../db/queries/connections/secrets.ts';
 import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import {
   connectionBody,
   createActiveConnection,
   createConnection,
   publishSpec,
   specDocument,
-} from '../support/api-fixtures.ts';
+} from '../support/upstream/api-fixtures.ts';
 
 let api: TestApi;
 let org: TestOrg;

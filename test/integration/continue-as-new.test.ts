@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { syncRunId } from '../../workflows/contract.ts';
-import { expectExactlyOnce } from '../support/exactly-once.ts';
-import { createSync } from '../support/sync.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { expectExactlyOnce } from '../support/sync/exactly-once.ts';
+import { createSync } from '../support/sync/sync.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
 
 const perPage = 1;
 /** A chunk ends after 1,000 pages: three of them. */

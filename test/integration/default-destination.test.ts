@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest';
-import { openAuditedDestination } from '../support/audit.ts';
-import { createSyncInto } from '../support/sync.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { openAuditedDestination } from '../support/destinations/audit.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { createSyncInto } from '../support/sync/sync.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
 
 /** The operator's own database, and one that a spec names. */
 const [standard, named] = [await openAuditedDestination(), await openAuditedDestination()];

@@ -7,8 +7,8 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { processStart } from '../../src/embedded/process-table.ts';
-import type { ReadyFacts } from '../../src/ready-file.ts';
+import { processStart } from '../../src/dev/embedded/process-table.ts';
+import type { ReadyFacts } from '../../src/dev/ready-file.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -22,7 +22,7 @@ interface Played {
 
 /** The demo as a script runs it: no terminal, a data folder of its own. */
 async function play(dataDir: string, ...options: readonly string[]): Promise<Played> {
-  const child: ChildProcess = spawn(process.execPath, ['scripts/run.mjs', 'src/demo/demo.ts', ...options], {
+  const child: ChildProcess = spawn(process.execPath, ['scripts/run.mjs', 'src/dev/demo/demo.ts', ...options], {
     cwd: root,
     env: { ...process.env, DATA_DIR: dataDir },
     stdio: ['ignore', 'pipe', 'pipe'],

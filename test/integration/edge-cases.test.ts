@@ -5,12 +5,12 @@
  */
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { type Connected, connect } from '../support/connected.ts';
-import { testDatabaseUrl } from '../support/database-server.ts';
-import { eventually } from '../support/eventually.ts';
-import { createScriptedApi } from '../support/scripted-api.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { testDatabaseUrl } from '../support/service/database-server.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { type Connected, connect } from '../support/sync/connected.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
 
 const api = createScriptedApi();
 const shared = useStack({

@@ -3,9 +3,9 @@ import { decodeJwt, decodeProtectedHeader, type JWTHeaderParameters, SignJWT } f
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../src/api/routes/index.ts';
 import { newId } from '../../src/core/ids.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createConnection, publishSpec } from '../support/api-fixtures.ts';
-import { caseFigure } from '../support/figure.ts';
+import { caseFigure } from '../support/security/figure.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { createConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
 
 const path = '/embed/connection';
 const issuer = 'http://localhost:3100';

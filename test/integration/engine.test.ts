@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { RunRow } from '../../src/core/rows.ts';
 import { syncRunId } from '../../workflows/contract.ts';
-import { type AuditedDestination, openAuditedDestination } from '../support/audit.ts';
-import { eventually } from '../support/eventually.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { type AuditedDestination, openAuditedDestination } from '../support/destinations/audit.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
 
 const records = 1000;
 /** Enough that a run is stopped long before its end. */

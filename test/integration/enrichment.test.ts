@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createAsked } from '../support/asked.ts';
-import { type Customer, connectCustomer } from '../support/customer.ts';
-import { createScriptedApi, type Script } from '../support/scripted-api.ts';
-import { oneResourceSpec } from '../support/spec-documents.ts';
-import { useStack } from '../support/use-stack.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { type Customer, connectCustomer } from '../support/sync/customer.ts';
+import { oneResourceSpec } from '../support/sync/spec-documents.ts';
+import { createAsked } from '../support/upstream/asked.ts';
+import { createScriptedApi, type Script } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
 const shared = useStack({ answer: api.answer });

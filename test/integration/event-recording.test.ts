@@ -2,26 +2,26 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRunActivities } from '../../activities/runs.ts';
 import { createScheduleActivities } from '../../activities/schedules.ts';
-import { setConnectionStatus } from '../../db/queries/connections.ts';
-import { recordEvent } from '../../db/queries/events.ts';
-import { beginRun, endRun } from '../../db/queries/lanes.ts';
-import { insertRun } from '../../db/queries/runs.ts';
+import { setConnectionStatus } from '../../db/queries/connections/connections.ts';
+import { beginRun, endRun } from '../../db/queries/runs/lanes.ts';
+import { insertRun } from '../../db/queries/runs/runs.ts';
+import { recordEvent } from '../../db/queries/webhooks/events.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
-import { issueApiKey } from '../../src/control/api-keys.ts';
-import { activateWithin, recordActivation } from '../../src/control/connection-activation.ts';
+import { activateWithin, recordActivation } from '../../src/control/connections/activation.ts';
+import { issueApiKey } from '../../src/control/orgs/api-keys.ts';
 import { specPublished } from '../../src/core/events/org-events.ts';
 import { newId } from '../../src/core/ids.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { newRun } from '../support/service/receipts.ts';
 import {
   connectionBody,
   createActiveConnection,
   createConnection,
   publishSpec,
   specDocument,
-} from '../support/api-fixtures.ts';
-import { recordedEvents, typesOf, withoutGaps } from '../support/events.ts';
-import { eventually } from '../support/eventually.ts';
-import { newRun } from '../support/receipts.ts';
+} from '../support/upstream/api-fixtures.ts';
+import { recordedEvents, typesOf, withoutGaps } from '../support/webhooks/events.ts';
 
 let api: TestApi;
 let org: TestOrg;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type Customer, connectCustomer, intoDatabase } from '../support/customer.ts';
-import { recordedEvents, typesOf, withoutGaps } from '../support/events.ts';
-import { eventually } from '../support/eventually.ts';
-import { createScriptedApi, type ScriptedReply } from '../support/scripted-api.ts';
-import { useStack } from '../support/use-stack.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { type Customer, connectCustomer, intoDatabase } from '../support/sync/customer.ts';
+import { createScriptedApi, type ScriptedReply } from '../support/upstream/scripted-api.ts';
+import { recordedEvents, typesOf, withoutGaps } from '../support/webhooks/events.ts';
 
 const api = createScriptedApi();
 const shared = useStack({ answer: api.answer });

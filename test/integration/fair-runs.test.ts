@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { TestOrg } from '../support/api.ts';
-import { openAuditedDestination } from '../support/audit.ts';
-import { eventually } from '../support/eventually.ts';
-import { caseFigure, figure } from '../support/figure.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { openAuditedDestination } from '../support/destinations/audit.ts';
+import { caseFigure, figure } from '../support/security/figure.ts';
+import type { TestOrg } from '../support/service/api.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
 
 /** A database that takes connections and never says a word. */
 const silent = createServer((socket) => void socket.on('error', () => undefined));

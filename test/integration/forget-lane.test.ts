@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Attempt, takeLane } from '../../db/queries/attempts.ts';
-import { recordBatch } from '../../db/queries/batches.ts';
-import { forgetLane } from '../../db/queries/forget-lane.ts';
-import { beginRun } from '../../db/queries/lanes.ts';
-import { findRecordStates } from '../../db/queries/record-state.ts';
-import { addToDimension, clearDimension } from '../../db/queries/run-dimensions.ts';
-import { insertRun } from '../../db/queries/runs.ts';
+import { type Attempt, takeLane } from '../../db/queries/runs/attempts.ts';
+import { recordBatch } from '../../db/queries/runs/batches.ts';
+import { forgetLane } from '../../db/queries/runs/forget-lane.ts';
+import { beginRun } from '../../db/queries/runs/lanes.ts';
+import { findRecordStates } from '../../db/queries/runs/record-state.ts';
+import { addToDimension, clearDimension } from '../../db/queries/runs/run-dimensions.ts';
+import { insertRun } from '../../db/queries/runs/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
-import type { ListPosition } from '../../src/core/run/run-position.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
-import { newRun, receiptOf, watermark } from '../support/receipts.ts';
-import { insertTestConnection } from '../support/rows.ts';
+import type { ListPosition } from '../../src/core/model/run-position.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
+import { newRun, receiptOf, watermark } from '../support/service/receipts.ts';
+import { insertTestConnection } from '../support/service/rows.ts';
 
 const listBegin: ListPosition = {
   stage: 'list',

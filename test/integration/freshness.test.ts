@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { noteMissingGaps, noteOverdueFlips } from '../../src/control/overdue-sweep.ts';
 import type { RunStatus } from '../../src/core/rows.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createActiveConnection, publishSpec } from '../support/api-fixtures.ts';
-import { endRunAs } from '../support/ended-run.ts';
+import { noteMissingGaps, noteOverdueFlips } from '../../src/maintenance/overdue-sweep.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { endRunAs } from '../support/service/ended-run.ts';
+import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
 
 let api: TestApi;
 let org: TestOrg;

@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { type Account, type AccountOptions, openAccount } from '../support/account.ts';
-import { type ListedResourceOptions, type ListedRow, listedResource, rowsOf } from '../support/listed-resource.ts';
-import { createScriptedApi } from '../support/scripted-api.ts';
-import { holdWrites } from '../support/sql-gate.ts';
-import { useStack } from '../support/use-stack.ts';
+import { holdWrites } from '../support/service/sql-gate.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { type Account, type AccountOptions, openAccount } from '../support/sync/account.ts';
+import {
+  type ListedResourceOptions,
+  type ListedRow,
+  listedResource,
+  rowsOf,
+} from '../support/upstream/listed-resource.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
 const shared = useStack({ answer: api.answer });

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Customer, connectCustomer } from '../support/customer.ts';
 import { type Comment, type Issue, imitateGitHub } from '../support/imitations/github.ts';
-import { specDocument } from '../support/spec-documents.ts';
-import { useStack } from '../support/use-stack.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { type Customer, connectCustomer } from '../support/sync/customer.ts';
+import { specDocument } from '../support/sync/spec-documents.ts';
 
 const token = 'ghp_0123456789abcdefghij';
 const github = imitateGitHub({ token });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../db/client.ts';
 import { createApp } from '../../src/api/app.ts';
 import { listen } from '../../src/api/server.ts';
-import { type Answer, startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { type Answer, startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 
 let api: TestApi;
 let org: TestOrg;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createActiveConnection, createConnection, publishSpec } from '../support/api-fixtures.ts';
-import { type Signer, signers, verificationOf } from '../support/hook-signers.ts';
-import { createHook, sendTo, type TestHook } from '../support/hooks.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { createActiveConnection, createConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
+import { type Signer, signers, verificationOf } from '../support/webhooks/hook-signers.ts';
+import { createHook, sendTo, type TestHook } from '../support/webhooks/hooks.ts';
 
 let api: TestApi;
 let org: TestOrg;

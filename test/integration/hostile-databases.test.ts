@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
-import { openAuditedDestination } from '../support/audit.ts';
-import { eventually } from '../support/eventually.ts';
-import { figure } from '../support/figure.ts';
+import { openAuditedDestination } from '../support/destinations/audit.ts';
 import { killers, messageOf } from '../support/postgres-fuzz/mutations.ts';
-import { forgetPeak, peakMemory } from '../support/process-memory.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
-import { isAlive, watchHealth } from '../support/watch-health.ts';
+import { figure } from '../support/security/figure.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { forgetPeak, peakMemory } from '../support/service/process-memory.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { isAlive, watchHealth } from '../support/service/watch-health.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
 
 const loggedIn = Buffer.concat([messageOf('R', Buffer.alloc(4)), messageOf('Z', Buffer.from('I'))]);
 const column = Buffer.concat([Buffer.from('a\0'), Buffer.alloc(18)]);

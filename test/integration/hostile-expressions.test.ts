@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { TestOrg } from '../support/api.ts';
-import { openAuditedDestination } from '../support/audit.ts';
-import { eventually } from '../support/eventually.ts';
-import { figure } from '../support/figure.ts';
+import { openAuditedDestination } from '../support/destinations/audit.ts';
+import { figure } from '../support/security/figure.ts';
 import {
   expressionText,
   type HostileExpression,
   hostileExpressions,
   previewSucceeds,
-} from '../support/hostile-expressions.ts';
-import { useStack } from '../support/use-stack.ts';
-import { isAlive, quantile, watchHealth } from '../support/watch-health.ts';
+} from '../support/security/hostile-expressions.ts';
+import type { TestOrg } from '../support/service/api.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { isAlive, quantile, watchHealth } from '../support/service/watch-health.ts';
 
 /** Those of a length that a spec takes. */
 const inSpecs = hostileExpressions.filter((vector) => expressionText(vector).length <= 65_536);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { TestOrg } from '../support/api.ts';
-import { openAuditedDestination } from '../support/audit.ts';
-import { eventually } from '../support/eventually.ts';
-import { caseFigure } from '../support/figure.ts';
-import { createScriptedApi } from '../support/scripted-api.ts';
-import { useStack } from '../support/use-stack.ts';
+import { openAuditedDestination } from '../support/destinations/audit.ts';
+import { caseFigure } from '../support/security/figure.ts';
+import type { TestOrg } from '../support/service/api.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const scripted = createScriptedApi();
 const shared = useStack({ answer: scripted.answer });

@@ -1,12 +1,16 @@
 import { afterAll, expect, it } from 'vitest';
-import type { CountedDestination } from '../support/audit.ts';
-import { driverProcesses } from '../support/driver-processes.ts';
-import { eventually } from '../support/eventually.ts';
-import { figure } from '../support/figure.ts';
-import { type HostileResponse, type HostileSqlServer, startHostileSqlServer } from '../support/hostile-sqlserver.ts';
-import { createSync, createSyncInto } from '../support/sync.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import type { CountedDestination } from '../support/destinations/audit.ts';
+import { figure } from '../support/security/figure.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { driverProcesses } from '../support/sqlserver/driver-processes.ts';
+import {
+  type HostileResponse,
+  type HostileSqlServer,
+  startHostileSqlServer,
+} from '../support/sqlserver/hostile-sqlserver.ts';
+import { createSync, createSyncInto } from '../support/sync/sync.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
 
 /** What the servers do, by the collections that are to be written to them; how a test of the connection is answered. */
 const attacks = {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Customer, connectCustomer } from '../support/customer.ts';
 import { type Contact, imitateHubSpot } from '../support/imitations/hubspot.ts';
-import { specDocument } from '../support/spec-documents.ts';
-import { startLaneServer } from '../support/sqlserver-lane.ts';
-import { useStack } from '../support/use-stack.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { startLaneServer } from '../support/sqlserver/lane.ts';
+import { type Customer, connectCustomer } from '../support/sync/customer.ts';
+import { specDocument } from '../support/sync/spec-documents.ts';
 
 /** The spec says where: the port of SQL Server, encrypted, with a certificate for the name. */
 const spec = { name: 'localhost', port: 1433 };

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Customer, connectCustomer } from '../support/customer.ts';
 import { type Contact, imitateHubSpot } from '../support/imitations/hubspot.ts';
-import { specDocument } from '../support/spec-documents.ts';
-import { useStack } from '../support/use-stack.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { type Customer, connectCustomer } from '../support/sync/customer.ts';
+import { specDocument } from '../support/sync/spec-documents.ts';
 
 const code = 'the-code';
 const hubspot = imitateHubSpot({ code, accessToken: 'hubspot-access-token' });

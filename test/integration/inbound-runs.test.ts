@@ -1,11 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
 import type { RunRow } from '../../src/core/rows.ts';
 import { inboundHookId } from '../../workflows/contract.ts';
-import { eventually } from '../support/eventually.ts';
-import { createHook, type TestHook } from '../support/hooks.ts';
-import { createSync, type Sync } from '../support/sync.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { createSync, type Sync } from '../support/sync/sync.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
+import { createHook, type TestHook } from '../support/webhooks/hooks.ts';
 
 const records = 300;
 const collections = ['burst', 'stream', 'gathered', 'outage'];

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createInboundHookActivities } from '../../activities/inbound-hooks.ts';
-import { findUnwokenResources, purgeHookRequests } from '../../db/queries/hook-requests.ts';
+import { findUnwokenResources, purgeHookRequests } from '../../db/queries/hooks/hook-requests.ts';
 import { orgScope } from '../../db/scope.ts';
-import { wakeOverdue } from '../../src/control/inbound-sweep.ts';
+import { wakeOverdue } from '../../src/maintenance/inbound-sweep.ts';
 import type { InboundHookInput } from '../../workflows/contract.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createActiveConnection, publishSpec } from '../support/api-fixtures.ts';
-import { createHook, sendTo } from '../support/hooks.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
+import { createHook, sendTo } from '../support/webhooks/hooks.ts';
 
 let api: TestApi;
 let org: TestOrg;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Connected, connect } from '../support/connected.ts';
-import { createScriptedApi } from '../support/scripted-api.ts';
-import { useStack } from '../support/use-stack.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { type Connected, connect } from '../support/sync/connected.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
 const shared = useStack({ answer: api.answer });

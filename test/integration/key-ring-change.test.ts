@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
+import { formatKeyRing } from '../../src/config/key-ring.ts';
 import { createPayloadCodec, payloadKeyId } from '../../src/core/crypto/payload-codec.ts';
 import { createSecretBox, type RingKey } from '../../src/core/crypto/secret-box.ts';
-import { formatKeyRing } from '../../src/key-ring.ts';
 import { syncRunId } from '../../workflows/contract.ts';
-import { runAdmin } from '../support/admin.ts';
-import { eventually } from '../support/eventually.ts';
-import { figure } from '../support/figure.ts';
-import { changePayloads, payloadsIn } from '../support/payloads.ts';
-import { insertTestConnection } from '../support/rows.ts';
-import { openPlanted, plantedTexts, plantSealedValues } from '../support/sealed-values.ts';
-import { createSync, type Sync } from '../support/sync.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { figure } from '../support/security/figure.ts';
+import { openPlanted, plantedTexts, plantSealedValues } from '../support/security/sealed-values.ts';
+import { runAdmin } from '../support/service/admin.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { changePayloads, payloadsIn } from '../support/service/payloads.ts';
+import { insertTestConnection } from '../support/service/rows.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { createSync, type Sync } from '../support/sync/sync.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
 
 const collections = ['readable', 'watched', 'refused', 'rotated'];
 const shared = useStack({

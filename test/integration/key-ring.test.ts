@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { checkKeyRing, WrongKeyRingError } from '../../src/config/key-ring-check.ts';
 import { createSecretBox } from '../../src/core/crypto/secret-box.ts';
-import { checkKeyRing, WrongKeyRingError } from '../../src/key-ring-check.ts';
 import { createLog } from '../../src/log.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
 const key = (id: string) => ({ id, key: new Uint8Array(randomBytes(32)) });

@@ -3,17 +3,23 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { countSealed } from '../../db/queries/sealed-values.ts';
-import { rotateSealedValues } from '../../src/control/key-rotation.ts';
+import { countSealed } from '../../db/queries/connections/sealed-values.ts';
+import { formatKeyRing } from '../../src/config/key-ring.ts';
+import { checkKeyRing, WrongKeyRingError } from '../../src/config/key-ring-check.ts';
+import { rotateSealedValues } from '../../src/control/orgs/key-rotation.ts';
 import { createSecretBox, type RingKey } from '../../src/core/crypto/secret-box.ts';
 import { newId } from '../../src/core/ids.ts';
-import { formatKeyRing } from '../../src/key-ring.ts';
-import { checkKeyRing, WrongKeyRingError } from '../../src/key-ring-check.ts';
 import { createLog } from '../../src/log.ts';
-import { adminFile, runAdmin } from '../support/admin.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
-import { insertTestConnection } from '../support/rows.ts';
-import { openPlanted, type Planted, plantedTexts, plantSealedValues, putTestToken } from '../support/sealed-values.ts';
+import {
+  openPlanted,
+  type Planted,
+  plantedTexts,
+  plantSealedValues,
+  putTestToken,
+} from '../support/security/sealed-values.ts';
+import { adminFile, runAdmin } from '../support/service/admin.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
+import { insertTestConnection } from '../support/service/rows.ts';
 
 const [k1, k2] = [ringKey('k1'), ringKey('k2')];
 const [old, both, next] = [createSecretBox([k1]), createSecretBox([k2, k1]), createSecretBox([k2])];

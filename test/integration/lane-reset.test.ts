@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Attempt, takeLane } from '../../db/queries/attempts.ts';
-import { recordBatch } from '../../db/queries/batches.ts';
-import { requestReset } from '../../db/queries/lane-reset.ts';
-import { beginRun, endRun } from '../../db/queries/lanes.ts';
-import { findRecordStates } from '../../db/queries/record-state.ts';
-import { findRun, insertRun } from '../../db/queries/runs.ts';
+import { type Attempt, takeLane } from '../../db/queries/runs/attempts.ts';
+import { recordBatch } from '../../db/queries/runs/batches.ts';
+import { requestReset } from '../../db/queries/runs/lane-reset.ts';
+import { beginRun, endRun } from '../../db/queries/runs/lanes.ts';
+import { findRecordStates } from '../../db/queries/runs/record-state.ts';
+import { findRun, insertRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
-import type { Reset } from '../../src/core/spec/upgrade-plan.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
-import { newRun, receiptOf, watermark } from '../support/receipts.ts';
-import { insertTestConnection } from '../support/rows.ts';
+import type { Reset } from '../../src/core/spec/connection/upgrade-plan.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
+import { newRun, receiptOf, watermark } from '../support/service/receipts.ts';
+import { insertTestConnection } from '../support/service/rows.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { syncRunId } from '../../workflows/contract.ts';
-import { eventually } from '../support/eventually.ts';
-import { createSync, type Sync } from '../support/sync.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { createSync, type Sync } from '../support/sync/sync.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
 
 const perPage = 100;
 const records = 2000;

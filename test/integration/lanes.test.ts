@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { forgiveAttempts, noteFailure, takeLane } from '../../db/queries/attempts.ts';
-import { recordBatch } from '../../db/queries/batches.ts';
-import { findConnection, setConnectionStatus } from '../../db/queries/connections.ts';
-import { beginRun, endRun, type RunOutcome } from '../../db/queries/lanes.ts';
-import { findRecordStates } from '../../db/queries/record-state.ts';
-import { findPartition } from '../../db/queries/run-dimensions.ts';
-import { findRun, insertRun, requestCancel } from '../../db/queries/runs.ts';
+import { findConnection, setConnectionStatus } from '../../db/queries/connections/connections.ts';
+import { forgiveAttempts, noteFailure, takeLane } from '../../db/queries/runs/attempts.ts';
+import { recordBatch } from '../../db/queries/runs/batches.ts';
+import { beginRun, endRun, type RunOutcome } from '../../db/queries/runs/lanes.ts';
+import { findRecordStates } from '../../db/queries/runs/record-state.ts';
+import { findPartition } from '../../db/queries/runs/run-dimensions.ts';
+import { findRun, insertRun, requestCancel } from '../../db/queries/runs/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
-import type { Receipt } from '../../src/core/pipeline/receipt.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
-import { newRun, partitionEntry, quarantineEntry, receiptOf } from '../support/receipts.ts';
-import { insertTestConnection } from '../support/rows.ts';
+import type { Receipt } from '../../src/core/model/receipt.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
+import { newRun, partitionEntry, quarantineEntry, receiptOf } from '../support/service/receipts.ts';
+import { insertTestConnection } from '../support/service/rows.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { openAuditedDestination } from '../support/audit.ts';
-import { eventually } from '../support/eventually.ts';
-import { figure } from '../support/figure.ts';
-import { forgetPeak, peakMemory } from '../support/process-memory.ts';
-import { createScriptedApi } from '../support/scripted-api.ts';
-import { useStack } from '../support/use-stack.ts';
+import { openAuditedDestination } from '../support/destinations/audit.ts';
+import { figure } from '../support/security/figure.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { forgetPeak, peakMemory } from '../support/service/process-memory.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const scripted = createScriptedApi();
 const shared = useStack({ answer: scripted.answer });

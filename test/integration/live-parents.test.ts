@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type Account, type AccountOptions, openAccount } from '../support/account.ts';
-import { createPartsAsked, partsOf } from '../support/asked.ts';
-import { eventually } from '../support/eventually.ts';
-import { createScriptedApi } from '../support/scripted-api.ts';
-import { useStack } from '../support/use-stack.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { type Account, type AccountOptions, openAccount } from '../support/sync/account.ts';
+import { createPartsAsked, partsOf } from '../support/upstream/asked.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
 const shared = useStack({ answer: api.answer });

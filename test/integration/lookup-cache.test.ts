@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createLookupStore } from '../../activities/lookup-store.ts';
-import { dropLookupValues, purgeLookupValues } from '../../db/queries/lookup-cache.ts';
+import { dropLookupValues, purgeLookupValues } from '../../db/queries/runs/lookup-cache.ts';
 import { orgScope } from '../../db/scope.ts';
-import type { LookupStore } from '../../src/core/source/lookup-store.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
-import { insertTestConnection } from '../support/rows.ts';
+import type { LookupStore } from '../../src/core/source/lookups/lookup-store.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
+import { insertTestConnection } from '../support/service/rows.ts';
 
 let database: TestDatabase;
 let ids: { readonly orgId: string; readonly connectionId: string };

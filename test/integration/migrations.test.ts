@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../db/client.ts';
 import { migrateToLatest, pendingMigrations } from '../../db/migrate.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
-import { testDatabaseUrl } from '../support/database-server.ts';
-import { insertTestConnection } from '../support/rows.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
+import { testDatabaseUrl } from '../support/service/database-server.ts';
+import { insertTestConnection } from '../support/service/rows.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
-import { createSync, type Sync } from '../support/sync.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { createSync, type Sync } from '../support/sync/sync.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
 
 const perPage = 100;
 const records = 1000;

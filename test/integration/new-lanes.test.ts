@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createSync, pageOf } from '../support/sync.ts';
-import type { UpstreamAnswer } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { createSync, pageOf } from '../support/sync/sync.ts';
+import type { UpstreamAnswer } from '../support/upstream/upstream.ts';
 
 const perPage = 10;
 /** Given twice: 1,600 pages in two chunks, and what the second reads was read in the first. */

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { setOrgLimits } from '../../db/queries/org-limits.ts';
+import { setOrgLimits } from '../../db/queries/orgs/org-limits.ts';
 import { orgScope } from '../../db/scope.ts';
 import type { RunRow } from '../../src/core/rows.ts';
-import { type Customer, connectCustomer } from '../support/customer.ts';
-import { eventually } from '../support/eventually.ts';
-import { figure } from '../support/figure.ts';
-import { type OauthServer, startOauthServer } from '../support/oauth-server.ts';
-import { type Stack, startStack } from '../support/stack.ts';
-import { generateRecords, startUpstream, type Upstream } from '../support/upstream.ts';
+import { figure } from '../support/security/figure.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { type Stack, startStack } from '../support/service/stack.ts';
+import { type Customer, connectCustomer } from '../support/sync/customer.ts';
+import { type OauthServer, startOauthServer } from '../support/upstream/oauth-server.ts';
+import { generateRecords, startUpstream, type Upstream } from '../support/upstream/upstream.ts';
 
 const runs = 50;
 const records = 3;

@@ -1,12 +1,12 @@
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { RunRow } from '../../src/core/rows.ts';
-import { openAuditedDestination } from '../support/audit.ts';
-import { eventually } from '../support/eventually.ts';
-import { type OauthServer, startOauthServer } from '../support/oauth-server.ts';
-import { createScriptedApi } from '../support/scripted-api.ts';
-import { type Stack, startStack } from '../support/stack.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { openAuditedDestination } from '../support/destinations/audit.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { type Stack, startStack } from '../support/service/stack.ts';
+import { type OauthServer, startOauthServer } from '../support/upstream/oauth-server.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
+import { startUpstream, type Upstream } from '../support/upstream/upstream.ts';
 
 const clientSecret = 'c1ient+secret/of:this=test';
 const started = new AsyncDisposableStack();

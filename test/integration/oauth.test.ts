@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RunRow } from '../../src/core/rows.ts';
-import { openAuditedDestination } from '../support/audit.ts';
-import { eventually } from '../support/eventually.ts';
-import { type OauthServer, startOauthServer, type TokenRequest } from '../support/oauth-server.ts';
-import { type Stack, startStack } from '../support/stack.ts';
-import { generateRecords, startUpstream, type Upstream, type UpstreamRequest } from '../support/upstream.ts';
+import { openAuditedDestination } from '../support/destinations/audit.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { type Stack, startStack } from '../support/service/stack.ts';
+import { type OauthServer, startOauthServer, type TokenRequest } from '../support/upstream/oauth-server.ts';
+import { generateRecords, startUpstream, type Upstream, type UpstreamRequest } from '../support/upstream/upstream.ts';
 
 const records = 1000;
 const perPage = 50;

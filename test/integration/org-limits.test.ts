@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { setOrgLimits } from '../../db/queries/org-limits.ts';
+import { setOrgLimits } from '../../db/queries/orgs/org-limits.ts';
 import { orgScope } from '../../db/scope.ts';
 import type { orgLimits } from '../../src/core/org-limits.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { caseFigure } from '../support/figure.ts';
+import { caseFigure } from '../support/security/figure.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 
 const started = new AsyncDisposableStack();
 let api: TestApi;

@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { setConnectionStatus } from '../../db/queries/connections.ts';
-import { beginRun, endRun } from '../../db/queries/lanes.ts';
-import { insertRun, requestCancel } from '../../db/queries/runs.ts';
+import { setConnectionStatus } from '../../db/queries/connections/connections.ts';
+import { beginRun, endRun } from '../../db/queries/runs/lanes.ts';
+import { insertRun, requestCancel } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { RunTrigger } from '../../src/core/rows.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
-import { newRun } from '../support/receipts.ts';
-import { insertTestConnection } from '../support/rows.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
+import { newRun } from '../support/service/receipts.ts';
+import { insertTestConnection } from '../support/service/rows.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { expectExactlyOnce } from '../support/exactly-once.ts';
-import { createSync, pageOf } from '../support/sync.ts';
-import { generateRecords, type JournalEntry } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { expectExactlyOnce } from '../support/sync/exactly-once.ts';
+import { createSync, pageOf } from '../support/sync/sync.ts';
+import { generateRecords, type JournalEntry } from '../support/upstream/upstream.ts';
 
 const pages = 2000;
 const perPage = 5;

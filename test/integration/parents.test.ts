@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { syncRunId } from '../../workflows/contract.ts';
-import { type Account, type AccountOptions, openAccount } from '../support/account.ts';
-import { createAsked } from '../support/asked.ts';
-import { eventually } from '../support/eventually.ts';
-import { createScriptedApi, type ScriptedReply } from '../support/scripted-api.ts';
-import type { UpstreamRequest } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { type Account, type AccountOptions, openAccount } from '../support/sync/account.ts';
+import { createAsked } from '../support/upstream/asked.ts';
+import { createScriptedApi, type ScriptedReply } from '../support/upstream/scripted-api.ts';
+import type { UpstreamRequest } from '../support/upstream/upstream.ts';
 
 const api = createScriptedApi();
 const shared = useStack({ answer: api.answer });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type Account, type AccountOptions, openAccount } from '../support/account.ts';
-import { createAsked } from '../support/asked.ts';
-import { inFlightMax } from '../support/exactly-once.ts';
-import { createScriptedApi } from '../support/scripted-api.ts';
-import type { UpstreamRequest } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { type Account, type AccountOptions, openAccount } from '../support/sync/account.ts';
+import { inFlightMax } from '../support/sync/exactly-once.ts';
+import { createAsked } from '../support/upstream/asked.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
+import type { UpstreamRequest } from '../support/upstream/upstream.ts';
 
 const api = createScriptedApi();
 const shared = useStack({ answer: api.answer });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { openAccount } from '../support/account.ts';
-import { createAsked } from '../support/asked.ts';
-import { createScriptedApi } from '../support/scripted-api.ts';
-import { useStack } from '../support/use-stack.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { openAccount } from '../support/sync/account.ts';
+import { createAsked } from '../support/upstream/asked.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
 const shared = useStack({ answer: api.answer });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { recordLimits } from '../../src/core/pipeline/record-gate.ts';
-import { openAccount } from '../support/account.ts';
-import { createScriptedApi } from '../support/scripted-api.ts';
-import { useStack } from '../support/use-stack.ts';
+import { recordLimits } from '../../src/core/json/json-limits.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { openAccount } from '../support/sync/account.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
 const shared = useStack({ answer: api.answer });

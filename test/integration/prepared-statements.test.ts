@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../db/client.ts';
-import { openTestDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/service/database.ts';
 
 it('statements are prepared on their third use, those without values never', async () => {
   await using database = await openTestDatabase();

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 
 let api: TestApi;
 let org: TestOrg;

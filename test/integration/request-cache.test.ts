@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Customer, connectCustomer } from '../support/customer.ts';
-import { createScriptedApi, type ScriptedReply } from '../support/scripted-api.ts';
-import { oneResourceSpec } from '../support/spec-documents.ts';
-import { useStack } from '../support/use-stack.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { type Customer, connectCustomer } from '../support/sync/customer.ts';
+import { oneResourceSpec } from '../support/sync/spec-documents.ts';
+import { createScriptedApi, type ScriptedReply } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
 const shared = useStack({ answer: api.answer });

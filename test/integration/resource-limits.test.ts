@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Account, openAccount } from '../support/account.ts';
-import { eventually } from '../support/eventually.ts';
-import { type HostileApi, startHostileApi } from '../support/hostile-api.ts';
-import { forgetPeak, peakMemory } from '../support/process-memory.ts';
-import { type Stack, startStack } from '../support/stack.ts';
-import { generateRecords, startUpstream, type Upstream } from '../support/upstream.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { forgetPeak, peakMemory } from '../support/service/process-memory.ts';
+import { type Stack, startStack } from '../support/service/stack.ts';
+import { type Account, openAccount } from '../support/sync/account.ts';
+import { type HostileApi, startHostileApi } from '../support/upstream/hostile-api.ts';
+import { generateRecords, startUpstream, type Upstream } from '../support/upstream/upstream.ts';
 
 const started = new AsyncDisposableStack();
 let hostile: HostileApi;

@@ -9,14 +9,14 @@ import {
   purgePages,
   purgeRecoveries,
   purgeResolved,
-} from '../../db/queries/retention.ts';
-import { insertAskedDelivery, lockDeliveryTarget } from '../../db/queries/webhook-deliveries.ts';
-import { insertRecovery } from '../../db/queries/webhook-recoveries.ts';
+} from '../../db/queries/orgs/retention.ts';
+import { insertAskedDelivery, lockDeliveryTarget } from '../../db/queries/webhooks/deliveries.ts';
+import { insertRecovery } from '../../db/queries/webhooks/recoveries.ts';
 import { orgScope } from '../../db/scope.ts';
-import { loadConfig } from '../../src/config.ts';
-import { createRetentionSweep } from '../../src/control/retention-sweep.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { newId } from '../../src/core/ids.ts';
-import { maintain } from '../../src/maintenance.ts';
+import { maintain } from '../../src/maintenance/maintenance.ts';
+import { createRetentionSweep } from '../../src/maintenance/retention-sweep.ts';
 import {
   agedCalls,
   agedEvent,
@@ -25,11 +25,11 @@ import {
   countAgedRows,
   daysAgo,
   loggedAttempt,
-} from '../support/aged-rows.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createActiveConnection, publishSpec } from '../support/api-fixtures.ts';
-import { eventually } from '../support/eventually.ts';
-import { createEndpoint, happen, messagesOf, receiverUrl } from '../support/webhook-rows.ts';
+} from '../support/service/aged-rows.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
+import { createEndpoint, happen, messagesOf, receiverUrl } from '../support/webhooks/webhook-rows.ts';
 
 let api: TestApi;
 let org: TestOrg;

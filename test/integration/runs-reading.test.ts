@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { insertCalls } from '../../db/queries/calls.ts';
+import { insertCalls } from '../../db/queries/runs/calls.ts';
 import { orgScope } from '../../db/scope.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { fillOrg, type Inventory } from '../support/api-fixtures.ts';
-import { newCall } from '../support/calls.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { newCall } from '../support/service/calls.ts';
+import { fillOrg, type Inventory } from '../support/upstream/api-fixtures.ts';
 
 let api: TestApi;
 let org: TestOrg;

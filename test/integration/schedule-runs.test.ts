@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RunRow, ScheduleRow } from '../../src/core/rows.ts';
 import { type TickOutcome, temporalScheduleId } from '../../workflows/contract.ts';
-import { eventually } from '../support/eventually.ts';
-import { createSync, type Sync } from '../support/sync.ts';
-import { generateRecords } from '../support/upstream.ts';
-import { useStack } from '../support/use-stack.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { createSync, type Sync } from '../support/sync/sync.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
 
 const records = 300;
 const everySecond = '* * * * * *';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createScheduleActivities } from '../../activities/schedules.ts';
-import { endRun } from '../../db/queries/lanes.ts';
+import { endRun } from '../../db/queries/runs/lanes.ts';
 import { findScheduleState } from '../../db/queries/schedules.ts';
 import { orgScope } from '../../db/scope.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createActiveConnection, publishSpec } from '../support/api-fixtures.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
 
 let api: TestApi;
 let org: TestOrg;

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CronExpressionParser } from 'cron-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createOrchestrator, type Orchestrator } from '../../src/control/orchestrator.ts';
 import { checkCron } from '../../src/core/schedule/cron.ts';
+import { createOrchestrator, type Orchestrator } from '../../src/temporal/orchestrator.ts';
 import { temporalScheduleId } from '../../workflows/contract.ts';
-import { cronExpressions } from '../support/cron-expressions.ts';
-import { eventually } from '../support/eventually.ts';
-import { startTemporalDevServer, type TemporalDevServer } from '../support/temporal-dev-server.ts';
+import { cronExpressions } from '../support/expressions/cron-expressions.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { startTemporalDevServer, type TemporalDevServer } from '../support/service/temporal-dev-server.ts';
 
 /** Those without what never fires. */
 const generated = cronExpressions(340).filter((cron) => checkCron(cron).calendars !== null);

@@ -2,12 +2,12 @@ import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createPayloadCodec } from '../../src/core/crypto/payload-codec.ts';
 import { eventTypes } from '../../src/core/events/event-types.ts';
-import { openAuditedDestination } from '../support/audit.ts';
-import { eventually } from '../support/eventually.ts';
-import { changePayloads } from '../support/payloads.ts';
-import { dumpTables, echoesOf, searchForSecrets } from '../support/planted-secrets.ts';
-import type { Stack } from '../support/stack.ts';
-import { useStack } from '../support/use-stack.ts';
+import { openAuditedDestination } from '../support/destinations/audit.ts';
+import { dumpTables, echoesOf, searchForSecrets } from '../support/security/planted-secrets.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { changePayloads } from '../support/service/payloads.ts';
+import type { Stack } from '../support/service/stack.ts';
+import { useStack } from '../support/service/use-stack.ts';
 
 /** Planted where a spec may use secrets; no two share a part. */
 const planted = {

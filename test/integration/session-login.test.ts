@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { syncRunId } from '../../workflows/contract.ts';
-import { connect } from '../support/connected.ts';
-import { eventually } from '../support/eventually.ts';
-import { createScriptedApi } from '../support/scripted-api.ts';
-import { useStack } from '../support/use-stack.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { connect } from '../support/sync/connected.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
 const shared = useStack({ answer: api.answer });

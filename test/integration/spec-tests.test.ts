@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findSpecVersion, markPublished } from '../../db/queries/specs.ts';
 import { orgScope } from '../../db/scope.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { specDocument } from '../support/api-fixtures.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { specDocument } from '../support/upstream/api-fixtures.ts';
 
 let api: TestApi;
 let org: TestOrg;

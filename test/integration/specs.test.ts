@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../src/api/routes/index.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { connectionBody, publishSpec, specDocument } from '../support/api-fixtures.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { connectionBody, publishSpec, specDocument } from '../support/upstream/api-fixtures.ts';
 
 let api: TestApi;
 let org: TestOrg;

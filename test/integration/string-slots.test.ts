@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { setOrgLimits } from '../../db/queries/org-limits.ts';
+import { setOrgLimits } from '../../db/queries/orgs/org-limits.ts';
 import { orgScope } from '../../db/scope.ts';
-import type { TestOrg } from '../support/api.ts';
-import { openAuditedDestination } from '../support/audit.ts';
-import { eventually } from '../support/eventually.ts';
-import { figure, note } from '../support/figure.ts';
+import { openAuditedDestination } from '../support/destinations/audit.ts';
+import { startReceiver } from '../support/destinations/webhook-receiver.ts';
+import { figure, note } from '../support/security/figure.ts';
+import type { TestOrg } from '../support/service/api.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { startTdsFake } from '../support/sqlserver/tds-fake.ts';
 import { type Addresses, type BaseDocument, baseDocuments, response } from '../support/string-slots/documents.ts';
 import { hostileStrings } from '../support/string-slots/hostile-strings.ts';
 import { replaced, type Slot, slotsOf, slotsOfSchema, textsOf } from '../support/string-slots/slots.ts';
-import { startTdsFake } from '../support/tds-fake.ts';
-import { useStack } from '../support/use-stack.ts';
-import { startReceiver } from '../support/webhook-receiver.ts';
 
 /** How many texts each slot gets. Every slot gets others, so that each is tried at many; `npm run trust` has more. */
 const textsPerSlot = Number(process.env['STRING_SLOT_TEXTS'] ?? 2);

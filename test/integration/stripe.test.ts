@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Customer, connectCustomer } from '../support/customer.ts';
+import { hookSecret, useWebhookStack } from '../support/destinations/webhook-sync.ts';
 import { type Charge, imitateStripe } from '../support/imitations/stripe.ts';
-import { specDocument } from '../support/spec-documents.ts';
-import { hookSecret, useWebhookStack } from '../support/webhook-sync.ts';
+import { type Customer, connectCustomer } from '../support/sync/customer.ts';
+import { specDocument } from '../support/sync/spec-documents.ts';
 
 const secretKey = 'sk_test_4eC39HqLyjWDarjtT1zdp7dc';
 const stripe = imitateStripe({ secretKey });

@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../db/client.ts';
-import { replaceToken } from '../../db/queries/tokens.ts';
+import { replaceToken } from '../../db/queries/connections/tokens.ts';
 import { orgScope } from '../../db/scope.ts';
 import { createTokenStore } from '../../src/connect/token-store.ts';
 import { createSecretBox } from '../../src/core/crypto/secret-box.ts';
-import { sealToken } from '../../src/core/source/sealed-token.ts';
-import { createSharedTokens } from '../../src/core/source/shared-tokens.ts';
-import type { Token } from '../../src/core/source/token.ts';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
-import { insertTestConnection } from '../support/rows.ts';
+import { sealToken } from '../../src/core/source/auth/sealed-token.ts';
+import { createSharedTokens } from '../../src/core/source/auth/shared-tokens.ts';
+import type { Token } from '../../src/core/source/auth/token.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
+import { insertTestConnection } from '../support/service/rows.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

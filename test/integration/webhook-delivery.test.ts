@@ -1,11 +1,16 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventTypes } from '../../src/core/events/event-types.ts';
-import { type EventReceiver, type ReceivedEvent, startEventReceiver, verified } from '../support/event-receiver.ts';
-import { eventually } from '../support/eventually.ts';
-import { type Stack, startStack } from '../support/stack.ts';
-import { unusedPort } from '../support/temporal-dev-server.ts';
-import { createEndpoint, deleteEndpoints, emit, emitTypes, type TestEndpoint } from '../support/webhook-endpoints.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { type Stack, startStack } from '../support/service/stack.ts';
+import { unusedPort } from '../support/service/temporal-dev-server.ts';
+import { createEndpoint, deleteEndpoints, emit, emitTypes, type TestEndpoint } from '../support/webhooks/endpoints.ts';
+import {
+  type EventReceiver,
+  type ReceivedEvent,
+  startEventReceiver,
+  verified,
+} from '../support/webhooks/event-receiver.ts';
 
 const started = new AsyncDisposableStack();
 let receiver: EventReceiver;

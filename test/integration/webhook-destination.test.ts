@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { createScriptedApi } from '../support/scripted-api.ts';
-import { generateRecords } from '../support/upstream.ts';
-import type { Post, Reply } from '../support/webhook-receiver.ts';
-import { collectionOf, createWebhookSync, useWebhookStack, type WebhookSync } from '../support/webhook-sync.ts';
+import type { Post, Reply } from '../support/destinations/webhook-receiver.ts';
+import {
+  collectionOf,
+  createWebhookSync,
+  useWebhookStack,
+  type WebhookSync,
+} from '../support/destinations/webhook-sync.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
 
 const api = createScriptedApi();
 const shared = useWebhookStack({ answer: api.answer, collections: { orders: generateRecords(1000) } });

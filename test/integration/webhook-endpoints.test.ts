@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { recordEvent } from '../../db/queries/events.ts';
+import { recordEvent } from '../../db/queries/webhooks/events.ts';
 import { orgScope } from '../../db/scope.ts';
 import { openSigningSecrets } from '../../src/connect/endpoint-secrets.ts';
 import { newId } from '../../src/core/ids.ts';
-import { startApi, type TestApi, type TestOrg } from '../support/api.ts';
-import { createConnection, publishSpec } from '../support/api-fixtures.ts';
-import { createEndpoint, happen, messagesOf, receiverUrl } from '../support/webhook-rows.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { createConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
+import { createEndpoint, happen, messagesOf, receiverUrl } from '../support/webhooks/webhook-rows.ts';
 
 let api: TestApi;
 let org: TestOrg;

@@ -5,8 +5,8 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { bundleWorkflowCode, DefaultLogger, makeTelemetryFilterString, Runtime, Worker } from '@temporalio/worker';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createPayloadCodec, payloadKeyId } from '../../src/core/crypto/payload-codec.ts';
-import { createDataConverter, failureConverterPath } from '../../src/data-converter.ts';
-import { changePayloads, payloadsIn } from '../support/payloads.ts';
+import { createDataConverter, failureConverterPath } from '../../src/temporal/data-converter.ts';
+import { changePayloads, payloadsIn } from '../support/service/payloads.ts';
 
 const folder = join(import.meta.dirname, '../fixtures/histories');
 const workflowsPath = join(import.meta.dirname, '../../workflows/index.ts');

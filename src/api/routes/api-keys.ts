@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { listApiKeys } from '../../../db/queries/api-keys.ts';
-import { issueApiKey, withdrawApiKey } from '../../control/api-keys.ts';
+import { listApiKeys } from '../../../db/queries/orgs/api-keys.ts';
+import { issueApiKey, withdrawApiKey } from '../../control/orgs/api-keys.ts';
 import { ApiKeyRow } from '../../core/rows.ts';
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';

@@ -1,11 +1,16 @@
 import * as v from 'valibot';
-import { listConnections } from '../../../db/queries/connections.ts';
-import { testConnection } from '../../control/connection-test.ts';
-import { updateConnection } from '../../control/connection-update.ts';
-import { activateConnection, createConnection, deleteConnection, pauseConnection } from '../../control/connections.ts';
-import { readFreshness } from '../../control/freshness.ts';
-import { requestRun } from '../../control/runs.ts';
-import { upgradeSpec } from '../../control/spec-upgrade.ts';
+import { listConnections } from '../../../db/queries/connections/connections.ts';
+import {
+  activateConnection,
+  createConnection,
+  deleteConnection,
+  pauseConnection,
+} from '../../control/connections/connections.ts';
+import { readFreshness } from '../../control/connections/freshness.ts';
+import { testConnection } from '../../control/connections/test-connection.ts';
+import { updateConnection } from '../../control/connections/update.ts';
+import { requestRun } from '../../control/runs/runs.ts';
+import { upgradeSpec } from '../../control/specs/upgrade.ts';
 import { notFound } from '../../core/errors.ts';
 import { FreshnessView } from '../../core/freshness-view.ts';
 import { ConnectionRow, ConnectionTest, JsonObject, RunRow, SpecUpgrade } from '../../core/rows.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { mintEmbedToken } from '../../control/embed.ts';
-import { readFreshness } from '../../control/freshness.ts';
+import { mintEmbedToken } from '../../control/connections/embed.ts';
+import { readFreshness } from '../../control/connections/freshness.ts';
 import { embedSecondsMax } from '../../core/crypto/embed-token.ts';
 import { FreshnessView } from '../../core/freshness-view.ts';
 import { exampleId } from '../inputs.ts';

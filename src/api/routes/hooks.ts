@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { findConnection } from '../../../db/queries/connections.ts';
-import { listHookRequests } from '../../../db/queries/hook-requests.ts';
-import { findHook, listHooks } from '../../../db/queries/hooks.ts';
-import { createHook, deleteHook, rotateHook, toggleHook } from '../../control/hooks.ts';
+import { findConnection } from '../../../db/queries/connections/connections.ts';
+import { listHookRequests } from '../../../db/queries/hooks/hook-requests.ts';
+import { findHook, listHooks } from '../../../db/queries/hooks/hooks.ts';
+import { createHook, deleteHook, rotateHook, toggleHook } from '../../control/hooks/hooks.ts';
 import { notFound } from '../../core/errors.ts';
 import { Dedupe, Verification } from '../../core/hooks/verification-schema.ts';
 import { HookRequestRow, HookRow } from '../../core/rows.ts';

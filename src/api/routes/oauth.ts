@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { beginAuthorization, finishAuthorization } from '../../control/oauth.ts';
+import { beginAuthorization, finishAuthorization } from '../../control/oauth/oauth.ts';
 import { exampleId, pathId } from '../inputs.ts';
 import { QueryText } from '../query-inputs.ts';
 import { route } from '../route.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { findConnection } from '../../../db/queries/connections.ts';
-import { findQuarantined, listQuarantine } from '../../../db/queries/quarantine.ts';
-import { requeueConnection, requeueRecord } from '../../control/requeue.ts';
+import { findConnection } from '../../../db/queries/connections/connections.ts';
+import { findQuarantined, listQuarantine } from '../../../db/queries/runs/quarantine.ts';
+import { requeueConnection, requeueRecord } from '../../control/runs/requeue.ts';
 import { notFound } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import { QuarantineRow } from '../../core/rows.ts';

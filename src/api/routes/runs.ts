@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { listCalls } from '../../../db/queries/calls.ts';
-import { findConnection } from '../../../db/queries/connections.ts';
-import { listRuns } from '../../../db/queries/run-list.ts';
-import { findRun } from '../../../db/queries/runs.ts';
-import { cancelRun, replayRun } from '../../control/runs.ts';
+import { findConnection } from '../../../db/queries/connections/connections.ts';
+import { listCalls } from '../../../db/queries/runs/calls.ts';
+import { listRuns } from '../../../db/queries/runs/run-list.ts';
+import { findRun } from '../../../db/queries/runs/runs.ts';
+import { cancelRun, replayRun } from '../../control/runs/runs.ts';
 import { notFound } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import { CallLogRow, RunRow, RunStatus, RunTrigger } from '../../core/rows.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { findConnection } from '../../../db/queries/connections.ts';
+import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { listSchedules } from '../../../db/queries/schedules.ts';
-import { createSchedule, deleteSchedule, toggleSchedule } from '../../control/schedules.ts';
+import { createSchedule, deleteSchedule, toggleSchedule } from '../../control/schedules/schedules.ts';
 import { notFound } from '../../core/errors.ts';
 import { ScheduleRow } from '../../core/rows.ts';
 import { idParams } from '../inputs.ts';

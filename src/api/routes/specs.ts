@@ -8,11 +8,11 @@ import {
   publishVersion,
   replaceDraft,
   validateSpec,
-} from '../../control/specs.ts';
+} from '../../control/specs/specs.ts';
 import { notFound } from '../../core/errors.ts';
+import { SpecKey } from '../../core/json/property-names.ts';
 import { JsonObject, SpecRow, SpecVersionRow, ValidationResult } from '../../core/rows.ts';
-import { SpecKey } from '../../core/spec/names.ts';
-import { SpecVersion } from '../../core/spec/schema.ts';
+import { SpecVersion } from '../../core/spec/schema/spec-schema.ts';
 
 import { AnswerWithHeaders } from '../answer-headers.ts';
 import { nameParam } from '../inputs.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { findDelivery, listDeliveries } from '../../../db/queries/webhook-deliveries.ts';
-import { redeliver } from '../../control/webhook-redelivery.ts';
+import { findDelivery, listDeliveries } from '../../../db/queries/webhooks/deliveries.ts';
+import { redeliver } from '../../control/webhooks/redelivery.ts';
 import { notFound } from '../../core/errors.ts';
 import { WebhookDeliveryDetail, WebhookDeliveryView } from '../../core/rows.ts';
 import { bodyId, idParams } from '../inputs.ts';

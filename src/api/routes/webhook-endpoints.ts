@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { findEndpoint, listEndpoints, readEndpointStats } from '../../../db/queries/webhook-endpoints.ts';
-import { findRecovery } from '../../../db/queries/webhook-recoveries.ts';
-import { createEndpoint, deleteEndpoint, updateEndpoint } from '../../control/webhook-endpoints.ts';
-import { recoverEndpoint } from '../../control/webhook-recovery.ts';
-import { rotateSecret } from '../../control/webhook-secrets.ts';
-import { testEndpoint } from '../../control/webhook-test.ts';
+import { findEndpoint, listEndpoints, readEndpointStats } from '../../../db/queries/webhooks/endpoints.ts';
+import { findRecovery } from '../../../db/queries/webhooks/recoveries.ts';
+import { createEndpoint, deleteEndpoint, updateEndpoint } from '../../control/webhooks/endpoints.ts';
+import { recoverEndpoint } from '../../control/webhooks/recovery.ts';
+import { rotateSecret } from '../../control/webhooks/secrets.ts';
+import { testEndpoint } from '../../control/webhooks/test-endpoint.ts';
 import { notFound } from '../../core/errors.ts';
 import {
   EventType,

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { listWorkspaces } from '../../../db/queries/workspaces.ts';
-import { createWorkspace } from '../../control/workspaces.ts';
+import { listWorkspaces } from '../../../db/queries/orgs/workspaces.ts';
+import { createWorkspace } from '../../control/orgs/workspaces.ts';
 import { WorkspaceKind, WorkspaceRow } from '../../core/rows.ts';
 import { DisplayText } from '../inputs.ts';
 import { route } from '../route.ts';

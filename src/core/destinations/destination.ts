@@ -1,4 +1,4 @@
-import type { Deliverable } from '../pipeline/page-outcome.ts';
+import type { Deliverable } from '../model/page-outcome.ts';
 
 /** One column of a destination table. `type` is the ConnectorSpec's word, mapped to SQL by each kind. */
 export interface Column {

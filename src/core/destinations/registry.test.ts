@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { expect, it } from 'vitest';
-import { destinationDeps } from '../../../test/support/destination-deps.ts';
+import { destinationDeps } from '../../../test/support/destinations/destination-deps.ts';
 import { createEgressGuard } from '../http/egress.ts';
 import { openDestination } from './registry.ts';
 

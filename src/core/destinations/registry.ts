@@ -1,8 +1,8 @@
 import { AppError } from '../errors.ts';
 import type { Destination } from './destination.ts';
-import { openPostgres } from './postgres.ts';
-import { openSqlServer, type SqlServerDeps } from './sqlserver.ts';
-import { openWebhook, type WebhookDeps } from './webhook.ts';
+import { openPostgres } from './postgres/postgres.ts';
+import { openSqlServer, type SqlServerDeps } from './sqlserver/sqlserver.ts';
+import { openWebhook, type WebhookDeps } from './webhook/webhook.ts';
 
 /** A spec's `destination` with its templates resolved. What each option means is the kind's own matter. */
 export interface DestinationOptions {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { strictForm } from '../../../test/support/strict-form.ts';
+import { strictForm } from '../../../test/support/service/strict-form.ts';
 import { eventCatalogue, eventSchema, exampleEvent } from './catalogue.ts';
 import { eventTypes } from './event-types.ts';
 

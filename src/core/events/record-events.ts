@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { cutText } from '../pipeline/cut-text.ts';
+import { cutText } from '../json/cut-text.ts';
 import type { Happening } from './envelope.ts';
 import { aboutConnection, type EventConnection } from './event-connection.ts';
 import type { EventDeclarations } from './event-declaration.ts';

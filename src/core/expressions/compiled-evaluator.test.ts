@@ -3,7 +3,7 @@ import {
   documentedExpressions,
   expressionsNotCompiled,
   recordsByHand,
-} from '../../../test/support/expressions-by-hand.ts';
+} from '../../../test/support/expressions/expressions-by-hand.ts';
 import { splitExpression } from './compiled/split.ts';
 import { withCompiledExpressions } from './compiled-evaluator.ts';
 import { createEvaluatorPool, type Evaluator } from './evaluator-pool.ts';

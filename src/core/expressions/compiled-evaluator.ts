@@ -1,4 +1,4 @@
-import { mapWithPauses } from '../pipeline/pauses.ts';
+import { mapWithPauses } from '../pauses.ts';
 import { type CompiledExpression, compile } from './compiled/compile.ts';
 import { createPlainValues } from './compiled/plain-values.ts';
 import { type SplitExpression, splitExpression } from './compiled/split.ts';

@@ -10,7 +10,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { AppError } from '../errors.ts';
-import { mapWithPauses } from '../pipeline/pauses.ts';
+import { mapWithPauses } from '../pauses.ts';
 import { cutBatches } from './batches.ts';
 import { createBindingsText } from './bindings-text.ts';
 import { type ChildPool, createChildPool } from './child-pool.ts';

@@ -1,5 +1,5 @@
-import { cutText } from '../pipeline/cut-text.ts';
-import { storableText } from '../pipeline/storable-text.ts';
+import { cutText } from '../json/cut-text.ts';
+import { storableText } from '../json/storable-text.ts';
 import type { EvaluationFailure } from './evaluator-pool.ts';
 
 /** Longest message that reaches a caller; JSONata's own doubles with every nested failure. */

@@ -1,7 +1,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, expect, test } from 'vitest';
-import { caseFigure } from '../../../test/support/figure.ts';
-import { expressionText, hostileExpressions, previewSucceeds } from '../../../test/support/hostile-expressions.ts';
+import { caseFigure } from '../../../test/support/security/figure.ts';
+import {
+  expressionText,
+  hostileExpressions,
+  previewSucceeds,
+} from '../../../test/support/security/hostile-expressions.ts';
 import { createTestEvaluator } from './evaluator-fixture.ts';
 
 const pool = createTestEvaluator({ size: 2 });

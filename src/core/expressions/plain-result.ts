@@ -1,4 +1,4 @@
-import { recordLimits, textDefect } from '../pipeline/record-gate.ts';
+import { recordLimits, textDefect } from '../json/json-limits.ts';
 import type { EvaluationFailure } from './evaluator-pool.ts';
 
 /** Longest JSON text of one result, in UTF-16 units. */

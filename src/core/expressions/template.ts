@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
-import { parseTemplate, type TemplatePart } from '../spec/template.ts';
 import type { Evaluator } from './evaluator-pool.ts';
 import { arrayOnPath, compilePlainPath } from './plain-path.ts';
+import { parseTemplate, type TemplatePart } from './template-parts.ts';
 
 /** The names a template sees, `params`, `secrets`, `page`, …; also bound as `$name` for lookups, params, each, run. */
 export type Roots = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { openClient, serveHttp, serveRaw } from '../../../test/support/guarded-client.ts';
+import { openClient, serveHttp, serveRaw } from '../../../test/support/upstream/guarded-client.ts';
 import { AppError } from '../errors.ts';
 import { type HttpAnswer, type HttpClientOptions, ThrottledError } from './client.ts';
 

@@ -31,7 +31,7 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { AppError } from '../errors.ts';
-import type { RateLimit } from '../spec/http-schema.ts';
+import type { RateLimit } from '../spec/schema/http-schema.ts';
 import { createAttempts, type Outcome } from './attempt.ts';
 import type { EgressGuard } from './egress.ts';
 import type { LoggedCall } from './logged-call.ts';

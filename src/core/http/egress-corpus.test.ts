@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { recordConnects } from '../../../test/support/connect-recorder.ts';
-import { caseFigure } from '../../../test/support/figure.ts';
-import { openClient, serveHttp } from '../../../test/support/guarded-client.ts';
-import { type SsrfVector, ssrfVectors } from '../../../test/support/ssrf-corpus.ts';
+import { recordConnects } from '../../../test/support/security/connect-recorder.ts';
+import { caseFigure } from '../../../test/support/security/figure.ts';
+import { type SsrfVector, ssrfVectors } from '../../../test/support/security/ssrf-corpus.ts';
+import { openClient, serveHttp } from '../../../test/support/upstream/guarded-client.ts';
 import { parseAllowList } from './addresses.ts';
 import { createEgressGuard, type Lookup } from './egress.ts';
 import { checkHostSuffix, hostLabel, pathSegment, resolveLink } from './origin.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { recordConnects } from '../../../test/support/connect-recorder.ts';
-import { openClient, serveHttp } from '../../../test/support/guarded-client.ts';
+import { recordConnects } from '../../../test/support/security/connect-recorder.ts';
+import { openClient, serveHttp } from '../../../test/support/upstream/guarded-client.ts';
 import { parseAllowList, parseDenyList } from './addresses.ts';
 import { createEgressGuard, type EgressOptions } from './egress.ts';
 

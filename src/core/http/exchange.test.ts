@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { brotliCompress, deflate, deflateRaw, gzip, gzipSync, zstdCompress } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { openClient, serveHttp, serveRaw } from '../../../test/support/guarded-client.ts';
+import { openClient, serveHttp, serveRaw } from '../../../test/support/upstream/guarded-client.ts';
 
 const page = Buffer.from(JSON.stringify({ items: Array.from({ length: 1_000 }, (_, id) => ({ id })) }));
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { openClient, serveHttp } from '../../../test/support/guarded-client.ts';
+import { openClient, serveHttp } from '../../../test/support/upstream/guarded-client.ts';
 import type { HttpAnswer, HttpRequest } from './client.ts';
 import { nextHop } from './redirect.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openClient, serveHttp } from '../../../test/support/guarded-client.ts';
+import { openClient, serveHttp } from '../../../test/support/upstream/guarded-client.ts';
 import { AppError } from '../errors.ts';
 import type { Classify, RequestSigner } from './client.ts';
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { serveRaw } from '../../../test/support/guarded-client.ts';
+import { serveRaw } from '../../../test/support/upstream/guarded-client.ts';
 import { requestWhole } from './whole-answer.ts';
 
 const { signal } = new AbortController();

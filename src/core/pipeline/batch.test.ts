@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { runStart } from '../run/run-position.ts';
+import type { Outcome } from '../model/page-outcome.ts';
+import { decodeReceipt, encodeReceipt, type Receipt } from '../model/receipt.ts';
+import { runStart } from '../model/run-position.ts';
 import { assembleBatch, type ReadyPage, restoreBatch } from './batch.ts';
-import type { Outcome } from './page-outcome.ts';
 import { readyPage } from './ready-page-fixture.ts';
-import { decodeReceipt, encodeReceipt, type Receipt } from './receipt.ts';
 
 const resource = {
   key: 'things',

@@ -1,9 +1,5 @@
 import type { Batch, RejectedRow, Tombstone } from '../destinations/destination.ts';
-import type { RunPosition } from '../run/run-position.ts';
-import type { Resource } from '../spec/schema.ts';
-import { type IdKey, idKey } from './id-key.ts';
-import { invalidRecord, quarantineEntry } from './invalid-record.ts';
-import type { Deliverable, Outcome, PageOutcome } from './page-outcome.ts';
+import type { Deliverable, Outcome, PageOutcome } from '../model/page-outcome.ts';
 import {
   encodeReceipt,
   type PageEntry,
@@ -11,7 +7,11 @@ import {
   type QuarantineEntry,
   type Receipt,
   type RecordEntry,
-} from './receipt.ts';
+} from '../model/receipt.ts';
+import type { RunPosition } from '../model/run-position.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
+import { type IdKey, idKey } from './id-key.ts';
+import { invalidRecord, quarantineEntry } from './invalid-record.ts';
 
 /** A processed page with its place in the run. */
 export interface ReadyPage extends PageOutcome {

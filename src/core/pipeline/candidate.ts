@@ -1,16 +1,16 @@
-import { canonicalCursor } from '../source/cursor-value.ts';
-import { valueAt } from '../source/dotted-path.ts';
-import { type ExternalId, externalIdOf, keylessExternalId } from '../source/external-id.ts';
-import type { Resource } from '../spec/schema.ts';
-import type { StoredFields } from '../spec/stored-fields.ts';
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
+import { valueAt } from '../json/dotted-path.ts';
+import { findDefect } from '../json/json-limits.ts';
+import { storableJson } from '../json/storable-json.ts';
+import type { RecordIssue } from '../json-schema/validate.ts';
+import { type ExternalId, externalIdOf, keylessExternalId } from '../model/external-id.ts';
+import { canonicalCursor } from '../source/cursor/cursor-value.ts';
+import { resourceFingerprint } from '../spec/connection/resource-fingerprint.ts';
+import type { StoredFields } from '../spec/connection/stored-fields.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import { createFingerprint, digestOf } from './fingerprint.ts';
-import { findDefect } from './record-gate.ts';
 import { cutRecord, excessBytes, recordBytesMaxDefault } from './record-size.ts';
-import { resourceFingerprint } from './resource-fingerprint.ts';
 import { soundRecord } from './sound-record.ts';
-import { storableJson } from './storable-json.ts';
-import type { RecordIssue } from './validate.ts';
 
 /** A record between two stages; once it has issues, the later stages leave it alone. */
 export interface Candidate {

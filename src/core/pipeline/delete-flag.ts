@@ -1,4 +1,4 @@
-import type { Resource } from '../spec/schema.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { Candidate } from './candidate.ts';
 import { judgeRecords } from './judge-records.ts';
 import type { EvaluateRecords } from './shape.ts';

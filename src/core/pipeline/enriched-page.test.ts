@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createTestEvaluator } from '../expressions/evaluator-fixture.ts';
-import { checkSpec } from '../spec/check.ts';
-import type { Resource } from '../spec/schema.ts';
+import { checkSpec } from '../spec/check/check.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import { createKnownRecords } from './known-records.ts';
 import { createPipeline, type Enrich } from './process-page.ts';
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { canonicalJson, type IgnoredPaths } from './canonical-json.ts';
+import { canonicalJson, type IgnoredPaths } from '../json/canonical-json.ts';
 
 /** How records of a resource get their fingerprints. */
 interface FingerprintOptions {

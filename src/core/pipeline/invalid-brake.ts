@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import type { Resource } from '../spec/schema.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 
 /** What a run has read, and how much of it was invalid. */
 export interface InvalidCount {

@@ -1,8 +1,8 @@
 import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
-import type { QuarantineEntry } from './receipt.ts';
-import { storableJson } from './storable-json.ts';
-import type { RecordIssue } from './validate.ts';
+import { storableJson } from '../json/storable-json.ts';
+import type { RecordIssue } from '../json-schema/validate.ts';
+import type { QuarantineEntry } from '../model/receipt.ts';
 
 /** Masks secrets: an API may echo a credential into a record, and what is kept of a record is shown. */
 export type Redact = (text: string) => string;

@@ -1,6 +1,6 @@
+import { issueOf } from '../json-schema/validate.ts';
 import type { Candidate } from './candidate.ts';
 import type { EvaluateRecords } from './shape.ts';
-import { issueOf } from './validate.ts';
 
 /** A record and whether the predicate holds for it. */
 interface Judged {

@@ -1,5 +1,5 @@
+import type { Receipt, RecordEntry } from '../model/receipt.ts';
 import { type IdKey, idKey } from './id-key.ts';
-import type { Receipt, RecordEntry } from './receipt.ts';
 
 /** The settled version of a record, as far as the change filter needs it. */
 export interface KnownRecord extends Pick<RecordEntry, 'hash' | 'cursor'> {

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { createTestEvaluator } from '../expressions/evaluator-fixture.ts';
-import { checkSpec } from '../spec/check.ts';
-import type { Resource } from '../spec/schema.ts';
+import type { PageOutcome } from '../model/page-outcome.ts';
+import { checkSpec } from '../spec/check/check.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import { createKnownRecords, type KnownRecord } from './known-records.ts';
-import type { PageOutcome } from './page-outcome.ts';
 import { createPipeline } from './process-page.ts';
 
 const evaluator = createTestEvaluator();

@@ -2,16 +2,16 @@
  * One page through the stages: gate, key, filter, change filter, enrich, transform, validate. A bad record costs itself.
  */
 import type { Evaluator } from '../expressions/evaluator-pool.ts';
-import type { Resource } from '../spec/schema.ts';
-import type { StoredFields } from '../spec/stored-fields.ts';
+import type { Outcome, PageOutcome } from '../model/page-outcome.ts';
+import type { RecordEntry } from '../model/receipt.ts';
+import { mapWithPauses } from '../pauses.ts';
+import type { StoredFields } from '../spec/connection/stored-fields.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import { type Candidate, createIdentify, idOf } from './candidate.ts';
 import { createChangeFilter } from './change-filter.ts';
 import { createDeleteFlag } from './delete-flag.ts';
 import { invalidRecord, quarantineEntry, type Redact } from './invalid-record.ts';
 import type { KnownRecords } from './known-records.ts';
-import type { Outcome, PageOutcome } from './page-outcome.ts';
-import { mapWithPauses } from './pauses.ts';
-import type { RecordEntry } from './receipt.ts';
 import { createRecordFilter } from './record-filter.ts';
 import { createShape, type EvaluateRecords } from './shape.ts';
 import { createFieldPicker } from './stored-fields.ts';

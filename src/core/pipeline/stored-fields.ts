@@ -1,5 +1,5 @@
-import { isObject } from '../source/dotted-path.ts';
-import type { StoredFields } from '../spec/stored-fields.ts';
+import { isObject } from '../json/dotted-path.ts';
+import type { StoredFields } from '../spec/connection/stored-fields.ts';
 
 /** Makes the function that takes of a raw record what resources below its own refer to; null: nothing is kept. */
 export function createFieldPicker(

@@ -1,4 +1,4 @@
-import type { Resource } from '../spec/schema.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { Partition } from './partition-reads.ts';
 import type { RunStore } from './run-store.ts';
 

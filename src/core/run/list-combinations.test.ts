@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Resource } from '../spec/schema.ts';
+import type { ListPosition } from '../model/run-position.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import { listCombinations } from './list-combinations.ts';
-import type { ListPosition } from './run-position.ts';
 import type { PartitionParents, RunStore } from './run-store.ts';
 
 const { signal } = new AbortController();

@@ -1,7 +1,7 @@
-import type { Resource } from '../spec/schema.ts';
+import type { ListPosition } from '../model/run-position.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import { countCombinations, partitionKey } from './combinations.ts';
 import { combinationsList, ownLists } from './list-steps.ts';
-import type { ListPosition } from './run-position.ts';
 import type { RunStore } from './run-store.ts';
 
 /** Combinations that are looked at together. */

@@ -4,19 +4,19 @@
  */
 import { AppError } from '../errors.ts';
 import { renderTemplate } from '../expressions/template.ts';
-import { canonicalJson } from '../pipeline/canonical-json.ts';
-import { storableText } from '../pipeline/storable-text.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
+import { storableText } from '../json/storable-text.ts';
+import { boundedKey, externalIdOf } from '../model/external-id.ts';
+import type { ListPosition } from '../model/run-position.ts';
 import { createFieldPicker } from '../pipeline/stored-fields.ts';
-import { createEvaluateEach } from '../source/evaluate-each.ts';
-import { boundedKey, externalIdOf } from '../source/external-id.ts';
-import { type ReadOptions, readPages } from '../source/read-pages.ts';
+import { type ReadOptions, readPages } from '../source/read/read-pages.ts';
+import { createEvaluateEach } from '../source/request/evaluate-each.ts';
 import type { Source } from '../source/source.ts';
-import type { Resource } from '../spec/schema.ts';
-import { parentFields } from '../spec/stored-fields.ts';
+import { parentFields } from '../spec/connection/stored-fields.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import { combinationAt, countCombinations } from './combinations.ts';
 import { listCombinations } from './list-combinations.ts';
 import { comparesCombinations, type ListStep, listSteps } from './list-steps.ts';
-import type { ListPosition } from './run-position.ts';
 import type { DimensionValue, RunStore } from './run-store.ts';
 
 type DimensionStep = Extract<ListStep, { readonly kind: 'dimension' }>;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
-import { ConnectorSpec } from '../spec/schema.ts';
+import { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import { comparesCombinations, listSteps } from './list-steps.ts';
 
 type Dimensions = readonly Readonly<Record<string, unknown>>[];

@@ -1,4 +1,4 @@
-import type { Resource } from '../spec/schema.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 
 type Dimension = Resource['forEach'][number];
 

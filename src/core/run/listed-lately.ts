@@ -1,7 +1,7 @@
-import { definitionKey } from '../source/lookup-key.ts';
-import type { LookupStore } from '../source/lookup-store.ts';
+import { definitionKey } from '../source/lookups/lookup-key.ts';
+import type { LookupStore } from '../source/lookups/lookup-store.ts';
 import type { Source, Validators } from '../source/source.ts';
-import type { Resource } from '../spec/schema.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 
 type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;
 

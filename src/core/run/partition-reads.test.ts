@@ -2,11 +2,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import type { HttpClient } from '../http/client.ts';
-import { memoryStore } from '../source/lookup-store-fixture.ts';
+import type { PartitionPosition } from '../model/run-position.ts';
+import { memoryStore } from '../source/lookups/lookup-store-fixture.ts';
 import { pagesOf, sourceOf } from '../source/source-fixture.ts';
-import type { Resource } from '../spec/schema.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import { openPartitionReads } from './partition-reads.ts';
-import type { PartitionPosition } from './run-position.ts';
 import type { RunStore } from './run-store.ts';
 
 test('no request of a partition that was read ahead outlives the reads', async () => {

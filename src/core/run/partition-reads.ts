@@ -1,8 +1,8 @@
-import { type PageRead, readPages } from '../source/read-pages.ts';
+import type { PartitionPosition } from '../model/run-position.ts';
+import { type PageRead, readPages } from '../source/read/read-pages.ts';
 import type { Validators } from '../source/source.ts';
 import { partitionAt } from './partition-at.ts';
 import type { RunReading, RunReadOptions } from './read-run.ts';
-import type { PartitionPosition } from './run-position.ts';
 import type { StoredPartition } from './run-store.ts';
 
 /** A partition of the run. */

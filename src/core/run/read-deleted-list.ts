@@ -1,16 +1,16 @@
 import { AppError } from '../errors.ts';
-import type { PartitionEntry } from '../pipeline/receipt.ts';
-import { createEvaluateEach } from '../source/evaluate-each.ts';
-import { boundedKey } from '../source/external-id.ts';
-import { openKeptAnswers } from '../source/open-kept-answers.ts';
-import { readPages } from '../source/read-pages.ts';
+import { boundedKey } from '../model/external-id.ts';
+import type { PartitionEntry } from '../model/receipt.ts';
+import type { PartitionPosition, RunPosition } from '../model/run-position.ts';
+import { readPages } from '../source/read/read-pages.ts';
+import { createEvaluateEach } from '../source/request/evaluate-each.ts';
+import { openKeptAnswers } from '../source/request/open-response-cache.ts';
 import type { Source, Validators } from '../source/source.ts';
-import type { Resource } from '../spec/schema.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import { listedLately } from './listed-lately.ts';
 import type { Partition } from './partition-reads.ts';
 import type { RunReading, RunReadOptions, Stage } from './read-run.ts';
 import { stagePage } from './run-page.ts';
-import type { PartitionPosition, RunPosition } from './run-position.ts';
 
 type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;
 

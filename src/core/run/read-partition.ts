@@ -1,12 +1,12 @@
 import { AppError } from '../errors.ts';
-import type { PartitionEntry } from '../pipeline/receipt.ts';
-import type { PageRead } from '../source/read-pages.ts';
+import type { PartitionEntry } from '../model/receipt.ts';
+import type { PartitionPosition, RunPosition } from '../model/run-position.ts';
+import type { PageRead } from '../source/read/read-pages.ts';
 import { partitionAt } from './partition-at.ts';
 import type { Partition, PartitionReads } from './partition-reads.ts';
 import { readDeletedList } from './read-deleted-list.ts';
 import type { RunReading, RunReadOptions, Stage } from './read-run.ts';
 import type { RunNote, RunPage } from './run-page.ts';
-import type { PartitionPosition, RunPosition } from './run-position.ts';
 import { sweepMissing } from './sweep.ts';
 
 /** How a partition is read. */

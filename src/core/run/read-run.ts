@@ -3,17 +3,17 @@
  * absence or a list says is deleted. Where each page leads is in the page, so that a later attempt, in another process,
  * goes on behind the last page that was recorded.
  */
-import { canonicalJson } from '../pipeline/canonical-json.ts';
-import type { LookupStore } from '../source/lookup-store.ts';
-import type { ReadOptions } from '../source/read-pages.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
+import type { ListPosition, PartitionPosition, PartitionTotals, RunPosition } from '../model/run-position.ts';
+import type { LookupStore } from '../source/lookups/lookup-store.ts';
+import type { ReadOptions } from '../source/read/read-pages.ts';
 import type { Source } from '../source/source.ts';
-import type { Resource } from '../spec/schema.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import { type Listing, listPartitions } from './list-partitions.ts';
 import { countPartitions } from './partition-at.ts';
 import { openPartitionReads } from './partition-reads.ts';
 import { type PartitionOptions, readPartition } from './read-partition.ts';
 import { type RunPage, stagePage } from './run-page.ts';
-import type { ListPosition, PartitionPosition, PartitionTotals, RunPosition } from './run-position.ts';
 import type { RunStore } from './run-store.ts';
 import { sweepMissing } from './sweep.ts';
 

@@ -1,8 +1,8 @@
 import type { Tombstone } from '../destinations/destination.ts';
+import type { PartitionEntry } from '../model/receipt.ts';
+import type { RunPosition } from '../model/run-position.ts';
 import type { RecordPage } from '../pipeline/process-page.ts';
-import type { PartitionEntry } from '../pipeline/receipt.ts';
-import type { ReadNote } from '../source/read-pages.ts';
-import type { RunPosition } from './run-position.ts';
+import type { ReadNote } from '../source/read/read-pages.ts';
 
 /** Something a reader of the run should know; the run goes on. */
 export type RunNote = ReadNote | 'partition_skipped' | 'deletes_held_back';

@@ -1,7 +1,7 @@
-import type { PartitionEntry } from '../pipeline/receipt.ts';
+import type { PartitionEntry } from '../model/receipt.ts';
+import type { RunPosition } from '../model/run-position.ts';
 import type { RunReading, RunReadOptions, Stage } from './read-run.ts';
 import { stagePage } from './run-page.ts';
-import type { RunPosition } from './run-position.ts';
 
 /** Tombstones on one page. */
 const tombstonesMax = 1000;

@@ -3,10 +3,10 @@ import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluato
 import { parseAllowList } from '../http/addresses.ts';
 import type { HttpRequest } from '../http/client.ts';
 import { createEgressGuard } from '../http/egress.ts';
-import { openTokens } from './open-tokens.ts';
+import { openTokens } from './auth/open-tokens.ts';
+import { createTokenClient } from './auth/token-client.ts';
+import type { StoredToken } from './auth/token-store.ts';
 import { type ApiReply, sourceOf, startApi } from './source-fixture.ts';
-import { createTokenClient } from './token-client.ts';
-import type { StoredToken } from './token-store.ts';
 
 const { signal } = new AbortController();
 const beginMs = Date.UTC(2026, 0, 1);

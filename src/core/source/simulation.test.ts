@@ -7,11 +7,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import type { HttpClient } from '../http/client.ts';
+import type { RecordEntry } from '../model/receipt.ts';
 import { createKnownRecords } from '../pipeline/known-records.ts';
 import { createPipeline } from '../pipeline/process-page.ts';
-import type { RecordEntry } from '../pipeline/receipt.ts';
-import type { Resource } from '../spec/schema.ts';
-import { readPages } from './read-pages.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
+import { readPages } from './read/read-pages.ts';
 import type { Source } from './source.ts';
 import { sourceOf } from './source-fixture.ts';
 

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import * as v from 'valibot';
 import type { Evaluator } from '../expressions/evaluator-pool.ts';
 import type { HttpAnswer, HttpClient } from '../http/client.ts';
-import { ConnectorSpec } from '../spec/schema.ts';
-import { type PageRead, readPages } from './read-pages.ts';
+import { ConnectorSpec } from '../spec/schema/spec-schema.ts';
+import { type PageRead, readPages } from './read/read-pages.ts';
 import type { Source } from './source.ts';
 
 /** A request as the API sees it. */

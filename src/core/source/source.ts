@@ -1,10 +1,10 @@
 import type { Evaluator } from '../expressions/evaluator-pool.ts';
 import type { HttpClient } from '../http/client.ts';
-import type { Auth } from '../spec/auth-schema.ts';
-import type { HttpSettings } from '../spec/http-schema.ts';
-import type { Resource } from '../spec/resource-schema.ts';
-import type { KeptAnswers } from './kept-answers.ts';
-import type { TokenSource } from './token.ts';
+import type { Auth } from '../spec/schema/auth-schema.ts';
+import type { HttpSettings } from '../spec/schema/http-schema.ts';
+import type { Resource } from '../spec/schema/resource-schema.ts';
+import type { TokenSource } from './auth/token.ts';
+import type { KeptAnswers } from './request/response-cache.ts';
 
 /** The parts of a resource that say how it is read. */
 export type ReadableResource = Pick<Resource, 'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental'>;

@@ -1,6 +1,6 @@
-import { canonicalJson } from '../pipeline/canonical-json.ts';
-import { cutText } from '../pipeline/cut-text.ts';
-import type { RequestPattern, SpecTest } from '../spec/test-schema.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
+import { cutText } from '../json/cut-text.ts';
+import type { RequestPattern, SpecTest } from '../spec/schema/test-schema.ts';
 import { matchesRequest } from './match-request.ts';
 import type { MockedRequest } from './mock-api.ts';
 import type { TestRun } from './test-run.ts';

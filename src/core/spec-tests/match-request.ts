@@ -1,8 +1,8 @@
 import type { HttpRequest } from '../http/client.ts';
-import { canonicalJson } from '../pipeline/canonical-json.ts';
-import { isObject } from '../source/dotted-path.ts';
-import { textOf } from '../source/text-of.ts';
-import type { RequestPattern } from '../spec/test-schema.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
+import { isObject } from '../json/dotted-path.ts';
+import { textOf } from '../json/json-text.ts';
+import type { RequestPattern } from '../spec/schema/test-schema.ts';
 
 /** Whether a request is of the given form; `basePath` is the path of `http.baseUrl`, without a slash at its end. */
 export function matchesRequest(pattern: RequestPattern, request: HttpRequest, basePath: string): boolean {

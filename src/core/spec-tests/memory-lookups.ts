@@ -1,4 +1,4 @@
-import type { LookupStore } from '../source/lookup-store.ts';
+import type { LookupStore } from '../source/lookups/lookup-store.ts';
 
 /** Looked-up values of one test; it ends before any of them expires. */
 export function createMemoryLookups(): LookupStore {

@@ -1,5 +1,5 @@
+import type { Receipt, RecordEntry } from '../model/receipt.ts';
 import type { KnownRecord } from '../pipeline/known-records.ts';
-import type { Receipt, RecordEntry } from '../pipeline/receipt.ts';
 
 /** A record as the control database would know it. */
 interface StoredRecord extends KnownRecord, Pick<RecordEntry, 'externalId' | 'fields'> {

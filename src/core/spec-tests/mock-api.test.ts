@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { HttpRequest } from '../http/client.ts';
-import type { Mock } from '../spec/test-schema.ts';
+import type { Mock } from '../spec/schema/test-schema.ts';
 import { createMockApi } from './mock-api.ts';
 
 const request: HttpRequest = {

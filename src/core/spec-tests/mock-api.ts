@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts';
 import type { HttpAnswer, HttpRequest } from '../http/client.ts';
-import type { Mock } from '../spec/test-schema.ts';
+import type { Mock } from '../spec/schema/test-schema.ts';
 import { matchesRequest } from './match-request.ts';
 
 /** The customer's API in a test. */

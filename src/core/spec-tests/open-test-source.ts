@@ -1,13 +1,13 @@
-import { createClassify } from '../source/classify.ts';
-import { createEvaluate } from '../source/evaluate.ts';
-import { loadLookups } from '../source/load-lookups.ts';
-import { rendererFor } from '../source/render-request.ts';
+import type { Token, TokenSource } from '../source/auth/token.ts';
+import { loadLookups } from '../source/lookups/load-lookups.ts';
+import { createClassify } from '../source/request/classify.ts';
+import { createEvaluate } from '../source/request/evaluate.ts';
+import { rendererFor } from '../source/request/render-request.ts';
+import { renderUrl } from '../source/request/url-template.ts';
 import type { Source } from '../source/source.ts';
-import type { Token, TokenSource } from '../source/token.ts';
-import { renderUrl } from '../source/url-template.ts';
-import type { Auth } from '../spec/auth-schema.ts';
-import { lookupsInUse } from '../spec/lookups-in-use.ts';
-import type { ConnectorSpec, Resource } from '../spec/schema.ts';
+import { lookupsInUse } from '../spec/connection/lookups-in-use.ts';
+import type { Auth } from '../spec/schema/auth-schema.ts';
+import type { ConnectorSpec, Resource } from '../spec/schema/spec-schema.ts';
 import { createMockClient } from './mock-client.ts';
 import type { TestContext } from './test-context.ts';
 

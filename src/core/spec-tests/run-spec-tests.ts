@@ -4,9 +4,9 @@
  */
 import type { Issue } from '../errors.ts';
 import type { Evaluator } from '../expressions/evaluator-pool.ts';
-import { cutText } from '../pipeline/cut-text.ts';
-import type { ConnectorSpec } from '../spec/schema.ts';
-import type { SpecTest } from '../spec/test-schema.ts';
+import { cutText } from '../json/cut-text.ts';
+import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
+import type { SpecTest } from '../spec/schema/test-schema.ts';
 import { judgeRun, type Mismatch } from './judge-run.ts';
 import { createMemoryLookups } from './memory-lookups.ts';
 import { createMockApi } from './mock-api.ts';

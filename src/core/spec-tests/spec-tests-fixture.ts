@@ -1,7 +1,7 @@
 /** For tests of the tests in specs. */
 import type { Issue } from '../errors.ts';
-import { checkSpec } from '../spec/check.ts';
-import type { ConnectorSpec } from '../spec/schema.ts';
+import { checkSpec } from '../spec/check/check.ts';
+import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 
 type Parts = Readonly<Record<string, unknown>>;
 

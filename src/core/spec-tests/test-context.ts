@@ -1,6 +1,6 @@
 import type { Evaluator } from '../expressions/evaluator-pool.ts';
-import type { LookupStore } from '../source/lookup-store.ts';
-import type { ConnectorSpec } from '../spec/schema.ts';
+import type { LookupStore } from '../source/lookups/lookup-store.ts';
+import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import type { MockApi } from './mock-api.ts';
 
 /** What all resources that one test reads have in common. */

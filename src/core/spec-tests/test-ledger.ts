@@ -1,5 +1,5 @@
-import type { Deliverable } from '../pipeline/page-outcome.ts';
-import type { Receipt } from '../pipeline/receipt.ts';
+import type { Deliverable } from '../model/page-outcome.ts';
+import type { Receipt } from '../model/receipt.ts';
 import { createMemoryRecords, type MemoryRecords } from './memory-records.ts';
 
 /** What earlier runs left. */

@@ -1,5 +1,6 @@
 /** A run of one resource with the real engine, from its first page to its last, whose every effect stays in memory. */
 import { AppError } from '../errors.ts';
+import { runStart } from '../model/run-position.ts';
 import { assembleBatch, type ReadyPage } from '../pipeline/batch.ts';
 import { createInvalidBrake } from '../pipeline/invalid-brake.ts';
 import { createKnownRecords } from '../pipeline/known-records.ts';
@@ -7,11 +8,10 @@ import { createPipeline } from '../pipeline/process-page.ts';
 import { countCombinations } from '../run/combinations.ts';
 import { ownLists } from '../run/list-steps.ts';
 import { readRun } from '../run/read-run.ts';
-import { runStart } from '../run/run-position.ts';
 import type { Parent } from '../run/run-store.ts';
-import { createEnrich } from '../source/enrich.ts';
-import type { Resource } from '../spec/schema.ts';
-import { storedFieldsOf } from '../spec/stored-fields.ts';
+import { createEnrich } from '../source/lookups/enrich.ts';
+import { storedFieldsOf } from '../spec/connection/stored-fields.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { openTestSource, testRunId } from './open-test-source.ts';
 import type { TestContext } from './test-context.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { changedSpec, specDocument } from '../../../test/support/spec-documents.ts';
-import { checkSpec } from './check.ts';
-import { effectiveSpec } from './effective.ts';
+import { changedSpec, specDocument } from '../../../test/support/sync/spec-documents.ts';
+import { checkSpec } from './check/check.ts';
+import { effectiveSpec } from './connection/effective.ts';
 
 /** A small generator with a fixed seed: the same documents on every machine (mulberry32). */
 function randomNumbers(seed: number): () => number {

@@ -3,7 +3,7 @@
  * ETags that a quiet list keeps, 403 for a spent quota, 410 for a repository without issues, 404 for an issue that moved.
  */
 import { createHash } from 'node:crypto';
-import type { UpstreamAnswer, UpstreamRequest } from '../upstream.ts';
+import type { UpstreamAnswer, UpstreamRequest } from '../upstream/upstream.ts';
 
 /** An issue or, with `pull_request`, a pull request. */
 export interface Issue {

@@ -3,7 +3,7 @@
  * associations read in batches with 207 when some have none, owners and companies, an unordered list of archived
  * contacts, and an OAuth token endpoint.
  */
-import type { UpstreamAnswer, UpstreamRequest } from '../upstream.ts';
+import type { UpstreamAnswer, UpstreamRequest } from '../upstream/upstream.ts';
 
 /** A contact. */
 export interface Contact {

@@ -2,7 +2,7 @@
  * Stripe's charges, products and events as its API serves them: lists newest first behind `starting_after`, at most 100
  * a page, `created` in whole seconds with inclusive and exclusive bounds, key as user name, 429 without a Retry-After.
  */
-import type { UpstreamAnswer, UpstreamRequest } from '../upstream.ts';
+import type { UpstreamAnswer, UpstreamRequest } from '../upstream/upstream.ts';
 
 /** A charge. */
 export interface Charge {

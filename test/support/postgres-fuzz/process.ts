@@ -8,8 +8,8 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createSecureContext, TLSSocket } from 'node:tls';
-import { openPostgres } from '../../../src/core/destinations/postgres.ts';
-import { batchOf, claimOf, rowOf } from '../batches.ts';
+import { openPostgres } from '../../../src/core/destinations/postgres/postgres.ts';
+import { batchOf, claimOf, rowOf } from '../sync/batches.ts';
 import { mutate, seeded } from './mutations.ts';
 
 const [, , file = '', cases = '', seed = '', folder = ''] = process.argv;

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { ConnectorSpec } from '../../../src/core/spec/schema.ts';
+import { ConnectorSpec } from '../../../src/core/spec/schema/spec-schema.ts';
 
 /** A place of a document where its schema takes any text, or any text of a form. */
 export interface Slot {

@@ -1,4 +1,4 @@
-import type { AstNode } from '../../spec/expression.ts';
+import type { AstNode } from '../expression.ts';
 import { type Compiled, charge } from './evaluation.ts';
 import { listFunctions } from './functions-list.ts';
 import { numberFunctions } from './functions-number.ts';

@@ -1,5 +1,5 @@
 import { byNames } from '../../by-names.ts';
-import { recordLimits, textDefect } from '../../pipeline/record-gate.ts';
+import { recordLimits, textDefect } from '../../json/json-limits.ts';
 import { charge, type Evaluation, handBack } from './evaluation.ts';
 import { isList, isMarked, type List } from './sequence.ts';
 import { isObject } from './values.ts';

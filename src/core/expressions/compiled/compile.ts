@@ -8,8 +8,8 @@
  * only JSONata knows is handed back: the record goes the ordinary way, through the evaluator's processes, which find
  * the same error and say it in their words. An expression with any other part is not compiled at all.
  */
-import { type AstNode, parseExpression } from '../../spec/expression.ts';
-import { jsonataFunctions, refusedFunctions } from '../../spec/jsonata-functions.ts';
+import { type AstNode, parseExpression } from '../expression.ts';
+import { jsonataFunctions, refusedFunctions } from '../jsonata-functions.ts';
 import { compileApply, compileCall } from './calls.ts';
 import { cleanResult } from './clean-result.ts';
 import { compileArray, compileObject } from './constructors.ts';

@@ -1,5 +1,5 @@
-import { blankObject } from '../../blank-object.ts';
-import type { AstNode } from '../../spec/expression.ts';
+import { blankObject } from '../../json/blank-object.ts';
+import type { AstNode } from '../expression.ts';
 import { type Compiled, charge, type Evaluation, fail, handBack } from './evaluation.ts';
 import { allow, type Compiler, childrenOf, pairsOf, refuse, type Scope } from './node.ts';
 import { isReservedName } from './plain-json.ts';

@@ -1,4 +1,4 @@
-import type { AstNode } from '../../spec/expression.ts';
+import type { AstNode } from '../expression.ts';
 import { childrenOf, pairsOf } from './node.ts';
 
 /**

@@ -1,12 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { agree, type Case, interpret, type Outcome, runCompiled } from '../../../../test/support/expression-engines.ts';
+import {
+  agree,
+  type Case,
+  interpret,
+  type Outcome,
+  runCompiled,
+} from '../../../../test/support/expressions/expression-engines.ts';
 import {
   combinedExpressions,
   documentedExpressions,
   expressionsNotCompiled,
   recordsByHand,
-} from '../../../../test/support/expressions-by-hand.ts';
-import { chanceOf, generateExpression, generateRecord } from '../../../../test/support/generated-expressions.ts';
+} from '../../../../test/support/expressions/expressions-by-hand.ts';
+import {
+  chanceOf,
+  generateExpression,
+  generateRecord,
+} from '../../../../test/support/expressions/generated-expressions.ts';
 import { compile } from './compile.ts';
 
 /** All cases on which the engines differ, and how often the compiled form had to leave a value to JSONata. */

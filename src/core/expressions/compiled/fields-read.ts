@@ -1,4 +1,4 @@
-import { type AstNode, isNode, parseExpression } from '../../spec/expression.ts';
+import { type AstNode, isNode, parseExpression } from '../expression.ts';
 
 /**
  * The fields of an input that an expression can read, with all that are in them; null: perhaps any. So what is sent to a

@@ -1,4 +1,4 @@
-import type { AstNode } from '../../spec/expression.ts';
+import type { AstNode } from '../expression.ts';
 import { charge, type Evaluation } from './evaluation.ts';
 import type { Compiler, Scope } from './node.ts';
 import { refuse } from './node.ts';

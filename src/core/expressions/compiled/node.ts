@@ -1,4 +1,4 @@
-import { type AstNode, isNode } from '../../spec/expression.ts';
+import { type AstNode, isNode } from '../expression.ts';
 import type { Compiled } from './evaluation.ts';
 
 /** Ends the compilation of an expression that has a part only JSONata itself evaluates. */

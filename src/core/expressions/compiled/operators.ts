@@ -1,4 +1,4 @@
-import type { AstNode } from '../../spec/expression.ts';
+import type { AstNode } from '../expression.ts';
 import { type Compiled, charge, chargeText, type Evaluation, fail, handBack } from './evaluation.ts';
 import { allow, type Compiler, childOf, refuse, type Scope } from './node.ts';
 import { isList, type List } from './sequence.ts';

@@ -1,4 +1,4 @@
-import type { AstNode } from '../../spec/expression.ts';
+import type { AstNode } from '../expression.ts';
 import { type Compiled, charge, type Evaluation, handBack } from './evaluation.ts';
 import { compileFilter, type Filter } from './filters.ts';
 import { allow, type Compiler, childrenOf, filtersOf, refuse, type Scope } from './node.ts';

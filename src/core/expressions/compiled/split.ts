@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type AstNode, parseExpression } from '../../spec/expression.ts';
+import { type AstNode, parseExpression } from '../expression.ts';
 import { type CompiledExpression, compile } from './compile.ts';
 import { fieldsRead } from './fields-read.ts';
 import { NotCompiled, pairsOf } from './node.ts';

@@ -1,0 +1,36 @@
+import type { Happening } from '../../../src/core/events/envelope.ts';
+import type { EventConnection } from '../../../src/core/events/event-connection.ts';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+import { recordEvent } from '../webhooks/events.ts';
+
+/** The connection as events show it, a deleted one too; undefined when it is absent or of another org. */
+export function findConnectionFacts(db: Db, scope: OrgScope, id: string): Promise<EventConnection | undefined> {
+  return db
+    .selectFrom('connections')
+    .innerJoin('specs', 'specs.id', 'connections.specId')
+    .select([
+      'connections.id',
+      'connections.displayName',
+      'connections.externalCustomerId',
+      'connections.workspaceId',
+      'specs.key as specKey',
+      'connections.pinnedSpecVersion',
+      'connections.status',
+    ])
+    .where('connections.orgId', '=', scope.orgId)
+    .where('connections.id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Records what `tell` makes of the connection as it is now; see {@link recordEvent}. Of one that is gone, nothing. */
+export async function recordOfConnection(
+  tx: Db,
+  scope: OrgScope,
+  id: string,
+  tell: (connection: EventConnection) => readonly Happening[],
+): Promise<void> {
+  const connection = await findConnectionFacts(tx, scope, id);
+  if (!connection) return;
+  for (const happening of tell(connection)) await recordEvent(tx, scope, happening);
+}

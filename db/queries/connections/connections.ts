@@ -1,0 +1,174 @@
+import { sql } from 'kysely';
+import { newId } from '../../../src/core/ids.ts';
+import type { ConnectionRow, ConnectionStatus, JsonObject } from '../../../src/core/rows.ts';
+import type { Db } from '../../client.ts';
+import { countRows, type Listing, openNewestFirst } from '../../listing.ts';
+import type { OrgScope } from '../../scope.ts';
+import { type Placeholders, statement } from '../../statement.ts';
+
+const columns = [
+  'id',
+  'orgId',
+  'workspaceId',
+  'specId',
+  'pinnedSpecVersion',
+  'displayName',
+  'externalCustomerId',
+  'status',
+  'paramsJson',
+  'specOverridesJson',
+] as const;
+
+/** The connection, or undefined when it is absent, deleted or of another org. */
+export async function findConnection(db: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> {
+  const [connection] = await connectionById(db, { orgId: scope.orgId, id });
+  return connection;
+}
+
+/** Those of the connections that are there, in any order. */
+export function findConnections(db: Db, scope: OrgScope, ids: readonly string[]): Promise<readonly ConnectionRow[]> {
+  return connectionsByIds(db, { orgId: scope.orgId, ids });
+}
+
+/** As {@link findConnection}; until the transaction ends nobody else changes or deletes it. */
+export async function lockConnection(tx: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> {
+  const [connection] = await lockedConnectionById(tx, { orgId: scope.orgId, id });
+  return connection;
+}
+
+type ById = Placeholders<{ readonly orgId: string; readonly id: string }>;
+
+const selectOf = (db: Db, { orgId }: Pick<ById, 'orgId'>) =>
+  db.selectFrom('connections').select(columns).where('orgId', '=', orgId).where('deletedAt', 'is', null);
+const selectById = (db: Db, { orgId, id }: ById) => selectOf(db, { orgId }).where('id', '=', id);
+
+const connectionById = statement(selectById);
+const connectionsByIds = statement(
+  (db, { orgId, ids }: Placeholders<{ readonly orgId: string; readonly ids: readonly string[] }>) =>
+    selectOf(db, { orgId }).where('id', '=', sql<string>`any(${ids}::text[])`),
+);
+const lockedConnectionById = statement((tx, values: ById) => selectById(tx, values).forNoKeyUpdate());
+
+/** Every connection of the org, newest first. */
+export function listConnections(db: Db, scope: OrgScope): Promise<Listing<ConnectionRow>> {
+  const ofOrg = db.selectFrom('connections').where('orgId', '=', scope.orgId).where('deletedAt', 'is', null);
+  // Params of 1 MiB, as the body that brought them.
+  return openNewestFirst(ofOrg.select(columns), { rowsAtOnce: 50 });
+}
+
+interface NewConnection {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly specId: string;
+  readonly pinnedSpecVersion: string;
+  readonly displayName: string;
+  readonly externalCustomerId: string | null;
+  readonly params: JsonObject;
+}
+
+/** A connection in `pending`. Throws on a workspace or spec version of another org (foreign keys). */
+export function insertConnection(db: Db, scope: OrgScope, connection: NewConnection): Promise<ConnectionRow> {
+  const { params, ...rest } = connection;
+  return db
+    .insertInto('connections')
+    .values({ ...rest, orgId: scope.orgId, status: 'pending', paramsJson: JSON.stringify(params) })
+    .returning(columns)
+    .executeTakeFirstOrThrow();
+}
+
+/** The connection in its new status, or undefined when it is absent, deleted or of another org. */
+export function setConnectionStatus(
+  db: Db,
+  scope: OrgScope,
+  { id, status }: { readonly id: string; readonly status: ConnectionStatus },
+): Promise<ConnectionRow | undefined> {
+  return db
+    .updateTable('connections')
+    .set({ status, errorSince: status === 'error' ? sql<string>`now()` : null })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('deletedAt', 'is', null)
+    .returning(columns)
+    .executeTakeFirst();
+}
+
+/** When the connection went to `error`; null: it is not in error, or nobody knows. */
+export async function findErrorSince(db: Db, scope: OrgScope, id: string): Promise<string | null> {
+  const connection = await db
+    .selectFrom('connections')
+    .select('errorSince')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return connection?.errorSince ?? null;
+}
+
+/** What may change of a connection; absent: stays. */
+export interface ConnectionChange {
+  readonly displayName?: string | undefined;
+  readonly externalCustomerId?: string | null | undefined;
+  readonly pinnedSpecVersion?: string | undefined;
+  readonly params?: JsonObject | undefined;
+  readonly specOverrides?: JsonObject | null | undefined;
+}
+
+/** Changes a connection that {@link lockConnection} found in this transaction. */
+export function changeConnection(
+  tx: Db,
+  scope: OrgScope,
+  { id, ...change }: ConnectionChange & { readonly id: string },
+): Promise<ConnectionRow> {
+  const { displayName, externalCustomerId, pinnedSpecVersion, params, specOverrides } = change;
+  return tx
+    .updateTable('connections')
+    .set((eb) => ({
+      displayName: displayName ?? eb.ref('displayName'),
+      externalCustomerId: externalCustomerId === undefined ? eb.ref('externalCustomerId') : externalCustomerId,
+      pinnedSpecVersion: pinnedSpecVersion ?? eb.ref('pinnedSpecVersion'),
+      ...(params === undefined ? {} : { paramsJson: JSON.stringify(params) }),
+      ...(specOverrides === undefined
+        ? {}
+        : { specOverridesJson: specOverrides === null ? null : JSON.stringify(specOverrides) }),
+    }))
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .returning(columns)
+    .executeTakeFirstOrThrow();
+}
+
+/**
+ * Marks a connection as deleted, so that it reads as absent and none of its runs begins any more. False: it was absent,
+ * deleted or of another org.
+ */
+export async function markConnectionDeleted(tx: Db, scope: OrgScope, id: string): Promise<boolean> {
+  const marked = await tx
+    .updateTable('connections')
+    .set({ deletedAt: sql`now()`, status: 'paused' })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('deletedAt', 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+  return marked !== undefined;
+}
+
+/** How many connections of the org are active. */
+export const countActiveConnections = (db: Db, scope: OrgScope): Promise<number> =>
+  countRows(db.selectFrom('connections').where('orgId', '=', scope.orgId).where('status', '=', 'active'));
+
+/**
+ * The cap on active connections of the org; null: none. Holds the org's row until the transaction ends, so that
+ * whoever counts against the cap does so alone.
+ */
+export async function lockActiveConnectionsMax(db: Db, scope: OrgScope): Promise<number | null> {
+  const org = await db
+    .selectFrom('orgs')
+    .select('activeConnectionsMax')
+    .where('id', '=', scope.orgId)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+  return org.activeConnectionsMax;
+}
+
+/** A fresh connection id; made before the row because secrets are sealed for it. */
+export const newConnectionId = (): string => newId('con');

@@ -1,0 +1,68 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { ResourceFacts } from '../../../src/core/freshness.ts';
+import type { RunRow } from '../../../src/core/rows.ts';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+import { runColumns } from '../runs/run-columns.ts';
+
+/**
+ * What is known of each of these resources of a connection, in their order. A lane serves first in, first out, so its
+ * newest run is also the last to end.
+ */
+export async function findResourceFacts(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, resourceKeys }: { readonly connectionId: string; readonly resourceKeys: readonly string[] },
+): Promise<ResourceFacts[]> {
+  const { rows } = await sql<ResourceFacts>`
+    select wanted.key as resource_key,
+      newest.at as last_run_at, newest.status as last_run_status,
+      exists (select 1 from runs where lane_id = lanes.id and status = 'running')
+        or exists (select 1 from runs where lane_id = lanes.id and status = 'queued') as under_way,
+      ended.status as last_outcome,
+      success.finished_at as last_success_at, success.records_out as last_records,
+      expected.seconds as expected_interval_seconds
+    from connections
+    cross join unnest(${resourceKeys}::text[]) with ordinality as wanted (key, place)
+    left join lanes
+      on lanes.org_id = connections.org_id and lanes.connection_id = connections.id and lanes.resource_key = wanted.key
+    left join lateral (
+      select status, coalesce(started_at, created_at) as at from runs where lane_id = lanes.id
+      order by seq desc limit 1) newest on true
+    left join lateral (
+      select status from runs where lane_id = lanes.id and status in ('succeeded', 'partial', 'failed')
+      order by seq desc limit 1) ended on true
+    left join lateral (${lastSuccess}) success on true
+    left join lateral (${expectedInterval(sql.ref('wanted.key'))}) expected on true
+    where connections.org_id = ${scope.orgId} and connections.id = ${connectionId}
+    order by wanted.place`.execute(db);
+  return rows;
+}
+
+/** The newest run of the row of `lanes` that succeeded. */
+export const lastSuccess: RawBuilder<unknown> = sql`
+  select finished_at, records_out from runs where lane_id = lanes.id and status = 'succeeded' order by seq desc limit 1`;
+
+/**
+ * How long the enabled schedules of a resource of the row of `connections` leave it alone; null: there are none. Of
+ * several the closest counts: together they fire at least as often.
+ */
+export const expectedInterval = (resourceKey: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  select min(longest_gap_seconds) as seconds from schedules
+  where schedules.org_id = connections.org_id and schedules.connection_id = connections.id
+    and schedules.resource_key = ${resourceKey} and schedules.enabled and schedules.deleted_at is null`;
+
+/** The newest runs of a connection, newest first. */
+export const findRecentRuns = (
+  db: Db,
+  { orgId }: OrgScope,
+  { connectionId, limit }: { readonly connectionId: string; readonly limit: number },
+): Promise<RunRow[]> =>
+  db
+    .selectFrom('runs')
+    .select(runColumns)
+    .where('orgId', '=', orgId)
+    .where('connectionId', '=', connectionId)
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();

@@ -1,0 +1,56 @@
+import { sql } from 'kysely';
+import type { SealedSecret } from '../../../src/core/crypto/secret-box.ts';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+import { sealedColumns, sealedOf } from './sealed-columns.ts';
+
+/** An authorization under way. */
+export interface OauthState {
+  readonly stateHash: Buffer;
+  readonly connectionId: string;
+  readonly redirectUri: string;
+  /** The origin of the page that the customer was sent to. */
+  readonly issuer: string;
+  /** The PKCE verifier; null: without PKCE. */
+  readonly verifier: SealedSecret | null;
+}
+
+/** Remembers an authorization for `ttlSeconds`. */
+export async function insertOauthState(
+  db: Db,
+  scope: OrgScope,
+  { verifier, ttlSeconds, ...state }: OauthState & { readonly ttlSeconds: number },
+): Promise<void> {
+  const expiresAt = sql<string>`now() + make_interval(secs => ${ttlSeconds})`;
+  const sealed = verifier === null ? {} : sealedColumns(verifier);
+  await db
+    .insertInto('oauthStates')
+    .values({ ...state, ...sealed, orgId: scope.orgId, expiresAt })
+    .execute();
+}
+
+/**
+ * The authorization with that hash, for its only use: it is gone from here on. Undefined when it is unknown, expired or
+ * used. Without a scope: like a credential, it is what a scope is made from.
+ */
+export async function takeOauthState(
+  db: Db,
+  stateHash: Buffer,
+): Promise<(OauthState & { readonly orgId: string }) | undefined> {
+  const row = await db
+    .deleteFrom('oauthStates')
+    .where('stateHash', '=', stateHash)
+    .where('expiresAt', '>', sql<string>`now()`)
+    .returning(['orgId', 'connectionId', 'redirectUri', 'issuer', 'kekId', 'wrappedKey', 'nonce', 'ciphertext'])
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const { orgId, connectionId, redirectUri, issuer, ...sealed } = row;
+  return { stateHash, orgId, connectionId, redirectUri, issuer, verifier: sealedOf(sealed) };
+}
+
+/** Removes those that nobody came back for in time, of every org. */
+export async function purgeOauthStates(db: Db): Promise<void> {
+  await sql`
+    delete from oauth_states where ctid in (
+      select ctid from oauth_states where expires_at < now() limit 1000)`.execute(db);
+}

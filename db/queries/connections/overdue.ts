@@ -1,0 +1,101 @@
+import { sql } from 'kysely';
+import { overdueIntervals, type ResourceFacts } from '../../../src/core/freshness.ts';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+import { expectedInterval, lastSuccess } from './freshness.ts';
+
+/** A lane as the sweeper sees it. */
+export interface SweptLane {
+  readonly id: number;
+  readonly orgId: string;
+}
+
+/**
+ * Some lanes whose resource has become overdue, or is not overdue any more, and nobody has noted it; across orgs, ids
+ * only. Connections that are not meant to sync are left as they are.
+ */
+export async function findOverdueFlips(db: Db, limit: number): Promise<SweptLane[]> {
+  const { rows } = await sql<SweptLane>`
+    select lanes.id, lanes.org_id
+    from lanes
+    join connections on connections.org_id = lanes.org_id and connections.id = lanes.connection_id
+    left join lateral (${expectedInterval(sql.ref('lanes.resource_key'))}) expected on true
+    left join lateral (${lastSuccess}) success on true
+    where connections.status in ('active', 'error') and connections.deleted_at is null
+      and (expected.seconds is not null or lanes.overdue_since is not null)
+      and (lanes.overdue_since is not null) <>
+        coalesce(success.finished_at < now() - make_interval(secs => expected.seconds * ${overdueIntervals}), false)
+    order by lanes.id
+    limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** What decides whether a lane's resource is overdue. */
+export interface OverdueFacts extends Pick<ResourceFacts, 'resourceKey' | 'lastSuccessAt' | 'expectedIntervalSeconds'> {
+  readonly connectionId: string;
+  /** Null: it was not overdue when it was last judged. */
+  readonly overdueSince: string | null;
+  /** The database's clock, which wrote the other times. */
+  readonly now: string;
+}
+
+/** The facts of a lane; undefined when it is gone or of another org. */
+export async function findOverdueFacts(db: Db, scope: OrgScope, laneId: number): Promise<OverdueFacts | undefined> {
+  const { rows } = await sql<OverdueFacts>`
+    select lanes.connection_id, lanes.resource_key, lanes.overdue_since, now() as now,
+      success.finished_at as last_success_at, expected.seconds as expected_interval_seconds
+    from lanes
+    join connections on connections.org_id = lanes.org_id and connections.id = lanes.connection_id
+    left join lateral (${expectedInterval(sql.ref('lanes.resource_key'))}) expected on true
+    left join lateral (${lastSuccess}) success on true
+    where lanes.org_id = ${scope.orgId} and lanes.id = ${laneId}`.execute(db);
+  return rows[0];
+}
+
+/** Notes that a lane is overdue from now on, or not any more. False: that was noted before. */
+export async function markOverdue(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, since }: { readonly laneId: number; readonly since: string | null },
+): Promise<boolean> {
+  const marked = await tx
+    .updateTable('lanes')
+    .set({ overdueSince: since })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', laneId)
+    .where('overdueSince', since === null ? 'is not' : 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+  return marked !== undefined;
+}
+
+/** A schedule that was made before gaps were noted. */
+export interface ScheduleWithoutGap {
+  readonly id: string;
+  readonly orgId: string;
+  readonly cron: string;
+}
+
+/** Some of those, across orgs. */
+export const findSchedulesWithoutGap = (db: Db, limit: number): Promise<ScheduleWithoutGap[]> =>
+  db
+    .selectFrom('schedules')
+    .select(['id', 'orgId', 'cron'])
+    .where('longestGapSeconds', 'is', null)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+
+/** Notes the longest time between two firings of a schedule. */
+export async function setLongestGap(
+  db: Db,
+  scope: OrgScope,
+  { id, seconds }: { readonly id: string; readonly seconds: number },
+): Promise<void> {
+  await db
+    .updateTable('schedules')
+    .set({ longestGapSeconds: seconds })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute();
+}

@@ -1,0 +1,102 @@
+import { sql } from 'kysely';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+
+/** A connection that was deleted and of which something is left. */
+export interface DeletedConnection {
+  readonly id: string;
+  readonly orgId: string;
+}
+
+/**
+ * Deleted connections without an open run, the longest deleted first; across orgs, ids only. Until an open run has
+ * ended its worker may still record something; until Temporal has dropped a schedule its row says so.
+ *
+ * @param olderThanMs a request that read the connection before it was deleted has made its run by then.
+ */
+export function findPurgeableConnections(
+  db: Db,
+  { olderThanMs, limit }: { readonly olderThanMs: number; readonly limit: number },
+): Promise<DeletedConnection[]> {
+  return db
+    .selectFrom('connections')
+    .select(['id', 'orgId'])
+    .where('deletedAt', '<', sql<string>`now() - make_interval(secs => ${olderThanMs / 1000})`)
+    .where(
+      sql<boolean>`not exists (
+        select 1 from runs where runs.connection_id = connections.id and runs.status in ('queued', 'running'))`,
+    )
+    .where(
+      sql<boolean>`not exists (
+        select 1 from schedules
+        where schedules.connection_id = connections.id and schedules.applied_version < schedules.version)`,
+    )
+    .orderBy('deletedAt')
+    .limit(limit)
+    .execute();
+}
+
+/** What belongs to a connection, children before parents: large tables first, each deleted in batches. */
+const parts = [
+  'hookTriggers',
+  'hookRequests',
+  'hooks',
+  'quarantine',
+  'recordState',
+  'lookupCache',
+  'callLog',
+  'runPages',
+  'runDimensions',
+  'partitions',
+  'runs',
+  'schedules',
+  'lanes',
+] as const;
+
+/**
+ * Deletes up to `rowsMax` rows of one part of a deleted connection, or at last the connection itself. True: nothing of
+ * it is left. Each call commits for itself; repeating it is how the whole goes.
+ */
+export async function purgeSome(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, rowsMax }: { readonly connectionId: string; readonly rowsMax: number },
+): Promise<boolean> {
+  for (const part of parts) {
+    const { numAffectedRows = 0n } = await sql`
+      delete from ${sql.table(part)} where ctid = any(array(
+        select ctid from ${sql.table(part)}
+        where org_id = ${scope.orgId} and ${belongsTo(part, scope, connectionId)} limit ${rowsMax}))`.execute(db);
+    if (numAffectedRows > 0n) return false;
+  }
+  // Its token buckets go with it.
+  await db
+    .deleteFrom('connections')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', connectionId)
+    .where('deletedAt', 'is not', null)
+    .execute();
+  return true;
+}
+
+function belongsTo(part: (typeof parts)[number], { orgId }: OrgScope, connectionId: string) {
+  const ofConnection = sql`org_id = ${orgId} and connection_id = ${connectionId}`;
+  switch (part) {
+    case 'recordState':
+    case 'partitions':
+      return sql`lane_id in (select id from lanes where ${ofConnection})`;
+    case 'callLog':
+    case 'runPages':
+    case 'runDimensions':
+      return sql`run_id in (select id from runs where ${ofConnection})`;
+    case 'hookTriggers':
+    case 'hookRequests':
+    case 'hooks':
+    case 'quarantine':
+    case 'lookupCache':
+    case 'runs':
+    case 'schedules':
+    case 'lanes':
+      return ofConnection;
+  }
+}

@@ -1,0 +1,189 @@
+import { sql } from 'kysely';
+import { newId } from '../../../src/core/ids.ts';
+import type { HookRequestRow } from '../../../src/core/rows.ts';
+import type { Db } from '../../client.ts';
+import { type Listing, openNewestFirst } from '../../listing.ts';
+import type { OrgScope } from '../../scope.ts';
+
+/** How long requests are kept, and compared with new ones. */
+const keptDays = 7;
+
+/** A hook as its requests are logged. */
+interface LoggedHook {
+  readonly id: string;
+  readonly connectionId: string;
+}
+
+/** Logs a request that asks for nothing. */
+export async function logHookRequest(
+  db: Db,
+  scope: OrgScope,
+  hook: LoggedHook,
+  { status, reason }: { readonly status: 'duplicate' | 'ignored' | 'rejected'; readonly reason: string | null },
+): Promise<void> {
+  const ids = { id: newId('hreq'), orgId: scope.orgId, hookId: hook.id, connectionId: hook.connectionId };
+  await db
+    .insertInto('hookRequests')
+    .values({ ...ids, status, reason })
+    .execute();
+}
+
+/**
+ * Accepts a request and what it asks for; one statement, so it is all there or not at all. Its id, or null when the hook
+ * has accepted the same notification before.
+ */
+export async function acceptHookRequest(
+  db: Db,
+  scope: OrgScope,
+  hook: LoggedHook & { readonly resourceKeys: readonly string[] },
+  dedupeKey: Uint8Array | null,
+): Promise<string | null> {
+  const id = newId('hreq');
+  const { rows } = await sql<{ id: string }>`
+    with accepted as (
+      insert into hook_requests (id, org_id, hook_id, connection_id, status, dedupe_key)
+      values (${id}, ${scope.orgId}, ${hook.id}, ${hook.connectionId}, 'accepted', ${dedupeKey})
+      on conflict (hook_id, dedupe_key) do nothing
+      returning id, org_id, connection_id
+    ), asked as (
+      insert into hook_triggers (request_id, resource_key, org_id, connection_id)
+      select accepted.id, resource_key, accepted.org_id, accepted.connection_id
+      from accepted, unnest(${hook.resourceKeys}::text[]) as resource_key
+    )
+    select id from accepted`.execute(db);
+  return rows[0]?.id ?? null;
+}
+
+/**
+ * Of what a committed request asks for, the resources that no earlier request waits for: its request is the one to wake
+ * somebody. To be asked after the commit: whoever makes a run for an earlier request afterwards sees this one too.
+ */
+export async function findUnwokenResources(
+  db: Db,
+  scope: OrgScope,
+  { requestId, connectionId }: { readonly requestId: string; readonly connectionId: string },
+): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('hookTriggers as mine')
+    .select('mine.resourceKey')
+    .where('mine.orgId', '=', scope.orgId)
+    .where('mine.requestId', '=', requestId)
+    .where('mine.pending', '=', true)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('hookTriggers as earlier')
+            .select('earlier.requestId')
+            .where('earlier.connectionId', '=', connectionId)
+            .whereRef('earlier.resourceKey', '=', 'mine.resourceKey')
+            .where('earlier.requestId', '<', requestId)
+            .where('earlier.pending', '=', true),
+        ),
+      ),
+    )
+    .execute();
+  return rows.map(({ resourceKey }) => resourceKey);
+}
+
+/** A connection and resource that requests ask for. */
+export interface AskedResource {
+  readonly connectionId: string;
+  readonly resourceKey: string;
+}
+
+/**
+ * When the run that requests of a resource wait for is to be made: once none has come for the time of their hooks, or
+ * when the first has waited long enough.
+ * @returns milliseconds, 0: now; null: no request waits.
+ */
+export async function dueInMs(db: Db, scope: OrgScope, asked: AskedResource): Promise<number | null> {
+  const { rows } = await sql<{ ms: number }>`
+    select ceil(1000 * greatest(0, extract(epoch from ${dueAt} - clock_timestamp())))::int as ms
+    from ${pendingTriggers} and ${ofResource(scope, asked)}
+    having count(*) > 0`.execute(db);
+  return rows[0]?.ms ?? null;
+}
+
+const pendingTriggers = sql`hook_triggers
+  join hook_requests on hook_requests.id = hook_triggers.request_id
+  join hooks on hooks.id = hook_requests.hook_id
+  where hook_triggers.pending`;
+const dueAt = sql`least(
+  max(hook_requests.received_at + make_interval(secs => hooks.debounce_seconds)),
+  min(hook_requests.received_at + make_interval(secs => hooks.max_wait_seconds)))`;
+const ofResource = ({ orgId }: OrgScope, { connectionId, resourceKey }: AskedResource) => sql`
+  hook_triggers.org_id = ${orgId} and hook_triggers.connection_id = ${connectionId}
+  and hook_triggers.resource_key = ${resourceKey}`;
+
+/** Resources whose run should have been made a while ago; across orgs, ids only, as the queries of the sweepers are. */
+export async function findOverdueResources(
+  db: Db,
+  { olderThanMs, limit }: { readonly olderThanMs: number; readonly limit: number },
+): Promise<readonly (AskedResource & { readonly orgId: string })[]> {
+  const { rows } = await sql<AskedResource & { orgId: string }>`
+    select hook_triggers.org_id, hook_triggers.connection_id, hook_triggers.resource_key
+    from ${pendingTriggers}
+    group by hook_triggers.org_id, hook_triggers.connection_id, hook_triggers.resource_key
+    having ${dueAt} < now() - make_interval(secs => ${olderThanMs / 1000})
+    order by ${dueAt} limit ${limit}`.execute(db);
+  return rows;
+}
+
+/**
+ * Notes the run of all requests of a resource that wait. The caller holds the lock on the connection, and the run has
+ * not begun: so it starts after every one of them came.
+ *
+ * @param isNew the run was made for them: the first of them leads, the others have joined it. Otherwise all have.
+ */
+export async function joinRun(
+  tx: Db,
+  scope: OrgScope,
+  asked: AskedResource,
+  { runId, isNew }: { readonly runId: string; readonly isNew: boolean },
+): Promise<void> {
+  await sql`
+    with joined as (
+      update hook_triggers set pending = false, run_id = ${runId}
+      where pending and ${ofResource(scope, asked)} returning request_id
+    )
+    update hook_requests set status = 'coalesced'
+    where status = 'accepted' and id in (select request_id from joined)
+      and not (${isNew} and id = (select min(request_id) from joined))`.execute(tx);
+}
+
+/** Notes that no run is made for the requests of a resource that wait, and why. They are not compared with new ones. */
+export async function dropTriggers(tx: Db, scope: OrgScope, asked: AskedResource, reason: string): Promise<void> {
+  await sql`
+    with dropped as (
+      update hook_triggers set pending = false where pending and ${ofResource(scope, asked)} returning request_id
+    )
+    update hook_requests set status = 'ignored', reason = ${reason}, dedupe_key = null
+    where id in (select request_id from dropped)
+      and not exists (
+        select 1 from hook_triggers other where other.request_id = hook_requests.id and other.run_id is not null)`.execute(
+    tx,
+  );
+}
+
+/** The requests to a hook of the last 7 days, newest first. */
+export function listHookRequests(db: Db, scope: OrgScope, hookId: string): Promise<Listing<HookRequestRow>> {
+  const ofHook = db
+    .selectFrom('hookRequests')
+    .where('orgId', '=', scope.orgId)
+    .where('hookId', '=', hookId)
+    .where('receivedAt', '>', keptSince);
+  const runs = sql<HookRequestRow['runs']>`coalesce((
+    select jsonb_agg(jsonb_build_object('resourceKey', resource_key, 'runId', run_id) order by resource_key)
+    from hook_triggers where request_id = hook_requests.id), '[]')`.as('runs');
+  return openNewestFirst(ofHook.select(['id', 'hookId', 'receivedAt', 'status', 'reason', runs]));
+}
+
+/** Removes some of the requests that are older, of every org. */
+export async function purgeHookRequests(db: Db): Promise<void> {
+  await sql`
+    delete from hook_requests where ctid = any(array(
+      select ctid from hook_requests where received_at < ${keptSince} limit 10000))`.execute(db);
+}
+
+const keptSince = sql<string>`now() - make_interval(days => ${sql.lit(keptDays)})`;

@@ -1,0 +1,148 @@
+import { type SqlBool, sql } from 'kysely';
+import type { SealedSecret } from '../../../src/core/crypto/secret-box.ts';
+import type { ConnectionStatus, HookRow } from '../../../src/core/rows.ts';
+import type { Db } from '../../client.ts';
+import { type Listing, openNewestFirst } from '../../listing.ts';
+import type { OrgScope } from '../../scope.ts';
+import { sealedColumns, sealedOf } from '../connections/sealed-columns.ts';
+
+const columns = [
+  'id',
+  'connectionId',
+  'resourceKeys',
+  'verification',
+  'dedupe',
+  'debounceSeconds',
+  'maxWaitSeconds',
+  'enabled',
+  'createdAt',
+] as const;
+
+/** What of a hook is stored but never shown. */
+export interface HookSecrets {
+  readonly tokenHash: Buffer;
+  /** Null: its verification needs none. */
+  readonly secret: SealedSecret | null;
+}
+
+/** A new, enabled hook of a connection that `lockConnection` found in this transaction. */
+export function insertHook(
+  tx: Db,
+  scope: OrgScope,
+  { tokenHash, secret, ...hook }: Omit<HookRow, 'enabled' | 'createdAt'> & HookSecrets,
+): Promise<HookRow> {
+  const { verification, dedupe } = hook;
+  return tx
+    .insertInto('hooks')
+    .values({
+      ...hook,
+      ...(secret === null ? {} : sealedColumns(secret)),
+      orgId: scope.orgId,
+      tokenHash,
+      verification: JSON.stringify(verification),
+      dedupe: dedupe === null ? null : JSON.stringify(dedupe),
+    })
+    .returning(columns)
+    .executeTakeFirstOrThrow();
+}
+
+/** The hook, or undefined when it is absent, deleted or of another org. */
+export function findHook(db: Db, scope: OrgScope, id: string): Promise<HookRow | undefined> {
+  return db
+    .selectFrom('hooks')
+    .select(columns)
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('deletedAt', 'is', null)
+    .executeTakeFirst();
+}
+
+/** Every hook of a connection, newest first. */
+export function listHooks(db: Db, scope: OrgScope, connectionId: string): Promise<Listing<HookRow>> {
+  const ofConnection = db
+    .selectFrom('hooks')
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('deletedAt', 'is', null);
+  return openNewestFirst(ofConnection.select(columns));
+}
+
+/** The hook switched on or off, or undefined when it is absent, deleted or of another org. */
+export function setHookEnabled(
+  db: Db,
+  scope: OrgScope,
+  { id, enabled }: Pick<HookRow, 'id' | 'enabled'>,
+): Promise<HookRow | undefined> {
+  return live(db, scope).set({ enabled }).where('id', '=', id).returning(columns).executeTakeFirst();
+}
+
+/**
+ * Replaces what is given, from the commit on; absent: stays. Undefined when the hook is absent, deleted or of another
+ * org.
+ */
+export function replaceHookSecrets(
+  db: Db,
+  scope: OrgScope,
+  { id, tokenHash, secret }: Partial<HookSecrets> & Pick<HookRow, 'id'>,
+): Promise<HookRow | undefined> {
+  return live(db, scope)
+    .set((eb) => ({ tokenHash: tokenHash ?? eb.ref('tokenHash'), ...(secret ? sealedColumns(secret) : {}) }))
+    .where('id', '=', id)
+    .returning(columns)
+    .executeTakeFirst();
+}
+
+const deleted = { deletedAt: sql<string>`now()`, kekId: null, wrappedKey: null, nonce: null, ciphertext: null };
+
+/** Marks a hook as deleted, so that it reads as absent; its secret goes at once. False: it was absent or deleted. */
+export async function markHookDeleted(db: Db, scope: OrgScope, id: string): Promise<boolean> {
+  const marked = await live(db, scope).set(deleted).where('id', '=', id).returning('id').executeTakeFirst();
+  return marked !== undefined;
+}
+
+/** Deletes the hooks of a connection as {@link markHookDeleted} does. */
+export async function markHooksDeleted(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
+  await live(tx, scope).set(deleted).where('connectionId', '=', connectionId).execute();
+}
+
+const live = (db: Db, { orgId }: OrgScope) =>
+  db.updateTable('hooks').where('orgId', '=', orgId).where('deletedAt', 'is', null);
+
+/** A hook as a request finds it. */
+export interface ReceivingHook
+  extends Pick<HookRow, 'id' | 'connectionId' | 'resourceKeys' | 'verification' | 'dedupe'> {
+  readonly orgId: string;
+  readonly connectionStatus: ConnectionStatus;
+  readonly secret: SealedSecret | null;
+}
+
+/**
+ * The hook with that token, unless it is disabled or deleted, or its connection is. Without a scope: like a credential,
+ * it is what a scope is made from.
+ */
+export async function findHookByToken(db: Db, tokenHash: Buffer): Promise<ReceivingHook | undefined> {
+  const row = await db
+    .selectFrom('hooks')
+    .innerJoin('connections', 'connections.id', 'hooks.connectionId')
+    .select([
+      'hooks.id',
+      'hooks.orgId',
+      'hooks.connectionId',
+      'hooks.resourceKeys',
+      'hooks.verification',
+      'hooks.dedupe',
+      'hooks.kekId',
+      'hooks.wrappedKey',
+      'hooks.nonce',
+      'hooks.ciphertext',
+      'connections.status as connectionStatus',
+    ])
+    .where('hooks.tokenHash', '=', tokenHash)
+    .where(sql<SqlBool>`hooks.enabled`)
+    .where('hooks.deletedAt', 'is', null)
+    .where('connections.deletedAt', 'is', null)
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const { kekId, wrappedKey, nonce, ciphertext, ...hook } = row;
+  return { ...hook, secret: sealedOf({ kekId, wrappedKey, nonce, ciphertext }) };
+}

@@ -1,0 +1,101 @@
+import { sql } from 'kysely';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+
+/** What one `Idempotency-Key` of an org stands for. */
+export interface IdempotentRequest {
+  readonly method: string;
+  /** The request's path, ids included. */
+  readonly path: string;
+  readonly key: string;
+}
+
+/** What is known of an earlier request with the same key. */
+export interface EarlierRequest {
+  readonly bodyHash: string;
+  /** Null while it is still being answered. */
+  readonly status: number | null;
+  /** The answer as JSON text; null when it may not be given twice. */
+  readonly response: string | null;
+}
+
+/**
+ * Takes the key for `lockSeconds`. True: this request is the first, or the earlier one is over a day old or was
+ * never answered. False: {@link findIdempotent} says what the earlier one was.
+ */
+export async function claimIdempotent(
+  db: Db,
+  scope: OrgScope,
+  {
+    bodyHash,
+    lockSeconds,
+    ...request
+  }: IdempotentRequest & { readonly bodyHash: string; readonly lockSeconds: number },
+): Promise<boolean> {
+  const lockedUntil = sql<string>`now() + make_interval(secs => ${lockSeconds})`;
+  const claimed = await db
+    .insertInto('idempotencyKeys')
+    .values({ ...request, orgId: scope.orgId, bodyHash, lockedUntil })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['orgId', 'method', 'path', 'key'])
+        .doUpdateSet({ bodyHash, lockedUntil, status: null, response: null, createdAt: sql`now()` })
+        .where(
+          sql<boolean>`idempotency_keys.created_at < now() - interval '24 hours'
+            or (idempotency_keys.status is null and idempotency_keys.locked_until < now())`,
+        ),
+    )
+    .returning('key')
+    .executeTakeFirst();
+  return claimed !== undefined;
+}
+
+/** The earlier request with that key, or undefined when it has been released meanwhile. */
+export function findIdempotent(
+  db: Db,
+  scope: OrgScope,
+  request: IdempotentRequest,
+): Promise<EarlierRequest | undefined> {
+  return db
+    .selectFrom('idempotencyKeys')
+    .select(['bodyHash', 'status', 'response'])
+    .where('orgId', '=', scope.orgId)
+    .where('method', '=', request.method)
+    .where('path', '=', request.path)
+    .where('key', '=', request.key)
+    .executeTakeFirst();
+}
+
+/** Keeps the answer for the requests that will repeat it. */
+export async function saveIdempotent(
+  db: Db,
+  scope: OrgScope,
+  { status, response, ...request }: IdempotentRequest & { readonly status: number; readonly response: string | null },
+): Promise<void> {
+  await db
+    .updateTable('idempotencyKeys')
+    .set({ status, response })
+    .where('orgId', '=', scope.orgId)
+    .where('method', '=', request.method)
+    .where('path', '=', request.path)
+    .where('key', '=', request.key)
+    .execute();
+}
+
+/** Gives the key back: the request was refused and changed nothing. */
+export async function releaseIdempotent(db: Db, scope: OrgScope, request: IdempotentRequest): Promise<void> {
+  await db
+    .deleteFrom('idempotencyKeys')
+    .where('orgId', '=', scope.orgId)
+    .where('method', '=', request.method)
+    .where('path', '=', request.path)
+    .where('key', '=', request.key)
+    .execute();
+}
+
+/** Removes what no request can repeat any more, of every org; a few rows per call, so that nothing waits for it. */
+export async function purgeIdempotencyKeys(db: Db): Promise<void> {
+  await sql`
+    delete from idempotency_keys where ctid in (
+      select ctid from idempotency_keys where created_at < now() - interval '24 hours' limit 1000)`.execute(db);
+}

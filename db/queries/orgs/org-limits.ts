@@ -1,0 +1,74 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type OrgLimitName, orgLimits } from '../../../src/core/org-limits.ts';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+
+/** What is counted besides the org, where a limit is of something within it. */
+export interface Within {
+  readonly connectionId?: string;
+  readonly resourceKey?: string;
+  readonly specId?: string;
+}
+
+/** The rows that count, but for those of other orgs. A limit without an entry is no matter of counting rows. */
+const counted = {
+  queuedRuns: () => sql`runs where status = 'queued'`,
+  queuedRunsPerResource: ({ connectionId, resourceKey }: Within) =>
+    sql`runs where status = 'queued' and connection_id = ${connectionId} and resource_key = ${resourceKey}`,
+  connections: () => sql`connections where deleted_at is null`,
+  specs: () => sql`specs where true`,
+  versionsPerSpec: ({ specId }: Within) => sql`spec_versions where spec_id = ${specId}`,
+  schedules: () => sql`schedules where deleted_at is null`,
+  schedulesPerResource: ({ connectionId, resourceKey }: Within) =>
+    sql`schedules where deleted_at is null and connection_id = ${connectionId} and resource_key = ${resourceKey}`,
+  hooksPerConnection: ({ connectionId }: Within) =>
+    sql`hooks where deleted_at is null and connection_id = ${connectionId}`,
+  workspaces: () => sql`workspaces where true`,
+  apiKeys: () => sql`api_keys where revoked_at is null`,
+} as const satisfies Partial<Record<OrgLimitName, (within: Within) => RawBuilder<unknown>>>;
+
+/** A limit on how many rows an org has. */
+export type CountedLimit = keyof typeof counted;
+
+/** How many there may be, and how many there are. */
+export interface LimitUse {
+  readonly max: number;
+  readonly used: number;
+}
+
+/** The use of a limit as it is now; others may add to it meanwhile. Counts no further than the limit. */
+export async function readLimitUse(db: Db, scope: OrgScope, name: CountedLimit, within: Within): Promise<LimitUse> {
+  const { rows } = await sql<LimitUse>`
+    with org as (
+      select coalesce((limits ->> ${name})::int, ${orgLimits[name].default}) as max from orgs where id = ${scope.orgId})
+    select max, (select count(*) from (
+      select from ${counted[name](within)} and org_id = ${scope.orgId} limit greatest(0, org.max)) as found)::int as used
+    from org`.execute(db);
+  return rows[0] ?? { max: 0, used: 0 };
+}
+
+/** As {@link readLimitUse}, once nobody else adds to it: the org is locked until the transaction ends. */
+export async function lockLimitUse(tx: Db, scope: OrgScope, name: CountedLimit, within: Within): Promise<LimitUse> {
+  await tx.selectFrom('orgs').select('id').where('id', '=', scope.orgId).forNoKeyUpdate().execute();
+  return readLimitUse(tx, scope, name, within);
+}
+
+/** The numbers of the org that differ from the defaults. */
+export async function readOrgLimits(db: Db, scope: OrgScope): Promise<Readonly<Record<string, number>>> {
+  const { rows } = await sql<{ readonly limits: Readonly<Record<string, number>> }>`
+    select limits from orgs where id = ${scope.orgId}`.execute(db);
+  return rows[0]?.limits ?? {};
+}
+
+/** Sets numbers of the org; null: the default counts again. */
+export async function setOrgLimits(
+  db: Db,
+  scope: OrgScope,
+  changes: Readonly<Partial<Record<OrgLimitName, number | null>>>,
+): Promise<void> {
+  await db
+    .updateTable('orgs')
+    .set({ limits: sql`jsonb_strip_nulls(limits || ${JSON.stringify(changes)}::jsonb)` })
+    .where('id', '=', scope.orgId)
+    .execute();
+}

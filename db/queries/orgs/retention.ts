@@ -1,0 +1,103 @@
+/**
+ * What is kept for a while only, removed in batches, of every org. Whatever somebody holds is left to a later batch, and
+ * nothing here waits for a lock: so several may remove at once, beside the work of everybody else.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import { firstIdAt } from '../../../src/core/ids.ts';
+import type { Db } from '../../client.ts';
+
+/** A batch of what is too old. */
+export interface OldRows {
+  /** What is older goes. */
+  readonly before: Date;
+  /** Rows removed at most; of events each with its messages and deliveries. */
+  readonly rowsMax: number;
+}
+
+/** Removes calls that were logged before; how many. */
+export const purgeCalls = (db: Db, { before, rowsMax }: OldRows): Promise<number> =>
+  purge(db, { table: 'call_log', old: sql`created_at < ${before}`, order: sql`created_at`, rowsMax });
+
+/** Removes quarantined records that were resolved before and do not wait for another try; how many. */
+export const purgeResolved = (db: Db, { before, rowsMax }: OldRows): Promise<number> => {
+  const old = sql`resolved_at < ${before} and requeued_at is null`;
+  return purge(db, { table: 'quarantine', old, order: sql`resolved_at`, rowsMax });
+};
+
+/** Removes pages of runs that ended before; how many. The runs stay, with their counts. */
+export const purgePages = (db: Db, { before, rowsMax }: OldRows): Promise<number> =>
+  purge(db, { table: 'run_pages', old: ofEndedRun(before), order: sql`run_id, page_no`, rowsMax });
+
+/** Removes what is left of the lists of runs that ended before; how many values. */
+export const purgeDimensions = (db: Db, { before, rowsMax }: OldRows): Promise<number> =>
+  purge(db, { table: 'run_dimensions', old: ofEndedRun(before), order: sql`run_id, dimension, no`, rowsMax });
+
+/** A run that ended before was made before: only the front of the primary key is read. */
+const ofEndedRun = (before: Date) => sql`
+  run_id < ${firstIdAt('run', before)} and (select finished_at from runs where runs.id = run_id) < ${before}`;
+
+/** Removes recoveries that were asked for before and of which no message is left; how many. */
+export const purgeRecoveries = (db: Db, { before, rowsMax }: OldRows): Promise<number> => {
+  const old = sql`created_at < ${before} and not exists (
+    select 1 from webhook_messages where recovery_id = webhook_recoveries.id)`;
+  return purge(db, { table: 'webhook_recoveries', old, order: sql`created_at`, rowsMax });
+};
+
+/** Removes endpoints that were deleted before and to which nothing refers any more: their log went by its own age. */
+export const purgeEndpoints = (db: Db, { before, rowsMax }: OldRows): Promise<number> => {
+  const old = sql`deleted_at < ${before}
+    and not exists (select 1 from webhook_deliveries where endpoint_id = webhook_endpoints.id)
+    and not exists (select 1 from webhook_messages where endpoint_id = webhook_endpoints.id)
+    and not exists (select 1 from webhook_recoveries where endpoint_id = webhook_endpoints.id)`;
+  return purge(db, { table: 'webhook_endpoints', old, order: sql`deleted_at`, rowsMax });
+};
+
+interface Purged {
+  readonly table: string;
+  readonly old: RawBuilder<unknown>;
+  /** As an index has it, the oldest first. */
+  readonly order: RawBuilder<unknown>;
+  readonly rowsMax: number;
+}
+
+async function purge(db: Db, { table, old, order, rowsMax }: Purged): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from ${sql.table(table)} where ctid = any(array(
+      select ctid from ${sql.table(table)} where ${old} order by ${order} limit ${rowsMax} for update skip locked))`.execute(
+    db,
+  );
+  return Number(numAffectedRows);
+}
+
+/**
+ * Removes events that happened before, each with its messages and deliveries in one transaction, so that a delivery that
+ * is listed can always be sent again; how many events. One stays while a message of it waits, or an attempt that was
+ * asked for or is under way.
+ *
+ * Whoever gives an old event something to do holds it (`for key share`) or its message; the second statement sees what
+ * they committed before the first one took the event, and they find it gone afterwards.
+ */
+export function purgeEvents(db: Db, { before, rowsMax }: OldRows): Promise<number> {
+  return db.transaction().execute(async (tx) => {
+    const { rows } = await sql<{ id: string }>`
+      select id from webhook_events
+      where occurred_at < ${before} and not ${isOpen} and not exists (
+        select 1 from webhook_messages where event_id = webhook_events.id and status = 'pending')
+      order by occurred_at limit ${rowsMax} for update skip locked`.execute(tx);
+    if (rows.length === 0) return 0;
+    const ids = rows.map(({ id }) => id);
+    const { numAffectedRows = 0n } = await sql`
+      with settled as materialized (
+        select seq from webhook_messages
+        where event_id = any(${ids}::text[]) and status <> 'pending' for update skip locked),
+      held as materialized (
+        select event_id from webhook_messages
+        where event_id = any(${ids}::text[]) and seq not in (select seq from settled))
+      delete from webhook_events
+      where id = any(${ids}::text[]) and not ${isOpen} and id not in (select event_id from held)`.execute(tx);
+    return Number(numAffectedRows);
+  });
+}
+
+const isOpen = sql`exists (
+  select 1 from webhook_deliveries where event_id = webhook_events.id and state in ('queued', 'sending'))`;

@@ -1,0 +1,148 @@
+import { sql } from 'kysely';
+import { takenOver } from '../../../src/core/errors.ts';
+import { storableText } from '../../../src/core/json/storable-text.ts';
+import type { RunPosition } from '../../../src/core/model/run-position.ts';
+import type { Db } from '../../client.ts';
+import type { Backfill } from '../../schema.ts';
+import type { OrgScope } from '../../scope.ts';
+
+/** What an attempt at a run needs to go on where the last one stopped. */
+export interface Attempt {
+  readonly laneId: number;
+  /** Larger than that of every earlier attempt on the lane. */
+  readonly fence: number;
+  /** Of the attempt before, whoever made it. */
+  readonly fenceBefore: number;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  readonly startedAt: string | null;
+  readonly cancelRequestedAt: string | null;
+  /** Attempts since the last recorded batch, this one included. */
+  readonly attempts: number;
+  readonly batchNo: number;
+  readonly pageNo: number;
+  readonly position: RunPosition | null;
+  readonly readCompleted: boolean;
+  readonly watermarkBefore: string | null;
+  readonly recordsIn: number;
+  /** Of those, the ones that failed in the pipeline. */
+  readonly invalid: number;
+  /** Place of the run in its lane; later runs have greater ones. */
+  readonly seq: number;
+  /** Null: an ordinary run. */
+  readonly backfill: Backfill | null;
+  /** Why the attempt before failed; null: it did not, or there was none. */
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
+}
+
+/**
+ * How far Temporal's clock may jump back, ms. An attempt is only ever replaced after its heartbeat timeout (5 s), so a
+ * late one is older than its successor by more than this.
+ */
+const clockJumpMsMax = 2000;
+
+/**
+ * Takes the lane for a new attempt at the run: every earlier attempt can record nothing more. Undefined: no such run, or
+ * it does not run.
+ *
+ * @param scheduledAtMs when Temporal scheduled the attempt, ms since the epoch. It is what fences are made of: an
+ * attempt that was handed to a frozen worker and begins long after it was replaced must not take the lane from its
+ * successor.
+ * Throws `fenced` when the lane is held by a later attempt.
+ */
+export async function takeLane(
+  db: Db,
+  scope: OrgScope,
+  runId: string,
+  scheduledAtMs = Date.now(),
+): Promise<Attempt | undefined> {
+  return db.transaction().execute(async (tx) => {
+    const lane = await tx
+      .with('before', (cte) =>
+        cte
+          .selectFrom('lanes')
+          .innerJoin('runs', 'runs.laneId', 'lanes.id')
+          .select(['lanes.id', 'lanes.fence'])
+          .where('runs.orgId', '=', scope.orgId)
+          .where('runs.id', '=', runId)
+          .where('runs.status', '=', 'running')
+          .forNoKeyUpdate('lanes'),
+      )
+      .updateTable('lanes')
+      .from('before')
+      .set({ fence: sql<number>`greatest(before.fence + 1, ${scheduledAtMs}::bigint)` })
+      .whereRef('before.id', '=', 'lanes.id')
+      .where((eb) =>
+        // A fence ahead of our own clock was made under a wrong one and holds nobody up.
+        eb.or([
+          eb('before.fence', '<=', scheduledAtMs + clockJumpMsMax),
+          eb('before.fence', '>', sql<number>`extract(epoch from now()) * 1000 + ${clockJumpMsMax}`),
+        ]),
+      )
+      .returning(['lanes.id as laneId', 'lanes.fence', 'before.fence as fenceBefore'])
+      .executeTakeFirst();
+    if (!lane && (await isRunning(tx, scope, runId))) throw takenOver();
+    if (!lane) return undefined;
+    const run = await tx
+      .updateTable('runs')
+      .set((eb) => ({ attempts: eb('attempts', '+', 1), progressedAt: sql<string>`now()` }))
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .returning([
+        'connectionId',
+        'resourceKey',
+        'startedAt',
+        'cancelRequestedAt',
+        'attempts',
+        'batchNo',
+        'pageNo',
+        'position',
+        'readCompleted',
+        'watermarkBefore',
+        'recordsIn',
+        'invalid',
+        'seq',
+        'backfill',
+        'errorCode',
+        'errorMessage',
+      ])
+      .executeTakeFirstOrThrow();
+    return { ...lane, ...run };
+  });
+}
+
+async function isRunning(db: Db, scope: OrgScope, runId: string): Promise<boolean> {
+  const running = db
+    .selectFrom('runs')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .where('status', '=', 'running');
+  return (await running.executeTakeFirst()) !== undefined;
+}
+
+/** Ends the count of attempts without progress: the attempt ended in order, for instance because the API asked to wait. */
+export async function forgiveAttempts(db: Db, scope: OrgScope, runId: string): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ attempts: 0, errorCode: null, errorMessage: null })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .execute();
+}
+
+/** Keeps why an attempt failed: should the next ones get no further, the run ends with it. */
+export async function noteFailure(
+  db: Db,
+  scope: OrgScope,
+  { runId, code, message }: { readonly runId: string; readonly code: string; readonly message: string },
+): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ errorCode: code, errorMessage: storableText(message) })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .where('status', '=', 'running')
+    .execute();
+}

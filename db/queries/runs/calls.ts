@@ -1,0 +1,64 @@
+import { sql } from 'kysely';
+import { newId } from '../../../src/core/ids.ts';
+import type { CallLogRow } from '../../../src/core/rows.ts';
+import type { Db } from '../../client.ts';
+import { countRows, type Listing, openListing } from '../../listing.ts';
+import type { OrgScope } from '../../scope.ts';
+
+/** A call to store; the id is made here. */
+export type NewCall = Omit<CallLogRow, 'id'> & { readonly errorCode: string | null };
+
+/** Stores calls that belong to runs of the org, as one list: the statement is the same for any number of them. */
+export async function insertCalls(db: Db, scope: OrgScope, calls: readonly NewCall[]): Promise<void> {
+  if (calls.length === 0) return;
+  const rows = calls.map((call) => ({ id: newId('call'), ...call }));
+  await sql`
+    insert into call_log (
+      org_id, id, run_id, sequence, method, url, status_code, duration_ms, attempt, cache_hit,
+      req_headers_redacted, req_body_redacted, resp_headers, resp_body_truncated, error_code)
+    select ${scope.orgId}, c.*
+    from json_to_recordset(${JSON.stringify(rows)}) as c (
+      id text, "runId" text, sequence bigint, method text, url text, "statusCode" int, "durationMs" int, attempt int,
+      "cacheHit" boolean, "reqHeadersRedacted" jsonb, "reqBodyRedacted" text, "respHeaders" jsonb,
+      "respBodyTruncated" text, "errorCode" text)`.execute(db);
+}
+
+/** The sequence of the last call of a run; 0 before the first. */
+export async function lastCallSequence(db: Db, scope: OrgScope, runId: string): Promise<number> {
+  const { last } = await db
+    .selectFrom('callLog')
+    .select((eb) => eb.fn.max('sequence').as('last'))
+    .where('orgId', '=', scope.orgId)
+    .where('runId', '=', runId)
+    .executeTakeFirstOrThrow();
+  return last ?? 0;
+}
+
+const columns = [
+  'id',
+  'runId',
+  'sequence',
+  'method',
+  'url',
+  'statusCode',
+  'durationMs',
+  'attempt',
+  'cacheHit',
+  'reqHeadersRedacted',
+  'reqBodyRedacted',
+  'respHeaders',
+  'respBodyTruncated',
+] as const;
+
+/** Every call of a run, in order. */
+export function listCalls(db: Db, scope: OrgScope, runId: string): Promise<Listing<CallLogRow>> {
+  const ofRun = db.selectFrom('callLog').where('orgId', '=', scope.orgId).where('runId', '=', runId);
+  return openListing({
+    batch(last, limit) {
+      const query = ofRun.select(columns).orderBy('sequence').orderBy('id').limit(limit);
+      if (!last) return query.execute();
+      return query.where((eb) => eb(eb.refTuple('sequence', 'id'), '>', eb.tuple(last.sequence, last.id))).execute();
+    },
+    count: () => countRows(ofRun),
+  });
+}

@@ -1,0 +1,65 @@
+import { sql } from 'kysely';
+import type { RunPosition } from '../../../src/core/model/run-position.ts';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+import { type BatchOwner, holdsLane } from './batches.ts';
+
+/** What was forgotten of a lane. */
+interface Forgotten {
+  /** Records that were known. */
+  readonly records: number;
+  /** Where the run goes on; null: at its beginning. */
+  readonly position: RunPosition | null;
+}
+
+/**
+ * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where
+ * the running run stands. Its counts and its ledger stay, and so does a list of partitions if nothing was forgotten: a
+ * run that has only listed so far would begin with it again and again. One transaction; repeating it is harmless.
+ *
+ * Null: a newer attempt holds the lane, and nothing was changed.
+ */
+export async function forgetLane(
+  db: Db,
+  scope: OrgScope,
+  { runId, ...owner }: BatchOwner & { readonly runId: string },
+): Promise<Forgotten | null> {
+  const { laneId } = owner;
+  return db.transaction().execute(async (tx) => {
+    if (!(await holdsLane(tx, scope, owner))) return null;
+    const records = await deleteRecordStates(tx, scope, laneId);
+    const { numDeletedRows } = await tx
+      .deleteFrom('partitions')
+      .where('orgId', '=', scope.orgId)
+      .where('laneId', '=', laneId)
+      .executeTakeFirstOrThrow();
+    const hadNothing = records === 0 && numDeletedRows === 0n;
+    const listed = sql<string | null>`case when ${hadNothing} and position ->> 'stage' = 'list' then position end`;
+    const run = await tx
+      .updateTable('runs')
+      .set({ position: listed, readCompleted: false, watermarkBefore: null, watermarkAfter: null })
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .where('laneId', '=', laneId)
+      .where('status', '=', 'running')
+      .returning('position')
+      .executeTakeFirst();
+    return { records, position: run?.position ?? null };
+  });
+}
+
+/** Rows in one statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
+const piece = 200_000;
+
+/** Forgets every known record of a lane; how many it were. */
+export async function deleteRecordStates(tx: Db, scope: OrgScope, laneId: number): Promise<number> {
+  for (let total = 0; ; ) {
+    const { numAffectedRows = 0n } = await sql`
+      delete from record_state where ctid = any(array(
+        select ctid from record_state where org_id = ${scope.orgId} and lane_id = ${laneId} limit ${piece}))`.execute(
+      tx,
+    );
+    total += Number(numAffectedRows);
+    if (numAffectedRows < piece) return total;
+  }
+}

@@ -1,0 +1,185 @@
+import { sql } from 'kysely';
+import { takenOver } from '../../../src/core/errors.ts';
+import { connectionFailed, connectionReauthRequired } from '../../../src/core/events/connection-events.ts';
+import { storableText } from '../../../src/core/json/storable-text.ts';
+import type { RunRow, RunStatus } from '../../../src/core/rows.ts';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+import { recordOfConnection } from '../connections/connection-facts.ts';
+import { noteStatusChange } from '../schedules.ts';
+import { type BatchOwner, holdsLane } from './batches.ts';
+import { resetLane } from './lane-reset.ts';
+import { closePartitions } from './run-dimensions.ts';
+import { recordRunEnds, recordRunStarted } from './run-events.ts';
+import { findRun } from './runs.ts';
+import { findNextRuns, type NextRun, noteReady, runsInTurn } from './turns.ts';
+
+/**
+ * Lets the run begin if it is its turn: nothing of its lane runs, nobody queued before it, and it is one of those that its
+ * org has places for ({@link runsInTurn}). From here on it keeps to the spec and the parameters that the connection has now.
+ *
+ * @returns `running`: it holds the lane (also when it began earlier: safe to repeat); `waiting`: not its turn;
+ * a final status: somebody ended it meanwhile; null: no such run.
+ */
+export async function beginRun(db: Db, scope: OrgScope, runId: string): Promise<Turn> {
+  const { turn, isNews } = await askToBegin(db, scope, runId);
+  // A run that ended meanwhile did not see that this one was ready, and wakes nobody.
+  return isNews ? (await askToBegin(db, scope, runId)).turn : turn;
+}
+
+type Turn = Exclude<RunStatus, 'queued'> | 'waiting' | null;
+
+interface Asked {
+  readonly turn: Turn;
+  /** It waits, and until now nobody knew that it was ready. */
+  readonly isNews: boolean;
+}
+
+function askToBegin(db: Db, scope: OrgScope, runId: string): Promise<Asked> {
+  return db.transaction().execute(async (tx) => {
+    // The locks order competing beginners, that on the org, which comes first, for its limit; the partial unique index is
+    // the last line behind them.
+    const asking = await tx
+      .selectFrom('orgs')
+      .innerJoin('runs', 'runs.orgId', 'orgs.id')
+      .innerJoin('connections', 'connections.id', 'runs.connectionId')
+      .select(['connections.status', 'runs.readyAt'])
+      .where('runs.orgId', '=', scope.orgId)
+      .where('runs.id', '=', runId)
+      .forNoKeyUpdate(['orgs', 'connections'])
+      .executeTakeFirst();
+    const canceled = asking && asking.status !== 'active' && (await cancelQueued(tx, scope, runId));
+    const begun = await sql`
+      update runs set status = 'running', started_at = clock_timestamp(), progressed_at = now(),
+        dispatched_at = coalesce(dispatched_at, now()),
+        watermark_before = lane_watermark(lane_id), watermark_after = lane_watermark(lane_id),
+        (spec_version, spec_overrides_json, params_json) = (
+          select pinned_spec_version, spec_overrides_json, params_json from connections where id = runs.connection_id)
+      where org_id = ${scope.orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
+        and id in (select id from (${runsInTurn(scope, sql`id = ${runId}`)}) turn)`.execute(tx);
+    if (begun.numAffectedRows === 1n) {
+      await resetLane(tx, scope, runId);
+      await recordRunStarted(tx, scope, runId);
+      return { turn: 'running', isNews: false };
+    }
+    if (canceled) await recordRunEnds(tx, scope, [runId]);
+    const run = await tx
+      .selectFrom('runs')
+      .select('status')
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .executeTakeFirst();
+    if (!run) return { turn: null, isNews: false };
+    if (run.status !== 'queued') return { turn: run.status, isNews: false };
+    const isReady = await noteReady(tx, scope, runId);
+    return { turn: 'waiting', isNews: isReady && asking?.readyAt === null };
+  });
+}
+
+/** A run whose connection was paused or broke while it waited does not begin. False: it does not wait any more. */
+async function cancelQueued(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {
+  const canceled = await tx
+    .updateTable('runs')
+    .set({ status: 'canceled', finishedAt: sql`now()` })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .where('status', '=', 'queued')
+    .returning('id')
+    .executeTakeFirst();
+  return canceled !== undefined;
+}
+
+/** The outcome of a run; `succeeded` becomes `partial` when records were quarantined or something was left out. */
+export interface RunOutcome {
+  readonly status: 'succeeded' | 'partial' | 'failed' | 'canceled';
+  /** Null unless it failed. */
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** A run that has its final status. */
+export interface EndedRun {
+  /** Undefined: there is no such run. */
+  readonly run: RunRow | undefined;
+  /** True when this call ended it; a repeat finds it ended and changes nothing. */
+  readonly ended: boolean;
+  readonly next: readonly NextRun[];
+}
+
+/** How a run is to end, and what that means for its connection. */
+export interface RunEnd {
+  readonly runId: string;
+  readonly outcome: RunOutcome;
+  /** The attempt that ends it, which must hold the lane; null or absent: it is none. */
+  readonly owner?: BatchOwner | null;
+  /** When the run fails, an active connection goes to `error`. */
+  readonly breaksConnection: boolean;
+  /** The system at which its customer has to authorize a connection that breaks; absent: that mends nothing. */
+  readonly provider?: string | null;
+}
+
+/**
+ * Writes the final status and names the runs of the org whose turn has come, as many as it has places for. Whoever asked
+ * to cancel gets `canceled`, unless the read was complete before. Throws `fenced` when `owner` does not hold the lane any
+ * more.
+ */
+export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<EndedRun> {
+  const { runId, outcome, owner, breaksConnection } = end;
+  const made = await db.transaction().execute(async (tx) => {
+    if (owner && !(await holdsLane(tx, scope, owner))) throw takenOver();
+    const failed = outcome.status === 'failed';
+    const canceled = sql<boolean>`(cancel_requested_at is not null or ${outcome.status === 'canceled'})`;
+    const ended = await tx
+      .updateTable('runs')
+      .set({
+        status: sql<RunStatus>`case
+          when ${canceled} and (${failed} or not read_completed) then 'canceled'
+          when ${failed} then 'failed'
+          when quarantined > 0 or incomplete or ${outcome.status === 'partial'} then 'partial'
+          else 'succeeded' end`,
+        finishedAt: sql`now()`,
+        errorCode: outcome.error?.code ?? null,
+        errorMessage: outcome.error === null ? null : storableText(outcome.error.message),
+      })
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .where('status', 'in', ['queued', 'running'])
+      .returning('connectionId')
+      .executeTakeFirst();
+    if (ended) await closePartitions(tx, scope, runId);
+    const run = await findRun(tx, scope, runId);
+    if (!ended || !run) return { run, ended: false };
+    const broken = breaksConnection && run.status === 'failed' && (await breakConnection(tx, scope, run.connectionId));
+    await recordRunEnds(tx, scope, [runId]);
+    if (broken) await recordBreak(tx, scope, { run, provider: end.provider ?? null });
+    return { run, ended: true };
+  });
+  // Whose turn has come is seen by then, and nobody waits for it to see that the run has ended.
+  return { ...made, next: await findNextRuns(db, scope, runId) };
+}
+
+/** False: the connection is not active. */
+async function breakConnection(tx: Db, scope: OrgScope, connectionId: string): Promise<boolean> {
+  const broken = await tx
+    .updateTable('connections')
+    .set({ status: 'error', errorSince: sql<string>`now()` })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', connectionId)
+    .where('status', '=', 'active')
+    .returning('id')
+    .executeTakeFirst();
+  if (broken) await noteStatusChange(tx, scope, connectionId);
+  return broken !== undefined;
+}
+
+async function recordBreak(
+  tx: Db,
+  scope: OrgScope,
+  { run, provider }: { readonly run: RunRow; readonly provider: string | null },
+): Promise<void> {
+  const { id: occasion, error } = run;
+  if (!error) return;
+  await recordOfConnection(tx, scope, run.connectionId, (connection) => [
+    connectionFailed({ connection, error, occasion }),
+    ...(provider === null ? [] : [connectionReauthRequired({ connection, provider, error, occasion })]),
+  ]);
+}

@@ -1,0 +1,73 @@
+import { sql } from 'kysely';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+
+/** Whose values: of one run, or of all runs of the connection. */
+export interface LookupShelf {
+  readonly connectionId: string;
+  /** Null: shared by the runs of the connection. */
+  readonly runId: string | null;
+}
+
+/** A value to keep. */
+export interface LookupValue {
+  readonly key: string;
+  /** JSON text; null: known to be missing. */
+  readonly value: string | null;
+  readonly ttlSeconds: number;
+}
+
+/** What is kept under the given keys and has not expired, in no order. */
+export function findLookupValues(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, runId, keys }: LookupShelf & { readonly keys: readonly string[] },
+): Promise<Pick<LookupValue, 'key' | 'value'>[]> {
+  return db
+    .selectFrom('lookupCache')
+    .select(['key', 'value'])
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('runId', '=', runId ?? '')
+    .where('key', '=', sql<string>`any(${keys}::text[])`)
+    .where('expiresAt', '>', sql<string>`now()`)
+    .execute();
+}
+
+/** Keeps values in place of those under the same keys; in the order of the keys, so that two runs never lock crosswise. */
+export async function putLookupValues(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, runId, values }: LookupShelf & { readonly values: readonly LookupValue[] },
+): Promise<void> {
+  const rows = values.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  await sql`
+    insert into lookup_cache (org_id, connection_id, run_id, key, value, expires_at)
+    select ${scope.orgId}, ${connectionId}, ${runId ?? ''}, v.key, v.value, now() + make_interval(secs => v.ttl)
+    from unnest(${rows.map((row) => row.key)}::text[], ${rows.map((row) => row.value)}::text[],
+      ${rows.map((row) => row.ttlSeconds)}::integer[]) as v (key, value, ttl)
+    on conflict (connection_id, run_id, key)
+    do update set value = excluded.value, expires_at = excluded.expires_at
+    where lookup_cache.org_id = excluded.org_id`.execute(db);
+}
+
+/** Forgets what was kept for one run alone. */
+export async function dropLookupValues(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, runId }: { readonly connectionId: string; readonly runId: string },
+): Promise<void> {
+  await db
+    .deleteFrom('lookupCache')
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('runId', '=', runId)
+    .execute();
+}
+
+/** Forgets up to `rowsMax` values that have expired; across orgs. */
+export async function purgeLookupValues(db: Db, rowsMax: number): Promise<void> {
+  await sql`
+    delete from lookup_cache where ctid = any(array(
+      select ctid from lookup_cache where expires_at < now() order by expires_at limit ${rowsMax}))`.execute(db);
+}

@@ -1,0 +1,27 @@
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { RunRow } from '../../../src/core/rows.ts';
+import type { Database } from '../../schema.ts';
+
+const columns = [
+  'id',
+  'connectionId',
+  'resourceKey',
+  'trigger',
+  'status',
+  'startedAt',
+  'finishedAt',
+  'watermarkBefore',
+  'watermarkAfter',
+] as const;
+
+/** The columns of a {@link RunRow}. */
+export const runColumns = (eb: ExpressionBuilder<Database, 'runs'>) =>
+  [
+    ...columns,
+    sql<RunRow['statsJson']>`jsonb_build_object(
+      'recordsIn', ${eb.ref('recordsIn')}, 'recordsOut', ${eb.ref('recordsOut')}, 'skipped', ${eb.ref('skipped')},
+      'deleted', ${eb.ref('deleted')}, 'quarantined', ${eb.ref('quarantined')})`.as('statsJson'),
+    sql<RunRow['error']>`case when ${eb.ref('errorCode')} is not null
+      and ${eb.ref('status')} in ('queued', 'running', 'failed') then
+      jsonb_build_object('code', ${eb.ref('errorCode')}, 'message', ${eb.ref('errorMessage')}) end`.as('error'),
+  ] as const;

@@ -1,0 +1,181 @@
+import { sql } from 'kysely';
+import { storableJson } from '../../../src/core/json/storable-json.ts';
+import type { RunPosition } from '../../../src/core/model/run-position.ts';
+import type { Combination, DimensionValue, StoredPartition } from '../../../src/core/run/run-store.ts';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+import { type BatchOwner, holdsLane } from './batches.ts';
+
+interface Dimension {
+  readonly runId: string;
+  readonly owner: BatchOwner;
+  readonly dimension: number;
+}
+
+/** Removes the values of a dimension, so that it can be listed anew. False: a newer attempt holds the lane. */
+export async function clearDimension(
+  db: Db,
+  scope: OrgScope,
+  { runId, owner, dimension }: Dimension,
+): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    if (!(await holdsLane(tx, scope, owner))) return false;
+    await tx
+      .deleteFrom('runDimensions')
+      .where('orgId', '=', scope.orgId)
+      .where('runId', '=', runId)
+      .where('dimension', '=', dimension)
+      .execute();
+    return true;
+  });
+}
+
+interface DimensionPart extends Dimension {
+  readonly values: readonly DimensionValue[];
+  /** Where the run goes on behind them. */
+  readonly position: RunPosition;
+}
+
+/** Adds the values whose keys are new and moves the run on, in one transaction. False: a newer attempt holds the lane. */
+export async function addToDimension(db: Db, scope: OrgScope, part: DimensionPart): Promise<boolean> {
+  const { runId, owner, dimension, values, position } = part;
+  return db.transaction().execute(async (tx) => {
+    if (!(await holdsLane(tx, scope, owner))) return false;
+    if (values.length > 0) {
+      await sql`
+        insert into run_dimensions (org_id, run_id, dimension, no, key, value)
+        select ${scope.orgId}, ${runId}, ${dimension}, known.next + row_number() over (order by first.place) - 1,
+          first.key, first.value::jsonb
+        from (
+          select distinct on (key) key, value, place
+          from unnest(${values.map(({ key }) => key)}::text[], ${values.map(({ value }) => storableJson(value))}::text[])
+            with ordinality as given (key, value, place)
+          order by key, place) as first,
+          (select coalesce(max(no) + 1, 0) as next from run_dimensions
+            where run_id = ${runId} and dimension = ${dimension}) as known
+        where not exists (
+          select 1 from run_dimensions d where d.run_id = ${runId} and d.dimension = ${dimension} and d.key = first.key)`.execute(
+        tx,
+      );
+    }
+    await tx
+      .updateTable('runs')
+      .set({
+        position: storableJson(position),
+        progressedAt: sql<string>`now()`,
+        attempts: 0,
+        errorCode: null,
+        errorMessage: null,
+      })
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .execute();
+    return true;
+  });
+}
+
+/** How many values each dimension has; one that has none is left out. */
+export function countDimensions(
+  db: Db,
+  scope: OrgScope,
+  runId: string,
+): Promise<{ readonly dimension: number; readonly count: number }[]> {
+  return db
+    .selectFrom('runDimensions')
+    .select(['dimension', sql<number>`count(*)::int`.as('count')])
+    .where('orgId', '=', scope.orgId)
+    .where('runId', '=', runId)
+    .groupBy('dimension')
+    .execute();
+}
+
+/** The value at a place of a dimension, from 0; undefined when there is none. */
+export function findDimensionValue(
+  db: Db,
+  scope: OrgScope,
+  { runId, dimension, no }: { readonly runId: string; readonly dimension: number; readonly no: number },
+): Promise<DimensionValue | undefined> {
+  return db
+    .selectFrom('runDimensions')
+    .select(['key', 'value'])
+    .where('orgId', '=', scope.orgId)
+    .where('runId', '=', runId)
+    .where('dimension', '=', dimension)
+    .where('no', '=', no)
+    .executeTakeFirst();
+}
+
+/** One of the dimensions that are combined. */
+interface CombinedList {
+  readonly dimension: number;
+  readonly count: number;
+}
+
+/** The keys of the combinations of several dimensions from number `from` on; those of the last dimension change fastest. */
+export async function findCombinations(
+  db: Db,
+  scope: OrgScope,
+  options: {
+    readonly runId: string;
+    readonly lists: readonly CombinedList[];
+    readonly from: number;
+    readonly limit: number;
+  },
+): Promise<readonly Combination[]> {
+  const { runId, lists, from, limit } = options;
+  const total = lists.reduce((product, { count }) => product * count, 1);
+  const end = Math.min(from + limit, total) - 1;
+  const names = lists.map((_, index) => sql.ref(`d${index}`));
+  let stride = 1;
+  const joins = lists
+    .map(({ dimension, count }, index) => ({ dimension, count, name: names[index] }))
+    .toReversed()
+    .map(({ dimension, count, name }) => {
+      const join = sql`join run_dimensions ${name} on ${name}.org_id = ${scope.orgId} and ${name}.run_id = ${runId}
+        and ${name}.dimension = ${dimension} and ${name}.no = (n / ${stride}::bigint % ${Math.max(count, 1)}::bigint)::int`;
+      stride *= count;
+      return join;
+    });
+  const { rows } = await sql<Combination>`
+    select n as no, array[${sql.join(names.map((name) => sql`${name}.key`))}] as keys
+    from generate_series(${from}::bigint, ${end}::bigint) n ${sql.join(joins, sql` `)}
+    order by n`.execute(db);
+  return rows;
+}
+
+/** What earlier runs left of a partition; undefined: it was never read. */
+export function findPartition(
+  db: Db,
+  scope: OrgScope,
+  { laneId, partition }: { readonly laneId: number; readonly partition: string },
+): Promise<StoredPartition | undefined> {
+  return db
+    .selectFrom('partitions')
+    .select(['watermark', 'validators'])
+    .where('orgId', '=', scope.orgId)
+    .where('laneId', '=', laneId)
+    .where('partition', '=', partition)
+    .executeTakeFirst();
+}
+
+/**
+ * Ends the bookkeeping of a run over partitions: its watermark is the lowest of theirs, none while one was never read;
+ * its list is not needed any more.
+ */
+export async function closePartitions(tx: Db, scope: OrgScope, runId: string): Promise<void> {
+  // Lists below 0 are those of parents, and of what was to be read.
+  const counts = (await countDimensions(tx, scope, runId)).filter(({ dimension }) => dimension >= 0);
+  if (counts.length === 0) return;
+  const listed = counts.reduce((product, { count }) => product * count, 1);
+  await tx.deleteFrom('runDimensions').where('orgId', '=', scope.orgId).where('runId', '=', runId).execute();
+  await tx
+    .updateTable('runs')
+    .set({
+      watermarkAfter: sql<string | null>`case
+        when (select count(*) from partitions p where p.lane_id = runs.lane_id) >= ${listed}
+        then lane_watermark(lane_id) end`,
+    })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .execute();
+}

@@ -1,0 +1,27 @@
+import type { RunRow, RunStatus, RunTrigger } from '../../../src/core/rows.ts';
+import type { Db } from '../../client.ts';
+import { type Listing, openNewestFirst } from '../../listing.ts';
+import type { OrgScope } from '../../scope.ts';
+import { runColumns } from './run-columns.ts';
+
+/** Filters of a list of runs; an absent one does not restrict. */
+export interface RunFilter {
+  readonly connectionId?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly status?: RunStatus | undefined;
+  readonly trigger?: RunTrigger | undefined;
+  /** ISO timestamp: runs requested at or after it. */
+  readonly since?: string | undefined;
+}
+
+/** The runs of the org that pass the filter, newest first. */
+export function listRuns(db: Db, scope: OrgScope, filter: RunFilter): Promise<Listing<RunRow>> {
+  const { connectionId, resource, status, trigger, since } = filter;
+  let matching = db.selectFrom('runs').where('orgId', '=', scope.orgId);
+  if (connectionId !== undefined) matching = matching.where('connectionId', '=', connectionId);
+  if (resource !== undefined) matching = matching.where('resourceKey', '=', resource);
+  if (status !== undefined) matching = matching.where('status', '=', status);
+  if (trigger !== undefined) matching = matching.where('trigger', '=', trigger);
+  if (since !== undefined) matching = matching.where('createdAt', '>=', since);
+  return openNewestFirst(matching.select(runColumns));
+}

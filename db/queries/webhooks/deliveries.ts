@@ -1,0 +1,137 @@
+import { sql } from 'kysely';
+import { newId } from '../../../src/core/ids.ts';
+import type { WebhookDeliveryDetail, WebhookDeliveryView } from '../../../src/core/rows.ts';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+
+const viewColumns = [
+  'id',
+  'orgId',
+  'connectionId',
+  'runId',
+  'eventType',
+  'url',
+  'statusCode',
+  'delivered',
+  'createdAt',
+] as const;
+
+/** The latest attempts of the org, newest first. */
+export function listDeliveries(db: Db, scope: OrgScope, limit: number): Promise<WebhookDeliveryView[]> {
+  return db
+    .selectFrom('webhookDeliveries')
+    .select(viewColumns)
+    .where('orgId', '=', scope.orgId)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+}
+
+/** Everything that is known of an attempt, or undefined when it is absent or of another org. */
+export async function findDelivery(db: Db, scope: OrgScope, id: string): Promise<WebhookDeliveryDetail | undefined> {
+  const found = await db
+    .selectFrom('webhookDeliveries as delivery')
+    .innerJoin('webhookEvents as event', 'event.id', 'delivery.eventId')
+    .leftJoin('webhookMessages as message', (join) =>
+      join.onRef('message.eventId', '=', 'delivery.eventId').onRef('message.endpointId', '=', 'delivery.endpointId'),
+    )
+    .select(viewColumns.map((column) => `delivery.${column}` as const))
+    .select([
+      'delivery.eventId',
+      'delivery.endpointId',
+      'delivery.attempt',
+      'delivery.trigger',
+      'delivery.state',
+      'delivery.redeliveryOf',
+      'event.payload',
+      'delivery.requestHeaders',
+      'delivery.responseHeaders',
+      'delivery.responseBody',
+      'delivery.durationMs',
+      'delivery.errorCode',
+      'message.nextAttemptAt',
+    ])
+    .where('delivery.orgId', '=', scope.orgId)
+    .where('delivery.id', '=', id)
+    .executeTakeFirst();
+  return found && { ...found, payload: found.payload.toString('utf8') };
+}
+
+/**
+ * What an attempt was of, or undefined when it is absent or of another org. Its event is held for the transaction: it
+ * does not grow too old meanwhile.
+ */
+export function lockDeliveryTarget(
+  tx: Db,
+  scope: OrgScope,
+  id: string,
+): Promise<{ readonly eventId: string; readonly endpointId: string } | undefined> {
+  return tx
+    .selectFrom('webhookDeliveries as delivery')
+    .innerJoin('webhookEvents as event', 'event.id', 'delivery.eventId')
+    .select(['delivery.eventId', 'delivery.endpointId'])
+    .where('delivery.orgId', '=', scope.orgId)
+    .where('delivery.id', '=', id)
+    .forKeyShare('event')
+    .executeTakeFirst();
+}
+
+/** An attempt that somebody asks for. */
+export interface AskedDelivery {
+  readonly eventId: string;
+  /** Held still by `lockEndpoint` in this transaction, so that attempts are counted one after the other. */
+  readonly endpointId: string;
+  readonly url: string;
+  readonly trigger: 'redelivery' | 'test';
+  /** Null: it is no repetition. */
+  readonly redeliveryOf: string | null;
+}
+
+/** Asks for one attempt to send an event to an endpoint: it waits in the log until it is sent. */
+export function insertAskedDelivery(
+  tx: Db,
+  scope: OrgScope,
+  { eventId, endpointId, ...asked }: AskedDelivery,
+): Promise<WebhookDeliveryView> {
+  return tx
+    .insertInto('webhookDeliveries')
+    .columns([
+      'id',
+      'orgId',
+      'eventId',
+      'endpointId',
+      'connectionId',
+      'runId',
+      'eventType',
+      'url',
+      'attempt',
+      'trigger',
+      'redeliveryOf',
+      'state',
+    ])
+    .expression((eb) =>
+      eb
+        .selectFrom('webhookEvents')
+        .select((row) => [
+          row.val(newId('whd')).as('id'),
+          'orgId',
+          'webhookEvents.id as eventId',
+          row.val(endpointId).as('endpointId'),
+          'connectionId',
+          'runId',
+          'type',
+          row.val(asked.url).as('url'),
+          sql<number>`(
+            select coalesce(max(attempt), 0) + 1 from webhook_deliveries
+            where event_id = ${eventId} and endpoint_id = ${endpointId})`.as('attempt'),
+          row.val(asked.trigger).as('trigger'),
+          row.val(asked.redeliveryOf).as('redeliveryOf'),
+          sql<'queued'>`'queued'`.as('state'),
+        ])
+        .where('orgId', '=', scope.orgId)
+        .where('webhookEvents.id', '=', eventId),
+    )
+    .returning(viewColumns)
+    .executeTakeFirstOrThrow();
+}

@@ -1,0 +1,211 @@
+/**
+ * The queue of an endpoint. A message waits until an attempt claims it; the attempt's row is written by the same
+ * statement, so that nothing is ever sent that the log does not know of. A claim is a lease: what its worker does not
+ * settle in time is taken for lost.
+ */
+import { sql } from 'kysely';
+import { failuresMax } from '../../../src/core/deliveries/endpoint-health.ts';
+import { newId } from '../../../src/core/ids.ts';
+import type { WebhookEndpointState, WebhookOrdering, WebhookTrigger } from '../../../src/core/rows.ts';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+import { endpointState, lockEndpoint } from './endpoints.ts';
+
+/** An endpoint, and what is to be sent to it. */
+export interface OpenEndpoint {
+  readonly url: string;
+  readonly state: WebhookEndpointState | 'deleted';
+  readonly ordering: WebhookOrdering;
+  readonly timeoutMs: number;
+  readonly maxInFlight: number;
+  /** Null: no limit. */
+  readonly rateLimitPerSecond: number | null;
+  readonly probing: boolean;
+  /** Automatic attempts at once, as its health allows: after a failure no more than it takes to know that it is down. */
+  readonly window: number;
+  /** Attempts that somebody asked for wait to be sent. */
+  readonly asked: boolean;
+  /** Milliseconds until an automatic attempt may be made, 0 or less: now; null: none waits for a time. */
+  readonly dueInMs: number | null;
+  /** Milliseconds until the earliest lease of an attempt runs out; null: none is under way. */
+  readonly leaseEndsInMs: number | null;
+}
+
+/** The endpoint; undefined: it never existed. */
+export async function readOpenEndpoint(db: Db, scope: OrgScope, endpointId: string): Promise<OpenEndpoint | undefined> {
+  const { rows } = await sql<OpenEndpoint>`
+    select url, ordering, timeout_ms, max_in_flight, rate_limit_per_second,
+      probing_since is not null as probing,
+      case when probing_since is not null or ordering = 'fifo' then 1
+        when consecutive_failures > 0 then least(max_in_flight, greatest(${failuresMax} - consecutive_failures, 1))
+        else least(coalesce(send_window, max_in_flight), max_in_flight) end as window,
+      case when deleted_at is not null then 'deleted' else ${endpointState} end as state,
+      ${msUntil(sql`webhook_endpoint_due_at(webhook_endpoints)`)} as due_in_ms,
+      open.asked, ${msUntil(sql`open.lease_until`)} as lease_ends_in_ms
+    from webhook_endpoints, lateral (
+      select coalesce(bool_or(state = 'queued'), false) as asked, min(lease_until) as lease_until
+      from webhook_deliveries
+      where endpoint_id = webhook_endpoints.id and state in ('queued', 'sending')) open
+    where org_id = ${scope.orgId} and id = ${endpointId}`.execute(db);
+  return rows[0];
+}
+
+/** An attempt that is about to be made. */
+export interface ClaimedAttempt {
+  /** Of its row. */
+  readonly id: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly payload: Buffer;
+  readonly attempt: number;
+  readonly trigger: WebhookTrigger;
+  /** The message whose turn it is; null: somebody asked for the attempt. */
+  readonly message: {
+    readonly seq: number;
+    /** Automatic attempts, this one included if it counts. */
+    readonly attempts: number;
+    /** False: a probe ahead of the message's time, which takes none of its attempts. */
+    readonly counts: boolean;
+  } | null;
+}
+
+/** Who claims, and how much. */
+export interface Claim {
+  readonly endpointId: string;
+  readonly limit: number;
+  /** For how long the attempts are the claimer's. */
+  readonly leaseMs: number;
+  readonly leaseToken: string;
+}
+
+/** Claims attempts that somebody asked for, in the order in which they did. They go to where the endpoint is now. */
+export async function claimAsked(
+  db: Db,
+  scope: OrgScope,
+  { endpointId, limit, ...lease }: Claim,
+): Promise<ClaimedAttempt[]> {
+  const { rows } = await sql<Omit<ClaimedAttempt, 'message'>>`
+    with asked as (
+      select delivery.id, endpoint.url
+      from webhook_deliveries delivery join webhook_endpoints endpoint on endpoint.id = delivery.endpoint_id
+      where delivery.org_id = ${scope.orgId} and endpoint_id = ${endpointId} and state = 'queued' and deleted_at is null
+      order by delivery.id limit ${limit} for update of delivery skip locked),
+    begun as (
+      update webhook_deliveries delivery
+      set state = 'sending', started_at = now(), url = asked.url, ${leased(lease)}
+      from asked where delivery.id = asked.id
+      returning delivery.id, event_id, event_type, attempt, trigger)
+    select begun.*, payload from begun join webhook_events on webhook_events.id = event_id order by begun.id`.execute(
+    db,
+  );
+  return rows.map((row) => ({ ...row, message: null }));
+}
+
+/** Claims messages that are due, those that wait the longest first. */
+export function claimDue(db: Db, scope: OrgScope, claim: Claim): Promise<ClaimedAttempt[]> {
+  const due = sql`next_attempt_at <= now() order by next_attempt_at, seq limit ${claim.limit}`;
+  return claimMessages(db, scope, { claim, which: due });
+}
+
+/** Claims the oldest message alone, if it is due or, of an endpoint that is probed, if a probe is. */
+export function claimOldest(
+  db: Db,
+  scope: OrgScope,
+  { claim, probing }: { readonly claim: Claim; readonly probing: boolean },
+): Promise<ClaimedAttempt[]> {
+  const oldest = sql`seq = (
+    select seq from webhook_messages
+    where endpoint_id = ${claim.endpointId} and status = 'pending' order by seq limit 1)`;
+  const which = probing
+    ? sql`${oldest} and (select next_probe_at <= now() from webhook_endpoints where id = ${claim.endpointId})`
+    : sql`${oldest} and next_attempt_at <= now()`;
+  return claimMessages(db, scope, { claim, which });
+}
+
+interface ClaimOfMessages {
+  readonly claim: Claim;
+  /** Which of those that wait, in SQL. */
+  readonly which: ReturnType<typeof sql>;
+}
+
+/** Holds the endpoint first, as whoever asks for an attempt does: so they are numbered one after the other. */
+function claimMessages(db: Db, scope: OrgScope, claim: ClaimOfMessages): Promise<ClaimedAttempt[]> {
+  return db.transaction().execute(async (tx) => {
+    const endpoint = await lockEndpoint(tx, scope, claim.claim.endpointId);
+    return endpoint ? beginAttempts(tx, scope, claim) : [];
+  });
+}
+
+async function beginAttempts(
+  tx: Db,
+  scope: OrgScope,
+  { claim: { endpointId, limit, ...lease }, which }: ClaimOfMessages,
+): Promise<ClaimedAttempt[]> {
+  const ids = Array.from({ length: limit }, () => newId('whd'));
+  type Row = Omit<ClaimedAttempt, 'message'> & NonNullable<ClaimedAttempt['message']>;
+  const { rows } = await sql<Row>`
+    with endpoint as (
+      select url from webhook_endpoints
+      where org_id = ${scope.orgId} and id = ${endpointId} and enabled and deleted_at is null
+        and coalesce(paused_until <= now(), true)),
+    due as (
+      select seq, next_attempt_at <= now() as counts
+      from webhook_messages
+      where org_id = ${scope.orgId} and endpoint_id = ${endpointId} and status = 'pending' and lease_until is null
+        and exists (select 1 from endpoint) and ${which} for update skip locked),
+    taken as (
+      update webhook_messages message set attempts = attempts + counts::int, ${leased(lease)}
+      from due where message.seq = due.seq
+      returning message.seq, event_id, attempts, counts, recovery_id),
+    numbered as (
+      select taken.*, (${ids}::text[])[row_number() over (order by seq)] as id,
+        (select coalesce(max(attempt), 0) + 1 from webhook_deliveries log
+         where log.event_id = taken.event_id and log.endpoint_id = ${endpointId}) as attempt,
+        case when recovery_id is null then 'auto' else 'recover' end as trigger
+      from taken),
+    begun as (
+      insert into webhook_deliveries (id, org_id, event_id, endpoint_id, connection_id, run_id, event_type, url,
+        attempt, trigger, state, started_at, lease_until, lease_token)
+      select numbered.id, ${scope.orgId}, event_id, ${endpointId}, connection_id, run_id, type, endpoint.url,
+        attempt, trigger, 'sending', now(), ${leaseEnd(lease)}, ${lease.leaseToken}
+      from numbered join webhook_events event on event.id = event_id, endpoint)
+    select numbered.id, event_id, type as event_type, payload, attempt, trigger, seq, attempts, counts
+    from numbered join webhook_events event on event.id = event_id order by seq`.execute(tx);
+  return rows.map(({ seq, attempts, counts, ...row }) => ({ ...row, message: { seq, attempts, counts } }));
+}
+
+/**
+ * Lets go of attempts whose worker did not settle them in time. Of an automatic one nobody knows what became of it, and
+ * its message is tried again; one that somebody asked for is sent after all, in the row that they were given.
+ */
+export async function mendLeases(db: Db, scope: OrgScope, endpointId: string): Promise<void> {
+  await sql`
+    with lost as (
+      select delivery.id, event_id, trigger in ('redelivery', 'test') and deleted_at is null as again
+      from webhook_deliveries delivery join webhook_endpoints endpoint on endpoint.id = delivery.endpoint_id
+      where delivery.org_id = ${scope.orgId} and endpoint_id = ${endpointId} and state = 'sending'
+        and lease_until < now()
+      for update of delivery skip locked),
+    mended as (
+      update webhook_deliveries delivery
+      set state = case when again then 'queued' else 'unknown' end,
+        error_code = case when again then null else 'unknown_outcome' end,
+        finished_at = case when again then null else now() end,
+        started_at = case when again then null else started_at end,
+        lease_until = null, lease_token = null
+      from lost where delivery.id = lost.id
+      returning delivery.event_id, again)
+    update webhook_messages message
+    set next_attempt_at = least(next_attempt_at, now()), lease_until = null, lease_token = null
+    from mended
+    where not again and message.event_id = mended.event_id and message.endpoint_id = ${endpointId}
+      and message.status = 'pending' and message.lease_until < now()`.execute(db);
+}
+
+type Lease = Pick<Claim, 'leaseMs' | 'leaseToken'>;
+
+const leaseEnd = ({ leaseMs }: Pick<Lease, 'leaseMs'>) => sql`now() + make_interval(secs => ${leaseMs / 1000})`;
+const leased = (lease: Lease) => sql`lease_until = ${leaseEnd(lease)}, lease_token = ${lease.leaseToken}`;
+
+const msUntil = (time: ReturnType<typeof sql>) =>
+  sql<number | null>`(extract(epoch from ${time} - now()) * 1000)::float8`;

@@ -1,0 +1,111 @@
+import { sql } from 'kysely';
+import { eventTypes, isDefaultEvent } from '../../../src/core/events/event-types.ts';
+import { newId } from '../../../src/core/ids.ts';
+import type { RecoverySubject, WebhookRecovery } from '../../../src/core/rows.ts';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+
+/** Which events of the past an endpoint is to get. */
+export interface RecoveryRequest {
+  /** Held still by `lockEndpoint` in this transaction. */
+  readonly endpointId: string;
+  /** Events from then on. */
+  readonly since: string;
+  /** Events before it. */
+  readonly until: string;
+  readonly include: readonly RecoverySubject[];
+}
+
+/**
+ * Makes events of the past due again, each with every automatic attempt ahead of it; the id of the recovery. Those that
+ * wait anyway, or were taken, are left alone.
+ */
+export async function insertRecovery(
+  tx: Db,
+  scope: OrgScope,
+  { include, ...request }: RecoveryRequest,
+): Promise<string> {
+  const id = newId('whr');
+  await tx
+    .insertInto('webhookRecoveries')
+    .values({ ...request, id, orgId: scope.orgId, include: [...include], total: 0 })
+    .execute();
+  const asked = { ...request, recoveryId: id };
+  const again = include.flatMap((subject) => statusesOf[subject]);
+  const total =
+    (again.length > 0 ? await repeatMessages(tx, scope, { ...asked, statuses: again }) : 0) +
+    (include.includes('missing') ? await addMessages(tx, scope, asked) : 0);
+  await tx
+    .updateTable('webhookRecoveries')
+    .set({ total })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute();
+  return id;
+}
+
+const statusesOf = { failed: ['exhausted'], skipped: ['skipped'], missing: [] } as const satisfies Record<
+  RecoverySubject,
+  readonly string[]
+>;
+
+type Asked = Omit<RecoveryRequest, 'include'> & { readonly recoveryId: string };
+
+async function repeatMessages(
+  tx: Db,
+  scope: OrgScope,
+  { endpointId, since, until, recoveryId, statuses }: Asked & { readonly statuses: readonly string[] },
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update webhook_messages
+    set status = 'pending', attempts = 0, next_attempt_at = now(), recovery_id = ${recoveryId}
+    from webhook_events
+    where webhook_events.id = event_id and webhook_messages.org_id = ${scope.orgId} and endpoint_id = ${endpointId}
+      and status = any(${statuses}) and occurred_at >= ${since} and occurred_at < ${until}`.execute(tx);
+  return Number(numAffectedRows ?? 0);
+}
+
+/**
+ * Events that the endpoint would be sent today but was not when they happened. Left out: what was only sent as a test,
+ * and what is about the endpoint itself. They are held for the transaction: one that is being removed is waited for, and
+ * left out when it is gone.
+ */
+async function addMessages(tx: Db, scope: OrgScope, { endpointId, since, until, recoveryId }: Asked): Promise<number> {
+  const { numAffectedRows } = await sql`
+    insert into webhook_messages (org_id, event_id, endpoint_id, status, next_attempt_at, recovery_id)
+    select event.org_id, event.id, endpoint.id, 'pending', now(), ${recoveryId}
+    from webhook_events event join webhook_endpoints endpoint on endpoint.org_id = event.org_id
+    where event.org_id = ${scope.orgId} and endpoint.id = ${endpointId}
+      and event.occurred_at >= ${since} and event.occurred_at < ${until}
+      and event.type = any(coalesce(endpoint.event_types, ${eventTypes.filter(isDefaultEvent)}))
+      and (endpoint.connection_ids is null or event.connection_id = any(endpoint.connection_ids))
+      and (endpoint.workspace_ids is null or event.workspace_id = any(endpoint.workspace_ids))
+      and not exists (
+        select 1 from webhook_messages message where message.event_id = event.id and message.endpoint_id = endpoint.id)
+      and not exists (
+        select 1 from webhook_deliveries delivery where delivery.event_id = event.id and delivery.trigger = 'test')
+      and not (event.type like 'endpoint.%' and position(convert_to(endpoint.id, 'UTF8') in event.payload) > 0)
+    order by event.occurred_at, event.sequence for key share of event`.execute(tx);
+  return Number(numAffectedRows ?? 0);
+}
+
+/** How far a recovery is, or undefined when it is absent or of another org. */
+export async function findRecovery(db: Db, scope: OrgScope, id: string): Promise<WebhookRecovery | undefined> {
+  const recovery = await db
+    .selectFrom('webhookRecoveries')
+    .select(['id', 'endpointId', 'since', 'until', 'include', 'total', 'createdAt'])
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (!recovery) return undefined;
+  const { sent, waiting } = await db
+    .selectFrom('webhookMessages')
+    .select((eb) => [
+      eb.fn.countAll<number>().filterWhere('status', '=', 'succeeded').as('sent'),
+      eb.fn.countAll<number>().filterWhere('status', '=', 'pending').as('waiting'),
+    ])
+    .where('orgId', '=', scope.orgId)
+    .where('recoveryId', '=', id)
+    .executeTakeFirstOrThrow();
+  return { ...recovery, status: waiting > 0 ? 'running' : 'finished', sent };
+}

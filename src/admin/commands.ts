@@ -1,0 +1,229 @@
+import type { Kysely } from 'kysely';
+import * as v from 'valibot';
+import { listApiKeys } from '../../db/queries/orgs/api-keys.ts';
+import { readOrgLimits, setOrgLimits } from '../../db/queries/orgs/org-limits.ts';
+import { findOrg, listOrgs } from '../../db/queries/orgs/orgs.ts';
+import type { Database } from '../../db/schema.ts';
+import { type OrgScope, orgScope } from '../../db/scope.ts';
+import type { Config } from '../config/config.ts';
+import { issueWithin, withdrawWithin } from '../control/orgs/api-keys.ts';
+import { createOrg, fullScopes } from '../control/orgs/orgs.ts';
+import { createWorkspace } from '../control/orgs/workspaces.ts';
+import { notFound } from '../core/errors.ts';
+import { issueWords } from '../core/issue-words.ts';
+import { isOrgLimit, type OrgLimitName, orgLimits } from '../core/org-limits.ts';
+import { type ApiKeyRow, WorkspaceKind } from '../core/rows.ts';
+import { rotateKeys, showKeys } from './key-commands.ts';
+
+/** The command line is not understood; the message says why. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** What a command found or did: one JSON document, and the same for people. */
+export interface CommandResult {
+  readonly json: unknown;
+  readonly lines: readonly string[];
+  /** True: not everything could be done, as the document says; the exit code is 1. */
+  readonly failed?: boolean;
+}
+
+/** What commands work with. */
+export interface AdminTools {
+  readonly db: Kysely<Database>;
+  /** Its `databaseUrl` is that of `db`. */
+  readonly config: Config;
+  /** Writes a line for whoever waits; never into the result. */
+  progress(this: void, line: string): void;
+}
+
+/** One command of the operator. */
+export interface Command {
+  /** Noun and verb, as typed. */
+  readonly name: string;
+  readonly summary: string;
+  /** Option names without dashes. */
+  readonly options: readonly string[];
+  /** The options as the usage shows them. */
+  readonly synopsis: string;
+  /** Throws {@link UsageError} for options that do not fit, `AppError` for what cannot be done. */
+  run(tools: AdminTools, given: Readonly<Record<string, unknown>>): Promise<CommandResult>;
+}
+
+/** How the commands are called. */
+export const usage = (): string =>
+  [
+    'Usage: npm run admin -- <command> [options] [--json]',
+    '',
+    ...commands.map(
+      ({ name, synopsis, summary }) => `  ${[name, synopsis].filter(Boolean).join(' ')}\n      ${summary}`,
+    ),
+    '',
+    '--json prints one JSON document and nothing else. Exit codes: 0 done, 1 failed, 2 not understood, 78 configuration.',
+  ].join('\n');
+
+const Text = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+const Count = v.pipe(v.string(), v.regex(/^\d{1,9}$/, 'expected a whole number'), v.transform(Number));
+const Days = v.pipe(
+  v.string(),
+  v.regex(/^[1-9]\d{0,3}$/, 'expected a whole number of days from 1 to 9999'),
+  v.transform(Number),
+);
+
+/** Every command, in the order of the usage. */
+export const commands: readonly Command[] = [
+  command({
+    name: 'org create',
+    summary: 'Make an org with a workspace of each kind and a first API key, which is shown only now.',
+    synopsis: '--name NAME [--plan PLAN] [--max-active-connections COUNT]',
+    options: v.object({
+      name: Text,
+      plan: v.optional(Text, 'standard'),
+      'max-active-connections': v.optional(v.nullable(Count), null),
+    }),
+    async run({ db }, { name, plan, 'max-active-connections': activeConnectionsMax }) {
+      const { org, workspaces, apiKey } = await createOrg({ db }, { name, plan, activeConnectionsMax });
+      return {
+        json: { orgId: org.id, workspaces: workspaces.map(({ id, kind }) => ({ id, kind })), apiKey: apiKey.key },
+        lines: [
+          `org        ${org.id}  ${org.name}`,
+          ...workspaces.map(({ id, kind }) => `workspace  ${id}  ${kind}`),
+          `API key    ${apiKey.key}  (shown only now)`,
+        ],
+      };
+    },
+  }),
+  command({
+    name: 'org list',
+    summary: 'Show every org, newest first.',
+    synopsis: '',
+    options: v.object({}),
+    async run({ db }) {
+      const orgs = await listOrgs(db);
+      const cap = (max: number | null) => (max === null ? 'no cap' : `at most ${max} active connections`);
+      return {
+        json: orgs,
+        lines: orgs.map((org) => `${org.id}  ${org.name}  ${org.plan}, ${cap(org.activeConnectionsMax)}`),
+      };
+    },
+  }),
+  command({
+    name: 'org limits',
+    summary: 'Show what an org may have or do at once, and change it. `name=` alone sets the default again.',
+    synopsis: '--org ORG [--set NAME=NUMBER,…]',
+    options: v.object({ org: Text, set: v.optional(Text) }),
+    async run({ db }, { org, set }) {
+      const scope = await scopeOf(db, org);
+      if (set !== undefined) await setOrgLimits(db, scope, limitChanges(set));
+      const own = await readOrgLimits(db, scope);
+      const limits = Object.entries(orgLimits).map(([name, limit]) => ({
+        name,
+        ...limit,
+        value: own[name] ?? limit.default,
+      }));
+      return { json: limits, lines: limits.map(({ name, value, about }) => `${name}  ${value}  ${about}`) };
+    },
+  }),
+  command({
+    name: 'workspace create',
+    summary: 'Make a workspace.',
+    synopsis: `--org ORG --name NAME --kind ${WorkspaceKind.options.join('|')}`,
+    options: v.object({ org: Text, name: Text, kind: WorkspaceKind }),
+    async run({ db }, { org, name, kind }) {
+      const workspace = await createWorkspace({ db }, await scopeOf(db, org), { name, kind });
+      return { json: workspace, lines: [`workspace  ${workspace.id}  ${workspace.name} (${workspace.kind})`] };
+    },
+  }),
+  command({
+    name: 'key create',
+    summary: 'Make an API key, which is shown only now.',
+    synopsis: '--org ORG [--expires-in-days DAYS]',
+    options: v.object({ org: Text, 'expires-in-days': v.optional(Days) }),
+    async run({ db }, { org, 'expires-in-days': days }) {
+      const expiresAt = days === undefined ? null : new Date(Date.now() + days * 86_400_000).toISOString();
+      const grant = { scopes: fullScopes, expiresAt, createdByKeyId: null };
+      const scope = await scopeOf(db, org);
+      const issued = await db.transaction().execute((trx) => issueWithin(trx, scope, grant));
+      return { json: issued, lines: [`API key    ${issued.key}  (shown only now)`, `id         ${issued.id}`] };
+    },
+  }),
+  command({
+    name: 'key list',
+    summary: 'Show the API keys of an org, newest first.',
+    synopsis: '--org ORG',
+    options: v.object({ org: Text }),
+    async run({ db }, { org }) {
+      const keys = await listApiKeys(db, await scopeOf(db, org));
+      return { json: keys, lines: keys.map(lineOf) };
+    },
+  }),
+  command({
+    name: 'key revoke',
+    summary: 'Refuse an API key from its next request on.',
+    synopsis: '--org ORG --id KEY_ID',
+    options: v.object({ org: Text, id: Text }),
+    async run({ db }, { org, id }) {
+      const scope = await scopeOf(db, org);
+      const key = await db.transaction().execute((trx) => withdrawWithin(trx, scope, id));
+      return { json: key, lines: [lineOf(key)] };
+    },
+  }),
+  command({
+    name: 'keys status',
+    summary: 'Show which keys of SECRETS_KEYS are in use, and which may be removed from it.',
+    synopsis: '',
+    options: v.object({}),
+    run: showKeys,
+  }),
+  command({
+    name: 'keys rotate',
+    summary: 'Wrap every stored secret with the first key of SECRETS_KEYS, while the service runs. Safe to repeat.',
+    synopsis: '',
+    options: v.object({}),
+    run: rotateKeys,
+  }),
+];
+
+interface Declaration<E extends v.ObjectEntries> extends Pick<Command, 'name' | 'summary' | 'synopsis'> {
+  readonly options: v.ObjectSchema<E, undefined>;
+  readonly run: (tools: AdminTools, options: v.InferOutput<v.ObjectSchema<E, undefined>>) => Promise<CommandResult>;
+}
+
+function command<E extends v.ObjectEntries>({ options, run, ...facts }: Declaration<E>): Command {
+  return {
+    ...facts,
+    options: Object.keys(options.entries),
+    async run(tools, given) {
+      const { success, output, issues } = v.safeParse(options, given);
+      if (success) return run(tools, output);
+      throw new UsageError(issues.map(faultOf).join('\n'));
+    },
+  };
+}
+
+function faultOf(issue: v.BaseIssue<unknown>): string {
+  return `--${v.getDotPath(issue) ?? ''} ${issueWords(issue)}`;
+}
+
+async function scopeOf(db: Kysely<Database>, orgId: string): Promise<OrgScope> {
+  if (!(await findOrg(db, orgId))) throw notFound('Org');
+  return orgScope(orgId);
+}
+
+const lineOf = (key: ApiKeyRow): string => {
+  const state = key.revokedAt === null ? `expires ${key.expiresAt ?? 'never'}` : `revoked ${key.revokedAt}`;
+  return `${key.id}  …${key.last4}  made ${key.createdAt}, ${state}, last used ${key.lastUsedAt ?? 'never'}`;
+};
+
+/** `name=number,…`, where no number means the default. Throws {@link UsageError}. */
+function limitChanges(text: string): Partial<Record<OrgLimitName, number | null>> {
+  const changes: Partial<Record<OrgLimitName, number | null>> = {};
+  for (const change of text.split(',')) {
+    const [, name = '', value = ''] = /^(\w+)=(\d{0,9})$/.exec(change.trim()) ?? [];
+    if (!isOrgLimit(name)) {
+      throw new UsageError(`--set: expected NAME=NUMBER; the names are ${Object.keys(orgLimits).join(', ')}`);
+    }
+    changes[name] = value === '' ? null : Number(value);
+  }
+  return changes;
+}

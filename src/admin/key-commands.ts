@@ -1,0 +1,130 @@
+/** The operator's commands for the ring of encryption keys. */
+import { countSealed } from '../../db/queries/connections/sealed-values.ts';
+import { secretsKeyRing } from '../config/dev-secrets.ts';
+import type { KeyRing } from '../config/key-ring.ts';
+import { checkKeyRing, rewrapCanary } from '../config/key-ring-check.ts';
+import { rotateSealedValues, type UnopenedValue } from '../control/orgs/key-rotation.ts';
+import { createSecretBox } from '../core/crypto/secret-box.ts';
+import { createDeps, type Deps } from '../deps.ts';
+import { createLog } from '../log.ts';
+import { isTemporalAway } from '../temporal/orchestrator.ts';
+import { countPayloadKeys, reencryptSchedules } from '../temporal/payload-keys.ts';
+import type { AdminTools, CommandResult } from './commands.ts';
+
+/** What one key is needed for. */
+interface KeyUse {
+  readonly id: string;
+  /** The first of the ring: it wraps and encrypts what is new. */
+  readonly current: boolean;
+  /** False: it is needed, and the ring lacks it. */
+  readonly inRing: boolean;
+  /** Stored values that it wraps, by table. */
+  readonly sealed: Readonly<Record<string, number>>;
+  /** Open workflows that hold something encrypted under it; null: Temporal was not reached. */
+  readonly workflows: number | null;
+  /** Temporal's schedules, likewise. */
+  readonly schedules: number | null;
+  /** It may be taken out of the ring, provided that every process has the ring that this command was given. */
+  readonly removable: boolean;
+}
+
+/** `keys status`: what each key is needed for. */
+export async function showKeys(tools: AdminTools): Promise<CommandResult> {
+  await using opened = await openRing(tools);
+  const keys = await keyUses(opened);
+  return {
+    json: { current: opened.current, keys },
+    lines: keys.flatMap(linesOf),
+    failed: keys.some(({ inRing }) => !inRing),
+  };
+}
+
+/** `keys rotate`: every stored value under the first key; what could not be done is told, and done by the next call. */
+export async function rotateKeys(tools: AdminTools): Promise<CommandResult> {
+  await using opened = await openRing(tools);
+  const { deps, current: kekId } = opened;
+  const { rewrapped, unopened, left } = await rotateSealedValues(deps, {
+    kekId,
+    progress: (table, count) => tools.progress(`${table}: ${count} wrapped by ${kekId}`),
+  });
+  // Last: until then no process starts without the keys that are still needed.
+  if (left === 0) await rewrapCanary(deps);
+  const schedules = await orNullWhenAway(() => reencryptSchedules(deps, kekId));
+  return {
+    json: { current: kekId, rewrapped, schedules, left, unopened },
+    lines: [
+      ...Object.entries(rewrapped).map(([table, count]) => `${table}  ${count} wrapped by ${kekId}`),
+      schedules === null ? `schedules  ${temporalAway}` : `schedules  ${schedules} stored again under ${kekId}`,
+      ...unopened.map(lineOfUnopened),
+      left === 0 ? 'Everything is done. Which keys may be removed now: keys status' : leftWords(left),
+    ],
+    failed: left > 0 || schedules === null,
+  };
+}
+
+const temporalAway = 'Temporal was not reached: what it stores may need any key. Start it, and run this again';
+
+const leftWords = (left: number): string =>
+  `${left} values are still under other keys: they were in use, or do not open. Run this again`;
+
+const lineOfUnopened = ({ table, orgId, owner, reason }: UnopenedValue): string =>
+  `not opened: ${table} of ${owner} (${orgId}): ${reason}`;
+
+interface OpenedRing extends AsyncDisposable {
+  readonly deps: Deps;
+  readonly ring: KeyRing;
+  /** The id of its first key. */
+  readonly current: string;
+}
+
+/** Throws WrongKeyRingError for a ring that is not the service's: it would report and wrap the wrong things. */
+async function openRing({ db, config }: AdminTools): Promise<OpenedRing> {
+  const ring = secretsKeyRing(config);
+  const [current] = ring;
+  if (!current) throw new Error('SECRETS_KEYS has no key.');
+  const log = createLog({ level: 'silent', name: 'admin' });
+  // The check waits for a database that is away; an operator rather hears of it.
+  await countSealed(db);
+  await checkKeyRing({ db, secretBox: createSecretBox(ring), log }, new AbortController().signal);
+  const deps = createDeps(config, log);
+  return { deps, ring, current: current.id, [Symbol.asyncDispose]: () => deps[Symbol.asyncDispose]() };
+}
+
+async function keyUses({ deps, ring, current }: OpenedRing): Promise<readonly KeyUse[]> {
+  const sealed = await countSealed(deps.db);
+  const payloads = await orNullWhenAway(() => countPayloadKeys(deps));
+  const { workflows, schedules } = payloads ?? {};
+  const known = ring.map(({ id }) => id);
+  const needed = [...sealed.map(({ kekId }) => kekId), ...(workflows?.keys() ?? []), ...(schedules?.keys() ?? [])];
+  return [...new Set([...known, ...needed])].map((id) => {
+    const own = sealed.filter(({ kekId }) => kekId === id);
+    const inTemporal = payloads && (workflows?.get(id) ?? 0) + (schedules?.get(id) ?? 0);
+    return {
+      id,
+      current: id === current,
+      inRing: known.includes(id),
+      sealed: Object.fromEntries(own.map(({ table, count }) => [table, count])),
+      workflows: payloads && (workflows?.get(id) ?? 0),
+      schedules: payloads && (schedules?.get(id) ?? 0),
+      removable: id !== current && known.includes(id) && own.length === 0 && inTemporal === 0,
+    };
+  });
+}
+
+function linesOf({ id, current, inRing, sealed, workflows, schedules, removable }: KeyUse): readonly string[] {
+  const needs = removable ? 'may be removed' : inRing ? 'needed' : 'NEEDED, BUT NOT IN THE RING: put it back';
+  return [
+    `${id}  ${current ? 'current' : needs}`,
+    ...Object.entries(sealed).map(([table, count]) => `  ${table}  ${count}`),
+    workflows === null ? `  ${temporalAway}` : `  open workflows  ${workflows}, schedules  ${schedules}`,
+  ];
+}
+
+async function orNullWhenAway<Value>(ask: () => Promise<Value>): Promise<Value | null> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (isTemporalAway(error)) return null;
+    throw error;
+  }
+}

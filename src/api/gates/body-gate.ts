@@ -1,0 +1,117 @@
+import { invalid } from '../../core/errors.ts';
+import { HttpRefusal } from '../errors.ts';
+
+/** Bytes of a request body; more is 413. */
+export const bodyBytesMax = 1_048_576;
+
+const depthMax = 64;
+const nodesMax = 100_000;
+/** UTF-16 units of one string. */
+const stringLengthMax = 65_536;
+const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
+
+/**
+ * The JSON document of a request body; `whenEmpty` if it has none, undefined to refuse that. The content type is not
+ * judged.
+ *
+ * Throws {@link HttpRefusal} 413 when it is too long, 400 without a code when it is not UTF-8 JSON, and a validation
+ * error when it holds what no later stage should have to expect.
+ */
+export async function readBody(request: Request, whenEmpty?: unknown): Promise<unknown> {
+  const text = decode(await readBytes(request));
+  if (text.trim() === '' && whenEmpty !== undefined) return whenEmpty;
+  const document = parse(text);
+  checkDocument(document);
+  return document;
+}
+
+/**
+ * Refuses a document that is too deep or too large, and values that PostgreSQL or JavaScript would change silently:
+ * NUL, lone surrogates, numbers beyond a double, keys of the prototype chain. Throws a validation error naming the path.
+ */
+function checkDocument(document: unknown): void {
+  const path: string[] = [];
+  let nodes = 0;
+  const check = (value: unknown): void => {
+    nodes += 1;
+    const fault = nodes > nodesMax ? `holds more than ${nodesMax} values` : faultOf(value, path);
+    if (fault) throw invalid('The body is refused.', [{ code: 'schema', path: textOf(path), message: fault }]);
+    if (typeof value !== 'object' || value === null) return;
+    for (const key of Object.keys(value)) {
+      path.push(key);
+      check(Reflect.get(value, key));
+      path.pop();
+    }
+  };
+  check(document);
+}
+
+function faultOf(value: unknown, path: readonly string[]): string | null {
+  if (path.length > depthMax) return `is nested deeper than ${depthMax} levels`;
+  const key = path.at(-1) ?? '';
+  if (forbiddenKeys.has(key)) return 'has a name that is not allowed';
+  const keyFault = faultOfText(key);
+  if (keyFault) return `has a name that ${keyFault}`;
+  if (typeof value === 'string') return faultOfText(value);
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'is a number beyond the range of a double';
+  return null;
+}
+
+function faultOfText(text: string): string | null {
+  if (text.length > stringLengthMax) return `is longer than ${stringLengthMax} characters`;
+  if (text.includes('\u0000')) return 'holds the character U+0000';
+  return text.isWellFormed() ? null : 'holds half of a surrogate pair';
+}
+
+/** Longer names and paths are cut: the caller knows the rest, and an answer is no echo. */
+const pathLengthMax = 200;
+
+const textOf = (path: readonly string[]): string => path.join('.').slice(0, pathLengthMax);
+
+/** The bytes of a request body. Throws {@link HttpRefusal} 413 when it is too long. */
+export async function readBytes(request: Request): Promise<Uint8Array> {
+  const declared = request.headers.get('content-length');
+  if (declared !== null && Number(declared) > bodyBytesMax) throw tooLong();
+  try {
+    return declared === null ? await readChunks(request) : new Uint8Array(await request.arrayBuffer());
+  } catch (error) {
+    if (error instanceof HttpRefusal) throw error;
+    // The client has gone: that is no fault of ours, and nobody reads this.
+    throw new HttpRefusal(400, 'The body broke off.', { code: null, cause: error });
+  }
+}
+
+async function readChunks(request: Request): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += chunk.byteLength;
+    if (length > bodyBytesMax) throw tooLong();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const tooLong = (): HttpRefusal =>
+  new HttpRefusal(413, `The body is longer than ${bodyBytesMax} bytes.`, { code: 'validation' });
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (cause) {
+    throw new HttpRefusal(400, 'The body is not UTF-8 text: send JSON.', { code: null, cause });
+  }
+}
+
+function parse(text: string): unknown {
+  if (text.trim() === '') throw new HttpRefusal(400, 'The body is empty: send JSON.', { code: null });
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    // V8 also quotes the text, which may hold secrets.
+    const place = cause instanceof Error ? / \(line \d+ column \d+\)$/.exec(cause.message)?.[0] : undefined;
+    throw new HttpRefusal(400, `The body is not JSON${place ?? ''}.`, { code: null, cause });
+  }
+}

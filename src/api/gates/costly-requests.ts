@@ -1,0 +1,44 @@
+import { HttpRefusal } from '../errors.ts';
+
+/** Counts the costly requests of each org that this process works on. Each process counts for itself, in memory. */
+export interface CostlyRequests {
+  /**
+   * Does the work of one request. Throws an {@link HttpRefusal} 429 with `Retry-After`, and begins nothing, when the org
+   * has as many under way as it may.
+   */
+  run<Result>(orgId: string, work: () => Promise<Result>): Promise<Result>;
+}
+
+/**
+ * Of one org at once. Two evaluators work off 20 previews that take the longest time, 2 s, in 20 s: before clients give up,
+ * at 30 s mostly. 20 tests of connections whose peers are silent hold 40 sockets.
+ */
+const costlyMax = 20;
+/** The longest time of a preview, s: by then one of those under way has ended, unless peers are silent. */
+const retryAfterSeconds = 2;
+
+/** Nothing is under way yet. */
+export function createCostlyRequests(): CostlyRequests {
+  const underWay = new Map<string, number>();
+  return {
+    async run(orgId, work) {
+      const others = underWay.get(orgId) ?? 0;
+      if (others >= costlyMax) throw tooManyAtOnce();
+      underWay.set(orgId, others + 1);
+      try {
+        return await work();
+      } finally {
+        const left = (underWay.get(orgId) ?? 1) - 1;
+        if (left > 0) underWay.set(orgId, left);
+        else underWay.delete(orgId);
+      }
+    },
+  };
+}
+
+const tooManyAtOnce = (): HttpRefusal =>
+  new HttpRefusal(
+    429,
+    `Your org has ${costlyMax} requests under way that evaluate expressions or call other servers (previews, tests of specs and connections): wait until one of them has ended.`,
+    { code: 'rate_limited', headers: { 'retry-after': String(retryAfterSeconds) } },
+  );

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Db } from '../../../db/client.ts';
+import {
+  claimIdempotent,
+  type EarlierRequest,
+  findIdempotent,
+  type IdempotentRequest,
+  releaseIdempotent,
+  saveIdempotent,
+} from '../../../db/queries/orgs/idempotency.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { AppError, conflict, invalid } from '../../core/errors.ts';
+import { canonicalJson } from '../../core/spec/checksum.ts';
+
+/** A request that carries an `Idempotency-Key`. */
+export interface KeyedRequest extends Omit<IdempotentRequest, 'key'> {
+  readonly key: string;
+  /** The parsed body; undefined when the endpoint reads none. */
+  readonly document: unknown;
+  /** Whether the answer may be given again; `conflict`: it holds what exists only once. */
+  readonly repeated: 'same_answer' | 'conflict';
+}
+
+/** An answer as it goes out, and whether it is the one of an earlier request. */
+export interface IdempotentAnswer {
+  readonly status: number;
+  readonly json: string;
+  readonly replayed: boolean;
+}
+
+/** Longer than any request takes (the server ends one after 30 s): then the first one died with its process. */
+const lockSeconds = 60;
+/** How long a repetition waits for the first answer, ms: most come sooner, and a client does not hang for long. */
+const waitMs = 5000;
+const pollMs = 50;
+/** As Stripe: printable, at most 255 characters. */
+const keyForm = /^[\u0020-\u007e]{1,255}$/;
+
+/**
+ * Does the work once per key and day; a repetition gets the first answer, and waits for it up to 5 s. Throws a
+ * conflict for another body under the same key (the order of properties does not count), when the first request takes
+ * longer, and where the answer may not be given twice.
+ *
+ * A refused request gives its key back, because it changed nothing. One that failed unexpectedly keeps it until the
+ * lock ends: what it changed is not known.
+ */
+export async function answerOnce(
+  db: Db,
+  scope: OrgScope,
+  { document, repeated, ...request }: KeyedRequest,
+  work: () => Promise<Omit<IdempotentAnswer, 'replayed'>>,
+): Promise<IdempotentAnswer> {
+  if (!keyForm.test(request.key)) throw badKey();
+  const earlier = await claimOrAwait(db, scope, { ...request, bodyHash: hashOf(document) });
+  if (earlier) return replay(earlier);
+  try {
+    const answer = await work();
+    const response = repeated === 'same_answer' ? answer.json : null;
+    await saveIdempotent(db, scope, { ...request, status: answer.status, response });
+    return { ...answer, replayed: false };
+  } catch (error) {
+    if (error instanceof AppError && error.code !== 'internal') await releaseIdempotent(db, scope, request);
+    throw error;
+  }
+}
+
+const hashOf = (document: unknown): string =>
+  createHash('sha256')
+    .update(document === undefined ? '' : canonicalJson(document))
+    .digest('hex');
+
+/** Null: the key is ours. Otherwise the earlier request, answered. Throws a conflict for another body or a long wait. */
+async function claimOrAwait(
+  db: Db,
+  scope: OrgScope,
+  request: IdempotentRequest & { readonly bodyHash: string },
+): Promise<EarlierRequest | null> {
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    if (await claimIdempotent(db, scope, { ...request, lockSeconds })) return null;
+    const earlier = await findIdempotent(db, scope, request);
+    if (earlier && earlier.bodyHash !== request.bodyHash) throw otherBody();
+    // Undefined: it was refused meanwhile and gave the key back, so the next claim may succeed.
+    if (earlier && earlier.status !== null) return earlier;
+    if (performance.now() > deadline) throw stillAnswered();
+    await sleep(pollMs);
+  }
+}
+
+function replay({ status, response }: EarlierRequest): IdempotentAnswer {
+  if (status === null || response === null) throw shownOnce();
+  return { status, json: response, replayed: true };
+}
+
+const otherBody = (): AppError =>
+  conflict('This Idempotency-Key was used with another body: take a new key for a new request.');
+
+const stillAnswered = (): AppError =>
+  conflict('The first request with this Idempotency-Key is still being answered: repeat it in a moment.');
+
+const shownOnce = (): AppError =>
+  conflict('This Idempotency-Key was used: the answer holds a secret that is shown only once. Take a new key.');
+
+const badKey = (): AppError =>
+  invalid('The Idempotency-Key is not valid.', [
+    { code: 'schema', path: 'Idempotency-Key', message: 'expected 1 to 255 printable ASCII characters' },
+  ]);

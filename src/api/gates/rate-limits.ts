@@ -1,0 +1,64 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
+import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { HttpRefusal } from '../errors.ts';
+
+/**
+ * How often a client may ask this process; each process counts for itself, in memory. Both throw an {@link HttpRefusal}
+ * 429 with `Retry-After` when it is too often.
+ */
+export interface RateLimits {
+  /** Counts a request with a valid key. */
+  countRequest(keyId: string): Promise<void>;
+  /**
+   * Counts a credential that was refused, by the address it came from. Valid ones are never refused for the sake of
+   * others: behind a proxy, all clients have the same address.
+   */
+  countRefused(address: string): Promise<void>;
+}
+
+/** What may come at once, as a multiple of what may come in a second. */
+const burstFactor = 5;
+/** How often such a burst may come, s. */
+const burstEverySeconds = 60;
+const refusedPerSecond = 20;
+const refusedAtOnce = 300;
+
+/** Null without a limit. */
+export function createRateLimits(requestsPerSecond: number | null): RateLimits | null {
+  if (requestsPerSecond === null) return null;
+  const requests = createLimiter(requestsPerSecond, requestsPerSecond * burstFactor);
+  const refused = createLimiter(refusedPerSecond, refusedAtOnce);
+  return {
+    countRequest: (keyId) => take(requests, keyId),
+    countRefused: (address) => take(refused, address),
+  };
+}
+
+/** The address at the other end of the socket: the client's, or that of a proxy. Headers that claim another are not read. */
+export function addressOf({ env }: Pick<Context, 'env'>): string {
+  // There is no socket where a request does not come from the server.
+  const bindings: Partial<HttpBindings> | undefined = env;
+  return bindings?.incoming?.socket.remoteAddress ?? '';
+}
+
+function createLimiter(perSecond: number, atOnce: number): BurstyRateLimiter {
+  const steady = new RateLimiterMemory({ points: perSecond, duration: 1 });
+  return new BurstyRateLimiter(
+    steady,
+    new RateLimiterMemory({ points: atOnce - perSecond, duration: burstEverySeconds }),
+  );
+}
+
+async function take(limiter: BurstyRateLimiter, client: string): Promise<void> {
+  try {
+    await limiter.consume(client);
+  } catch (error) {
+    if (!(error instanceof RateLimiterRes)) throw error;
+    const seconds = Math.max(1, Math.ceil(error.msBeforeNext / 1000));
+    throw new HttpRefusal(429, `Too many requests: wait ${seconds} s, as Retry-After says, and ask less often.`, {
+      code: 'rate_limited',
+      headers: { 'retry-after': String(seconds) },
+    });
+  }
+}

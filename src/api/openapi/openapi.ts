@@ -1,0 +1,201 @@
+import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema';
+import type * as v from 'valibot';
+import { FreshnessView } from '../../core/freshness-view.ts';
+import * as rows from '../../core/rows.ts';
+import { embedTokenHeader } from '../embed-auth.ts';
+import { Health, NotReady, Ready } from '../health.ts';
+import type { Route } from '../route.ts';
+import { routes } from '../routes/index.ts';
+import { errorsOf } from './errors.ts';
+import { webhooksOf } from './events.ts';
+import { connectorSpecSchemas } from './spec.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The OpenAPI 3.1 document, made from the very declarations that serve the requests. */
+export function renderOpenApi(): Json {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Connector Sync Service',
+      version: '1',
+      description:
+        'Syncs data from external systems into destinations by declarative connector definitions. Every list is complete, but for the log of webhook deliveries, and carries `X-Total-Count`; every answer carries `X-Request-Id`.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/api/v1' }],
+    security: [{ bearer: [] }, { apiKey: [] }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths: { ...pathsOf(routes), ...healthPaths() },
+    webhooks: webhooksOf((schema) => schemaOf(schema, 'output')),
+    components: {
+      schemas: { ...toJsonSchemaDefs(definitions, conversion('output')), ...connectorSpecSchemas() },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `ck_…`. The preferred way.' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key: `ck_…`.' },
+        embedToken: { type: 'apiKey', in: 'header', name: embedTokenHeader, description: 'Of `POST /tokens/embed`.' },
+      },
+    },
+  };
+}
+
+/** Schemas with a name of their own in the document. */
+const definitions = {
+  ConnectionRow: rows.ConnectionRow,
+  SpecUpgrade: rows.SpecUpgrade,
+  SpecVersionRow: rows.SpecVersionRow,
+  SpecRow: rows.SpecRow,
+  Issue: rows.Issue,
+  ValidationResult: rows.ValidationResult,
+  RunStats: rows.RunStats,
+  RunRow: rows.RunRow,
+  CallLogRow: rows.CallLogRow,
+  QuarantineRow: rows.QuarantineRow,
+  WebhookDeliveryView: rows.WebhookDeliveryView,
+  WebhookDeliveryDetail: rows.WebhookDeliveryDetail,
+  WebhookEndpointRow: rows.WebhookEndpointRow,
+  WebhookEndpointStats: rows.WebhookEndpointStats,
+  WebhookRecovery: rows.WebhookRecovery,
+  FreshnessView,
+  WorkspaceRow: rows.WorkspaceRow,
+  ApiKeyRow: rows.ApiKeyRow,
+  EventTypeRow: rows.EventTypeRow,
+  ErrorBody: rows.ErrorBody,
+};
+
+function conversion(typeMode: 'input' | 'output'): ConversionConfig {
+  return {
+    typeMode,
+    target: 'draft-2020-12',
+    // Checks in code (id forms, byte lengths) have no JSON Schema; descriptions and examples speak for them.
+    errorMode: 'ignore',
+    overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+  };
+}
+
+function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output'): Json {
+  const {
+    $schema: _dialect,
+    $defs: _definitions,
+    ...json
+  } = toJsonSchema(schema, { ...conversion(typeMode), definitions });
+  return json;
+}
+
+function pathsOf(all: readonly Route[]): Json {
+  const byPath = Map.groupBy(all, ({ path }) => path.replace(/:(\w+)/g, '{$1}'));
+  const entries = [...byPath].map(([path, methods]): [string, Json] => [
+    path,
+    Object.fromEntries(methods.map((route) => [route.method, operationOf(route)])),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function operationOf(route: Route): Json {
+  return {
+    operationId: operationIdOf(route),
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    tags: [route.tag],
+    ...securityOf(route),
+    parameters: [
+      ...parametersOf(route.params, 'path'),
+      ...parametersOf(route.query, 'query'),
+      ...(route.repeated ? [idempotencyKey] : []),
+    ],
+    ...(route.body ? { requestBody: requestBodyOf(route, schemaOf(route.body, 'input')) } : {}),
+    responses: { [route.status]: successOf(route), ...errorsOf(route) },
+  };
+}
+
+/** An API key unless an endpoint says otherwise. */
+function securityOf({ auth }: Route): Json {
+  if (auth === 'api_key') return {};
+  return { security: auth === 'embed_token' ? [{ embedToken: [] }] : [] };
+}
+
+/** For example `postConnectionsByIdSync`. */
+const operationIdOf = ({ method, path }: Route): string =>
+  method +
+  path.replace(
+    /[/-]+(:?)(\w)(\w*)/g,
+    (_all, colon, first, rest) => `${colon ? 'By' : ''}${first.toUpperCase()}${rest}`,
+  );
+
+function parametersOf(schema: v.GenericSchema | undefined, place: 'path' | 'query'): readonly Json[] {
+  if (!schema) return [];
+  const { properties = {}, required = [] } = toJsonSchema(schema, conversion('input'));
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: place,
+    required: required.includes(name),
+    schema: property,
+  }));
+}
+
+const idempotencyKey: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Makes the request safe to repeat for 24 hours: the first answer is given again, with `Idempotent-Replayed: true`. Another body under the same key is a conflict.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+
+const requestBodyOf = ({ bodyName, bodyExample, bodyOptional }: Route, schema: Json): Json => ({
+  required: bodyOptional !== true,
+  content: {
+    'application/json': {
+      schema: bodyName === undefined ? schema : { $ref: `#/components/schemas/${bodyName}` },
+      ...(bodyExample === undefined ? {} : { example: bodyExample }),
+    },
+  },
+});
+
+const requestId: Json = {
+  description: 'Yours when you sent a sane one; the log has it on each line of the request.',
+  schema: { type: 'string' },
+};
+const total: Json = { description: 'How many elements the list has.', schema: { type: 'integer' } };
+const replayed: Json = {
+  description: 'On the answer of an earlier request with the same `Idempotency-Key`.',
+  schema: { const: 'true' },
+};
+
+function successOf(route: Route): Json {
+  const isList = route.response.type === 'array';
+  return {
+    description: isList ? 'The list.' : 'Success.',
+    headers: {
+      'X-Request-Id': requestId,
+      ...(isList ? { 'X-Total-Count': total } : {}),
+      ...(route.repeated === 'same_answer' ? { 'Idempotent-Replayed': replayed } : {}),
+      ...headersOf(route),
+    },
+    content: { 'application/json': { schema: schemaOf(route.response, 'output') } },
+  };
+}
+
+const headersOf = ({ headers = {} }: Route): Json =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, { description, values }]) => [name, { description, schema: { enum: values } }]),
+  );
+
+/** The probes lie beside the versioned interface and need no credential. */
+function healthPaths(): Json {
+  const probe = (operationId: string, summary: string, responses: Json): Json => ({
+    servers: [{ url: '/api' }],
+    get: { operationId, summary, tags: ['health'], security: [], responses },
+  });
+  const answer = (description: string, schema: v.GenericSchema): Json => ({
+    description,
+    content: { 'application/json': { schema: schemaOf(schema, 'output') } },
+  });
+  return {
+    '/health': probe('getHealth', 'Say that the process answers', { '200': answer('It does.', Health) }),
+    '/health/ready': probe('getHealthReady', 'Say whether requests can be served', {
+      '200': answer('They can.', Ready),
+      '503': answer('They cannot; `detail` says why.', NotReady),
+    }),
+  };
+}

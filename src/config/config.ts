@@ -1,0 +1,272 @@
+/** The environment: read, checked and explained here and nowhere else. */
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import * as v from 'valibot';
+import type { EgressProxy } from '../core/http/proxy-tunnel.ts';
+import * as form from './env-forms.ts';
+import { type KeyRing, keyRingForm } from './key-ring.ts';
+
+/** Exit code of a process whose environment has faults (`EX_CONFIG` of sysexits). */
+export const configExitCode = 78;
+
+/**
+ * Task queues a worker can serve: `control` is workflows and bookkeeping, `sync` the chunks of runs, `webhooks` the
+ * deliveries of events.
+ */
+const workerQueues = ['control', 'sync', 'webhooks'] as const;
+export type WorkerQueue = (typeof workerQueues)[number];
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+/** The least severe level that is logged. */
+export type LogLevel = (typeof logLevels)[number];
+
+/** What this process was told. Paths are absolute. */
+export interface Config {
+  /** True under NODE_ENV=production: no embedded services, no generated secrets. */
+  readonly production: boolean;
+  readonly host: string;
+  readonly port: number;
+  /** Base of links to the API, without a trailing slash. */
+  readonly publicUrl: string;
+  readonly dataDir: string;
+  /** Null: an embedded PostgreSQL is to be started. Never null in production. */
+  readonly databaseUrl: string | null;
+  /** Connections this process opens at most. */
+  readonly databasePoolSize: number;
+  /** False: an embedded dev server is to be started. True: `@temporalio/envconfig` knows where Temporal is. */
+  readonly temporalConfigured: boolean;
+  /** Part of the address at which the Temporal UI has payloads decrypted; null: there is no such address. */
+  readonly temporalCodecToken: string | null;
+  /** Path of the Temporal CLI; null: it is looked for. */
+  readonly temporalCli: string | null;
+  /** Folder for programs that are downloaded once per user. */
+  readonly cacheDir: string;
+  /** Null only outside production: `developmentKeyRing` of `dev-secrets.ts` then makes one. */
+  readonly secretsKeys: KeyRing | null;
+  /** Null: in development `dev-secrets.ts` derives one, in production there is no OAuth. */
+  readonly oauthStateKeys: KeyRing | null;
+  /** Null: in development `dev-secrets.ts` derives one, in production there are no embed tokens. */
+  readonly embedKeys: KeyRing | null;
+  /** Origins of pages that may read an embedded connection; `*`: every one. */
+  readonly embedAllowedOrigins: '*' | readonly string[];
+  /** `host-or-CIDR:port,…`, not parsed; empty allows nothing more. */
+  readonly egressAllow: string;
+  /** In the same form as `egressAllow`. */
+  readonly egressDeny: string;
+  readonly egressAllowHttp: boolean;
+  /** Null: sockets are opened directly. */
+  readonly egressProxy: EgressProxy | null;
+  /** Destination of specs that declare none, not checked beyond being an object; null: there is none. */
+  readonly defaultDestination: unknown;
+  /** A cron expression that fires more often is refused. */
+  readonly scheduleMinIntervalSeconds: number;
+  /** Of one API key, on average; null: no limit. */
+  readonly apiRequestsPerSecond: number | null;
+  /** Seconds between the attempts to deliver an event, before jitter: one more attempt than there are. */
+  readonly webhookRetryScheduleSeconds: readonly number[];
+  /** Days for which logs, ledgers of ended runs, events and resolved quarantined records are kept. */
+  readonly retentionDays: number;
+  /** Bytes of a record's JSON, at most. */
+  readonly recordBytesMax: number;
+  readonly workerQueues: readonly WorkerQueue[];
+  /** Runs one worker advances at once. */
+  readonly workerConcurrency: number;
+  readonly logLevel: LogLevel;
+}
+
+/** The environment has faults; `faults` names every one: variable and expected form, never the value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(`These environment variables must be corrected:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    this.faults = faults;
+  }
+}
+
+const Environment = v.object({
+  NODE_ENV: variable(
+    v.optional(form.oneOf(['development', 'production', 'test']), 'development'),
+    '`production` refuses embedded services and generated secrets.',
+  ),
+  HOST: variable(v.optional(form.text), 'Address the API listens on. Default: 127.0.0.1, and 0.0.0.0 in production.'),
+  PORT: variable(v.optional(form.integer(1, 65_535), '3100'), 'Port of the API.'),
+  PUBLIC_URL: variable(
+    v.optional(form.url('http', 'https')),
+    'Address under which callers reach the API. Default: http://localhost:$PORT.',
+  ),
+  DATA_DIR: variable(
+    v.optional(form.text, '.data'),
+    'Folder of the embedded data, the generated secrets of development and ready.json.',
+  ),
+  DATABASE_URL: variable(
+    v.optional(form.url('postgres', 'postgresql')),
+    'Control database, PostgreSQL 14 or later. Unset: an embedded PostgreSQL (not in production).',
+  ),
+  DATABASE_POOL_SIZE: variable(v.optional(form.integer(3, 500), '10'), 'Connections one process opens at most.'),
+  TEMPORAL_ADDRESS: variable(
+    v.optional(form.text),
+    'host:port of Temporal. Unset, with TEMPORAL_PROFILE and TEMPORAL_CONFIG_FILE: an embedded dev server. TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and TEMPORAL_TLS_* are read by the Temporal client as Temporal documents them.',
+  ),
+  TEMPORAL_PROFILE: variable(v.optional(form.text), "Profile of Temporal's own configuration file."),
+  TEMPORAL_CONFIG_FILE: variable(v.optional(form.text), "Path of Temporal's own configuration file."),
+  TEMPORAL_CODEC_TOKEN: variable(
+    v.optional(form.urlToken),
+    'Makes the API decrypt what the Temporal UI shows, for whoever knows it: the codec endpoint of the UI is then $PUBLIC_URL/api/codec/$TEMPORAL_CODEC_TOKEN. Unset: there is none. Make one with: node -p "crypto.randomBytes(32).toString(\'base64url\')"',
+  ),
+  TEMPORAL_CLI: variable(
+    v.optional(form.text),
+    'Path of the Temporal CLI for the embedded dev server. Unset: looked for on PATH, then downloaded.',
+  ),
+  XDG_CACHE_HOME: variable(
+    v.optional(form.text),
+    'Downloaded programs are kept in its subfolder connector-sync. Default: ~/.cache.',
+  ),
+  SECRETS_KEYS: variable(
+    v.optional(form.keyRing),
+    "Keys that encrypt stored secrets: the first encrypts, all decrypt. Unset: generated into DATA_DIR (not in production). Make one with: node -p \"'k1:'+crypto.randomBytes(32).toString('base64')\"",
+  ),
+  OAUTH_STATE_KEYS: variable(
+    v.optional(form.keyRing),
+    'Keys that sign the state of an OAuth authorization: the first signs, all verify. Unset: generated, and in production the OAuth endpoints answer 500.',
+  ),
+  EMBED_KEYS: variable(
+    v.optional(form.keyRing),
+    'Keys that sign embed tokens: the first signs, all verify. Unset: generated, and in production POST /tokens/embed answers 500.',
+  ),
+  EMBED_ALLOWED_ORIGINS: variable(
+    v.optional(form.origins, '*'),
+    'Origins of pages that may show the freshness of a connection. The embed token is the credential, so every page may unless told.',
+  ),
+  EGRESS_ALLOW: variable(
+    v.optional(form.allowList, ''),
+    'Addresses let through although they are not public: host-or-CIDR:port, separated by commas. Plain http is allowed to these.',
+  ),
+  EGRESS_DENY: variable(
+    v.optional(form.denyList, ''),
+    'Addresses refused although they are public: addresses or CIDR blocks, separated by commas.',
+  ),
+  EGRESS_ALLOW_HTTP: variable(v.optional(form.flag, '0'), '1 allows plain http to public addresses.'),
+  EGRESS_PROXY: variable(
+    v.optional(form.egressProxy),
+    'Forward proxy that takes every HTTP request to customers by CONNECT, plain http too, and resolves their host names: its rules then judge where names lead, EGRESS_DENY only addresses in URLs, and a name of EGRESS_ALLOW must stand there as host:port. Database destinations are reached without it. Unset: no proxy; HTTP_PROXY and its like are not read.',
+  ),
+  DEFAULT_DESTINATION: variable(
+    v.optional(form.jsonObject),
+    'Destination of specs that declare none, in the form a spec declares it.',
+  ),
+  SCHEDULE_MIN_INTERVAL_SECONDS: variable(
+    v.optional(form.integer(1, 86_400), '1'),
+    'Cron expressions that fire more often are refused.',
+  ),
+  API_REQUESTS_PER_SECOND: variable(
+    v.optional(form.integer(1, 100_000)),
+    'Requests per second that one API key may make at one API process, and once a minute five times as many at once; refused credentials are then limited too, to 20 per second and 300 at once from one address. More is answered with 429. Unset: no limit.',
+  ),
+  WEBHOOK_RETRY_SCHEDULE_SECONDS: variable(
+    v.optional(form.seconds, '5,30,120,300,1800,7200,18000,36000,50400,72000,86400'),
+    'Seconds between the attempts to deliver an event, each up to a fifth shorter or longer; one more attempt than there are.',
+  ),
+  RETENTION_DAYS: variable(
+    v.optional(form.integer(1, 3650), '90'),
+    'Days for which calls, ledgers of ended runs, events with their deliveries, and resolved quarantined records are kept. Runs and their counts, watermarks, what is known of records, unresolved quarantined records and events that wait to be delivered are kept for ever.',
+  ),
+  RECORD_BYTES_MAX: variable(
+    v.optional(form.integer(1024, 16_777_216), '1048576'),
+    'Bytes that a record of an API may have as JSON. A larger one is invalid; what is kept of it in quarantine is its beginning.',
+  ),
+  WORKER_QUEUES: variable(
+    v.optional(form.listOf(workerQueues), 'control,sync,webhooks'),
+    'Task queues this worker serves.',
+  ),
+  WORKER_CONCURRENCY: variable(v.optional(form.integer(1, 1000), '20'), 'Runs one worker advances at once.'),
+  LOG_LEVEL: variable(v.optional(form.oneOf(logLevels), 'info'), 'Least severe level that is logged.'),
+});
+
+/**
+ * Reads and checks the environment; an empty variable counts as unset.
+ * @throws ConfigError naming all faults at once. The caller then exits with {@link configExitCode}.
+ */
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''));
+  const { success, output, issues } = v.safeParse(Environment, set);
+  const faults = [...faultsOfForm(issues ?? []), ...faultsOfProduction(set)];
+  if (!success || faults.length > 0) throw new ConfigError(faults);
+  const production = output.NODE_ENV === 'production';
+  return {
+    production,
+    host: output.HOST ?? (production ? '0.0.0.0' : '127.0.0.1'),
+    port: output.PORT,
+    publicUrl: (output.PUBLIC_URL ?? `http://localhost:${output.PORT}`).replace(/\/+$/, ''),
+    dataDir: resolve(output.DATA_DIR),
+    databaseUrl: output.DATABASE_URL ?? null,
+    databasePoolSize: output.DATABASE_POOL_SIZE,
+    temporalConfigured: temporalVariables.some((name) => output[name] !== undefined),
+    temporalCodecToken: output.TEMPORAL_CODEC_TOKEN ?? null,
+    temporalCli: output.TEMPORAL_CLI ?? null,
+    cacheDir: join(output.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'connector-sync'),
+    secretsKeys: output.SECRETS_KEYS ?? null,
+    oauthStateKeys: output.OAUTH_STATE_KEYS ?? null,
+    embedKeys: output.EMBED_KEYS ?? null,
+    embedAllowedOrigins: output.EMBED_ALLOWED_ORIGINS,
+    egressAllow: output.EGRESS_ALLOW,
+    egressDeny: output.EGRESS_DENY,
+    egressAllowHttp: output.EGRESS_ALLOW_HTTP,
+    egressProxy: output.EGRESS_PROXY ?? null,
+    defaultDestination: output.DEFAULT_DESTINATION ?? null,
+    scheduleMinIntervalSeconds: output.SCHEDULE_MIN_INTERVAL_SECONDS,
+    apiRequestsPerSecond: output.API_REQUESTS_PER_SECOND ?? null,
+    webhookRetryScheduleSeconds: output.WEBHOOK_RETRY_SCHEDULE_SECONDS,
+    retentionDays: output.RETENTION_DAYS,
+    recordBytesMax: output.RECORD_BYTES_MAX,
+    workerQueues: output.WORKER_QUEUES,
+    workerConcurrency: output.WORKER_CONCURRENCY,
+    logLevel: output.LOG_LEVEL,
+  };
+}
+
+/** What `.env.example` says about a variable. */
+export interface VariableDoc {
+  readonly name: string;
+  readonly meaning: string;
+  /** The form a value must have. */
+  readonly form: string;
+  /** The value when unset; null: none, or it depends on other variables, as `meaning` says. */
+  readonly fallback: string | null;
+}
+
+/** Every variable that is read, in the order of their declaration. */
+export function describeVariables(): readonly VariableDoc[] {
+  return Object.entries(Environment.entries).map(([name, entry]) => ({
+    name,
+    meaning: v.getTitle(entry) ?? '',
+    form: v.getDescription(entry) ?? '',
+    fallback: v.getDefault(entry) ?? null,
+  }));
+}
+
+function variable<const S extends v.OptionalSchema<v.GenericSchema, unknown>>(schema: S, meaning: string) {
+  return v.pipe(schema, v.title(meaning), v.description(v.getDescription(schema.wrapped) ?? 'text'));
+}
+
+const temporalVariables = ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'] as const;
+
+function faultsOfForm(issues: readonly v.InferIssue<typeof Environment>[]): readonly string[] {
+  const faulty = new Set(issues.map((issue) => v.getDotPath(issue)?.split('.')[0]));
+  return describeVariables()
+    .filter(({ name }) => faulty.has(name))
+    .map(({ name, form: expected }) => `${name} must be ${expected}`);
+}
+
+function faultsOfProduction(set: Readonly<Record<string, unknown>>): readonly string[] {
+  if (set['NODE_ENV'] !== 'production') return [];
+  const faults: string[] = [];
+  if (set['SECRETS_KEYS'] === undefined) faults.push(`SECRETS_KEYS must be set in production: ${keyRingForm}`);
+  if (set['DATABASE_URL'] === undefined)
+    faults.push('DATABASE_URL must be set in production: the URL of a PostgreSQL database');
+  if (temporalVariables.every((name) => set[name] === undefined)) {
+    faults.push(`One of ${temporalVariables.join(', ')} must be set in production: where Temporal is`);
+  }
+  return faults;
+}

@@ -1,0 +1,23 @@
+/** What every process entry point does around its work. */
+
+import type { Log } from '../log.ts';
+import { type Config, ConfigError, configExitCode, loadConfig } from './config.ts';
+
+/** Ends the process on an error that nobody caught, as Node does, but logs it as all others: what Node prints shows values. */
+export function endOnUncaught(log: Pick<Log, 'error'>): void {
+  process.on('uncaughtException', (error) => {
+    log.error('uncaught error; the process ends', { error });
+    process.exit(1);
+  });
+}
+
+/** The configuration, or the end of the process with exit code 78 and every fault on stderr. */
+export function configOrExit(env: NodeJS.ProcessEnv): Config {
+  try {
+    return loadConfig(env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(configExitCode);
+  }
+}

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { keepCanary, putCanaryKey } from '../../db/queries/orgs/canary.ts';
+import type { Deps } from '../deps.ts';
+
+/** The key ring of this process cannot open what is stored. Going on would seal secrets nobody else can open. */
+export class WrongKeyRingError extends Error {
+  override readonly name = 'WrongKeyRingError';
+}
+
+/** The canary belongs to no org and no connection. */
+const nowhere = { orgId: '-', connectionId: '-', kind: 'params-secret' } as const;
+
+/**
+ * Opens the one sealed row that every process knows, made by the first. Waits while the database is away or not yet
+ * migrated, so that a process may be started before them.
+ * @throws WrongKeyRingError when the ring does not open it.
+ */
+export async function checkKeyRing(
+  { db, secretBox, log }: Pick<Deps, 'db' | 'secretBox' | 'log'>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let waitMs = 250; !signal.aborted; waitMs = Math.min(waitMs * 2, 5000)) {
+    try {
+      const canary = await keepCanary(db, secretBox.seal('canary', nowhere));
+      return openCanary(() => secretBox.open(canary, nowhere));
+    } catch (error) {
+      if (error instanceof WrongKeyRingError) throw error;
+      log.warn('database not ready; trying again (is it migrated? npm run migrate)', { waitMs, error });
+      await sleep(waitMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+/** Wraps the canary with the first key of the ring: from here on no process starts without that key. */
+export async function rewrapCanary({ db, secretBox }: Pick<Deps, 'db' | 'secretBox'>): Promise<void> {
+  const replaces = await keepCanary(db, secretBox.seal('canary', nowhere));
+  await putCanaryKey(db, { sealed: secretBox.rewrap(replaces, nowhere), replaces });
+}
+
+function openCanary(open: () => string): void {
+  try {
+    open();
+  } catch (error) {
+    throw new WrongKeyRingError(
+      'SECRETS_KEYS does not open the stored secrets; give this process the ring they were sealed with',
+      {
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,58 @@
+import type { Db } from '../../../db/client.ts';
+import { recordOfConnection } from '../../../db/queries/connections/connection-facts.ts';
+import {
+  countActiveConnections,
+  findErrorSince,
+  lockActiveConnectionsMax,
+  lockConnection,
+  setConnectionStatus,
+} from '../../../db/queries/connections/connections.ts';
+import { noteStatusChange } from '../../../db/queries/schedules.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { AppError, notFound } from '../../core/errors.ts';
+import { connectionActivated, connectionRecovered } from '../../core/events/connection-events.ts';
+import { newId } from '../../core/ids.ts';
+import type { ConnectionRow, ConnectionStatus } from '../../core/rows.ts';
+
+/** A connection that is active, and what it was before. */
+export interface Activation {
+  readonly connection: ConnectionRow;
+  readonly previousStatus: ConnectionStatus;
+  /** Null: it was not in error, or since nobody knows when. */
+  readonly failedSince: string | null;
+}
+
+/**
+ * Sets a connection active, as part of a transaction: {@link recordActivation} is its last act, and the schedules of the
+ * connection are to be applied after the commit. An active one stays as it is. Throws not_found, plan_limit.
+ */
+export async function activateWithin(trx: Db, scope: OrgScope, id: string): Promise<Activation> {
+  const max = await lockActiveConnectionsMax(trx, scope);
+  const connection = await lockConnection(trx, scope, id);
+  if (!connection) throw notFound('Connection');
+  const { status: previousStatus } = connection;
+  if (previousStatus === 'active') return { connection, previousStatus, failedSince: null };
+  if (max !== null && (await countActiveConnections(trx, scope)) >= max) {
+    const allowed = `The plan allows ${max} active connections.`;
+    throw new AppError('plan_limit', `${allowed} Pause one, or raise the plan.`);
+  }
+  const failedSince = await findErrorSince(trx, scope, id);
+  const active = await setConnectionStatus(trx, scope, { id, status: 'active' });
+  if (!active) throw notFound('Connection');
+  await noteStatusChange(trx, scope, id);
+  return { connection: active, previousStatus, failedSince };
+}
+
+/** Records that a connection became active; nothing when it was so before. */
+export async function recordActivation(
+  trx: Db,
+  scope: OrgScope,
+  { connection: { id }, previousStatus, failedSince, reason }: Activation & { readonly reason: 'api' | 'oauth' },
+): Promise<void> {
+  if (previousStatus === 'active') return;
+  const occasion = newId('evt');
+  await recordOfConnection(trx, scope, id, (connection) => [
+    connectionActivated({ connection, previousStatus, reason, occasion }),
+    ...(previousStatus === 'error' ? [connectionRecovered({ connection, failedSince, occasion })] : []),
+  ]);
+}

@@ -1,0 +1,126 @@
+/** What a PATCH of a connection and an upgrade of its spec have in common: judge it as a whole, then apply it as a whole. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Db } from '../../../db/client.ts';
+import { type ConnectionChange, changeConnection } from '../../../db/queries/connections/connections.ts';
+import { requestReset } from '../../../db/queries/runs/lane-reset.ts';
+import { requestCancelOfRunning } from '../../../db/queries/runs/runs.ts';
+import { disableSchedulesExcept } from '../../../db/queries/schedules.ts';
+import { findPinnedSpec } from '../../../db/queries/specs.ts';
+import { recordEvent } from '../../../db/queries/webhooks/events.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { openSecrets } from '../../connect/secrets.ts';
+import { type Issue, notFound } from '../../core/errors.ts';
+import { scheduleUpdated } from '../../core/events/schedule-events.ts';
+import { newId } from '../../core/ids.ts';
+import type { ConnectionRow, JsonObject, RunRow, SpecUpgrade, SpecVersionRow } from '../../core/rows.ts';
+import { effectiveSpec } from '../../core/spec/connection/effective.ts';
+import { planUpgrade } from '../../core/spec/connection/upgrade-plan.ts';
+import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
+import type { Deps } from '../../deps.ts';
+import type { RunDeps } from '../runs/runs.ts';
+import { checkValues, declaredValues, sealSecrets } from './values.ts';
+
+/** What changing a connection works with. */
+export type ChangeDeps = RunDeps & Pick<Deps, 'secretBox' | 'egress'>;
+
+/** What decides how a connection runs; absent: as it is. */
+export interface SettingsChange {
+  readonly version?: SpecVersionRow | undefined;
+  readonly specOverridesJson?: JsonObject | null | undefined;
+  /** In place of all params. */
+  readonly params?: JsonObject | undefined;
+  /** Merged by key; null deletes one. */
+  readonly secrets?: JsonObject | undefined;
+}
+
+/** A change with what it means; `plan.issues` says why it cannot be applied. */
+export interface JudgedChange {
+  readonly plan: SpecUpgrade['plan'];
+  readonly params: JsonObject;
+  readonly secrets: JsonObject;
+  /** The sealed secrets have to be written. */
+  readonly reseals: boolean;
+}
+
+/** Judges a change of a locked connection; nothing is written. Throws not_found when its pinned version is missing. */
+export async function judgeChange(
+  deps: ChangeDeps,
+  trx: Db,
+  scope: OrgScope,
+  { connection, change }: { readonly connection: ConnectionRow; readonly change: SettingsChange },
+): Promise<JudgedChange> {
+  const pinned = await findPinnedSpec(trx, scope, connection.id);
+  if (!pinned) throw notFound('Pinned spec version');
+  const { specOverridesJson: overrides = connection.specOverridesJson, version = pinned } = change;
+  const before = effectiveSpec(pinned.specJson, connection.specOverridesJson);
+  const after = judgeSpec(version.specJson, overrides);
+  const stored = { params: connection.paramsJson, secrets: await openSecrets(deps, trx, scope, connection.id) };
+  const values = after.spec ? judgeValues(deps, after.spec, { stored, change }) : { ...stored, issues: [] };
+  const specs = { before: before.valid ? before.spec : null, after: after.spec };
+  return {
+    plan: planUpgrade({ ...specs, issues: [...after.issues, ...values.issues] }),
+    params: values.params,
+    secrets: values.secrets,
+    reseals: change.secrets !== undefined || !isDeepStrictEqual(values.secrets, stored.secrets),
+  };
+}
+
+/** The effective spec, or null and what is wrong with it. */
+function judgeSpec(
+  document: JsonObject,
+  overrides: JsonObject | null,
+): { readonly spec: ConnectorSpec | null; readonly issues: readonly Issue[] } {
+  const judged = effectiveSpec(document, overrides);
+  if (judged.valid) return { spec: judged.spec, issues: [] };
+  if (overrides === null) return { spec: null, issues: judged.issues };
+  const under = (path: string) => (path === '' ? 'specOverridesJson' : `specOverridesJson.${path}`);
+  return { spec: null, issues: judged.issues.map((issue) => ({ ...issue, path: under(issue.path) })) };
+}
+
+interface Values {
+  readonly params: JsonObject;
+  readonly secrets: JsonObject;
+}
+
+/** What is stored may be of an earlier spec and is taken as far as it is declared; what is sent has to fit. */
+function judgeValues(
+  deps: ChangeDeps,
+  spec: ConnectorSpec,
+  { stored, change }: { readonly stored: Values; readonly change: SettingsChange },
+): Values & { readonly issues: readonly Issue[] } {
+  const kept = declaredValues(spec, stored);
+  const merged = Object.entries({ ...kept.secrets, ...change.secrets }).filter(([, value]) => value !== null);
+  const values = { params: change.params ?? kept.params, secrets: Object.fromEntries(merged) };
+  const checked = checkValues(deps, spec, values);
+  return checked.ok
+    ? { params: checked.params, secrets: checked.secrets, issues: [] }
+    : { ...values, issues: checked.issues };
+}
+
+/**
+ * Applies a change without issues to a locked connection. Schedules of resources that are gone are switched off, and runs
+ * under way of those and of resources that start over are asked to stop: tell Temporal of both after the commit.
+ */
+export async function applyChange(
+  deps: ChangeDeps,
+  trx: Db,
+  scope: OrgScope,
+  { id, judged, facts }: { readonly id: string; readonly judged: JudgedChange; readonly facts: ConnectionChange },
+): Promise<{ readonly connection: ConnectionRow; readonly stopped: readonly RunRow[] }> {
+  const { plan, params, secrets, reseals } = judged;
+  const connection = await changeConnection(trx, scope, { ...facts, id, params });
+  if (reseals) await sealSecrets(deps, trx, scope, { connectionId: id, secrets });
+  for (const { resourceKey, resets } of plan.resources) {
+    if (resets !== 'nothing') await requestReset(trx, scope, { connectionId: id, resourceKey, reset: resets });
+  }
+  const kept = plan.resources.filter((resource) => resource.class !== 'breaking').map((r) => r.resourceKey);
+  const silenced = await disableSchedulesExcept(trx, scope, { connectionId: id, resourceKeys: kept });
+  const resourceKeys = plan.resources.filter((resource) => resource.class !== 'compatible').map((r) => r.resourceKey);
+  const stopped = await requestCancelOfRunning(trx, scope, { connectionId: id, resourceKeys });
+  const occasion = newId('evt');
+  for (const schedule of silenced) {
+    const previous = { ...schedule, enabled: true };
+    await recordEvent(trx, scope, scheduleUpdated({ schedule, connection, previous, occasion }));
+  }
+  return { connection, stopped };
+}

@@ -1,0 +1,152 @@
+import { recordOfConnection } from '../../../db/queries/connections/connection-facts.ts';
+import {
+  insertConnection,
+  lockConnection,
+  markConnectionDeleted,
+  newConnectionId,
+  setConnectionStatus,
+} from '../../../db/queries/connections/connections.ts';
+import { deleteSecrets } from '../../../db/queries/connections/secrets.ts';
+import { markHooksDeleted } from '../../../db/queries/hooks/hooks.ts';
+import { findWorkspace } from '../../../db/queries/orgs/workspaces.ts';
+import { requestCancelOfAll } from '../../../db/queries/runs/runs.ts';
+import { markSchedulesDeleted, noteStatusChange } from '../../../db/queries/schedules.ts';
+import { findSpecVersion } from '../../../db/queries/specs.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
+import { conflict, invalid, notFound } from '../../core/errors.ts';
+import { connectionCreated, connectionPaused } from '../../core/events/connection-events.ts';
+import type { EventConnection } from '../../core/events/event-connection.ts';
+import { scheduleDeleted } from '../../core/events/schedule-events.ts';
+import { newId } from '../../core/ids.ts';
+import type { ConnectionRow, JsonObject } from '../../core/rows.ts';
+import { checkSpec } from '../../core/spec/check/check.ts';
+import type { ConnectionCheck } from '../../core/spec/connection/params.ts';
+import type { Deps } from '../../deps.ts';
+import type { GrantDeps } from '../oauth/grant.ts';
+import { prepareRevocation } from '../oauth/revocation.ts';
+import { requireRoom } from '../orgs/org-limits.ts';
+import { cancelWorkflows, type RunDeps } from '../runs/runs.ts';
+import { type ApplyDeps, applySchedulesOf } from '../schedules/apply.ts';
+import { refuseUnlessPublished } from '../specs/upgrade.ts';
+import { activateWithin, recordActivation } from './activation.ts';
+import { checkValues, sealSecrets } from './values.ts';
+
+/** A connection as its maker describes it. */
+export interface ConnectionRequest {
+  readonly workspaceId: string;
+  readonly specKey: string;
+  readonly specVersion: string;
+  readonly displayName: string;
+  /** Null: the caller has no id for the end customer. */
+  readonly externalCustomerId: string | null;
+  readonly params: JsonObject;
+  readonly secrets: JsonObject;
+}
+
+/**
+ * A pending connection; row and sealed secrets in one transaction. Throws not_found (workspace, spec, version),
+ * conflict (version not published), validation (params or secrets break the spec's rules).
+ */
+export async function createConnection(
+  deps: WakeDeps & Pick<Deps, 'secretBox' | 'egress'>,
+  scope: OrgScope,
+  request: ConnectionRequest,
+): Promise<ConnectionRow> {
+  const { db } = deps;
+  const { workspaceId, specKey: key, specVersion: version, displayName, externalCustomerId } = request;
+  if (!(await findWorkspace(db, scope, workspaceId))) throw notFound('Workspace');
+  const spec = await findSpecVersion(db, scope, { key, version });
+  if (!spec) throw notFound('Spec version');
+  refuseUnlessPublished(spec);
+  const values = checkedValues(deps, spec.specJson, request);
+
+  const id = newConnectionId();
+  const facts = { id, workspaceId, specId: spec.specId, pinnedSpecVersion: version, displayName, externalCustomerId };
+  const made = await db.transaction().execute(async (trx) => {
+    await requireRoom(trx, scope, 'connections');
+    const row = await insertConnection(trx, scope, { ...facts, params: values.params });
+    await sealSecrets(deps, trx, scope, { connectionId: id, secrets: values.secrets });
+    await recordOfConnection(trx, scope, id, (connection) => [connectionCreated(connection)]);
+    return row;
+  });
+  void wakeEndpoints(deps, scope);
+  return made;
+}
+
+function checkedValues(
+  deps: Pick<Deps, 'egress'>,
+  specJson: JsonObject,
+  { params, secrets }: Pick<ConnectionRequest, 'params' | 'secrets'>,
+): Extract<ConnectionCheck, { ok: true }> {
+  const judged = checkSpec(specJson);
+  if (!judged.valid) throw conflict('The published version breaks the rules of today: publish a new version.');
+  const values = checkValues(deps, judged.spec, { params, secrets });
+  if (!values.ok) throw invalid('The values break the rules of the spec.', values.issues);
+  return values;
+}
+
+/**
+ * Sets a connection active, from any status, and lets its schedules fire again; an active one is returned unchanged.
+ * Throws not_found, plan_limit.
+ */
+export async function activateConnection(deps: ApplyDeps, scope: OrgScope, id: string): Promise<ConnectionRow> {
+  const connection = await deps.db.transaction().execute(async (trx) => {
+    const activation = await activateWithin(trx, scope, id);
+    await recordActivation(trx, scope, { ...activation, reason: 'api' });
+    return activation.connection;
+  });
+  void wakeEndpoints(deps, scope);
+  await applySchedulesOf(deps, scope, id);
+  return connection;
+}
+
+/**
+ * Sets a connection paused, from any status, which silences its schedules, and asks its open runs to stop: each ends as
+ * canceled, as by a cancel of its own. Throws not_found.
+ */
+export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string): Promise<ConnectionRow> {
+  const { connection, runs } = await deps.db.transaction().execute(async (trx) => {
+    const { status: previousStatus } = found(await lockConnection(trx, scope, id));
+    const paused = found(await setConnectionStatus(trx, scope, { id, status: 'paused' }));
+    await noteStatusChange(trx, scope, id);
+    const canceled = await requestCancelOfAll(trx, scope, id);
+    if (previousStatus !== 'paused') {
+      const occasion = newId('evt');
+      const tell = (to: EventConnection) => [connectionPaused({ connection: to, previousStatus, occasion })];
+      await recordOfConnection(trx, scope, id, tell);
+    }
+    return { connection: paused, runs: canceled };
+  });
+  void wakeEndpoints(deps, scope);
+  await Promise.all([cancelWorkflows(deps, scope, runs), applySchedulesOf(deps, scope, id)]);
+  return connection;
+}
+
+/**
+ * Deletes a connection: at once it reads as absent, its schedules, hooks and secrets are gone and its open runs are asked to
+ * stop; the sweeper removes the rest once they have. What was delivered stays with the customer; a grant of an OAuth provider is
+ * given back in the background, where the spec says how. Throws not_found.
+ */
+export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScope, id: string): Promise<void> {
+  const revoke = await prepareRevocation(deps, scope, id);
+  const runs = await deps.db.transaction().execute(async (trx) => {
+    if (!(await markConnectionDeleted(trx, scope, id))) throw notFound('Connection');
+    await deleteSecrets(trx, scope, id);
+    await markHooksDeleted(trx, scope, id);
+    const schedules = await markSchedulesDeleted(trx, scope, id);
+    const canceled = await requestCancelOfAll(trx, scope, id);
+    await recordOfConnection(trx, scope, id, (connection) =>
+      schedules.map((schedule) => scheduleDeleted({ schedule, connection })),
+    );
+    return canceled;
+  });
+  void wakeEndpoints(deps, scope);
+  revoke?.();
+  await Promise.all([cancelWorkflows(deps, scope, runs), applySchedulesOf(deps, scope, id)]);
+}
+
+function found(connection: ConnectionRow | undefined): ConnectionRow {
+  if (!connection) throw notFound('Connection');
+  return connection;
+}

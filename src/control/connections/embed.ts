@@ -1,0 +1,21 @@
+import { findConnection } from '../../../db/queries/connections/connections.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { signEmbedToken } from '../../core/crypto/embed-token.ts';
+import { AppError, notFound } from '../../core/errors.ts';
+import { isId } from '../../core/ids.ts';
+import type { Deps } from '../../deps.ts';
+
+/**
+ * A token with which a browser may read the freshness of one connection; `expiresAt` in epoch seconds. Throws not_found
+ * (connection), internal (not configured).
+ */
+export async function mintEmbedToken(
+  { db, embed: { keys, issuer } }: Pick<Deps, 'db' | 'embed'>,
+  scope: OrgScope,
+  { connectionId, ttlSeconds }: { readonly connectionId: string; readonly ttlSeconds: number },
+): Promise<{ readonly token: string; readonly expiresAt: number }> {
+  const connection = isId('con', connectionId) && (await findConnection(db, scope, connectionId));
+  if (!connection) throw notFound('Connection');
+  if (!keys) throw new AppError('internal', 'Embed tokens are not configured on this deployment: set EMBED_KEYS.');
+  return signEmbedToken({ keys, issuer }, { orgId: scope.orgId, connectionId, ttlSeconds });
+}

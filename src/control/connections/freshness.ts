@@ -1,0 +1,39 @@
+import { findConnection } from '../../../db/queries/connections/connections.ts';
+import { findRecentRuns, findResourceFacts } from '../../../db/queries/connections/freshness.ts';
+import { findPinnedSpec } from '../../../db/queries/specs.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { notFound } from '../../core/errors.ts';
+import { freshnessOf } from '../../core/freshness.ts';
+import type { FreshnessView } from '../../core/freshness-view.ts';
+import { resourceKeysOf } from '../../core/spec/connection/resource-keys.ts';
+import type { Deps } from '../../deps.ts';
+
+const recentRunsMax = 10;
+
+/** How up to date a connection is, as its customer may see it. Throws not_found. */
+export async function readFreshness(
+  { db }: Pick<Deps, 'db'>,
+  scope: OrgScope,
+  connectionId: string,
+): Promise<FreshnessView> {
+  const connection = await findConnection(db, scope, connectionId);
+  const pinned = connection && (await findPinnedSpec(db, scope, connectionId));
+  if (!connection || !pinned) throw notFound('Connection');
+  const { id, displayName, status, specOverridesJson } = connection;
+  const resourceKeys = resourceKeysOf(pinned.specJson, specOverridesJson);
+  const [facts, runs] = await Promise.all([
+    findResourceFacts(db, scope, { connectionId, resourceKeys }),
+    findRecentRuns(db, scope, { connectionId, limit: recentRunsMax }),
+  ]);
+  return {
+    connection: { id, displayName, status },
+    freshness: freshnessOf(facts, Date.now()),
+    recentRuns: runs.map((run) => ({
+      id: run.id,
+      status: run.status,
+      resourceKey: run.resourceKey,
+      startedAt: run.startedAt,
+      stats: run.statsJson,
+    })),
+  };
+}

@@ -1,0 +1,182 @@
+import { findConnection } from '../../../db/queries/connections/connections.ts';
+import { findPinnedSpec } from '../../../db/queries/specs.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { prepareDestination } from '../../connect/open-destination.ts';
+import { openSource } from '../../connect/open-source.ts';
+import { type ConnectionSetup, ofResource, setUpConnection } from '../../connect/setup.ts';
+import type { Outbox } from '../../core/destinations/webhook/outbox.ts';
+import { AppError, invalid, notFound } from '../../core/errors.ts';
+import { type LoggedCall, ThrottledError } from '../../core/http/client.ts';
+import { createRedactor } from '../../core/http/redact.ts';
+import { newId } from '../../core/ids.ts';
+import type { ConnectionTest } from '../../core/rows.ts';
+import { readPages } from '../../core/source/read/read-pages.ts';
+import type { Resource } from '../../core/spec/schema/spec-schema.ts';
+import type { Deps } from '../../deps.ts';
+import { samplePartition } from './sample-partition.ts';
+
+type Step = ConnectionTest['steps'][number];
+
+/** What a test of a connection works with. */
+export type ConnectionTestDeps = Pick<
+  Deps,
+  'db' | 'log' | 'secretBox' | 'egress' | 'evaluators' | 'defaultDestination'
+>;
+
+/** Longest time of one step, ms: the caller waits for the answer. */
+const stepMsMax = 20_000;
+
+/**
+ * Tries what a run of the connection would need, without delivering anything: its values, its credentials, one page of a
+ * resource, its destination. What fails is in the answer. Throws not_found, validation (no such resource).
+ */
+export async function testConnection(
+  deps: ConnectionTestDeps,
+  scope: OrgScope,
+  { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string | null },
+): Promise<ConnectionTest> {
+  const connection = await findConnection(deps.db, scope, connectionId);
+  if (!connection) throw notFound('Connection');
+  const pinned = await findPinnedSpec(deps.db, scope, connectionId);
+  if (!pinned) throw notFound('Pinned spec version');
+  const { specOverridesJson, paramsJson } = connection;
+  const { specJson } = pinned;
+  const calls: LoggedCall[] = [];
+  const trial: Trial = { deps, scope, connectionId, resourceKey, logCall: (call) => void calls.push(call) };
+  const steps: Step[] = [];
+  const attempt = async <Result>(step: Step['step'], work: (signal: AbortSignal) => Promise<Tried<Result>>) => {
+    const { outcome, value } = await tried(deps, step, work);
+    steps.push(outcome);
+    return value;
+  };
+  const setup = await attempt('values', async () => {
+    const parts = { connectionId, specJson, specOverridesJson, paramsJson };
+    return { message: 'The values fit the spec.', value: await setUpConnection(deps, scope, parts) };
+  });
+  if (setup) {
+    const known = setup.spec.resources.map(({ key }) => key).join(', ');
+    if (resourceKey !== null && !setup.spec.resources.some(({ key }) => key === resourceKey)) {
+      throw invalid('Unknown resource', [
+        { code: 'schema', path: 'resource', message: `The spec has no such resource; it has ${known}` },
+      ]);
+    }
+    await using stack = new AsyncDisposableStack();
+    await attempt('source', (signal) => readOnePage({ ...trial, setup, stack }, signal));
+    await attempt('destination', () => reachDestination({ ...trial, setup, stack }));
+  }
+  return {
+    ok: steps.every(({ ok }) => ok),
+    steps,
+    calls: calls.map(({ method, url, statusCode, durationMs, errorCode }) => ({
+      method,
+      url,
+      statusCode,
+      durationMs,
+      errorCode,
+    })),
+  };
+}
+
+interface Trial {
+  readonly deps: ConnectionTestDeps;
+  readonly scope: OrgScope;
+  readonly connectionId: string;
+  readonly resourceKey: string | null;
+  readonly logCall: (call: LoggedCall) => void;
+}
+
+interface OpenTrial extends Trial {
+  readonly setup: ConnectionSetup;
+  readonly stack: AsyncDisposableStack;
+}
+
+/** A step that went well. */
+interface Tried<Result> {
+  readonly message: string;
+  readonly value: Result;
+}
+
+async function tried<Result>(
+  { log }: Pick<Deps, 'log'>,
+  step: Step['step'],
+  work: (signal: AbortSignal) => Promise<Tried<Result>>,
+): Promise<{ readonly outcome: Step; readonly value: Result | null }> {
+  const startedAt = performance.now();
+  const outcomeOf = (outcome: Pick<Step, 'ok' | 'code' | 'message'>): Step => ({
+    step,
+    ...outcome,
+    durationMs: Math.round(performance.now() - startedAt),
+  });
+  const signal = AbortSignal.timeout(stepMsMax);
+  try {
+    const { message, value } = await work(signal);
+    return { outcome: outcomeOf({ ok: true, code: null, message }), value };
+  } catch (error) {
+    if (!(error instanceof AppError)) log.warn('step of a connection test failed', { step, error });
+    return { outcome: outcomeOf({ ok: false, ...faultOf(error, signal) }), value: null };
+  }
+}
+
+/** Foreign text stays in the log. */
+function faultOf(error: unknown, signal: AbortSignal): Pick<Step, 'code' | 'message'> {
+  if (error instanceof AppError) return { code: error.code, message: error.message };
+  if (error instanceof ThrottledError)
+    return { code: 'source_unavailable', message: `${error.message} Try again then.` };
+  if (signal.aborted) return { code: 'source_unavailable', message: `No answer within ${stepMsMax / 1000} s.` };
+  return { code: 'internal', message: 'Unexpected error; the log of the API says more.' };
+}
+
+async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried<null>> {
+  const { deps, scope, connectionId, setup, stack, logCall } = trial;
+  const resource = resourceOf(trial);
+  const redactor = createRedactor([]);
+  const opening = { connectionId, setup, logCall, redactor, stack, backfill: null };
+  const startedAt = new Date();
+  const open = (one: Resource) =>
+    openSource(deps, scope, { ...opening, resource: one, runId: newId('run'), startedAt });
+  const source = await open(resource);
+  await source.tokens?.current(signal);
+  const partition = await samplePartition(deps, scope, { connectionId, setup, resource, source, open, signal });
+  if ('nothing' in partition) {
+    return { message: `${resource.key}: ${partition.nothing}, so there is nothing to read.`, value: null };
+  }
+  const everything = { ...source, ...partition, watermark: null };
+  for await (const page of readPages(everything, { position: null, lookAhead: 0, signal })) {
+    if (page.skipped === null) {
+      return {
+        message: `${resource.key}: the first page has ${page.records.length} record${page.records.length === 1 ? '' : 's'}.`,
+        value: null,
+      };
+    }
+    throw new AppError('source_rejected', `${resource.key}: an error rule skips the read (${page.skipped}).`);
+  }
+  throw new AppError('source_rejected', `${resource.key}: the API gave no page.`);
+}
+
+/** The named resource, or the first that can be read on its own. Throws `spec_invalid`. */
+function resourceOf({ setup, resourceKey }: Pick<OpenTrial, 'setup' | 'resourceKey'>): Resource {
+  if (resourceKey !== null) return ofResource(setup, resourceKey).resource;
+  const [first] = setup.spec.resources;
+  const single = setup.spec.resources.find(({ forEach }) => forEach.length === 0) ?? first;
+  if (single) return single;
+  throw new AppError('spec_invalid', 'The effective spec has no resource');
+}
+
+async function reachDestination(trial: OpenTrial): Promise<Tried<null>> {
+  const { deps, setup, stack, logCall } = trial;
+  const run = { id: newId('run'), startedAt: new Date(), outbox: noOutbox, logCall, onStrayRefusals: () => undefined };
+  const { destination } = await prepareDestination(deps, trial.scope, { ...setup, resource: resourceOf(trial) }, run);
+  stack.use(destination);
+  return { message: await destination.check(), value: null };
+}
+
+const refuse = (): Promise<never> => Promise.reject(new Error('A test delivers nothing'));
+
+const noOutbox: Outbox = {
+  open: refuse,
+  prepare: refuse,
+  advance: refuse,
+  failed: refuse,
+  settle: refuse,
+  discard: refuse,
+};

@@ -1,0 +1,45 @@
+import { changeConnection, lockConnection } from '../../../db/queries/connections/connections.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
+import { conflict, invalid, notFound } from '../../core/errors.ts';
+import type { ConnectionRow } from '../../core/rows.ts';
+import { cancelWorkflows } from '../runs/runs.ts';
+import { applySchedulesOf } from '../schedules/apply.ts';
+import { applyChange, type ChangeDeps, judgeChange, type SettingsChange } from './change.ts';
+
+/** What a caller changes of a connection; absent: stays. */
+export interface ConnectionUpdate extends Omit<SettingsChange, 'version'> {
+  readonly displayName?: string | undefined;
+  readonly externalCustomerId?: string | null | undefined;
+}
+
+/**
+ * Changes a connection, all of it in one transaction. Overrides that make a resource read by another cursor or key let
+ * it start over, as an upgrade does. Throws not_found, validation (values or overrides break the spec's rules; issues at
+ * `params.…`, `secrets.…`, `specOverridesJson.…`), conflict (the stored overrides are invalid and were not sent).
+ */
+export async function updateConnection(
+  deps: ChangeDeps,
+  scope: OrgScope,
+  { id, ...update }: ConnectionUpdate & { readonly id: string },
+): Promise<ConnectionRow> {
+  const { displayName, externalCustomerId, specOverridesJson, params, secrets } = update;
+  const { connection, stopped } = await deps.db.transaction().execute(async (trx) => {
+    const locked = await lockConnection(trx, scope, id);
+    if (!locked) throw notFound('Connection');
+    const facts = { displayName, externalCustomerId, specOverrides: specOverridesJson };
+    if (specOverridesJson === undefined && params === undefined && secrets === undefined) {
+      return { connection: await changeConnection(trx, scope, { ...facts, id }), stopped: [] };
+    }
+    const change = { specOverridesJson, params, secrets };
+    const judged = await judgeChange(deps, trx, scope, { connection: locked, change });
+    const { issues } = judged.plan;
+    const notSent = specOverridesJson === undefined && issues.find(({ path }) => !/^(?:params|secrets)\b/.test(path));
+    if (notSent) throw conflict(`The effective spec is invalid (${notSent.message}); correct the overrides first.`);
+    if (issues.length > 0) throw invalid('The change breaks the rules of the spec.', issues);
+    return applyChange(deps, trx, scope, { id, judged, facts });
+  });
+  void wakeEndpoints(deps, scope);
+  await Promise.all([cancelWorkflows(deps, scope, stopped), applySchedulesOf(deps, scope, id)]);
+  return connection;
+}

@@ -1,0 +1,42 @@
+import type { Db } from '../../../db/client.ts';
+import { putSecret } from '../../../db/queries/connections/secrets.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { paramsSecretKind as kind } from '../../connect/secrets.ts';
+import type { JsonObject } from '../../core/rows.ts';
+import {
+  type ConnectionCheck,
+  type ConnectionValues,
+  checkConnectionValues,
+} from '../../core/spec/connection/params.ts';
+import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
+import type { Deps } from '../../deps.ts';
+
+/** The values against the params that the spec declares; the egress guard judges those that are URLs. */
+export const checkValues = (
+  { egress }: Pick<Deps, 'egress'>,
+  spec: Pick<ConnectorSpec, 'connectionParams'>,
+  values: ConnectionValues,
+): ConnectionCheck => checkConnectionValues(spec, values, { vetUrl: (url) => egress.judgeUrlSync(url.href) });
+
+/** Stores the secret params of a connection, sealed, in place of those before. */
+export async function sealSecrets(
+  { secretBox }: Pick<Deps, 'secretBox'>,
+  trx: Db,
+  scope: OrgScope,
+  { connectionId, secrets }: { readonly connectionId: string; readonly secrets: JsonObject },
+): Promise<void> {
+  const sealed = secretBox.seal(JSON.stringify(secrets), { orgId: scope.orgId, connectionId, kind });
+  await putSecret(trx, scope, { ...sealed, connectionId, kind });
+}
+
+/** The values that the spec declares; those of an earlier version or of former overrides are left out. */
+export function declaredValues(
+  { connectionParams }: Pick<ConnectorSpec, 'connectionParams'>,
+  { params, secrets }: { readonly params: JsonObject; readonly secrets: JsonObject },
+): { readonly params: JsonObject; readonly secrets: JsonObject } {
+  const keysOf = (secret: boolean) =>
+    new Set(connectionParams.filter((param) => param.secret === secret).map(({ key }) => key));
+  const only = (values: JsonObject, keys: ReadonlySet<string>): JsonObject =>
+    Object.fromEntries(Object.entries(values).filter(([key]) => keys.has(key)));
+  return { params: only(params, keysOf(false)), secrets: only(secrets, keysOf(true)) };
+}

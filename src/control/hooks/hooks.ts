@@ -1,0 +1,186 @@
+import { randomBytes } from 'node:crypto';
+import { lockConnection } from '../../../db/queries/connections/connections.ts';
+import {
+  findHook,
+  insertHook,
+  markHookDeleted,
+  replaceHookSecrets,
+  setHookEnabled,
+} from '../../../db/queries/hooks/hooks.ts';
+import { findPinnedSpec } from '../../../db/queries/specs.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { hashHookToken, makeHookToken } from '../../core/crypto/hook-token.ts';
+import type { SealedSecret } from '../../core/crypto/secret-box.ts';
+import { makeSigningSecret, signingSecretFault } from '../../core/crypto/signing-secret.ts';
+import { type Issue, invalid, notFound } from '../../core/errors.ts';
+import type { Verification } from '../../core/hooks/verification-schema.ts';
+import { newId } from '../../core/ids.ts';
+import type { HookRow } from '../../core/rows.ts';
+import { runTerms } from '../../core/spec/connection/run-terms.ts';
+import type { Deps } from '../../deps.ts';
+import { requireRoom } from '../orgs/org-limits.ts';
+
+type HookDeps = Pick<Deps, 'db' | 'secretBox' | 'publicUrl' | 'defaultDestination'>;
+
+/** Under which the secret of a hook is sealed; its context is the hook. */
+const secretKind = 'upstream-webhook';
+
+/** What is shown of a hook once. */
+export interface NewHook extends HookRow {
+  /** Where the upstream posts to: whoever has it can ask for runs. */
+  readonly url: string;
+  /** The secret when it was made here; null: the caller gave it, or none is needed. */
+  readonly secret: string | null;
+}
+
+interface HookRequest
+  extends Pick<
+    HookRow,
+    'connectionId' | 'resourceKeys' | 'verification' | 'dedupe' | 'debounceSeconds' | 'maxWaitSeconds'
+  > {
+  /** Undefined: one is made. */
+  readonly secret: string | undefined;
+}
+
+/**
+ * An enabled hook. Throws validation (a resource that is not there, a secret of another form), not_found (connection),
+ * conflict (the effective spec is invalid, or has no destination).
+ */
+export async function createHook(deps: HookDeps, scope: OrgScope, request: HookRequest): Promise<NewHook> {
+  const { secret: given, ...wanted } = request;
+  const { verification } = wanted;
+  const issues = [...timeIssues(wanted), ...secretIssues(verification, given, 'verification.secret')];
+  if (issues.length > 0) throw invalid('The hook is not valid.', issues);
+  const id = newId('hook');
+  const token = makeHookToken();
+  const { secret, sealed } = secretFor(deps, scope, { id, verification, given });
+  const hook = await deps.db.transaction().execute(async (trx) => {
+    const connection = await lockConnection(trx, scope, wanted.connectionId);
+    if (!connection) throw notFound('Connection');
+    const pinned = await findPinnedSpec(trx, scope, connection.id);
+    if (!pinned) throw notFound('Pinned spec version');
+    const { defaultDestination } = deps;
+    for (const [index, resourceKey] of wanted.resourceKeys.entries()) {
+      const path = `resourceKeys.${index}` as const;
+      runTerms({ ...connection, specJson: pinned.specJson, resourceKey, defaultDestination, path });
+    }
+    await requireRoom(trx, scope, 'hooksPerConnection', { connectionId: connection.id });
+    const resourceKeys = [...new Set(wanted.resourceKeys)];
+    return insertHook(trx, scope, { ...wanted, id, resourceKeys, tokenHash: hashHookToken(token), secret: sealed });
+  });
+  return { ...hook, url: urlOf(deps, token), secret };
+}
+
+const urlOf = ({ publicUrl }: Pick<HookDeps, 'publicUrl'>, token: string): string => `${publicUrl}/api/hooks/${token}`;
+
+function timeIssues({
+  verification,
+  debounceSeconds,
+  maxWaitSeconds,
+}: Pick<HookRow, 'verification' | 'debounceSeconds' | 'maxWaitSeconds'>): readonly Issue[] {
+  const issues: Issue[] = [];
+  if (verification.kind === 'hmac' && verification.content === 'timestamp.body' && !verification.timestampHeader) {
+    const message = 'is required with `timestamp.body`: the header that the time is in';
+    issues.push({ code: 'schema', path: 'verification.timestampHeader', message });
+  }
+  if (maxWaitSeconds < debounceSeconds) {
+    issues.push({ code: 'schema', path: 'maxWaitSeconds', message: 'expected at least debounceSeconds' });
+  }
+  return issues;
+}
+
+function secretIssues({ kind }: Verification, secret: string | undefined, path: string): readonly Issue[] {
+  if (secret === undefined) return [];
+  if (kind === 'none')
+    return [{ code: 'schema', path, message: 'there is nothing that it could verify: leave it out' }];
+  const fault = kind === 'standard_webhooks' ? signingSecretFault(secret) : null;
+  return fault === null ? [] : [{ code: 'schema', path, message: fault }];
+}
+
+/** The secret of a hook, sealed, and its text when it was made here. */
+function secretFor(
+  { secretBox }: Pick<HookDeps, 'secretBox'>,
+  { orgId }: OrgScope,
+  {
+    id,
+    verification,
+    given,
+  }: { readonly id: string; readonly verification: Verification; readonly given?: string | undefined },
+): { readonly secret: string | null; readonly sealed: SealedSecret | null } {
+  if (verification.kind === 'none') return { secret: null, sealed: null };
+  const made = verification.kind === 'standard_webhooks' ? makeSigningSecret() : randomBytes(32).toString('base64url');
+  const sealed = secretBox.seal(given ?? made, { orgId, connectionId: id, kind: secretKind });
+  return { secret: given === undefined ? made : null, sealed };
+}
+
+/** The secret of a hook as text; null: it has none. Throws when the key ring does not open it. */
+export function openHookSecret(
+  { secretBox }: Pick<Deps, 'secretBox'>,
+  { orgId }: OrgScope,
+  { id, secret }: { readonly id: string; readonly secret: SealedSecret | null },
+): string | null {
+  return secret && secretBox.open(secret, { orgId, connectionId: id, kind: secretKind });
+}
+
+/** Switches a hook on or off; while it is off its address answers as if it were not there. Throws not_found. */
+export async function toggleHook(
+  { db }: Pick<Deps, 'db'>,
+  scope: OrgScope,
+  change: Pick<HookRow, 'id' | 'enabled'>,
+): Promise<HookRow> {
+  const hook = await setHookEnabled(db, scope, change);
+  if (!hook) throw notFound('Hook');
+  return hook;
+}
+
+/** What is replaced, and shown once. */
+export interface HookRotation {
+  readonly id: string;
+  readonly replace: readonly ('url' | 'secret')[];
+  /** Undefined: one is made, if it is replaced. */
+  readonly secret: string | undefined;
+}
+
+/**
+ * Replaces the address, the secret, or both; the old ones are refused from then on. What stays is null in the answer.
+ * Throws not_found, validation (a secret of another form, or where none is replaced or needed).
+ */
+export async function rotateHook(
+  deps: HookDeps,
+  scope: OrgScope,
+  { id, replace, secret: given }: HookRotation,
+): Promise<HookRow & { readonly url: string | null; readonly secret: string | null }> {
+  const hook = await findHook(deps.db, scope, id);
+  if (!hook) throw notFound('Hook');
+  const { verification } = hook;
+  const replacesSecret = replace.includes('secret');
+  const issues = rotationIssues(verification, { replacesSecret, given });
+  if (issues.length > 0) throw invalid('The hook cannot be rotated so.', issues);
+  const token = replace.includes('url') ? makeHookToken() : null;
+  const made = replacesSecret ? secretFor(deps, scope, { id, verification, given }) : { secret: null, sealed: null };
+  const rotated = await replaceHookSecrets(deps.db, scope, {
+    id,
+    secret: made.sealed,
+    ...(token === null ? {} : { tokenHash: hashHookToken(token) }),
+  });
+  if (!rotated) throw notFound('Hook');
+  return { ...rotated, url: token && urlOf(deps, token), secret: made.secret };
+}
+
+function rotationIssues(
+  verification: Verification,
+  { replacesSecret, given }: { readonly replacesSecret: boolean; readonly given: string | undefined },
+): readonly Issue[] {
+  if (replacesSecret && verification.kind === 'none') {
+    return [{ code: 'schema', path: 'replace', message: 'the hook has no secret: only `url` can be replaced' }];
+  }
+  if (!replacesSecret && given !== undefined) {
+    return [{ code: 'schema', path: 'secret', message: 'is not replaced: name `secret` in `replace`' }];
+  }
+  return secretIssues(verification, given, 'secret');
+}
+
+/** Deletes a hook; runs that it has asked for go on. Throws not_found. */
+export async function deleteHook({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<void> {
+  if (!(await markHookDeleted(db, scope, id))) throw notFound('Hook');
+}

@@ -1,0 +1,84 @@
+/**
+ * What becomes of a request to a hook. The rows are the truth: an accepted request is committed with what it asks for
+ * before it is answered, and whoever has to make the run is woken afterwards, by it or by the sweeper.
+ */
+import {
+  type AskedResource,
+  acceptHookRequest,
+  findUnwokenResources,
+  logHookRequest,
+} from '../../../db/queries/hooks/hook-requests.ts';
+import type { ReceivingHook } from '../../../db/queries/hooks/hooks.ts';
+import { type OrgScope, orgScope } from '../../../db/scope.ts';
+import { AppError } from '../../core/errors.ts';
+import { dedupeKey } from '../../core/hooks/dedupe-key.ts';
+import { type ReceivedRequest, verifyRequest } from '../../core/hooks/verify-request.ts';
+import type { Deps } from '../../deps.ts';
+import { openHookSecret } from './hooks.ts';
+
+type InboundDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'secretBox'>;
+
+/** The scope of a request whose token found a hook. */
+export const scopeOfHook = ({ orgId }: Pick<ReceivingHook, 'orgId'>): OrgScope => orgScope(orgId);
+
+/** Throws unauthorized, and logs the request as rejected, unless it comes from the upstream of the hook. */
+export async function refuseForged(
+  deps: Pick<InboundDeps, 'db' | 'secretBox'>,
+  hook: ReceivingHook,
+  request: ReceivedRequest,
+): Promise<void> {
+  const scope = scopeOfHook(hook);
+  const fault =
+    verifyRequest(hook.verification, openHookSecret(deps, scope, hook), request) ?? dedupeKey(hook, request).fault;
+  if (fault === null) return;
+  await logHookRequest(deps.db, scope, hook, { status: 'rejected', reason: fault });
+  throw new AppError(
+    'unauthorized',
+    'The request is not verified as this hook demands: GET /api/v1/hooks/:id/requests says what is wrong.',
+  );
+}
+
+/**
+ * Takes a verified request: durably, and without waiting for its run. True: the hook has accepted the same notification
+ * before. While its connection is not active nothing is asked for, and the log says so.
+ */
+export async function takeRequest(deps: InboundDeps, hook: ReceivingHook, request: ReceivedRequest): Promise<boolean> {
+  const { db } = deps;
+  const scope = scopeOfHook(hook);
+  const { connectionId, connectionStatus } = hook;
+  if (connectionStatus !== 'active') {
+    await logHookRequest(db, scope, hook, { status: 'ignored', reason: `connection ${connectionStatus}` });
+    return false;
+  }
+  const requestId = await acceptHookRequest(db, scope, hook, dedupeKey(hook, request).key);
+  if (requestId === null) {
+    await logHookRequest(db, scope, hook, { status: 'duplicate', reason: null });
+    return true;
+  }
+  await wakeFor(deps, scope, { connectionId, requestId });
+  return false;
+}
+
+/** Wakes the workflows of the resources of a request. Temporal is not waited for: what it misses the sweeper finds. */
+async function wakeFor(
+  deps: InboundDeps,
+  scope: OrgScope,
+  { connectionId, requestId }: { readonly connectionId: string; readonly requestId: string },
+): Promise<void> {
+  for (const resourceKey of await findUnwokenResources(deps.db, scope, { requestId, connectionId })) {
+    void wakeInbound(deps, scope, { connectionId, resourceKey });
+  }
+}
+
+/** Lets the workflow of a resource look for requests that wait. Never fails; the sweeper comes again. */
+async function wakeInbound(
+  { orchestrator, log }: Pick<InboundDeps, 'orchestrator' | 'log'>,
+  { orgId }: OrgScope,
+  asked: AskedResource,
+): Promise<void> {
+  try {
+    await orchestrator.noteInbound({ orgId, ...asked });
+  } catch (error) {
+    log.warn('Temporal not reached; the sweeper will try again', { ...asked, error });
+  }
+}

@@ -1,0 +1,153 @@
+import type { Db } from '../../../db/client.ts';
+import { findConnection } from '../../../db/queries/connections/connections.ts';
+import { findToken } from '../../../db/queries/connections/tokens.ts';
+import { findPinnedSpec } from '../../../db/queries/specs.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { openSecrets } from '../../connect/secrets.ts';
+import { tokenSlot } from '../../connect/token-store.ts';
+import { AppError, conflict, invalid, notFound } from '../../core/errors.ts';
+import { ThrottledError } from '../../core/http/client.ts';
+import { leafTexts } from '../../core/source/auth/auth.ts';
+import { authValues } from '../../core/source/auth/auth-values.ts';
+import { grantKey } from '../../core/source/auth/authorization-code.ts';
+import type { TokenRequestContext } from '../../core/source/auth/oauth-token.ts';
+import { openToken } from '../../core/source/auth/sealed-token.ts';
+import { createTokenClient } from '../../core/source/auth/token-client.ts';
+import { effectiveSpec } from '../../core/spec/connection/effective.ts';
+import type { OauthAuthorizationCode } from '../../core/spec/schema/auth-schema.ts';
+import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
+import type { Deps } from '../../deps.ts';
+import { checkValues } from '../connections/values.ts';
+
+/** What asking a provider about a grant works with. */
+export type GrantDeps = Pick<Deps, 'db' | 'log' | 'secretBox' | 'egress' | 'evaluators'>;
+
+/** An auth that a customer agrees to at their provider. */
+export interface Authorizable {
+  /** The resource whose own auth it is; null: it is that of the connection. */
+  readonly resourceKey: string | null;
+  readonly auth: OauthAuthorizationCode;
+}
+
+/** What the customer of a connection authorizes, and a client that talks to the providers. Disposing closes the client. */
+export interface Grants extends AsyncDisposable {
+  readonly all: readonly Authorizable[];
+  /** The one of a resource; null: that of the connection. Throws conflict (it has none), validation (no such resource). */
+  of(resourceKey: string | null): Authorizable;
+  readonly context: TokenRequestContext;
+}
+
+/** Throws not_found, conflict (spec and values do not fit together any more). */
+export async function openGrants(deps: GrantDeps, scope: OrgScope, connectionId: string): Promise<Grants> {
+  const { spec, params, secrets } = await loadSettings(deps, scope, connectionId);
+  const client = createTokenClient({
+    egress: deps.egress,
+    secrets: leafTexts(secrets),
+    logCall: ({ statusCode, durationMs, attempt, errorCode }) =>
+      deps.log.info('token endpoint called', { connectionId, statusCode, durationMs, attempt, errorCode }),
+  });
+  const now = () => new Date();
+  // Outside a run, what templates may say about one is empty.
+  const run = { id: '', startedAt: now().toISOString(), mode: '' };
+  const evaluator = deps.evaluators.forOrg(scope.orgId);
+  const values = authValues({ params, secrets, run, evaluator, mask: client.addSecret });
+  const all = authorizableOf(spec);
+  return {
+    all,
+    of: (resourceKey) => all.find((one) => one.resourceKey === resourceKey) ?? refuse(spec, all, resourceKey),
+    context: { client, values, now },
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}
+
+function authorizableOf({ auth, resources }: ConnectorSpec): readonly Authorizable[] {
+  const auths = [{ resourceKey: null, auth }, ...resources.map((one) => ({ resourceKey: one.key, auth: one.auth }))];
+  return auths.flatMap((one) =>
+    one.auth?.kind === 'oauth2_authorization_code' ? [{ resourceKey: one.resourceKey, auth: one.auth }] : [],
+  );
+}
+
+/** Says what there is to authorize instead. */
+function refuse({ auth, resources }: ConnectorSpec, all: readonly Authorizable[], resourceKey: string | null): never {
+  const resource = resources.find(({ key }) => key === resourceKey);
+  if (resourceKey !== null && !resource) {
+    const message = `The spec has no such resource; it has ${resources.map(({ key }) => key).join(', ')}`;
+    throw invalid('Unknown resource', [{ code: 'schema', path: 'resource', message }]);
+  }
+  const what = resource ? `The resource "${resource.key}"` : 'This connection';
+  const { kind } = resource ? (resource.auth ?? { kind: 'none of its own' }) : auth;
+  const others = all.map((one) => (one.resourceKey === null ? 'without ?resource' : `?resource=${one.resourceKey}`));
+  const advice = others.length === 0 ? 'there is nothing to authorize at a provider' : `authorize ${others.join(', ')}`;
+  throw conflict(`${what} has the auth ${kind}: ${advice}.`);
+}
+
+interface Settings {
+  readonly spec: ConnectorSpec;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, unknown>>;
+}
+
+async function loadSettings(deps: GrantDeps, scope: OrgScope, connectionId: string): Promise<Settings> {
+  const connection = await findConnection(deps.db, scope, connectionId);
+  if (!connection) throw notFound('Connection');
+  const pinned = await findPinnedSpec(deps.db, scope, connectionId);
+  if (!pinned) throw notFound('Pinned spec version');
+  const judged = effectiveSpec(pinned.specJson, connection.specOverridesJson);
+  if (!judged.valid) {
+    throw conflict(
+      `The effective spec is invalid (${judged.issues[0]?.message ?? 'no detail'}); correct the overrides`,
+    );
+  }
+  const secrets = await openSecrets(deps, deps.db, scope, connectionId);
+  const values = checkValues(deps, judged.spec, { params: connection.paramsJson, secrets });
+  if (!values.ok) {
+    const [issue] = values.issues;
+    throw conflict(`The connection's values do not fit its spec: ${issue?.path ?? ''} ${issue?.message ?? ''}`);
+  }
+  return { spec: judged.spec, params: values.params, secrets: values.secrets };
+}
+
+/** A grant and what a token of it is made for; null: spec and values do not say, so there is none that fits. */
+export interface ExpectedGrant extends Authorizable {
+  readonly madeFor: string | null;
+}
+
+/** All that the customer of a connection authorizes, with what their tokens are made for. */
+export async function expectedGrants({ all, context }: Grants): Promise<readonly ExpectedGrant[]> {
+  const expected: ExpectedGrant[] = [];
+  for (const one of all) {
+    const madeFor = await grantKey(one.auth, context.values).catch((error: unknown) => {
+      if (error instanceof AppError) return null;
+      throw error;
+    });
+    expected.push({ ...one, madeFor });
+  }
+  return expected;
+}
+
+/** The resources of those grants that no token fits; null: the connection as a whole. */
+export async function missingGrants(
+  { secretBox }: Pick<Deps, 'secretBox'>,
+  trx: Db,
+  scope: OrgScope,
+  { connectionId, expected }: { readonly connectionId: string; readonly expected: readonly ExpectedGrant[] },
+): Promise<(string | null)[]> {
+  const missing: (string | null)[] = [];
+  for (const { resourceKey, madeFor } of expected) {
+    const sealed = await findToken(trx, scope, { connectionId, slot: tokenSlot(resourceKey) });
+    const token = sealed && openToken(secretBox, sealed, { orgId: scope.orgId, connectionId });
+    if (!token || token.madeFor !== madeFor) missing.push(resourceKey);
+  }
+  return missing;
+}
+
+/** What `ask` brings. Throws conflict where it fails: the provider, or how the connection describes it, is at fault. */
+export async function orConflict<Result>(ask: () => Promise<Result>): Promise<Result> {
+  try {
+    return await ask();
+  } catch (cause) {
+    if (!(cause instanceof AppError) && !(cause instanceof ThrottledError)) throw cause;
+    const message = `${cause.message} After that, start the authorization again.`;
+    throw new AppError('conflict', message, { cause });
+  }
+}

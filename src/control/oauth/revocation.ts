@@ -1,0 +1,55 @@
+import { findToken } from '../../../db/queries/connections/tokens.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { tokenSlot } from '../../connect/token-store.ts';
+import { AppError } from '../../core/errors.ts';
+import { revokeGrant } from '../../core/source/auth/authorization-code.ts';
+import { openToken } from '../../core/source/auth/sealed-token.ts';
+import type { Token } from '../../core/source/auth/token.ts';
+import { type Authorizable, type GrantDeps, type Grants, openGrants } from './grant.ts';
+
+/** A grant and the tokens that it gave. */
+interface HeldGrant extends Authorizable {
+  readonly token: Token;
+}
+
+/**
+ * Reads what giving back a connection's grants takes, before its secrets are deleted. What it returns does so in the
+ * background: nobody waits for it, and when it fails there is a line in the log. Null: there is nothing to give back, or
+ * it cannot be read.
+ */
+export async function prepareRevocation(
+  deps: GrantDeps,
+  scope: OrgScope,
+  connectionId: string,
+): Promise<(() => void) | null> {
+  try {
+    const grants = await openGrants(deps, scope, connectionId);
+    const held: HeldGrant[] = [];
+    for (const one of grants.all) {
+      const sealed = await findToken(deps.db, scope, { connectionId, slot: tokenSlot(one.resourceKey) });
+      if (sealed) held.push({ ...one, token: openToken(deps.secretBox, sealed, { orgId: scope.orgId, connectionId }) });
+    }
+    if (held.length > 0) return () => void revoke(deps, { grants, held, connectionId });
+    await grants[Symbol.asyncDispose]();
+    return null;
+  } catch (error) {
+    // A spec that does not fit any more is no trouble.
+    if (!(error instanceof AppError)) deps.log.warn('grant not given back', { connectionId, error });
+    return null;
+  }
+}
+
+async function revoke(
+  { log }: GrantDeps,
+  options: { readonly grants: Grants; readonly held: readonly HeldGrant[]; readonly connectionId: string },
+): Promise<void> {
+  const { held, connectionId } = options;
+  await using grants = options.grants;
+  for (const { auth, token, resourceKey } of held) {
+    try {
+      await revokeGrant(auth, token, grants.context);
+    } catch (error) {
+      log.warn('grant not given back', { connectionId, resourceKey, error });
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import type { Db } from '../../../db/client.ts';
+import { insertApiKey, type KeyGrant, revokeApiKey } from '../../../db/queries/orgs/api-keys.ts';
+import { recordEvent } from '../../../db/queries/webhooks/events.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
+import { makeApiKey } from '../../core/crypto/api-key.ts';
+import { notFound } from '../../core/errors.ts';
+import { apiKeyCreated, apiKeyRevoked } from '../../core/events/org-events.ts';
+import type { ApiKeyRow } from '../../core/rows.ts';
+import { requireRoom } from './org-limits.ts';
+
+/** A key at the one moment at which it is known. */
+export interface IssuedApiKey {
+  readonly id: string;
+  /** Shown once; only its hash is stored. */
+  readonly key: string;
+}
+
+/** A key of the scope's org and workspace. What it may do is decided by the caller of this function, not by a body. */
+export async function issueApiKey(deps: WakeDeps, scope: OrgScope, grant: KeyGrant): Promise<IssuedApiKey> {
+  const issued = await deps.db.transaction().execute((trx) => issueWithin(trx, scope, grant));
+  void wakeEndpoints(deps, scope);
+  return issued;
+}
+
+/** As {@link issueApiKey}, as part of a transaction; its endpoints are to be woken after the commit, or by the sweeper. */
+export async function issueWithin(trx: Db, scope: OrgScope, grant: KeyGrant): Promise<IssuedApiKey> {
+  await requireRoom(trx, scope, 'apiKeys');
+  const { key, ...stored } = makeApiKey();
+  const { id, workspaceId } = await insertApiKey(trx, scope, { ...stored, ...grant });
+  await recordEvent(trx, scope, apiKeyCreated({ apiKeyId: id, createdBy: grant.createdByKeyId, workspaceId }));
+  return { id, key };
+}
+
+/** Refuses the key from the next request on; a key revoked earlier is returned unchanged. Throws not_found. */
+export async function withdrawApiKey(deps: WakeDeps, scope: OrgScope, id: string): Promise<ApiKeyRow> {
+  const revoked = await deps.db.transaction().execute((trx) => withdrawWithin(trx, scope, id));
+  void wakeEndpoints(deps, scope);
+  return revoked;
+}
+
+/** As {@link withdrawApiKey}, as part of a transaction; see {@link issueWithin}. */
+export async function withdrawWithin(trx: Db, scope: OrgScope, id: string): Promise<ApiKeyRow> {
+  const revoked = await revokeApiKey(trx, scope, id);
+  if (!revoked) throw notFound('API key');
+  const { createdByKeyId: createdBy, ...row } = revoked;
+  await recordEvent(trx, scope, apiKeyRevoked({ apiKeyId: id, createdBy, workspaceId: row.workspaceId }));
+  return row;
+}

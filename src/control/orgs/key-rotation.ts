@@ -1,0 +1,129 @@
+/** Wraps the data keys of stored secrets anew, while the service runs. The secrets themselves are not touched. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  countSealed,
+  findOtherwiseWrapped,
+  lockOtherwiseWrapped,
+  putWrappedKey,
+  type SealedRow,
+  type SealedRowKey,
+  type SealedTableName,
+  sealedTableNames,
+} from '../../../db/queries/connections/sealed-values.ts';
+import { orgScope } from '../../../db/scope.ts';
+import type { SealedSecret, SecretBox } from '../../core/crypto/secret-box.ts';
+import type { Deps } from '../../deps.ts';
+
+/** A value that no key of the ring opens, or that was altered: it stays as it is. */
+export interface UnopenedValue {
+  readonly table: SealedTableName;
+  readonly orgId: string;
+  /** The connection, endpoint secret or hook that it belongs to. */
+  readonly owner: string;
+  readonly reason: string;
+}
+
+/** What a rotation came to. */
+export interface Rotation {
+  /** Values that were wrapped anew, by table. */
+  readonly rewrapped: Readonly<Record<SealedTableName, number>>;
+  readonly unopened: readonly UnopenedValue[];
+  /** Values under other keys all the same, those of `unopened` included; another rotation may find them free. */
+  readonly left: number;
+}
+
+/** Into what it is rotated, and who hears of it. */
+export interface RotationOptions {
+  /** The first key of the ring that `secretBox` is made of. */
+  readonly kekId: string;
+  /** Called after each batch with the total of its table. */
+  readonly progress: (table: SealedTableName, rewrapped: number) => void;
+}
+
+type RotationDeps = Pick<Deps, 'db' | 'secretBox'>;
+
+/** Rows of one batch; those of one org are locked together, for some ten milliseconds. */
+const batchRows = 100;
+/** A value that another transaction holds is tried again so often, after so many ms. */
+const passesMax = 3;
+const passPauseMs = 1000;
+
+/**
+ * Wraps every value that is under another key. Safe to repeat, and to kill at any moment: each batch is a transaction, and
+ * each value opens under both keys' ring before and after it. A value that is replaced meanwhile is left to its writer.
+ */
+export async function rotateSealedValues(deps: RotationDeps, options: RotationOptions): Promise<Rotation> {
+  const rewrapped = { connectionSecrets: 0, tokens: 0, oauthStates: 0, webhookEndpointSecrets: 0, hooks: 0 };
+  for (let pass = 1; ; pass += 1) {
+    const unopened: UnopenedValue[] = [];
+    for (const table of sealedTableNames) {
+      for await (const batch of batches(deps, { ...options, table })) {
+        rewrapped[table] += batch.rewrapped;
+        unopened.push(...batch.unopened);
+        options.progress(table, rewrapped[table]);
+      }
+    }
+    const left = await countOthers(deps, options.kekId);
+    if (left <= unopened.length || pass === passesMax) return { rewrapped, unopened, left };
+    await sleep(passPauseMs);
+  }
+}
+
+interface TableRotation extends RotationOptions {
+  readonly table: SealedTableName;
+}
+
+interface Batch {
+  readonly rewrapped: number;
+  readonly unopened: readonly UnopenedValue[];
+}
+
+/** Goes once through a table, each row at most once. */
+async function* batches(deps: RotationDeps, { table, kekId }: TableRotation): AsyncGenerator<Batch> {
+  let after: SealedRowKey | null = null;
+  for (;;) {
+    const rows: readonly SealedRowKey[] = await findOtherwiseWrapped(deps.db, table, {
+      kekId,
+      after,
+      limit: batchRows,
+    });
+    const ofOrgs = Map.groupBy(rows, ({ orgId }) => orgId).values();
+    for (const ofOrg of ofOrgs) yield await rewrapRows(deps, { table, kekId, rows: ofOrg });
+    after = rows.at(-1) ?? null;
+    if (after === null) return;
+  }
+}
+
+/** Rows of one org. */
+async function rewrapRows(
+  { db, secretBox }: RotationDeps,
+  { table, kekId, rows }: Pick<TableRotation, 'table' | 'kekId'> & { readonly rows: readonly SealedRowKey[] },
+): Promise<Batch> {
+  const unopened: UnopenedValue[] = [];
+  let rewrapped = 0;
+  await db.transaction().execute(async (trx) => {
+    for (const row of rows) {
+      const scope = orgScope(row.orgId);
+      const found = await lockOtherwiseWrapped(trx, scope, { table, row, kekId });
+      if (!found) continue;
+      const sealed = rewrapOrReason(secretBox, found);
+      if (typeof sealed === 'string') unopened.push({ table, orgId: row.orgId, owner: row.owner, reason: sealed });
+      else if (await putWrappedKey(trx, scope, { table, row, sealed, replaces: found.sealed })) rewrapped += 1;
+    }
+  });
+  return { rewrapped, unopened };
+}
+
+/** Text: why it does not open. */
+function rewrapOrReason(secretBox: SecretBox, { sealed, context }: SealedRow): SealedSecret | string {
+  try {
+    return secretBox.rewrap(sealed, context);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+async function countOthers({ db }: RotationDeps, kekId: string): Promise<number> {
+  const others = (await countSealed(db)).filter((counted) => counted.kekId !== kekId);
+  return others.filter(({ table }) => table !== 'secretCanary').reduce((sum, { count }) => sum + count, 0);
+}

@@ -1,0 +1,57 @@
+import type { Db } from '../../../db/client.ts';
+import {
+  type CountedLimit,
+  type LimitUse,
+  lockLimitUse,
+  readLimitUse,
+  type Within,
+} from '../../../db/queries/orgs/org-limits.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { AppError, conflict } from '../../core/errors.ts';
+import { orgLimits } from '../../core/org-limits.ts';
+
+/**
+ * Throws conflict when the org has as many as it may; otherwise it has room for one more until the transaction ends, which
+ * holds a lock on the org.
+ */
+export async function requireRoom(tx: Db, scope: OrgScope, name: CountedLimit, within: Within = {}): Promise<void> {
+  const { max, used } = await lockLimitUse(tx, scope, name, within);
+  if (used >= max) throw conflict(`${reached(name, max)}: delete one, or ask the operator for more.`);
+}
+
+/** With more room than this a run is accepted without a lock: more than all API processes insert at the same moment. */
+const unlockedRoom = 64;
+
+/**
+ * Accepts one more run that waits, if the org may have it. Throws rate_limited. Far below the limits it locks nothing: all
+ * that could come at the same moment still has room.
+ */
+export async function withRoomForRun<Result>(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, resourceKey }: Required<Pick<Within, 'connectionId' | 'resourceKey'>>,
+  insert: (db: Db) => Promise<Result>,
+): Promise<Result> {
+  const within = { connectionId, resourceKey };
+  const uses = await usesOf((name) => readLimitUse(db, scope, name, within));
+  if (uses.every(({ max, used }) => max - used > unlockedRoom)) return insert(db);
+  return db.transaction().execute(async (tx) => {
+    for (const { name, max, used } of await usesOf((limit) => lockLimitUse(tx, scope, limit, within))) {
+      if (used >= max) throw new AppError('rate_limited', `${reached(name, max)}: wait until some of them have ended.`);
+    }
+    return insert(tx);
+  });
+}
+
+const runLimits = ['queuedRunsPerResource', 'queuedRuns'] as const;
+
+async function usesOf(read: (name: CountedLimit) => Promise<LimitUse>) {
+  const uses = [];
+  for (const name of runLimits) uses.push({ name, ...(await read(name)) });
+  return uses;
+}
+
+const reached = (name: CountedLimit, max: number): string => {
+  const [what = ''] = orgLimits[name].about.split(';');
+  return `The org has as many ${what} as it may, ${max} (\`${name}\`)`;
+};

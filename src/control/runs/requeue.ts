@@ -1,0 +1,46 @@
+import { recordOfConnection } from '../../../db/queries/connections/connection-facts.ts';
+import { findConnection } from '../../../db/queries/connections/connections.ts';
+import { findQuarantined } from '../../../db/queries/runs/quarantine.ts';
+import { requeueAll, requeueOne } from '../../../db/queries/runs/requeue.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
+import { notFound } from '../../core/errors.ts';
+import { recordsRequeued } from '../../core/events/record-events.ts';
+import { newId } from '../../core/ids.ts';
+import type { QuarantineRow } from '../../core/rows.ts';
+
+/** Lets the next run of its resource try a quarantined record again; one that is resolved stays as it is. Throws not_found. */
+export async function requeueRecord(deps: WakeDeps, scope: OrgScope, id: string): Promise<QuarantineRow> {
+  const record = await deps.db.transaction().execute(async (trx) => {
+    const requeued = await requeueOne(trx, scope, id);
+    const found = await findQuarantined(trx, scope, id);
+    if (!found) throw notFound('Quarantined record');
+    const { connectionId, resourceKey } = found;
+    const one = { resourceKey, record: found, count: 1, occasion: id };
+    if (requeued) {
+      await recordOfConnection(trx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...one })]);
+    }
+    return found;
+  });
+  void wakeEndpoints(deps, scope);
+  return record;
+}
+
+/** As {@link requeueRecord}, every unresolved record of a connection, or of one of its resources; how many it were. */
+export async function requeueConnection(
+  deps: WakeDeps,
+  scope: OrgScope,
+  { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string | null },
+): Promise<number> {
+  const count = await deps.db.transaction().execute(async (trx) => {
+    const found = await findConnection(trx, scope, connectionId);
+    if (!found) throw notFound('Connection');
+    const requeued = await requeueAll(trx, scope, { connectionId, resourceKey });
+    if (requeued === 0) return 0;
+    const all = { resourceKey, record: null, count: requeued, occasion: newId('evt') };
+    await recordOfConnection(trx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...all })]);
+    return requeued;
+  });
+  void wakeEndpoints(deps, scope);
+  return count;
+}

@@ -1,0 +1,117 @@
+import { findConnection } from '../../../db/queries/connections/connections.ts';
+import { findRun, insertRun, requestCancel } from '../../../db/queries/runs/runs.ts';
+import { findPinnedSpec } from '../../../db/queries/specs.ts';
+import type { Backfill } from '../../../db/schema.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { startQueuedRun } from '../../connect/start-run.ts';
+import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
+import { conflict, invalid, notFound } from '../../core/errors.ts';
+import type { RunRow, RunTrigger } from '../../core/rows.ts';
+import { cursorText, parseInitialCursor } from '../../core/source/cursor/cursor-value.ts';
+import { runTerms } from '../../core/spec/connection/run-terms.ts';
+import { isTimeCursor } from '../../core/spec/schema/incremental-schema.ts';
+import type { Resource } from '../../core/spec/schema/spec-schema.ts';
+import type { Deps } from '../../deps.ts';
+import { withRoomForRun } from '../orgs/org-limits.ts';
+
+/** What the rules of runs work with. */
+export type RunDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
+
+interface RunRequest {
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  readonly trigger: RunTrigger;
+  /** `from` as a value of the cursor; null: an ordinary run. */
+  readonly backfill: { readonly from: string | number | null; readonly force: boolean } | null;
+}
+
+/**
+ * Accepts a run. The row is committed before Temporal hears of it: a workflow never looks for a row that is not
+ * there, and a start that fails leaves the row queued for the sweeper.
+ *
+ * Throws not_found (connection, pinned spec), conflict (not active, effective spec invalid, no destination),
+ * validation (no such resource, no such start of a backfill), rate_limited (as many wait as may).
+ */
+export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunRequest): Promise<RunRow> {
+  const connection = await findConnection(deps.db, scope, request.connectionId);
+  if (!connection) throw notFound('Connection');
+  if (connection.status !== 'active') throw conflict(notActive[connection.status]);
+  const pinned = await findPinnedSpec(deps.db, scope, connection.id);
+  if (!pinned) throw notFound('Pinned spec version');
+  const { resource, ...terms } = runTerms({
+    ...connection,
+    specJson: pinned.specJson,
+    resourceKey: request.resourceKey,
+    defaultDestination: deps.defaultDestination,
+    path: 'resource',
+  });
+  const backfill = request.backfill && toBackfill(request.backfill, resource);
+  const run = await withRoomForRun(deps.db, scope, request, (db) =>
+    insertRun(db, scope, { ...request, ...terms, backfill }),
+  );
+  // The row is the promise: whether Temporal is told now or by the sweeper, the run comes.
+  void startQueuedRun(deps, scope, run);
+  return run;
+}
+
+/** The start in canonical text. Throws `validation` when the resource cannot be read from it. */
+function toBackfill(
+  { from, force }: NonNullable<RunRequest['backfill']>,
+  { key, incremental }: Pick<Resource, 'key' | 'incremental'>,
+): Backfill {
+  if (from === null) return { from, force };
+  const refused = (message: string) => invalid('No such start', [{ code: 'schema', path: 'from', message }]);
+  if (incremental?.kind !== 'cursor') throw refused(`${key} has no cursor: leave \`from\` out`);
+  const { cursor } = incremental;
+  const start = parseInitialCursor(from, cursor);
+  if (start === null)
+    throw refused(
+      `expected a value of a cursor of type ${cursor.type}${isTimeCursor(cursor.type) ? ', or ISO 8601 such as 2026-01-01T00:00:00Z' : ''}`,
+    );
+  return { from: cursorText(start, cursor), force };
+}
+
+const notActive = {
+  pending: 'The connection is not active yet; activate it before a sync',
+  paused: 'The connection is paused; activate it before a sync',
+  error: 'The connection is in error; correct what its last run says, then activate it',
+} as const;
+
+/** A fresh manual run of the original's connection and resource, from today's watermark. Throws as {@link requestRun}. */
+export async function replayRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
+  const original = await findRun(deps.db, scope, runId);
+  if (!original) throw notFound('Run');
+  const { connectionId, resourceKey } = original;
+  return requestRun(deps, scope, { connectionId, resourceKey, trigger: 'manual', backfill: null });
+}
+
+/** Asks a run to stop: the request under way is ended, what was delivered stays. Asking twice is asking once. Throws not_found, conflict (already final). */
+export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
+  const run = await deps.db.transaction().execute((trx) => requestCancel(trx, scope, runId));
+  if (!run) {
+    const existing = await findRun(deps.db, scope, runId);
+    if (!existing) throw notFound('Run');
+    throw conflict(`The run has already ended as ${existing.status}`);
+  }
+  void wakeEndpoints(deps, scope);
+  await cancelWorkflows(deps, scope, [run]);
+  return run;
+}
+
+/** Tells the workflows of runs that were asked to stop. One that is not reached is told by the reconciler. */
+export async function cancelWorkflows(deps: RunDeps, scope: OrgScope, runs: readonly RunRow[]): Promise<void> {
+  const open = runs.filter((run) => run.status !== 'canceled');
+  await Promise.all(open.map((run) => cancelWorkflow(deps, scope, run)));
+}
+
+async function cancelWorkflow(
+  { orchestrator, log }: Pick<RunDeps, 'orchestrator' | 'log'>,
+  { orgId }: OrgScope,
+  { id: runId, connectionId, resourceKey }: RunRow,
+): Promise<void> {
+  try {
+    await orchestrator.cancelRun({ orgId, connectionId, resourceKey, runId });
+  } catch (error) {
+    log.warn('Temporal not reached; the sweeper will try again', { runId, error });
+  }
+}

@@ -1,0 +1,53 @@
+/** Makes Temporal's schedules what their rows say: by the request that changed a row, or later by the sweeper. */
+import { findNotApplied, findScheduleState, markApplied } from '../../../db/queries/schedules.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import type { Deps } from '../../deps.ts';
+
+/** What applying works with. */
+export type ApplyDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
+
+/** Schedules of a connection that its own request applies; the sweeper is as quick with many of them. */
+const ownMax = 20;
+
+/** Applies schedules that were changed and committed; what fails is logged and left to the sweeper. */
+export async function applyNow(deps: ApplyDeps, scope: OrgScope, ids: readonly string[]): Promise<void> {
+  await Promise.all(
+    ids.map(async (scheduleId) => {
+      try {
+        await applySchedule(deps, scope, scheduleId);
+      } catch (error) {
+        deps.log.warn('Temporal not reached; the sweeper will try again', { scheduleId, error });
+      }
+    }),
+  );
+}
+
+/** As {@link applyNow}, for the schedules of a connection of which something was changed. */
+export async function applySchedulesOf(deps: ApplyDeps, scope: OrgScope, connectionId: string): Promise<void> {
+  await applyNow(deps, scope, await findNotApplied(deps.db, scope, { connectionId, limit: ownMax }));
+}
+
+/** Applies the newest version of a schedule. Of two that do so at once, the one that was late does it again. */
+export async function applySchedule(
+  { db, orchestrator }: Pick<ApplyDeps, 'db' | 'orchestrator'>,
+  scope: OrgScope,
+  id: string,
+): Promise<void> {
+  for (;;) {
+    const state = await findScheduleState(db, scope, id);
+    if (!state || state.deletedAt !== null) await orchestrator.dropSchedule(id);
+    else await orchestrator.putSchedule({ ...state, orgId: scope.orgId, pausedBecause: pausedBecause(state) });
+    if (!state || (await markApplied(db, scope, state))) return;
+  }
+}
+
+function pausedBecause({
+  enabled,
+  connectionStatus,
+}: {
+  readonly enabled: boolean;
+  readonly connectionStatus: string;
+}): string | null {
+  if (!enabled) return 'schedule disabled';
+  return connectionStatus === 'active' ? null : `connection ${connectionStatus}`;
+}

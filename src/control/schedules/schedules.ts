@@ -1,0 +1,111 @@
+import { recordOfConnection } from '../../../db/queries/connections/connection-facts.ts';
+import { lockConnection } from '../../../db/queries/connections/connections.ts';
+import {
+  insertSchedule,
+  lockSchedule,
+  markScheduleDeleted,
+  setScheduleEnabled,
+} from '../../../db/queries/schedules.ts';
+import { findPinnedSpec } from '../../../db/queries/specs.ts';
+import { recordEvent } from '../../../db/queries/webhooks/events.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
+import { type Issue, invalid, notFound } from '../../core/errors.ts';
+import { scheduleCreated, scheduleDeleted, scheduleUpdated } from '../../core/events/schedule-events.ts';
+import { newId } from '../../core/ids.ts';
+import type { ScheduleRow } from '../../core/rows.ts';
+import { checkCron } from '../../core/schedule/cron.ts';
+import { firingGaps } from '../../core/schedule/firing-gaps.ts';
+import { longestGapSeconds } from '../../core/schedule/longest-gap.ts';
+import { resolveTimezone } from '../../core/schedule/timezone.ts';
+import { runTerms } from '../../core/spec/connection/run-terms.ts';
+import type { Deps } from '../../deps.ts';
+import { requireRoom } from '../orgs/org-limits.ts';
+import { type ApplyDeps, applyNow } from './apply.ts';
+
+type ScheduleRequest = Pick<ScheduleRow, 'connectionId' | 'resourceKey' | 'cron' | 'timezone'>;
+
+/**
+ * An enabled schedule. It fires while its connection is active. Throws validation (cron, timezone, resourceKey),
+ * not_found (connection), conflict (the effective spec is invalid, or has no destination).
+ */
+export async function createSchedule(
+  deps: ApplyDeps & Pick<Deps, 'scheduleMinIntervalSeconds' | 'defaultDestination'>,
+  scope: OrgScope,
+  request: ScheduleRequest,
+): Promise<ScheduleRow> {
+  const issues = [...cronIssues(deps, request.cron), ...timezoneIssues(request.timezone)];
+  if (issues.length > 0) throw invalid('The schedule is not valid.', issues);
+  const { connectionId, resourceKey } = request;
+  const schedule = await deps.db.transaction().execute(async (trx) => {
+    const connection = await lockConnection(trx, scope, connectionId);
+    if (!connection) throw notFound('Connection');
+    const pinned = await findPinnedSpec(trx, scope, connectionId);
+    if (!pinned) throw notFound('Pinned spec version');
+    const { defaultDestination } = deps;
+    runTerms({ ...connection, specJson: pinned.specJson, resourceKey, defaultDestination, path: 'resourceKey' });
+    await requireRoom(trx, scope, 'schedules');
+    await requireRoom(trx, scope, 'schedulesPerResource', { connectionId, resourceKey });
+    const gap = { longestGapSeconds: longestGapSeconds(request.cron) };
+    const made = await insertSchedule(trx, scope, { ...request, ...gap });
+    await recordEvent(trx, scope, scheduleCreated({ schedule: made, connection }));
+    return made;
+  });
+  void wakeEndpoints(deps, scope);
+  await applyNow(deps, scope, [schedule.id]);
+  return schedule;
+}
+
+function cronIssues(
+  { scheduleMinIntervalSeconds: min }: Pick<Deps, 'scheduleMinIntervalSeconds'>,
+  cron: string,
+): readonly Issue[] {
+  const { calendars, fault } = checkCron(cron);
+  if (!calendars) return [{ code: 'schema', path: 'cron', message: fault }];
+  const { shortest } = firingGaps(calendars);
+  if (shortest >= min) return [];
+  const message = `fires every ${shortest} s at times; this deployment allows every ${min} s`;
+  return [{ code: 'schema', path: 'cron', message }];
+}
+
+function timezoneIssues(timezone: string): readonly Issue[] {
+  if (resolveTimezone(timezone) !== null) return [];
+  const message = 'expected a zone of the IANA database such as Europe/Berlin; offsets are none';
+  return [{ code: 'schema', path: 'timezone', message }];
+}
+
+/** Switches a schedule on or off; switched on again it does not make up for what it missed. Throws not_found. */
+export async function toggleSchedule(
+  deps: ApplyDeps,
+  scope: OrgScope,
+  change: Pick<ScheduleRow, 'id' | 'enabled'>,
+): Promise<ScheduleRow> {
+  const schedule = await deps.db.transaction().execute(async (trx) => {
+    const previous = await lockSchedule(trx, scope, change.id);
+    const toggled = previous && (await setScheduleEnabled(trx, scope, change));
+    if (!toggled) throw notFound('Schedule');
+    if (toggled.enabled !== previous.enabled) {
+      const occasion = newId('evt');
+      await recordOfConnection(trx, scope, toggled.connectionId, (connection) => [
+        scheduleUpdated({ schedule: toggled, connection, previous, occasion }),
+      ]);
+    }
+    return toggled;
+  });
+  void wakeEndpoints(deps, scope);
+  await applyNow(deps, scope, [schedule.id]);
+  return schedule;
+}
+
+/** Deletes a schedule; runs it has started go on. Throws not_found. */
+export async function deleteSchedule(deps: ApplyDeps, scope: OrgScope, id: string): Promise<void> {
+  await deps.db.transaction().execute(async (trx) => {
+    const schedule = await markScheduleDeleted(trx, scope, id);
+    if (!schedule) throw notFound('Schedule');
+    await recordOfConnection(trx, scope, schedule.connectionId, (connection) => [
+      scheduleDeleted({ schedule, connection }),
+    ]);
+  });
+  void wakeEndpoints(deps, scope);
+  await applyNow(deps, scope, [id]);
+}

@@ -1,0 +1,187 @@
+import {
+  ensureSpec,
+  findSpecVersion,
+  hasSpec,
+  insertDraft,
+  markDeprecated,
+  markPublished,
+  removeDraft,
+  updateDraft,
+} from '../../../db/queries/specs.ts';
+import { recordEvent } from '../../../db/queries/webhooks/events.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
+import { AppError, conflict, invalid, notFound } from '../../core/errors.ts';
+import { specDeprecated, specPublished } from '../../core/events/org-events.ts';
+import type { JsonObject, SpecVersionRow, ValidationResult } from '../../core/rows.ts';
+import { checkSpec, type SpecCheck } from '../../core/spec/check/check.ts';
+import { specChecksum } from '../../core/spec/checksum.ts';
+import { runSpecTests } from '../../core/spec-tests/run-spec-tests.ts';
+import type { Deps } from '../../deps.ts';
+import { requireRoom } from '../orgs/org-limits.ts';
+
+type SpecDeps = Pick<Deps, 'db'>;
+type Evaluating = Pick<Deps, 'evaluators'>;
+
+/** A version of a spec by its names. */
+export interface VersionName {
+  readonly key: string;
+  readonly version: string;
+}
+
+/** What is wrong with a document for the spec of that key; its tests run once all else is right. Nothing is saved. */
+export async function validateSpec(
+  { evaluators }: Evaluating,
+  scope: OrgScope,
+  { document, key }: { readonly document: unknown; readonly key: string },
+): Promise<ValidationResult> {
+  const result = checkSpec(document, { expectedKey: key });
+  if (!result.valid) return { valid: false, issues: [...result.issues] };
+  const issues = await runSpecTests(result.spec, { evaluator: evaluators.forOrg(scope.orgId) });
+  return issues.length > 0 ? { valid: false, issues: [...issues] } : { valid: true, spec: result.spec };
+}
+
+/** A new draft of the document. Throws validation (with every issue), conflict (the version exists). */
+export async function createDraft({ db }: SpecDeps, scope: OrgScope, document: unknown): Promise<SpecVersionRow> {
+  const { spec, document: specJson } = judged(document);
+  const { key, version } = spec.metadata;
+  return db.transaction().execute(async (trx) => {
+    if (!(await hasSpec(trx, scope, key))) await requireRoom(trx, scope, 'specs');
+    const specId = await ensureSpec(trx, scope, key);
+    await requireRoom(trx, scope, 'versionsPerSpec', { specId });
+    const draft = await insertDraft(trx, scope, { specId, version, specJson, checksum: specChecksum(specJson) });
+    if (!draft)
+      throw conflict(
+        `Version ${version} of this spec exists: raise metadata.version, or replace it with PUT while it is a draft.`,
+      );
+    return draft;
+  });
+}
+
+/** The draft with another document of the same key and version. Throws validation, not_found, immutable. */
+export async function replaceDraft(
+  { db }: SpecDeps,
+  scope: OrgScope,
+  { document, ...name }: VersionName & { readonly document: unknown },
+): Promise<SpecVersionRow> {
+  const { spec, document: specJson } = judged(document, name.key);
+  if (spec.metadata.version !== name.version) {
+    const message = `expected ${name.version}, the version of the path`;
+    throw invalid('The spec is of another version.', [{ code: 'schema', path: 'metadata.version', message }]);
+  }
+  const { id } = await versionNamed(db, scope, name);
+  const draft = await updateDraft(db, scope, { id, specJson, checksum: specChecksum(specJson) });
+  if (!draft) throw immutable();
+  return draft;
+}
+
+/** Removes a draft. Throws not_found, immutable. */
+export async function deleteDraft({ db }: SpecDeps, scope: OrgScope, name: VersionName): Promise<void> {
+  const { id } = await versionNamed(db, scope, name);
+  if (!(await removeDraft(db, scope, id))) throw immutable();
+}
+
+/**
+ * Freezes a draft, so that connections can pin to it. Throws not_found, conflict (published already, or changed
+ * meanwhile), and validation when one of the spec's tests fails.
+ */
+export async function publishVersion(
+  deps: WakeDeps & Evaluating,
+  scope: OrgScope,
+  name: VersionName,
+): Promise<SpecVersionRow> {
+  const { db, evaluators } = deps;
+  const { id, status, specJson, checksum } = await versionNamed(db, scope, name);
+  if (status !== 'draft') throw alreadyPublished();
+  const { spec } = judged(specJson);
+  const failures = await runSpecTests(spec, { evaluator: evaluators.forOrg(scope.orgId) });
+  if (failures.length > 0) throw invalid('Tests of the spec fail: correct the spec or its tests.', failures);
+  const published = await db.transaction().execute(async (trx) => {
+    const row = await markPublished(trx, scope, { id, checksum });
+    if (row) await recordEvent(trx, scope, specPublished({ ...row, key: name.key }));
+    return row;
+  });
+  if (!published) throw conflict('The draft was published or changed meanwhile: read it, then publish what it is now.');
+  void wakeEndpoints(deps, scope);
+  return published;
+}
+
+/**
+ * Closes a published version to new connections and upgrades; those pinned to it go on. A deprecated one is returned
+ * unchanged. Throws not_found, conflict (still a draft).
+ */
+export async function deprecateVersion(deps: WakeDeps, scope: OrgScope, name: VersionName): Promise<SpecVersionRow> {
+  const { db } = deps;
+  const { id } = await versionNamed(db, scope, name);
+  const marked = await db.transaction().execute(async (trx) => {
+    const row = await markDeprecated(trx, scope, id);
+    if (row) await recordEvent(trx, scope, specDeprecated({ ...row, key: name.key }));
+    return row;
+  });
+  if (marked) void wakeEndpoints(deps, scope);
+  const deprecated = marked ?? (await versionNamed(db, scope, name));
+  if (deprecated.status !== 'deprecated')
+    throw conflict('A draft cannot be deprecated: delete it, or publish it first.');
+  return deprecated;
+}
+
+interface Preview {
+  readonly expression: string;
+  readonly record: JsonObject;
+  /** Named lookup tables, seen as `$lookups.<name>`. */
+  readonly lookups: JsonObject;
+}
+
+interface Previewed {
+  readonly row: JsonObject;
+  /** What ran the expression; a run would use the same. */
+  readonly engine: 'compiled' | 'interpreted';
+}
+
+/** An expression run over a record, as a run would do it. Throws validation when it fails or gives no object. */
+export async function previewTransform(
+  { evaluators }: Evaluating,
+  scope: OrgScope,
+  { expression, record, lookups }: Preview,
+): Promise<Previewed> {
+  const input = { records: [record], bindings: { lookups, params: {}, each: {} }, now: new Date() } as const;
+  const evaluator = evaluators.forOrg(scope.orgId);
+  try {
+    const [result] = await evaluator.transform({ expression, ...input, nulls: 'keep', timeoutMs: previewTimeoutMs });
+    if (result?.ok) return { row: result.value, engine: result.engine ?? 'interpreted' };
+    throw expressionFailed(result?.failure.message ?? 'gave no result');
+  } catch (error) {
+    // Ends its process again and again: for a run that is a fault of the spec, here of the request.
+    if (error instanceof AppError && error.code === 'spec_invalid') throw expressionFailed(error.message, error);
+    throw error;
+  }
+}
+
+const expressionFailed = (message: string, cause?: unknown): AppError =>
+  new AppError('validation', 'The expression failed.', {
+    issues: [{ code: 'schema', path: 'expression', message }],
+    cause,
+  });
+
+/** An expression that takes longer is not fit for a page of records; it takes microseconds. */
+const previewTimeoutMs = 2000;
+
+type Judged = Extract<SpecCheck, { valid: true }>;
+
+function judged(given: unknown, expectedKey?: string): Judged {
+  const result = checkSpec(given, expectedKey === undefined ? {} : { expectedKey });
+  if (!result.valid) throw invalid('The spec is not valid.', result.issues);
+  return result;
+}
+
+async function versionNamed(db: SpecDeps['db'], scope: OrgScope, name: VersionName): Promise<SpecVersionRow> {
+  const version = await findSpecVersion(db, scope, name);
+  if (!version) throw notFound('Spec version');
+  return version;
+}
+
+const immutable = (): AppError =>
+  new AppError('immutable', 'A published version never changes: create a new version instead.');
+
+const alreadyPublished = (): AppError =>
+  conflict('This version is published already: create a new version to change it.');

@@ -1,0 +1,80 @@
+import type { Db } from '../../../db/client.ts';
+import { recordOfConnection } from '../../../db/queries/connections/connection-facts.ts';
+import { lockConnection } from '../../../db/queries/connections/connections.ts';
+import { findVersionOfSpec } from '../../../db/queries/specs.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
+import { conflict, notFound } from '../../core/errors.ts';
+import { connectionSpecUpgraded } from '../../core/events/connection-events.ts';
+import { newId } from '../../core/ids.ts';
+import type { SpecUpgrade, SpecVersionRow } from '../../core/rows.ts';
+import { applyChange, type ChangeDeps, judgeChange } from '../connections/change.ts';
+import { cancelWorkflows } from '../runs/runs.ts';
+import { applySchedulesOf } from '../schedules/apply.ts';
+
+interface UpgradeRequest {
+  readonly connectionId: string;
+  readonly toVersion: string;
+  /** Only says what would happen. */
+  readonly dryRun: boolean;
+}
+
+/**
+ * Pins a connection to another version of its spec, forwards or backwards. What the plan resets happens when the next
+ * run begins. Throws not_found (connection, version), conflict (version not published; applied, it would break the
+ * connection: nothing happens then).
+ */
+export async function upgradeSpec(
+  deps: ChangeDeps,
+  scope: OrgScope,
+  { connectionId, toVersion, dryRun }: UpgradeRequest,
+): Promise<SpecUpgrade> {
+  const { stopped, ...upgrade } = await deps.db.transaction().execute(async (trx) => {
+    const connection = await lockConnection(trx, scope, connectionId);
+    if (!connection) throw notFound('Connection');
+    const version = await findVersionOfSpec(trx, scope, { specId: connection.specId, version: toVersion });
+    if (!version) throw notFound('Spec version');
+    refuseUnlessPublished(version);
+    const judged = await judgeChange(deps, trx, scope, { connection, change: { version } });
+    const { plan } = judged;
+    const facts = { connectionId, from: connection.pinnedSpecVersion, to: toVersion, plan };
+    if (dryRun) return { ...facts, applied: false, stopped: [] };
+    refuseBroken(plan, toVersion);
+    const pin = { id: connectionId, judged, facts: { pinnedSpecVersion: toVersion } };
+    const applied = await applyChange(deps, trx, scope, pin);
+    await recordUpgrade(trx, scope, facts);
+    return { ...facts, applied: true, stopped: applied.stopped };
+  });
+  void wakeEndpoints(deps, scope);
+  await Promise.all([cancelWorkflows(deps, scope, stopped), applySchedulesOf(deps, scope, connectionId)]);
+  return upgrade;
+}
+
+async function recordUpgrade(
+  trx: Db,
+  scope: OrgScope,
+  { connectionId, from, to }: Pick<SpecUpgrade, 'connectionId' | 'from' | 'to'>,
+): Promise<void> {
+  if (from === to) return;
+  const occasion = newId('evt');
+  await recordOfConnection(trx, scope, connectionId, (connection) => [
+    connectionSpecUpgraded({ connection, from, to, occasion }),
+  ]);
+}
+
+/** A connection may be pinned to a published version only. Throws conflict. */
+export function refuseUnlessPublished({ version, status }: SpecVersionRow): void {
+  if (status === 'published') return;
+  const advice = status === 'draft' ? 'is a draft: publish it first' : 'is deprecated: choose a published one';
+  throw conflict(`Version ${version} ${advice}.`);
+}
+
+/** A conflict carries no issues on the wire, so its message names the first few. */
+function refuseBroken({ issues }: SpecUpgrade['plan'], toVersion: string): void {
+  if (issues.length === 0) return;
+  const named = issues.slice(0, 3).map(({ path, message }) => `${path} ${message}`);
+  const more = issues.length > named.length ? `, and ${issues.length - named.length} more` : '';
+  throw conflict(
+    `Version ${toVersion} would break the connection: ${named.join('; ')}${more}. Nothing was changed; a dry run shows the whole plan.`,
+  );
+}

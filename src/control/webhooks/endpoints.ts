@@ -1,0 +1,149 @@
+import type { Db } from '../../../db/client.ts';
+import {
+  changeEndpoint,
+  type EndpointChange,
+  type EndpointSettings,
+  findEndpoint,
+  findUnknownIds,
+  insertEndpoint,
+  lockEndpoint,
+  lockEndpointCount,
+  markEndpointDeleted,
+} from '../../../db/queries/webhooks/endpoints.ts';
+import { deleteSigningSecrets } from '../../../db/queries/webhooks/signing-secrets.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
+import { conflict, type Issue, invalid, notFound } from '../../core/errors.ts';
+import type { SignatureScheme, WebhookEndpointRow } from '../../core/rows.ts';
+import type { Deps } from '../../deps.ts';
+import { urlFault } from './endpoint-url.ts';
+import { giveKeyPair, giveSecrets, refuseBadSecret } from './secrets.ts';
+import { askForTest } from './test-endpoint.ts';
+
+type EndpointDeps = WakeDeps & Pick<Deps, 'secretBox' | 'egress'>;
+
+const endpointsMax = 10;
+
+/** A new endpoint as its maker gets it. */
+export interface NewEndpoint extends WebhookEndpointRow {
+  /** Only when it was made here; shown once. */
+  readonly secret?: string;
+}
+
+/** An endpoint as its maker describes it. */
+interface EndpointRequest extends EndpointSettings {
+  /** Null: one is made. */
+  readonly secret: string | null;
+  /** A test is sent to it at once. */
+  readonly verifyOnCreate: boolean;
+}
+
+/**
+ * An endpoint with its secret, which is made when `secret` is null. Throws validation (url, secret, ids that are none of
+ * the org), conflict (the org has ten).
+ */
+export async function createEndpoint(
+  deps: EndpointDeps,
+  scope: OrgScope,
+  { secret, verifyOnCreate, ...settings }: EndpointRequest,
+): Promise<NewEndpoint> {
+  refuseBadSecret(secret);
+  await refuseBadSettings(deps, scope, settings);
+  const endpoint = await deps.db.transaction().execute(async (trx) => {
+    if ((await lockEndpointCount(trx, scope)) >= endpointsMax) throw tooManyEndpoints();
+    const id = await insertEndpoint(trx, scope, settings);
+    const made = await giveSecrets(deps, trx, scope, { endpointId: id, schemes: settings.signatureSchemes, secret });
+    const row = found(await findEndpoint(trx, scope, id));
+    if (verifyOnCreate) await askForTest(trx, scope, { endpoint: row, eventType: 'webhook.test' });
+    return { ...row, ...(made === null ? {} : { secret: made }) };
+  });
+  void wakeEndpoints(deps, scope);
+  return endpoint;
+}
+
+const tooManyEndpoints = () =>
+  conflict(`An org has at most ${endpointsMax} webhook endpoints: delete one, or let one receive more event types.`);
+
+/**
+ * Changes an endpoint. Switched on, or on again, it forgets its failures, and what waits for it is sent. Throws
+ * not_found, validation (url, ids that are none of the org).
+ */
+export async function updateEndpoint(
+  deps: EndpointDeps,
+  scope: OrgScope,
+  { id, ...settings }: EndpointChange & { readonly id: string },
+): Promise<WebhookEndpointRow> {
+  found(await findEndpoint(deps.db, scope, id));
+  await refuseBadSettings(deps, scope, settings);
+  const endpoint = await deps.db.transaction().execute(async (trx) => {
+    const before = found(await lockEndpoint(trx, scope, id));
+    if (settings.signatureSchemes)
+      await followSchemes(deps, trx, scope, { before, schemes: settings.signatureSchemes });
+    await changeEndpoint(trx, scope, { id, ...settings });
+    return found(await findEndpoint(trx, scope, id));
+  });
+  void wakeEndpoints(deps, scope);
+  return endpoint;
+}
+
+/** `v1` signs always; a key pair exists while `v1a` does too. */
+async function followSchemes(
+  deps: EndpointDeps,
+  trx: Db,
+  scope: OrgScope,
+  { before, schemes }: { readonly before: WebhookEndpointRow; readonly schemes: readonly SignatureScheme[] },
+): Promise<void> {
+  const [had, has] = [before.signatureSchemes.includes('v1a'), schemes.includes('v1a')];
+  if (has && !had) await giveKeyPair(deps, trx, scope, before.id);
+  if (had && !has) await deleteSigningSecrets(trx, scope, { endpointId: before.id, scheme: 'v1a' });
+}
+
+async function refuseBadSettings(
+  deps: Pick<Deps, 'db' | 'egress'>,
+  scope: OrgScope,
+  { url, connectionIds, workspaceIds }: Pick<EndpointChange, 'url' | 'connectionIds' | 'workspaceIds'>,
+): Promise<void> {
+  const issues = [
+    ...(await urlIssues(deps, url)),
+    ...(await unknownIds(deps.db, scope, { table: 'connections', path: 'connectionIds', ids: connectionIds ?? [] })),
+    ...(await unknownIds(deps.db, scope, { table: 'workspaces', path: 'workspaceIds', ids: workspaceIds ?? [] })),
+  ];
+  if (issues.length > 0) throw invalid('The webhook endpoint is not valid.', issues);
+}
+
+async function urlIssues({ egress }: Pick<Deps, 'egress'>, url: string | undefined): Promise<readonly Issue[]> {
+  const message = url === undefined ? null : await urlFault(egress, url);
+  return message === null ? [] : [{ code: 'schema', path: 'url', message }];
+}
+
+async function unknownIds(
+  db: Db,
+  scope: OrgScope,
+  {
+    table,
+    path,
+    ids,
+  }: { readonly table: 'connections' | 'workspaces'; readonly path: string; readonly ids: readonly string[] },
+): Promise<readonly Issue[]> {
+  if (ids.length === 0) return [];
+  const unknown = await findUnknownIds(db, scope, { table, ids });
+  const message = `is none of the ${table} of the org`;
+  return ids.flatMap((id, index) => (unknown.has(id) ? [{ code: 'schema', path: `${path}.${index}`, message }] : []));
+}
+
+/**
+ * Deletes an endpoint: at once it reads as absent, its secrets are gone and what waits for it is given up; the log of
+ * its deliveries stays. Throws not_found.
+ */
+export async function deleteEndpoint({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    found(await lockEndpoint(trx, scope, id));
+    await markEndpointDeleted(trx, scope, id);
+    await deleteSigningSecrets(trx, scope, { endpointId: id, scheme: null });
+  });
+}
+
+function found(endpoint: WebhookEndpointRow | undefined): WebhookEndpointRow {
+  if (!endpoint) throw notFound('Webhook endpoint');
+  return endpoint;
+}

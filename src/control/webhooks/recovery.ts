@@ -1,0 +1,35 @@
+import { lockEndpoint } from '../../../db/queries/webhooks/endpoints.ts';
+import { findRecovery, insertRecovery, type RecoveryRequest } from '../../../db/queries/webhooks/recoveries.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
+import { type Issue, invalid, notFound } from '../../core/errors.ts';
+import type { WebhookRecovery } from '../../core/rows.ts';
+
+const rangeMsMax = 30 * 24 * 3_600_000;
+
+/**
+ * Makes events of the past due again at an endpoint, in the order in which they happened. Throws not_found, validation
+ * (a range that is empty or longer than 30 days).
+ */
+export async function recoverEndpoint(
+  deps: WakeDeps,
+  scope: OrgScope,
+  request: RecoveryRequest,
+): Promise<WebhookRecovery> {
+  const recovery = await deps.db.transaction().execute(async (trx) => {
+    if (!(await lockEndpoint(trx, scope, request.endpointId))) throw notFound('Webhook endpoint');
+    const issues = rangeIssues(request);
+    if (issues.length > 0) throw invalid('The range is not valid.', issues);
+    return findRecovery(trx, scope, await insertRecovery(trx, scope, request));
+  });
+  if (!recovery) throw new Error('A recovery that was just inserted is there.');
+  void wakeEndpoints(deps, scope);
+  return recovery;
+}
+
+function rangeIssues({ since, until }: Pick<RecoveryRequest, 'since' | 'until'>): readonly Issue[] {
+  const rangeMs = Date.parse(until) - Date.parse(since);
+  const fault =
+    rangeMs <= 0 ? 'is not before `until`' : rangeMs > rangeMsMax ? 'is more than 30 days before `until`' : '';
+  return fault === '' ? [] : [{ code: 'schema', path: 'since', message: fault }];
+}

@@ -1,0 +1,53 @@
+import type { Db } from '../../../db/client.ts';
+import { insertAskedDelivery, lockDeliveryTarget } from '../../../db/queries/webhooks/deliveries.ts';
+import { lockEndpoint, lockOldestEndpoint } from '../../../db/queries/webhooks/endpoints.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
+import { conflict, notFound } from '../../core/errors.ts';
+import type { WebhookDeliveryView, WebhookEndpointRow } from '../../core/rows.ts';
+
+/** Which delivery is asked for again. */
+export interface Redelivery {
+  readonly id: string;
+  /** Where to; null: to where it went, or, if that endpoint is gone, to the oldest one. */
+  readonly endpointId: string | null;
+}
+
+/**
+ * Asks for one more attempt of a delivery: the same bytes under the same `webhook-id`, signed with the secret of now.
+ * It is a row of the log before this returns, and is sent once, also to an endpoint that is off. Throws not_found (the
+ * delivery, the endpoint asked for), conflict (the org has no endpoint).
+ */
+export async function redeliver(
+  deps: WakeDeps,
+  scope: OrgScope,
+  { id, endpointId }: Redelivery,
+): Promise<WebhookDeliveryView> {
+  const delivery = await deps.db.transaction().execute(async (trx) => {
+    const original = await lockDeliveryTarget(trx, scope, id);
+    if (!original) throw notFound('Webhook delivery');
+    const endpoint =
+      endpointId === null ? await lockUsual(trx, scope, original.endpointId) : await lockAsked(trx, scope, endpointId);
+    return insertAskedDelivery(trx, scope, {
+      eventId: original.eventId,
+      endpointId: endpoint.id,
+      url: endpoint.url,
+      trigger: 'redelivery',
+      redeliveryOf: id,
+    });
+  });
+  void wakeEndpoints(deps, scope);
+  return delivery;
+}
+
+async function lockAsked(trx: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow> {
+  const asked = await lockEndpoint(trx, scope, id);
+  if (!asked) throw notFound('Webhook endpoint');
+  return asked;
+}
+
+async function lockUsual(trx: Db, scope: OrgScope, originalId: string): Promise<WebhookEndpointRow> {
+  const usual = (await lockEndpoint(trx, scope, originalId)) ?? (await lockOldestEndpoint(trx, scope));
+  if (!usual) throw conflict('The org has no webhook endpoint: create one, then redeliver.');
+  return usual;
+}

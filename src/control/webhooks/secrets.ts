@@ -1,0 +1,115 @@
+import type { Db } from '../../../db/client.ts';
+import { lockEndpoint } from '../../../db/queries/webhooks/endpoints.ts';
+import {
+  countSigningSecrets,
+  insertSigningSecret,
+  retireSigningSecrets,
+} from '../../../db/queries/webhooks/signing-secrets.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { signingContext } from '../../connect/endpoint-secrets.ts';
+import { makeSigningKeyPair } from '../../core/crypto/signing-key-pair.ts';
+import { makeSigningSecret, signingSecretFault } from '../../core/crypto/signing-secret.ts';
+import { conflict, invalid, notFound } from '../../core/errors.ts';
+import { newId } from '../../core/ids.ts';
+import type { SignatureScheme } from '../../core/rows.ts';
+import type { Deps } from '../../deps.ts';
+
+type SecretDeps = Pick<Deps, 'secretBox'>;
+
+/** What is to sign from now on. */
+interface NewSecrets {
+  readonly endpointId: string;
+  readonly schemes: readonly SignatureScheme[];
+  /** Of `v1`; null: one is made. */
+  readonly secret: string | null;
+}
+
+/** Stores the current secrets of an endpoint. What was made is returned: the only time that it is seen; null: nothing. */
+export async function giveSecrets(
+  deps: SecretDeps,
+  trx: Db,
+  scope: OrgScope,
+  { endpointId, schemes, secret }: NewSecrets,
+): Promise<string | null> {
+  const made = secret === null ? makeSigningSecret() : null;
+  await storeSecret(deps, trx, scope, { endpointId, scheme: 'v1', text: secret ?? made ?? '', publicKey: null });
+  if (schemes.includes('v1a')) await giveKeyPair(deps, trx, scope, endpointId);
+  return made;
+}
+
+/** Makes and stores the current `v1a` key pair of an endpoint; its private key never leaves. */
+export async function giveKeyPair(deps: SecretDeps, trx: Db, scope: OrgScope, endpointId: string): Promise<void> {
+  const { privateKey, publicKey } = makeSigningKeyPair();
+  await storeSecret(deps, trx, scope, { endpointId, scheme: 'v1a', text: privateKey, publicKey });
+}
+
+async function storeSecret(
+  { secretBox }: SecretDeps,
+  trx: Db,
+  scope: OrgScope,
+  {
+    text,
+    ...secret
+  }: {
+    readonly endpointId: string;
+    readonly scheme: SignatureScheme;
+    readonly text: string;
+    readonly publicKey: string | null;
+  },
+): Promise<void> {
+  const id = newId('whs');
+  const sealed = secretBox.seal(text, signingContext(scope.orgId, id));
+  await insertSigningSecret(trx, scope, { ...secret, id, sealed, hint: text.slice(-4) });
+}
+
+/** Throws validation when a secret that a caller brings is not of the form of Standard Webhooks; null: none is brought. */
+export function refuseBadSecret(secret: string | null): void {
+  const message = secret === null ? null : signingSecretFault(secret);
+  if (message !== null) throw invalid('The secret is not valid.', [{ code: 'schema', path: 'secret', message }]);
+}
+
+/** How a secret is replaced. */
+export interface Rotation {
+  readonly endpointId: string;
+  /** Null: one is made. */
+  readonly secret: string | null;
+  /** How long the one before it goes on to sign; 0: not at all. */
+  readonly overlapSeconds: number;
+}
+
+/** The outcome of a rotation. */
+export interface RotatedSecret {
+  readonly id: string;
+  /** Only when it was made; shown once. */
+  readonly secret?: string;
+  /** ISO 8601: the secret before it signs until then. */
+  readonly previousExpiresAt: string;
+}
+
+const secretsMax = 3;
+
+/**
+ * Replaces the secret of an endpoint, and its key pair. Throws not_found, validation (secret), conflict (three secrets
+ * sign already).
+ */
+export async function rotateSecret(
+  deps: SecretDeps & Pick<Deps, 'db'>,
+  scope: OrgScope,
+  { endpointId, secret, overlapSeconds }: Rotation,
+): Promise<RotatedSecret> {
+  return deps.db.transaction().execute(async (trx) => {
+    const endpoint = await lockEndpoint(trx, scope, endpointId);
+    if (!endpoint) throw notFound('Webhook endpoint');
+    refuseBadSecret(secret);
+    if (overlapSeconds > 0 && (await countSigningSecrets(trx, scope, endpointId)) >= secretsMax) throw tooManySecrets();
+    const previousExpiresAt = await retireSigningSecrets(trx, scope, { endpointId, overlapSeconds });
+    const schemes = endpoint.signatureSchemes;
+    const made = await giveSecrets(deps, trx, scope, { endpointId, schemes, secret });
+    return { id: endpointId, ...(made === null ? {} : { secret: made }), previousExpiresAt };
+  });
+}
+
+const tooManySecrets = () =>
+  conflict(
+    `${secretsMax} secrets of this endpoint sign already: wait until one has expired, or rotate with overlapSeconds 0.`,
+  );

@@ -1,0 +1,47 @@
+import type { Db } from '../../../db/client.ts';
+import { insertAskedDelivery } from '../../../db/queries/webhooks/deliveries.ts';
+import { lockEndpoint } from '../../../db/queries/webhooks/endpoints.ts';
+import { storeTestEvent } from '../../../db/queries/webhooks/events.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
+import { notFound } from '../../core/errors.ts';
+import { eventCatalogue } from '../../core/events/catalogue.ts';
+import { webhookTest } from '../../core/events/endpoint-events.ts';
+import type { Happening } from '../../core/events/envelope.ts';
+import type { EventType } from '../../core/events/event-types.ts';
+import { newId } from '../../core/ids.ts';
+import type { WebhookDeliveryView, WebhookEndpointRow } from '../../core/rows.ts';
+
+/**
+ * Asks for one attempt to send an example of a type to an endpoint, and to no other; also to one that is off. It is a
+ * row of the log before this returns. Throws not_found.
+ */
+export async function testEndpoint(
+  deps: WakeDeps,
+  scope: OrgScope,
+  { id, eventType }: { readonly id: string; readonly eventType: EventType },
+): Promise<WebhookDeliveryView> {
+  const delivery = await deps.db.transaction().execute(async (trx) => {
+    const endpoint = await lockEndpoint(trx, scope, id);
+    if (!endpoint) throw notFound('Webhook endpoint');
+    return askForTest(trx, scope, { endpoint, eventType });
+  });
+  void wakeEndpoints(deps, scope);
+  return delivery;
+}
+
+/** Asks for it as part of a transaction that holds the endpoint; wake it after the commit. */
+export async function askForTest(
+  trx: Db,
+  scope: OrgScope,
+  { endpoint, eventType }: { readonly endpoint: Pick<WebhookEndpointRow, 'id' | 'url'>; readonly eventType: EventType },
+): Promise<WebhookDeliveryView> {
+  const { id: endpointId, url } = endpoint;
+  const eventId = await storeTestEvent(trx, scope, exampleOf(eventType, endpointId));
+  return insertAskedDelivery(trx, scope, { eventId, endpointId, url, redeliveryOf: null, trigger: 'test' });
+}
+
+function exampleOf(type: EventType, endpointId: string): Happening {
+  const test = webhookTest({ endpointId, occasion: newId('evt') });
+  return type === test.type ? test : { ...test, type, data: eventCatalogue[type].example };
+}

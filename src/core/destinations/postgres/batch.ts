@@ -1,0 +1,178 @@
+import { textArray } from '../../binary-arrays.ts';
+import type { AppError } from '../../errors.ts';
+import type { Batch, RejectedRow } from '../destination.ts';
+import { fenced, notTaken } from '../sql/lane-errors.ts';
+import { type ColumnArray, textArrays } from './arrays.ts';
+import { checkpointName } from './checkpoint.ts';
+import { tableSql } from './definitions.ts';
+import { blamesRow, isDuplicateKey, rowFault } from './errors.ts';
+import type { PostgresFields } from './fields.ts';
+import { clearGeneration, switchGeneration } from './generation.ts';
+import { type PostgresRows, sliceRows } from './rows.ts';
+import type { Session } from './session.ts';
+import { bury, burySql, idsByEffect } from './tombstones.ts';
+import { inTransaction } from './transaction.ts';
+import { rowsSql } from './write-sql.ts';
+
+/** The rows of a batch as the server takes them. */
+export interface PostgresBatch {
+  readonly encoded: PostgresRows;
+  /** Its lists, as parameters. */
+  readonly arrays: readonly ColumnArray[];
+  /** Rows refused before the server saw them. */
+  readonly rejected: readonly RejectedRow[];
+}
+
+/** A batch on its way into the table of a lane. */
+export interface BatchWrite extends PostgresBatch {
+  readonly lane: string;
+  readonly fence: number;
+  readonly connectionId: string;
+  readonly map: PostgresFields;
+  readonly batch: Batch;
+  /** Mode replace: the first batch of its run, so that what an earlier run gathered is thrown away. */
+  readonly opensGeneration: boolean;
+}
+
+/**
+ * Rows, tombstones and receipt in one transaction: a single statement, so one round trip, as long as the server takes
+ * every row. When it refuses one, nothing was written, and the batch is repeated in parts until the guilty rows are
+ * found. Batches that begin or complete a generation, or mark rows of their own, take several statements.
+ *
+ * Returns all rows refused. Throws `fenced`, or raw errors of pg.
+ */
+export async function writeBatch(session: Session, write: BatchWrite): Promise<readonly RejectedRow[]> {
+  if (write.opensGeneration || completesGeneration(write) || marksNewRows(write)) {
+    return inTransaction(session, () => writeInSteps(session, { write, writeRows: writePart }));
+  }
+  const { batch, map, rejected } = write;
+  const onlyInserts = batch.allNew && map.prepared.mode === 'upsert' && !withRowsOfBefore.has(session);
+  try {
+    await writeAtOnce(session, write, onlyInserts);
+    return rejected;
+  } catch (error) {
+    if (!blamesRow(error)) throw error;
+    if (onlyInserts && isDuplicateKey(error)) {
+      withRowsOfBefore.add(session);
+      return writeBatch(session, write);
+    }
+    return inTransaction(session, () => writeInSteps(session, { write, writeRows: writeHalves }));
+  }
+}
+
+/** Sessions whose table has rows of records that their lane knows nothing of: it was reset, or another one writes them. */
+const withRowsOfBefore = new WeakSet<Session>();
+
+const completesGeneration = ({ map, batch }: BatchWrite): boolean =>
+  map.prepared.mode === 'replace' && batch.completesGeneration;
+
+/** One statement does not see the rows that it inserts. */
+const marksNewRows = ({ map, batch }: BatchWrite): boolean =>
+  map.prepared.mode === 'append' && batch.tombstones.length > 0;
+
+async function writeAtOnce(session: Session, write: BatchWrite, onlyInserts: boolean): Promise<void> {
+  const { connectionId, map, batch, encoded, arrays, rejected } = write;
+  const places = { run: '$3', connection: '$6', firstList: 7, isGuarded: true };
+  const types = arrays.map(({ type }) => type);
+  const rows = rowsSql(map, { places, writers: encoded.writers, types, onlyInserts });
+  const tombstones = idsByEffect(batch.tombstones);
+  const burials = tombstones.map(
+    ([effect], index) =>
+      `, ${effect}_deleted as (${burySql(map, { effect, places, ids: `$${7 + encoded.lists.length + index}` })})`,
+  );
+  const sql = `with claim as (${claimSql(map)}), written as (${rows})${burials.join('')} select from claim`;
+  const values = [
+    ...claimValues(write, batch.receipt(rejected)),
+    connectionId,
+    ...arrays.map(({ bytes }) => bytes),
+    ...tombstones.map(([, ids]) => textArray(ids)),
+  ];
+  if ((await session.queryAgain(sql, values)).length === 0) throw await lostLane(session, write);
+}
+
+interface Steps {
+  readonly write: BatchWrite;
+  readonly writeRows: (session: Session, part: Part) => Promise<readonly RejectedRow[]>;
+}
+
+/** The row lock comes first and the receipt last, since it speaks of the rows refused in between. */
+async function writeInSteps(session: Session, { write, writeRows }: Steps): Promise<readonly RejectedRow[]> {
+  const { lane, map, batch, connectionId, encoded } = write;
+  // Constraints checked at commit could no longer be laid to a row.
+  await session.query('set constraints all immediate');
+  if ((await session.query(claimSql(map), claimValues(write, ''))).length === 0) throw await lostLane(session, write);
+  if (write.opensGeneration) await clearGeneration(session, { prepared: map.prepared, connectionId });
+  const rejected = [...write.rejected, ...(await writeRows(session, { write, rows: encoded }))];
+  await bury(session, { map, connectionId, batch });
+  if (completesGeneration(write)) await switchGeneration(session, { prepared: map.prepared, connectionId });
+  const sql = `update ${checkpointName(map.prepared.schema)} set receipt = $2 where lane = $1`;
+  await session.query(sql, [lane, batch.receipt(rejected)]);
+  return rejected;
+}
+
+interface Part {
+  readonly write: BatchWrite;
+  readonly rows: PostgresRows;
+}
+
+async function writeHalves(session: Session, { write, rows }: Part): Promise<readonly RejectedRow[]> {
+  const count = rows.indexes.length;
+  const middle = count >> 1;
+  const first = middle === 0 ? [] : await writePart(session, { write, rows: sliceRows(rows, 0, middle) });
+  return [...first, ...(await writePart(session, { write, rows: sliceRows(rows, middle, count) }))];
+}
+
+async function writePart(session: Session, { write, rows }: Part): Promise<readonly RejectedRow[]> {
+  const { map, batch, connectionId } = write;
+  if (rows.indexes.length === 0) return [];
+  await session.query('savepoint part');
+  try {
+    const places = { run: '$1', connection: '$2', firstList: 3, isGuarded: false };
+    const sql = rowsSql(map, {
+      places,
+      writers: rows.writers,
+      types: rows.lists.map(() => 'text'),
+      onlyInserts: false,
+    });
+    await session.query(sql, [batch.runId, connectionId, ...textArrays(rows)]);
+    await session.query('release savepoint part');
+    return [];
+  } catch (error) {
+    if (!blamesRow(error)) throw error;
+    await session.query('rollback to savepoint part');
+    await session.query('release savepoint part');
+    const [index = 0] = rows.indexes;
+    const externalId = batch.rows[index]?.externalId ?? '';
+    if (rows.indexes.length === 1) return [{ index, externalId, message: rowFault(error) }];
+    return writeHalves(session, { write, rows });
+  }
+}
+
+/**
+ * Locks the checkpoint row and moves it on, if the lane is still held and the batch is new; in mode replace also only
+ * while the table still stands in which the run has gathered its rows.
+ */
+const claimSql = ({ prepared }: PostgresFields): string => `
+  update ${checkpointName(prepared.schema)}
+  set run_id = $3::text, batch_no = $4, receipt = $5, updated_at = now()
+  where lane = $1 and fence = $2 and (run_id is distinct from $3::text or batch_no < $4)
+    ${prepared.mode === 'replace' ? `and table_oid = '${tableSql(prepared.schema, prepared.written)}'::regclass` : ''}
+  returning 1`;
+
+const claimValues = ({ lane, fence, batch }: BatchWrite, receipt: string) => [
+  lane,
+  fence,
+  batch.runId,
+  batch.batchNo,
+  receipt,
+];
+
+async function lostLane(session: Session, { lane, fence, map, batch }: BatchWrite): Promise<AppError> {
+  const [held] = await session.query<{ readonly isApplied: boolean }>(
+    `select coalesce(run_id = $3 and batch_no >= $4, false) as "isApplied"
+     from ${checkpointName(map.prepared.schema)} where lane = $1 and fence = $2`,
+    [lane, fence, batch.runId, batch.batchNo],
+  );
+  if (!held) return fenced();
+  return notTaken(batch.batchNo, held.isApplied);
+}

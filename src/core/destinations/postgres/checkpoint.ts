@@ -1,0 +1,55 @@
+import { receiptBytesMax } from '../../model/receipt.ts';
+import type { LaneClaim, OpenedLane } from '../destination.ts';
+import { checkpointTable, quoted } from '../sql/identifiers.ts';
+import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
+import type { Session } from './session.ts';
+
+/** Those by which the checkpoint table is known. */
+export const checkpointColumns = ['lane', 'fence', 'table_oid', 'run_id', 'batch_no', 'receipt', 'updated_at'];
+
+/** The run and the batch beside a receipt, and the heads of the messages. */
+const responseHeadBytes = 65_536;
+
+/** The checkpoint table of a schema, as SQL. */
+export const checkpointName = (schema: string): string => `${quoted(schema)}.${quoted(checkpointTable)}`;
+
+/**
+ * Creates the checkpoint table. run_id, batch_no and receipt stay null until a batch is applied to the table with
+ * table_oid, in mode replace that of the table where the generation gathers; a table that is made again has another oid.
+ * Receipts are mostly digests: to compress them takes as long as to write them.
+ */
+export const createCheckpointSql = (schema: string): string => `
+  create table if not exists ${checkpointName(schema)} (
+    lane text primary key,
+    fence bigint not null,
+    table_oid oid not null,
+    run_id text,
+    batch_no integer,
+    receipt text,
+    updated_at timestamptz not null);
+  alter table ${checkpointName(schema)} alter column receipt set storage external`;
+
+/**
+ * Takes the lane from every earlier attempt; what was applied to another table is forgotten in the same statement.
+ * Throws `fenced` when a later attempt holds it.
+ *
+ * @param place the checkpoint table's schema, and the table that the lane writes, as SQL.
+ */
+export async function claimLane(
+  session: Session,
+  place: { readonly schema: string; readonly table: string },
+  claim: LaneClaim,
+): Promise<OpenedLane> {
+  const kept = (column: string) => `${column} = case when held.table_oid = excluded.table_oid then held.${column} end`;
+  const [row] = await session.query<StoredCheckpoint>(
+    `insert into ${checkpointName(place.schema)} as held (lane, fence, table_oid, updated_at)
+     values ($1, $2, $3::regclass, now())
+     on conflict (lane) do update set fence = excluded.fence, updated_at = excluded.updated_at,
+       table_oid = excluded.table_oid, ${['run_id', 'batch_no', 'receipt'].map(kept).join(', ')}
+     where held.fence < excluded.fence
+     returning run_id as "runId", batch_no as "batchNo", receipt`,
+    [claim.lane, claim.fence, place.table],
+    { bytesMax: receiptBytesMax + responseHeadBytes, rowsMax: 1 },
+  );
+  return openedLane(row);
+}

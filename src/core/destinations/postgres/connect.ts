@@ -1,0 +1,105 @@
+import type { Socket } from 'node:net';
+import pg from 'pg';
+import { AppError } from '../../errors.ts';
+import type { EgressGuard } from '../../http/egress.ts';
+import type { PostgresAddress } from './address.ts';
+import { isUnreachable } from './errors.ts';
+import { CheckedWire, openTransport } from './wire.ts';
+
+/** A client that has logged in, with the wire under it, which can be cut when the server no longer responds. */
+export interface Connected {
+  readonly client: pg.Client;
+  readonly wire: CheckedWire;
+}
+
+/** Milliseconds a server may take. */
+export interface SessionLimits {
+  readonly connectMs: number;
+  readonly statementMs: number;
+}
+
+/** How a session is opened. */
+export interface ConnectOptions {
+  readonly guard: Pick<EgressGuard, 'vetHost'>;
+  readonly limits: SessionLimits;
+}
+
+/** Addresses tried of one host: two families and a spare. */
+const addressesMax = 3;
+/** Milliseconds beyond the server's own limit before the client gives up on an answer. */
+export const answerGraceMs = 5000;
+
+/** Connects to the first vetted address that can be reached; the name itself never reaches the driver's resolver. */
+export async function connectPostgres(address: PostgresAddress, options: ConnectOptions): Promise<Connected> {
+  const vetted = await options.guard.vetHost(address.host, address.port);
+  if (address.ssl === 'disable' && !vetted.every(({ allowListed }) => allowListed)) {
+    const message = 'The postgres destination asks for ssl disable; set it to verify-full or require.';
+    throw new AppError('egress_blocked', message);
+  }
+  let failure: unknown;
+  for (const { address: ip } of vetted.slice(0, addressesMax)) {
+    try {
+      return await connectTo(ip, { address, limits: options.limits });
+    } catch (error) {
+      if (!isUnreachable(error)) throw error;
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+async function connectTo(
+  ip: string,
+  { address, limits }: { readonly address: PostgresAddress; readonly limits: SessionLimits },
+): Promise<Connected> {
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(new Error('timeout expired')), limits.connectMs);
+  try {
+    const wire = new CheckedWire(await openTransport(ip, address, deadline.signal));
+    deadline.signal.addEventListener('abort', () => wire.destroy(deadline.signal.reason), { once: true });
+    return await logIn(wire, { address, limits });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function logIn(
+  wire: CheckedWire,
+  { address, limits }: { readonly address: PostgresAddress; readonly limits: SessionLimits },
+): Promise<Connected> {
+  const client = new pg.Client({
+    // Not looked up: the wire is connected.
+    host: address.host,
+    port: address.port,
+    database: address.database,
+    user: address.user,
+    // A function, since pg takes an empty text for a missing one and then looks into files.
+    password: () => address.password,
+    ssl: false,
+    // Its type is that of a whole socket, of which the driver uses this part.
+    stream: () => wire as unknown as Socket,
+    types: { getTypeParser },
+    query_timeout: limits.statementMs + answerGraceMs,
+    application_name: 'connector-sync',
+  });
+  // Without a listener a connection that breaks while idle would end the process.
+  client.on('error', () => wire.destroy());
+  try {
+    await client.connect();
+    return { client, wire };
+  } catch (error) {
+    wire.destroy();
+    throw error;
+  }
+}
+
+/** What statements of ours ask for, by object id; all else stays text. The server says what type a column has. */
+const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
+  [16, (text) => text === 't'],
+  [21, Number],
+  [23, Number],
+  [26, Number],
+  [114, (text) => JSON.parse(text)],
+]);
+const asText = (text: string): string => text;
+const getTypeParser = (oid: number) => parsers.get(oid) ?? asText;

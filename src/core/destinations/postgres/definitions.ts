@@ -1,0 +1,41 @@
+import type { Column, TargetTable } from '../destination.ts';
+import { quoted } from '../sql/identifiers.ts';
+import { postgresType } from './types.ts';
+
+/** Schema and table as SQL. */
+export const tableSql = (schema: string, table: string): string => `${quoted(schema)}.${quoted(table)}`;
+
+const recordKey = 'primary key (_connection_id, _external_id)';
+
+/**
+ * Creates the table of a target: a row per record, in mode append a row per version in the order of `_seq`. Every
+ * column allows null in the database: a later version of the spec may stop to fill it.
+ */
+export function createTableSql(table: string, { mode, columns }: Pick<TargetTable, 'mode' | 'columns'>): string[] {
+  const isAppend = mode === 'append';
+  const definitions = [
+    ...(isAppend ? ['_seq bigint generated always as identity primary key'] : []),
+    '_connection_id text not null',
+    '_external_id text not null',
+    '_run_id text not null',
+    '_synced_at timestamptz not null',
+    '_deleted_at timestamptz',
+    ...columns.map(columnSql),
+    ...(isAppend ? [] : [recordKey]),
+  ];
+  const create = `create table ${table} (${definitions.join(', ')})`;
+  return isAppend ? [create, `create index on ${table} (_connection_id, _external_id)`] : [create];
+}
+
+/** Makes the table anew in which the next generation of another gathers, so that each refuses what the other would. */
+export const recreateNextSql = (next: string, table: string): string[] => [
+  `drop table if exists ${next}`,
+  `create table ${next} (like ${table} including defaults including constraints including generated
+     including identity, ${recordKey})`,
+];
+
+/** Adds columns, but those that are there. */
+export const addColumnsSql = (table: string, columns: readonly Column[]): string =>
+  `alter table ${table} ${columns.map((column) => `add column if not exists ${columnSql(column)}`).join(', ')}`;
+
+const columnSql = ({ name, type }: Column): string => `${quoted(name)} ${postgresType(type)}`;

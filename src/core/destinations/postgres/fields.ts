@@ -1,0 +1,35 @@
+import type { Column, TargetTable } from '../destination.ts';
+import { type FieldKind, type FieldMap, initialFields } from '../sql/record-fields.ts';
+import { plainFormOf } from './arrays.ts';
+import type { PostgresWriter } from './rows.ts';
+import { addColumns, type PostgresTable } from './schema.ts';
+import type { Session } from './session.ts';
+import type { StoredColumn } from './table.ts';
+import { toTextFor } from './values.ts';
+
+/** The columns that batches write, and the table they are of. */
+export type PostgresFields = FieldMap<PostgresTable, PostgresWriter>;
+
+/** The columns that a lane writes from its first batch on. */
+export const postgresFields = (prepared: PostgresTable, target: TargetTable): PostgresFields =>
+  initialFields(prepared, target, writerOf);
+
+/** What the rules for fields need of a session. */
+export const fieldKind = (session: Session): FieldKind<PostgresTable, PostgresWriter> => ({
+  addColumns: (prepared, columns) => addColumns(session, prepared, columns),
+  writerOf,
+});
+
+function writerOf(column: StoredColumn, wanted?: Column): PostgresWriter {
+  // A cast to timestamp would drop the offset; the session's time zone is UTC.
+  const castType = column.typeName === 'timestamp' ? 'timestamptz' : column.castType;
+  const form = plainFormOf(castType);
+  const toText = toTextFor(column);
+  return {
+    name: column.name,
+    castType,
+    form,
+    nullable: column.nullable && (wanted?.nullable ?? true),
+    toCell: form === null ? toText : (value) => form.numberOf(value) ?? toText(value),
+  };
+}

@@ -1,0 +1,40 @@
+import { quoted } from '../sql/identifiers.ts';
+import { tableSql } from './definitions.ts';
+import { wholeRefused } from './errors.ts';
+import type { PostgresTable } from './schema.ts';
+import type { Session } from './session.ts';
+
+/** The rows of one connection in a table of mode replace. */
+interface Generation {
+  readonly prepared: PostgresTable;
+  readonly connectionId: string;
+}
+
+/** Throws away what a run has gathered that never completed. */
+export async function clearGeneration(session: Session, { prepared, connectionId }: Generation): Promise<void> {
+  const { schema, written } = prepared;
+  await session.queryAll(`delete from ${tableSql(schema, written)} where _connection_id = $1`, [connectionId]);
+}
+
+/**
+ * What the run has gathered takes the place of the connection's rows, for readers at the commit. Throws
+ * `destination_rejected` when a constraint or trigger of the customer stands against it.
+ */
+export async function switchGeneration(session: Session, { prepared, connectionId }: Generation): Promise<void> {
+  const { schema, stored, written } = prepared;
+  const [table, next] = [tableSql(schema, stored.name), tableSql(schema, written)];
+  const names = stored.columns.filter(({ generated }) => !generated).map(({ name }) => quoted(name));
+  try {
+    // A foreign key that is checked late allows that rows are away for a moment.
+    await session.query('set constraints all deferred');
+    await session.queryAll(`delete from ${table} where _connection_id = $1`, [connectionId]);
+    await session.queryAll(
+      `insert into ${table} (${names.join(', ')}) select ${names.join(', ')} from ${next} where _connection_id = $1`,
+      [connectionId],
+    );
+    await session.queryAll('set constraints all immediate', []);
+    await clearGeneration(session, { prepared, connectionId });
+  } catch (error) {
+    throw wholeRefused(error, 'The table does not let its rows be replaced');
+  }
+}

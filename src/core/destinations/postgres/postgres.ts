@@ -1,0 +1,75 @@
+import type { EgressGuard } from '../../http/egress.ts';
+import type { Destination, LaneClaim, RejectedRow } from '../destination.ts';
+import { type AdmittedFields, admitFields } from '../sql/record-fields.ts';
+import { encodeRows } from '../sql/record-rows.ts';
+import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } from '../sql/sql-destination.ts';
+import { parsePostgresAddress } from './address.ts';
+import { columnArrays } from './arrays.ts';
+import { type PostgresBatch, writeBatch } from './batch.ts';
+import { claimLane } from './checkpoint.ts';
+import type { SessionLimits } from './connect.ts';
+import { tableSql } from './definitions.ts';
+import { toAppError } from './errors.ts';
+import { fieldKind, type PostgresFields, postgresFields } from './fields.ts';
+import { idFault } from './rows.ts';
+import { prepareTable } from './schema.ts';
+import { openSession, type Session } from './session.ts';
+import { withConflictRetries } from './transaction.ts';
+
+/** What a postgres destination is given from outside. */
+export interface PostgresDeps {
+  readonly guard: Pick<EgressGuard, 'vetHost'>;
+  /** Milliseconds the server may take; a minute per statement unless given. */
+  readonly limits?: SessionLimits;
+}
+
+/** 10 s to connect is the bound of every outbound database; 5,000 rows take a fraction of a second. */
+const defaultLimits: SessionLimits = { connectMs: 10_000, statementMs: 60_000 };
+
+/**
+ * Rows in a customer's PostgreSQL (12 or later): one connection, one table, one checkpoint row per lane in the same
+ * transaction as the rows.
+ *
+ * Throws `destination_rejected` at once when the options cannot work; connects at `open`.
+ */
+export function openPostgres(options: Readonly<Record<string, unknown>>, deps: PostgresDeps): Destination {
+  const address = parsePostgresAddress(options);
+  const limits = deps.limits ?? defaultLimits;
+  return sqlDestination({
+    connect: () => openSession(address, { guard: deps.guard, limits }),
+    openLane,
+    admit,
+    encode,
+    write,
+    toAppError,
+  });
+}
+
+async function openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<PostgresFields>> {
+  const prepared = await withConflictRetries(() => prepareTable(session, claim.target));
+  const { schema, written } = prepared;
+  const place = { schema, table: tableSql(schema, written) };
+  const opened = await withConflictRetries(() => claimLane(session, place, claim));
+  return { fields: postgresFields(prepared, claim.target), opened };
+}
+
+const admit = (
+  session: Session,
+  { rows, fields, target }: BatchRows<PostgresFields>,
+): Promise<AdmittedFields<PostgresFields>> =>
+  withConflictRetries(() => admitFields({ map: fields, rows, evolve: target.evolve }, fieldKind(session)));
+
+function encode(
+  { rows, fields, target }: BatchRows<PostgresFields>,
+  refused: AdmittedFields<PostgresFields>['refused'],
+): PostgresBatch {
+  const isPartial = target.mode === 'update';
+  const { encoded, rejected } = encodeRows(rows, { writers: fields.writers, refused, isPartial, idFault });
+  return { encoded, rejected, arrays: columnArrays(encoded) };
+}
+
+const write = (
+  session: Session,
+  { claim, fields, batch, encoded, opensGeneration }: LaneBatch<PostgresFields, PostgresBatch>,
+): Promise<readonly RejectedRow[]> =>
+  withConflictRetries(() => writeBatch(session, { ...claim, ...encoded, map: fields, batch, opensGeneration }));

@@ -1,0 +1,108 @@
+import type pg from 'pg';
+import { createPreparedQueries } from '../sql/prepared-queries.ts';
+import type { PostgresAddress } from './address.ts';
+import { answerGraceMs, type ConnectOptions, connectPostgres, type SessionLimits } from './connect.ts';
+import { endsConnection } from './errors.ts';
+import type { ResponseLimits } from './frames.ts';
+import type { CheckedWire } from './wire.ts';
+
+/** One connection to a customer's server. */
+export interface Session extends AsyncDisposable {
+  /** The schema that the role writes to when none is named; null when its search path has none. */
+  readonly defaultSchema: string | null;
+  /** False once the network or the server ended it; a new session must be opened. */
+  isUsable(): boolean;
+  /** One statement, planned anew each time. `limits`: of its response, where it may be larger than most. */
+  query<Row extends pg.QueryResultRow>(
+    sql: string,
+    values?: readonly unknown[],
+    limits?: ResponseLimits,
+  ): Promise<readonly Row[]>;
+  /** As {@link query}, of a statement that is a transaction of its own and comes again, as that of batches does. */
+  queryAgain(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>;
+  /** A statement of a transaction whose time grows with the table: it, and those after it, may take half an hour. */
+  queryAll(sql: string, values?: readonly unknown[]): Promise<void>;
+}
+
+/** Milliseconds for a statement over all rows of a connection: ten million rows take a few minutes. */
+const queryAllMs = 30 * 60_000;
+
+/** A description of some tables with 1,600 columns each, the largest that most statements ask for, has less than 1 MB. */
+const responseLimits: ResponseLimits = { bytesMax: 4 * 1024 * 1024, rowsMax: 1000 };
+/** One row of settings. */
+const settingsLimits: ResponseLimits = { bytesMax: 65_536, rowsMax: 1 };
+
+/** How long a session waits for the server's goodbye before it cuts the connection. */
+const goodbyeMs = 2000;
+
+/**
+ * Connects, and makes every session alike whatever the role's and database's own settings are. Statements throw raw
+ * errors of pg.
+ */
+export async function openSession(address: PostgresAddress, options: ConnectOptions): Promise<Session> {
+  const { client, wire } = await connectPostgres(address, options);
+  const run = async <Row extends pg.QueryResultRow>(
+    config: pg.QueryConfig & { readonly query_timeout?: number },
+    limits = responseLimits,
+  ) => {
+    wire.expectResponse(limits);
+    try {
+      return (await client.query<Row>(config)).rows;
+    } catch (error) {
+      if (endsConnection(error)) wire.destroy();
+      throw error;
+    }
+  };
+  const query: Session['query'] = <Row extends pg.QueryResultRow>(
+    text: string,
+    values?: readonly unknown[],
+    limits?: ResponseLimits,
+  ) => run<Row>({ text, ...(values && { values: [...values] }) }, limits);
+  const queryAgain = createPreparedQueries(({ values, ...statement }) => run({ ...statement, values: [...values] }));
+  const queryAll: Session['queryAll'] = async (text, values = []) => {
+    await query(`set local statement_timeout = ${queryAllMs}`);
+    await run({ text, values: [...values], query_timeout: queryAllMs + answerGraceMs });
+  };
+  const close = () => endClient(client, wire);
+  try {
+    const defaultSchema = await applySettings(query, options.limits);
+    return {
+      defaultSchema,
+      isUsable: () => !wire.destroyed,
+      query,
+      queryAgain,
+      queryAll,
+      [Symbol.asyncDispose]: close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/**
+ * As statement and not as connection parameters, which poolers refuse. UTC decides what a time without an offset
+ * means; read committed is what the claim on the checkpoint row relies on; a frozen process loses its locks. Plans are made
+ * without a look at the values: one that copies the lists of a batch time and again takes a twelfth of its time.
+ */
+async function applySettings(query: Session['query'], { statementMs }: SessionLimits): Promise<string | null> {
+  const [row] = await query<{ schema: string | null }>(
+    `select current_schema() as schema,
+       set_config('timezone', 'UTC', false),
+       set_config('datestyle', 'ISO, YMD', false),
+       set_config('default_transaction_isolation', 'read committed', false),
+       set_config('plan_cache_mode', 'force_generic_plan', false),
+       set_config('statement_timeout', $1, false),
+       set_config('idle_in_transaction_session_timeout', $1, false)`,
+    [String(statementMs)],
+    settingsLimits,
+  );
+  return row?.schema ?? null;
+}
+
+async function endClient(client: pg.Client, wire: CheckedWire): Promise<void> {
+  if (wire.destroyed) return;
+  const cut = setTimeout(() => wire.destroy(), goodbyeMs);
+  await client.end();
+  clearTimeout(cut);
+}

@@ -1,0 +1,66 @@
+import type { Session } from './session.ts';
+
+/** A column as it is in the database. */
+export interface StoredColumn {
+  readonly name: string;
+  /** In pg_type, such as `int8`. */
+  readonly typeName: string;
+  /** As SQL, without length or precision: a cast with them would cut instead of refuse. */
+  readonly castType: string;
+  /** Length, or precision and scale, in PostgreSQL's coding; -1: none. */
+  readonly modifier: number;
+  readonly nullable: boolean;
+  /** The database computes it. */
+  readonly generated: boolean;
+  /** The service added it for a field of the records. */
+  readonly evolved: boolean;
+}
+
+/** A table as it is in the database. */
+export interface StoredTable {
+  readonly name: string;
+  /** relkind: `r` table, `p` partitioned, others are no tables. */
+  readonly kind: string;
+  readonly columns: readonly StoredColumn[];
+  /** Columns of each unique key, sorted. */
+  readonly keys: readonly (readonly string[])[];
+}
+
+/** The comment that marks a column as {@link StoredColumn.evolved}. */
+export const evolvedComment = 'Added by the connector sync for a field of the records';
+
+/** Reads the given tables of a schema. Null when the schema is missing; tables that are missing are left out. */
+export async function readTables(
+  session: Session,
+  { schema, names }: { readonly schema: string; readonly names: readonly string[] },
+): Promise<ReadonlyMap<string, StoredTable> | null> {
+  const rows = await session.query<MaybeTable>(readSql, [schema, names, evolvedComment]);
+  if (rows.length === 0) return null;
+  const tables = new Map<string, StoredTable>();
+  for (const row of rows) if (row.name !== null) tables.set(row.name, row);
+  return tables;
+}
+
+type MaybeTable = StoredTable | { readonly name: null };
+
+const readSql = `
+  select c.relname as name, c.relkind as kind,
+    coalesce((
+      select json_agg(json_build_object(
+        'name', a.attname, 'typeName', t.typname, 'castType', format_type(a.atttypid, null),
+        'modifier', a.atttypmod, 'nullable', not a.attnotnull,
+        'generated', a.attgenerated <> '' or a.attidentity = 'a',
+        'evolved', coalesce(col_description(c.oid, a.attnum) = $3, false)) order by a.attnum)
+      from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
+      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), '[]') as columns,
+    coalesce((
+      select json_agg((
+        select json_agg(a.attname order by a.attname) from pg_catalog.pg_attribute a
+        where a.attrelid = c.oid and a.attnum = any(i.indkey)))
+      from pg_catalog.pg_index i
+      where i.indrelid = c.oid and i.indisunique and i.indisvalid and i.indimmediate
+        and i.indpred is null and i.indexprs is null), '[]') as keys
+  from pg_catalog.pg_namespace n
+  left join pg_catalog.pg_class c
+    on c.relnamespace = n.oid and c.relname = any($2) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+  where n.nspname = $1`;

@@ -1,0 +1,29 @@
+import type { ColumnType } from '../destination.ts';
+
+/** Longest n of varchar(n); beyond it the column is text. */
+const varcharLengthMax = 10_485_760;
+
+/** A column type as SQL. Numbers are checked by the spec, so nothing here needs quoting. */
+export function postgresType(type: ColumnType): string {
+  switch (type.kind) {
+    case 'text': {
+      const { maxLength } = type;
+      return maxLength !== undefined && maxLength >= 1 && maxLength <= varcharLengthMax
+        ? `varchar(${maxLength})`
+        : 'text';
+    }
+    case 'numeric':
+      return `numeric(${type.precision},${type.scale})`;
+    case 'float':
+      return 'double precision';
+    case 'json':
+      return 'jsonb';
+    case 'integer':
+    case 'bigint':
+    case 'boolean':
+    case 'timestamptz':
+    case 'date':
+    case 'uuid':
+      return type.kind;
+  }
+}

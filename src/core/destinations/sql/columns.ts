@@ -1,0 +1,68 @@
+import { AppError } from '../../errors.ts';
+import { isJsonObject } from '../../json/json-value.ts';
+import { parseColumnType } from '../../spec/schema/column-type.ts';
+import type { DestinationSpec, TargetColumn } from '../../spec/schema/destination-schema.ts';
+import type { Resource } from '../../spec/schema/resource-schema.ts';
+import type { Column, ColumnType, TargetTable } from '../destination.ts';
+import { columnTypeOf } from './column-types.ts';
+
+/**
+ * Where the rows of a resource go: `target`, with its columns derived from `validate.schema` where
+ * `target.columns` is silent, and the destination's schema where `target.schema` is.
+ *
+ * Throws `destination_rejected` for a column type that does not exist.
+ */
+export function targetTable(
+  resource: Pick<Resource, 'target' | 'validate'>,
+  destination: DestinationSpec,
+): TargetTable {
+  const { target, validate } = resource;
+  const columns = new Map<string, Column>();
+  for (const column of schemaColumns(validate?.schema)) columns.set(column.name, column);
+  for (const [name, options] of Object.entries(target.columns)) {
+    const column = overridden(name, { options, derived: columns.get(name) });
+    if (column) columns.set(name, column);
+  }
+  const schema = 'schema' in destination ? destination.schema : undefined;
+  return {
+    schema: target.schema ?? schema ?? null,
+    table: target.table,
+    columns: [...columns.values()],
+    evolve: target.evolve,
+    mode: target.mode,
+  };
+}
+
+/** Columns of a record schema's properties; a property that says nothing of its type gets one with its first value. */
+function schemaColumns(schema: unknown): Column[] {
+  if (!isJsonObject(schema) || !isJsonObject(schema['properties'])) return [];
+  const required = new Set<unknown>(Array.isArray(schema['required']) ? schema['required'] : []);
+  const columns: Column[] = [];
+  for (const [name, property] of Object.entries(schema['properties'])) {
+    const derived = columnTypeOf(property);
+    if (derived) columns.push({ name, type: derived.type, nullable: derived.nullable || !required.has(name) });
+  }
+  return columns;
+}
+
+interface Override {
+  readonly options: TargetColumn;
+  readonly derived: Column | undefined;
+}
+
+/** Undefined when neither the options nor the schema name a type. */
+function overridden(name: string, { options, derived }: Override): Column | undefined {
+  const type = overriddenType(name, { options, derived });
+  return type && { name, type, nullable: options.nullable ?? derived?.nullable ?? true };
+}
+
+function overriddenType(name: string, { options, derived }: Override): ColumnType | undefined {
+  const { type: word, maxLength } = options;
+  if (word === undefined) {
+    const isText = derived === undefined || derived.type.kind === 'text';
+    return isText && maxLength !== undefined ? { kind: 'text', maxLength } : derived?.type;
+  }
+  const type = parseColumnType(word, maxLength);
+  if (type) return type;
+  throw new AppError('destination_rejected', `target.columns.${name}.type is not a column type; correct the spec.`);
+}

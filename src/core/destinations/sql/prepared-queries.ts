@@ -1,0 +1,32 @@
+import { createStatementNames } from '../../statement-names.ts';
+import { losesPrepared } from '../postgres/errors.ts';
+
+/** A statement for the driver. */
+export interface NamedQuery {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  /** Under which the server keeps it; absent: it does not. */
+  readonly name?: string;
+}
+
+/**
+ * Has the server keep statements from their second use on, so that it need not read and plan them for every batch. A pooler
+ * may hand the next statement to a server that has not kept it, or that keeps another by its name; then nothing was done,
+ * and this one and all others are sent whole. For statements that are transactions of their own.
+ */
+export function createPreparedQueries<Answer>(run: (query: NamedQuery) => Promise<Answer>) {
+  // One for each set of columns and their forms, of which a lane has few.
+  const nameOf = createStatementNames({ usesMin: 2, namesMax: 20 });
+  let keeps = true;
+  return async (text: string, values: readonly unknown[]): Promise<Answer> => {
+    const name = keeps ? nameOf(text) : undefined;
+    if (name === undefined) return await run({ text, values });
+    try {
+      return await run({ text, values, name });
+    } catch (error) {
+      if (!losesPrepared(error)) throw error;
+      keeps = false;
+      return await run({ text, values });
+    }
+  };
+}

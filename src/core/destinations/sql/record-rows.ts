@@ -1,0 +1,118 @@
+import type { Deliverable } from '../../model/page-outcome.ts';
+import type { RejectedRow } from '../destination.ts';
+import { shownName } from './identifiers.ts';
+import type { Cell, ToCell } from './record-values.ts';
+
+/** How one column is filled. */
+export interface ColumnWriter {
+  readonly name: string;
+  readonly nullable: boolean;
+  readonly toCell: ToCell;
+}
+
+/** Rows by column. */
+export interface EncodedRows<Writer extends ColumnWriter> {
+  /** The position of each row in its batch. */
+  readonly indexes: readonly number[];
+  readonly writers: readonly Writer[];
+  /**
+   * Lists as long as indexes: the external ids, then, if rows may be partial, which columns each gives (one `0` or `1`
+   * per writer), then one list per writer.
+   */
+  readonly lists: readonly (readonly (Cell | null)[])[];
+}
+
+/** How rows become lists. */
+export interface EncodeOptions<Writer extends ColumnWriter> {
+  readonly writers: readonly Writer[];
+  /** Fields that cannot be stored, with the reason. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** A record writes only the columns that it gives; false: absent is null. */
+  readonly isPartial: boolean;
+  /** Why no row of the kind can have this record id, as a sentence; null when one can. */
+  readonly idFault: (externalId: string) => string | null;
+}
+
+/** Checks every value against its column before the server sees any; rows that do not fit are left out and reported. */
+export function encodeRows<Writer extends ColumnWriter>(
+  rows: readonly Deliverable[],
+  options: EncodeOptions<Writer>,
+): { readonly encoded: EncodedRows<Writer>; readonly rejected: readonly RejectedRow[] } {
+  const { isPartial } = options;
+  const writers = isPartial ? options.writers.filter((writer) => rows.some(gives(writer))) : options.writers;
+  const indexes: number[] = [];
+  const externalIds: string[] = [];
+  const given: string[] = [];
+  const columns = writers.map((writer): Column => ({ writer, isPartial, cells: [] }));
+  // As long as they can be: lists that grow are copied time and again, two dozen of them for each batch.
+  for (const { cells } of columns) cells.length = rows.length;
+  const rejected: RejectedRow[] = [];
+  let index = -1;
+  for (const row of rows) {
+    index += 1;
+    const { externalId } = row;
+    const message = rowFault(row, options) ?? writeRow(row, columns, indexes.length);
+    if (message !== null) {
+      rejected.push({ index, externalId, message });
+      continue;
+    }
+    indexes.push(index);
+    externalIds.push(externalId);
+    if (isPartial) given.push(writers.map((writer) => (gives(writer)(row) ? '1' : '0')).join(''));
+  }
+  for (const { cells } of columns) cells.length = indexes.length;
+  const lists = [externalIds, ...(isPartial ? [given] : []), ...columns.map(({ cells }) => cells)];
+  return { encoded: { indexes, writers, lists }, rejected };
+}
+
+/** Whether a row can have this external id: changing it, as texts are changed, could make two records one. */
+export const isStorableId = (externalId: string): boolean => !externalId.includes('\0') && externalId.isWellFormed();
+
+/** The fault of an id that is not storable. */
+export const unstorableId = 'The record id has characters that no text can hold.';
+
+/** Whether a record has the column, be it null. */
+const gives =
+  ({ name }: ColumnWriter) =>
+  ({ data }: Deliverable): boolean =>
+    Object.hasOwn(data, name) && data[name] !== undefined;
+
+function rowFault(
+  { externalId, data }: Deliverable,
+  { refused, idFault }: Pick<EncodeOptions<ColumnWriter>, 'refused' | 'idFault'>,
+): string | null {
+  const fault = idFault(externalId);
+  if (fault !== null) return fault;
+  for (const [name, reason] of refused) {
+    if (Object.hasOwn(data, name) && (data[name] ?? null) !== null) return `The field ${shownName(name)} ${reason}.`;
+  }
+  return null;
+}
+
+/** A column as it fills. */
+interface Column {
+  readonly writer: ColumnWriter;
+  /** See {@link EncodeOptions}. */
+  readonly isPartial: boolean;
+  readonly cells: (Cell | null)[];
+}
+
+/** Null when every column has the row at this place; otherwise why not, and the place is for the next one. */
+function writeRow(row: Deliverable, columns: readonly Column[], place: number): string | null {
+  for (const { writer, isPartial, cells } of columns) {
+    const { name, nullable, toCell } = writer;
+    const cell = toCell(fieldOf(row.data, name));
+    const isMissing = cell === null && !nullable && !(isPartial && !gives(writer)(row));
+    if (isMissing || (cell !== null && typeof cell === 'object')) {
+      return `The value of column ${shownName(name)} ${isMissing ? 'must not be null' : cell?.misfit}.`;
+    }
+    cells[place] = cell;
+  }
+  return null;
+}
+
+/** Absent is null. A function is what `toString` and the like give on a record without that field. */
+function fieldOf(data: Deliverable['data'], name: string): unknown {
+  const value = data[name];
+  return value === undefined || typeof value === 'function' ? null : value;
+}

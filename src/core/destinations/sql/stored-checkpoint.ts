@@ -1,0 +1,17 @@
+import type { OpenedLane } from '../destination.ts';
+import { fenced } from './lane-errors.ts';
+
+/** The checkpoint row of a lane once it is claimed; nulls: no batch was applied at its table yet. */
+export interface StoredCheckpoint {
+  readonly runId: string | null;
+  readonly batchNo: number | null;
+  readonly receipt: string | null;
+}
+
+/** What a claim found. Throws `fenced` without a row: a later attempt holds the lane. */
+export function openedLane(row: StoredCheckpoint | undefined): OpenedLane {
+  if (!row) throw fenced();
+  const { runId, batchNo, receipt } = row;
+  if (runId === null || batchNo === null || receipt === null) return { fresh: true, checkpoint: null };
+  return { fresh: false, checkpoint: { runId, batchNo, receipt } };
+}

@@ -1,0 +1,89 @@
+import { AppError } from '../../errors.ts';
+import type { Column, TargetTable, WriteMode } from '../destination.ts';
+import { quoted, shownName } from './identifiers.ts';
+
+/** What of a table that exists decides whether the service may write it. */
+interface CheckedTable {
+  readonly name: string;
+  readonly columns: readonly { readonly name: string; readonly generated: boolean }[];
+  /** Columns of each unique key, sorted. */
+  readonly keys: readonly (readonly string[])[];
+}
+
+/** What a table that exists has to serve for. */
+export interface Purpose {
+  readonly schema: string;
+  readonly mode: WriteMode;
+}
+
+const recordKey = '_connection_id,_external_id';
+const versionKey = '_seq';
+
+/**
+ * Throws `destination_rejected` unless rows can be kept in the table as the mode says.
+ *
+ * @param hasOurColumns it is a table with the service's columns, of types that serve.
+ */
+export function checkPurpose(table: CheckedTable, hasOurColumns: boolean, { schema, mode }: Purpose): void {
+  const name = `${quoted(schema)}.${quoted(table.name)}`;
+  const keys = table.keys.map((key) => key.join());
+  const [wanted, other] = mode === 'append' ? [versionKey, recordKey] : [recordKey, versionKey];
+  const isOurs = hasOurColumns && (keys.includes(wanted) || keys.includes(other));
+  if (!isOurs) {
+    throw new AppError(
+      'destination_rejected',
+      `${name} exists and was not made by this service: it lacks _run_id, _synced_at, _deleted_at or the unique key ` +
+        `${keySql(wanted)}. It was not changed; choose another target.table or rename it.`,
+    );
+  }
+  const isNumbered = table.columns.some((column) => column.name === versionKey && column.generated);
+  if (mode === 'append' ? isNumbered && !keys.includes(recordKey) : keys.includes(recordKey)) return;
+  throw new AppError(
+    'destination_rejected',
+    `${name} exists and was made for another target.mode: ${keySql(wanted)} is not its key, which mode ${mode} ` +
+      `needs. It was not changed; set target.mode to ${mode === 'append' ? 'what it was' : 'append'}, choose another ` +
+      'target.table or rename it.',
+  );
+}
+
+const keySql = (key: string): string => `(${key.replace(',', ', ')})`;
+
+interface TypeClash {
+  readonly schema: string;
+  readonly table: string;
+  readonly column: string;
+  /** As SQL. */
+  readonly found: string;
+  readonly wanted: string;
+}
+
+/** The failure of a column whose type would change the values that the spec's type describes. */
+export const typeClash = ({ schema, table, column, found, wanted }: TypeClash): AppError =>
+  new AppError(
+    'destination_rejected',
+    `The column ${quoted(column)} of ${quoted(schema)}.${quoted(table)} is ${found}, and the spec says ` +
+      `${wanted}. Nothing was changed; alter the column, or set target.columns.${column}.type to what it is.`,
+  );
+
+/** With `evolve: none` an existing table stays as it is. Names that differ only in case are never both created. */
+export function missingColumns(table: CheckedTable, target: TargetTable): readonly Column[] {
+  const names = new Set(table.columns.map(({ name }) => name));
+  const lowerNames = new Set(table.columns.map(({ name }) => name.toLowerCase()));
+  const missing = target.columns.filter(({ name }) => !names.has(name));
+  const twin = missing.find(({ name }) => lowerNames.has(name.toLowerCase()));
+  if (twin) {
+    const message = `The table has a column that differs from ${shownName(twin.name)} only in case; use its spelling.`;
+    throw new AppError('destination_rejected', message);
+  }
+  return target.evolve === 'none' ? [] : missing;
+}
+
+/** Throws `destination_rejected` when another table has taken the checkpoint table's name. */
+export function checkCheckpointTable(table: CheckedTable, name: string, columns: readonly string[]): void {
+  const names = new Set(table.columns.map((column) => column.name));
+  if (columns.every((column) => names.has(column)) && table.keys.some((key) => key.join() === 'lane')) return;
+  throw new AppError(
+    'destination_rejected',
+    `${name} exists and is not this service's; rename it or choose another schema.`,
+  );
+}

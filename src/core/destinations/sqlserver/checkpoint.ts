@@ -1,0 +1,69 @@
+import type { LaneClaim, OpenedLane } from '../destination.ts';
+import { checkpointTable } from '../sql/identifiers.ts';
+import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
+import { keyCollation, tableSql } from './definitions.ts';
+import type { Session } from './driver/session.ts';
+
+/** Those by which the checkpoint table is known. */
+export const checkpointColumns = ['lane', 'fence', 'table_id', 'run_id', 'batch_no', 'receipt', 'updated_at'];
+
+/** The checkpoint table of a schema, as SQL. */
+export const checkpointName = (schema: string): string => tableSql(schema, checkpointTable);
+
+/**
+ * Creates the checkpoint table. run_id, batch_no and receipt stay null until a batch is applied to the table with
+ * table_id, in mode replace that of the table where the generation gathers; a table that is made again has another id.
+ */
+export const createCheckpointSql = (schema: string): string => `
+  create table ${checkpointName(schema)} (
+    lane nvarchar(450) collate ${keyCollation} not null primary key,
+    fence bigint not null,
+    table_id int not null,
+    run_id nvarchar(100) null,
+    batch_no int null,
+    receipt nvarchar(max) null,
+    updated_at datetimeoffset(7) not null);`;
+
+/** The moment of a statement, in UTC. */
+export const nowSql = 'cast(sysutcdatetime() as datetimeoffset(7))';
+
+/** The id of a table as SQL; null when it is gone. */
+export const tableIdSql = (schema: string, table: string): string => `object_id(N'${schema}.${table}')`;
+
+/**
+ * Takes the lane from every earlier attempt; what was applied to another table is forgotten in the same transaction.
+ * Throws `fenced` when a later attempt holds it.
+ *
+ * @param place the checkpoint table's schema, and the table that the lane writes.
+ */
+export async function claimLane(
+  session: Session,
+  place: { readonly schema: string; readonly table: string },
+  claim: LaneClaim,
+): Promise<OpenedLane> {
+  const [row] = await session.query<StoredCheckpoint>(claimLaneSql(place), {
+    lane: claim.lane,
+    fence: String(claim.fence),
+  });
+  return openedLane(row);
+}
+
+function claimLaneSql({ schema, table }: { readonly schema: string; readonly table: string }): string {
+  const name = checkpointName(schema);
+  const kept = (column: string) => `${column} = case when table_id = @table then ${column} end`;
+  return `
+  declare @table int = ${tableIdSql(schema, table)};
+  declare @held bigint = cast(@fence as bigint);
+  declare @taken int = 0;
+  begin transaction;
+  update ${name}
+  set fence = @held, table_id = @table, updated_at = ${nowSql}, ${['run_id', 'batch_no', 'receipt'].map(kept).join(', ')}
+  where lane = @lane and fence < @held;
+  set @taken = @@rowcount;
+  insert into ${name} (lane, fence, table_id, updated_at)
+  select @lane, @held, @table, ${nowSql}
+  where not exists (select 1 from ${name} with (updlock, serializable) where lane = @lane);
+  set @taken = @taken + @@rowcount;
+  select run_id, batch_no, receipt from ${name} where lane = @lane and @taken = 1;
+  commit transaction;`;
+}

@@ -1,0 +1,77 @@
+import type { Column, TargetTable } from '../destination.ts';
+import { quoted } from '../sql/identifiers.ts';
+import type { StoredRules, StoredTable } from './table.ts';
+import { sqlServerType } from './types.ts';
+
+/** Schema and table as SQL. */
+export const tableSql = (schema: string, table: string): string => `${quoted(schema)}.${quoted(table)}`;
+
+/** Case and accents tell keys apart, whatever the database's own rules are. */
+export const keyCollation = 'Latin1_General_100_BIN2';
+
+/** Longest record id, in UTF-16 units. */
+export const externalIdLengthMax = 450;
+
+/** Both key columns together exceed the 900 bytes of a clustered key; another one may have 1,700. */
+const recordKey = 'primary key nonclustered (_connection_id, _external_id)';
+
+/**
+ * Creates the table of a target: a row per record, in mode append a row per version in the order of `_seq`. Every
+ * column allows null in the database: a later version of the spec may stop to fill it.
+ */
+export function createTableSql(table: string, { mode, columns }: Pick<TargetTable, 'mode' | 'columns'>): string[] {
+  const isAppend = mode === 'append';
+  const definitions = [
+    ...(isAppend ? ['_seq bigint identity(1, 1) not null primary key'] : []),
+    `_connection_id nvarchar(100) collate ${keyCollation} not null`,
+    `_external_id nvarchar(${externalIdLengthMax}) collate ${keyCollation} not null`,
+    '_run_id nvarchar(100) not null',
+    '_synced_at datetimeoffset(7) not null',
+    '_deleted_at datetimeoffset(7) null',
+    ...columns.map(columnSql),
+    ...(isAppend ? [] : [recordKey]),
+  ];
+  const create = `create table ${table} (${definitions.join(', ')});`;
+  const index = `create index _css_records on ${table} (_connection_id, _external_id);`;
+  return isAppend ? [create, index] : [create];
+}
+
+/** Drops a table that may be missing. */
+export const dropTableSql = (table: string): string => `drop table if exists ${table};`;
+
+/** Adds a column: Babelfish takes one at a time. */
+export const addColumnSql = (table: string, column: Column): string => `alter table ${table} add ${columnSql(column)};`;
+
+const columnSql = ({ name, type }: Column): string => `${quoted(name)} ${sqlServerType(type)} null`;
+
+/** A table, and the one to gather its next generation in. */
+export interface NextTable {
+  readonly next: string;
+  readonly stored: StoredTable;
+  readonly rules: StoredRules;
+}
+
+/**
+ * Makes the table anew in which the next generation of another gathers, so that each refuses what the other would. A
+ * check's name tells whose copy it is: within a schema no two can have one name. Checks of columns that the database
+ * computes wait for the switch.
+ */
+export function recreateNextSql(schema: string, { next, stored, rules }: NextTable): string[] {
+  const name = tableSql(schema, next);
+  const names = stored.columns.filter(({ generated }) => !generated).map((column) => quoted(column.name));
+  const computed = stored.columns.filter(({ generated }) => generated).map((column) => column.name);
+  const checks = rules.checks.filter(({ definition }) => !computed.some((column) => definition.includes(column)));
+  return [
+    dropTableSql(name),
+    `select ${names.join(', ')} into ${name} from ${tableSql(schema, stored.name)} where 1 = 0;`,
+    `alter table ${name} add ${recordKey};`,
+    ...checks.map(
+      (check) => `alter table ${name} add constraint ${quoted(copyName(check.name))} check ${check.definition};`,
+    ),
+    ...rules.defaults.map(
+      ({ columnName, definition }) => `alter table ${name} add default ${definition} for ${quoted(columnName)};`,
+    ),
+  ];
+}
+
+const copyName = (name: string): string => `_css_next_${name}`.slice(0, 128);

@@ -1,0 +1,70 @@
+import { type DriverChild, startDriverChild } from './children.ts';
+import { createTurns } from './turns.ts';
+
+/** A process of a driver, for one session. */
+export interface DriverLease {
+  readonly child: DriverChild;
+  /** Closes its connection, and keeps the process for the org's next session or ends it. Once is enough. */
+  readonly release: () => Promise<void>;
+}
+
+/** A process takes 25 MB: 1.6 GB at most, and no org has more than a quarter of them. A worker runs 20 activities unless told otherwise. */
+const turns = createTurns({ max: 64, maxEach: 16 });
+
+/** Idle processes of all orgs together: 100 MB. */
+const idleMax = 4;
+/** Milliseconds until an idle process ends; the chunks of a run follow each other at once. */
+const idleMs = 30_000;
+/** Milliseconds to close a connection. */
+const closeMs = 2000;
+
+interface Idle {
+  readonly orgId: string;
+  readonly child: DriverChild;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** The one that waits longest is first. */
+const idle: Idle[] = [];
+
+/** A process for a session of the org: never one that another org's server has spoken to. */
+export async function leaseDriver(orgId: string): Promise<DriverLease> {
+  const giveBack = await turns.take(orgId);
+  try {
+    const child = takeIdle(orgId) ?? (await startDriverChild());
+    child.hold(true);
+    let isReleased = false;
+    const release = async (): Promise<void> => {
+      if (isReleased) return;
+      isReleased = true;
+      await child.ask({ type: 'close' }, { timeoutMs: closeMs }).catch(() => child.kill());
+      child.hold(false);
+      if (child.isAlive()) keep(orgId, child);
+      giveBack();
+    };
+    return { child, release };
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+}
+
+function takeIdle(orgId: string): DriverChild | null {
+  const index = idle.findLastIndex((one) => one.orgId === orgId && one.child.isAlive());
+  const [found] = index === -1 ? [] : idle.splice(index, 1);
+  if (!found) return null;
+  clearTimeout(found.timer);
+  return found.child;
+}
+
+function keep(orgId: string, child: DriverChild): void {
+  const timer = setTimeout(() => drop(child), idleMs).unref();
+  idle.push({ orgId, child, timer });
+  if (idle.length > idleMax && idle[0]) drop(idle[0].child);
+}
+
+function drop(child: DriverChild): void {
+  const index = idle.findIndex((one) => one.child === child);
+  for (const { timer } of index === -1 ? [] : idle.splice(index, 1)) clearTimeout(timer);
+  child.kill();
+}

@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { Socket } from 'node:net';
+import { AppError } from '../../../errors.ts';
+import type { EgressGuard } from '../../../http/egress.ts';
+import { isUnreachable } from '../errors.ts';
+import type { OpenSocket } from './messages.ts';
+
+interface SocketOptions {
+  readonly guard: Pick<EgressGuard, 'vetHost'>;
+  /** False: plain text, which only addresses on `EGRESS_ALLOW` may see. */
+  readonly encrypt: boolean;
+}
+
+/** Redirects (TDS routing) of one login: Azure needs one. */
+const redirectsMax = 2;
+/** Addresses tried of one host: two families and a spare. */
+const addressesMax = 3;
+
+/** Opens the sockets of one login: every target is vetted anew, and the name itself never reaches the driver's resolver. */
+export function guardedSockets({ guard, encrypt }: SocketOptions): OpenSocket {
+  let targets = 0;
+  return async ({ host, port }, signal) => {
+    targets += 1;
+    if (targets > redirectsMax + 1) {
+      const message = `The sqlserver destination redirects more than ${redirectsMax} times; name the last server itself.`;
+      throw new AppError('destination_rejected', message);
+    }
+    const vetted = await guard.vetHost(host, port);
+    if (!encrypt && !vetted.every(({ allowListed }) => allowListed)) {
+      throw new AppError('egress_blocked', 'The sqlserver destination asks for encrypt false; set it to true.');
+    }
+    let failure: unknown;
+    for (const { address } of vetted.slice(0, addressesMax)) {
+      try {
+        return await connectTo({ address, port }, signal);
+      } catch (error) {
+        if (!isUnreachable(error)) throw error;
+        failure = error;
+      }
+    }
+    throw failure;
+  };
+}
+
+async function connectTo(
+  { address, port }: { readonly address: string; readonly port: number },
+  signal: AbortSignal,
+): Promise<Socket> {
+  const socket = new Socket();
+  try {
+    // Another process will read from it, from the first byte on.
+    socket.pause();
+    socket.connect({ host: address, port });
+    await once(socket, 'connect', { signal });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}

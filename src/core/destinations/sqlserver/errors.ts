@@ -1,0 +1,232 @@
+import { AppError } from '../../errors.ts';
+
+/** What the log keeps of a server's error: its own message repeats values of rows, so it is left out. */
+export class SqlServerFailure extends Error {
+  override readonly name = 'SqlServerFailure';
+  readonly number: number;
+  /** The server refused the login. */
+  readonly isLogin: boolean;
+
+  constructor(number: number, isLogin = false) {
+    super(`error ${number}`);
+    this.number = number;
+    this.isLogin = isLogin;
+  }
+}
+
+/** A server's error as tedious gives it. */
+interface ServerError {
+  readonly number: number;
+  /** Severity: 20 and more ends the connection. */
+  readonly class: number;
+  readonly message: string;
+}
+
+/** The server's error, the first of several; null for failures of the network or the driver. */
+function serverError(error: unknown): ServerError | null {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  if (!(first instanceof Error) || !('number' in first) || typeof first.number !== 'number') return null;
+  const severity = 'class' in first && typeof first.class === 'number' ? first.class : 0;
+  return { number: first.number, class: severity, message: first.message };
+}
+
+/** What Babelfish calls every error of PostgreSQL's that has no number of SQL Server's. */
+const unnumbered = 33_557_097;
+
+const isAny = (error: unknown, numbers: readonly number[], unnumberedText?: RegExp): boolean => {
+  const found = serverError(error);
+  if (!found) return false;
+  return found.number === unnumbered ? unnumberedText?.test(found.message) === true : numbers.includes(found.number);
+};
+
+/** Whether the transaction lost against others and can be repeated as it is: deadlock, lock time-out, snapshot. */
+export const isConflict = (error: unknown): boolean => isAny(error, [1205, 1222, 3960], /lock timeout/i);
+
+/** Another session wrote the same rows in between; its number is that of the server's own update conflict. */
+export const lostRace = (): Error => new SqlServerFailure(3960);
+
+/** Whether a key is there already: a race that was lost, or a row to blame. */
+export const isDuplicateKey = (error: unknown): boolean => isAny(error, [2601, 2627]);
+
+/** Whether someone else created the same schema, table or column at the same moment. */
+export const isDuplicateObject = (error: unknown): boolean =>
+  isAny(error, [1913, 2601, 2627, 2705, 2714, 2759], /already exists/i);
+
+/** Whether a row is to blame: constraint, conversion, length, index entry too long, refused by a trigger. */
+export function blamesRow(error: unknown): boolean {
+  const found = serverError(error);
+  return found !== null && (rowReasons.has(found.number) || isRaised(found.number));
+}
+
+/** RAISERROR and THROW of the customer's triggers; Babelfish's own number is far beyond. */
+const isRaised = (number: number): boolean => number >= 50_000 && number !== unnumbered;
+
+/** Whether the connection is gone, or what it did is unknown: every failure but a server's plain answer. */
+export function endsConnection(error: unknown): boolean {
+  const found = serverError(error);
+  return found === null || found.class >= 20;
+}
+
+/** Whether another address of the same host may still answer. */
+export const isUnreachable = (error: unknown): boolean =>
+  ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'].includes(codeOf(error));
+
+/** Why the server refused a row; names columns and constraints, never values. */
+export function rowFault(error: unknown): string {
+  const found = serverError(error);
+  if (!found) return 'refused by the database';
+  const { number, message } = found;
+  const [, what, name = ''] = (namesPlace.has(number) && place.exec(message)) || [];
+  const where = what === undefined ? '' : ` ${what === 'column' ? 'in' : 'by'} ${what} "${ownName(name)}"`;
+  return `${rowReasons.get(number) ?? 'refused by a trigger'}${where} (error ${number})`;
+}
+
+/** Errors that name column, constraint or index before they repeat any value. */
+const namesPlace: ReadonlySet<number> = new Set([515, 547, 2601, 2627, 2628]);
+const place = /\b(constraint|index|column) ['"](\w{1,128})['"]/;
+
+/** A constraint of the table where the next generation gathers is a copy of the customer's. */
+const ownName = (name: string): string => name.replace(/^_css_next_/, '');
+
+const [noFit, outOfRange, tooLong] = [
+  'a value does not fit its column',
+  'a number is out of range',
+  'a text is too long',
+];
+
+const rowReasons: ReadonlyMap<number, string> = new Map([
+  [220, outOfRange],
+  [232, outOfRange],
+  [241, noFit],
+  [242, noFit],
+  [244, outOfRange],
+  [245, noFit],
+  [248, outOfRange],
+  [295, noFit],
+  [296, outOfRange],
+  [511, 'the row is too large'],
+  [515, 'null is not allowed'],
+  [517, outOfRange],
+  [547, 'refused'],
+  [550, 'refused by a view'],
+  [1946, 'an indexed value is too long'],
+  [2601, 'refused as a duplicate'],
+  [2627, 'refused as a duplicate'],
+  [2628, tooLong],
+  [3609, 'refused by a trigger'],
+  [3616, 'refused by a trigger'],
+  [8114, noFit],
+  [8115, outOfRange],
+  [8134, 'a number cannot be divided by zero'],
+  [8152, tooLong],
+  [8169, noFit],
+]);
+
+/** The failure of a statement over rows that are in the table already; an error that blames no row as it is. */
+export function wholeRefused(error: unknown, what: string): unknown {
+  const found = serverError(error);
+  if (!found || !blamesRow(error)) return error;
+  const message = `${what}: ${rowFault(error)}. Nothing was changed; see to that constraint or trigger.`;
+  return new AppError('destination_rejected', message, { cause: new SqlServerFailure(found.number) });
+}
+
+/** A failed login with the number that the driver leaves out; other failures as they are. */
+export const loginFailure = (error: unknown, number: number | null): unknown =>
+  codeOf(error) === 'ELOGIN' && number !== null ? new SqlServerFailure(number, true) : error;
+
+type Verdict = readonly [
+  readonly number[],
+  'destination_unavailable' | 'destination_rejected' | 'destination_login',
+  string,
+];
+
+/** Error numbers to code and reason. The only such table. */
+const verdicts: readonly Verdict[] = [
+  [
+    [18450, 18451, 18452, 18456, 18458, 18470, 18486, 18487, 18488, 40532],
+    'destination_login',
+    'the server refused user or password; correct them',
+  ],
+  [[911, 4060, 4063, 4064], 'destination_rejected', 'the database does not exist or the user may not open it'],
+  [[40615, 40914], 'destination_rejected', "the server's firewall keeps this service out"],
+  [[1205, 1222, 3960], 'destination_unavailable', 'other transactions kept getting in the way'],
+  [[207], 'destination_rejected', 'a column was removed during the run; start the run again'],
+  [[208, 3701, 4902], 'destination_rejected', 'a table was removed during the run; start the run again'],
+  [
+    [229, 230, 262, 297, 300, 916, 1088, 2760, 15_151, 15_247],
+    'destination_rejected',
+    'the user lacks a privilege; grant it CREATE TABLE and CONTROL of the schema',
+  ],
+  [[457, 468], 'destination_rejected', 'the key columns of the table have a collation of their own'],
+  [[3906, 3908, 976, 978, 983], 'destination_unavailable', 'the database accepts no writes now'],
+  [
+    [596, 615, 4221, 6005, 10_928, 10_929, 10_936, 17_142, 40_197, 40_501, 40_613, 49_918, 49_919, 49_920],
+    'destination_unavailable',
+    'the server is shutting down, starting or overloaded',
+  ],
+];
+
+/** Severities from here on are the server's own troubles: memory, disk, hardware. */
+const resourceSeverity = 17;
+
+/** The failure as the engine knows it. An AppError passes as it is, also from deep below the driver. */
+export function toAppError(error: unknown): AppError {
+  const ours = appErrorIn(error);
+  if (ours) return ours;
+  const found = serverError(error);
+  if (!found) return driverFailure(error);
+  const isLogin = error instanceof SqlServerFailure && error.isLogin;
+  const [, code, reason] = verdicts.find(([numbers]) => numbers.includes(found.number)) ?? fallback(found, isLogin);
+  const message = `The sqlserver destination failed: ${reason} (error ${found.number}).`;
+  return new AppError(code, message, { cause: new SqlServerFailure(found.number, isLogin) });
+}
+
+function fallback({ class: severity }: ServerError, isLogin: boolean): Verdict {
+  if (isLogin) return [[], 'destination_login', 'the server refused the login'];
+  return severity >= resourceSeverity
+    ? [[], 'destination_unavailable', 'the server is out of disk, memory or other resources']
+    : [[], 'destination_rejected', 'the server refused a statement'];
+}
+
+/** Codes of tedious, node:tls and the process of the driver that a retry cannot cure. */
+const rejections: readonly (readonly [RegExp, string])[] = [
+  [/^EPROTOCOL$/, 'what responds does not keep to the protocol of SQL Server (TDS); check host and port'],
+  [/^EFLOOD$/, 'it sends more than a SQL Server is asked for; check host and port'],
+  [/^EMEMORY$/, 'its response takes more memory than a session may have; check host and port'],
+  [/^EENCRYPT$/, 'server and `encrypt` do not agree on encryption'],
+  [/CERT|^UNABLE_TO_|^SELF_SIGNED|^DEPTH_ZERO|^ERR_TLS_/, 'its certificate is not trusted; give `ca`'],
+];
+
+function driverFailure(error: unknown): AppError {
+  const code =
+    causesOf(error)
+      .map(codeOf)
+      .findLast((known) => known !== '') ?? '';
+  if (code === 'ELOGIN') {
+    const text = 'The sqlserver destination refused the login; correct user and password.';
+    return new AppError('destination_login', text);
+  }
+  const rejection = rejections.find(([pattern]) => pattern.test(code));
+  return rejection
+    ? new AppError('destination_rejected', `The sqlserver destination cannot be used: ${rejection[1]}.`, {
+        cause: error,
+      })
+    : new AppError(
+        'destination_unavailable',
+        `The sqlserver destination cannot be reached${code ? ` (${code})` : ''}.`,
+        { cause: error },
+      );
+}
+
+const appErrorIn = (error: unknown): AppError | undefined => causesOf(error).find((cause) => cause instanceof AppError);
+
+/** The error, what caused it, and so on: the driver wraps what the connector throws. */
+export function causesOf(error: unknown): readonly unknown[] {
+  const causes: unknown[] = [];
+  for (let cause = error; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause);
+  return causes;
+}
+
+/** The code of an error; empty: none. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';

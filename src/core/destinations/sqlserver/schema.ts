@@ -1,0 +1,208 @@
+import { AppError } from '../../errors.ts';
+import type { Column, TargetTable } from '../destination.ts';
+import { checkColumnNames, checkName, checkpointTable, nextTable, quoted } from '../sql/identifiers.ts';
+import type { PreparedTable } from '../sql/record-fields.ts';
+import { checkCheckpointTable, missingColumns } from '../sql/table-check.ts';
+import { checkpointColumns, checkpointName, createCheckpointSql, tableIdSql } from './checkpoint.ts';
+import { addColumnSql, createTableSql, dropTableSql, keyCollation, recreateNextSql, tableSql } from './definitions.ts';
+import type { Session } from './driver/session.ts';
+import { isDuplicateObject } from './errors.ts';
+import { columnsTable, readRules, readTables, type StoredTable } from './table.ts';
+import { checkOurs, checkTypes } from './table-check.ts';
+import { withConflictRetries } from './transaction.ts';
+
+/** A target table that exists, with the schema it is in. */
+export type SqlServerTable = PreparedTable<StoredTable>;
+
+/** Where tables go when nobody says so. */
+const defaultSchema = 'dbo';
+
+/** Several creators at once, and tables that follow from others: what is missing then shows at the next attempt. */
+const attemptsMax = 6;
+
+/** Milliseconds for the lock of one creator per schema. */
+const creatorLockMs = 30_000;
+
+/**
+ * Creates what is missing of schema, table, columns and checkpoint table. Throws `destination_rejected`, before
+ * anything is changed, when the table is not the service's.
+ */
+export async function prepareTable(session: Session, target: TargetTable): Promise<SqlServerTable> {
+  const schema = target.schema ?? defaultSchema;
+  checkName('schema', schema);
+  checkName('table', target.table);
+  checkColumnNames(target.columns.map(({ name }) => name));
+  const place = { schema, target };
+  for (let attempt = 1; ; attempt += 1) {
+    const { stored, statements } = await findMissing(session, place);
+    if (stored && statements.length === 0) return { schema, mode: target.mode, stored, written: writtenTable(target) };
+    if (attempt > attemptsMax) throw new AppError('destination_unavailable', 'The tables keep changing; try again.');
+    await runLocked(session, { schema, statements: async () => (await findMissing(session, place)).statements });
+  }
+}
+
+/**
+ * Adds a column for each new field; returns the table as it then is. It is marked as {@link StoredColumn.evolved},
+ * unless in mode update: whoever else writes whole rows of the table would set it to null.
+ */
+export async function addColumns(
+  session: Session,
+  prepared: SqlServerTable,
+  columns: readonly Column[],
+): Promise<SqlServerTable> {
+  const { schema, mode, stored, written } = prepared;
+  const names = [...new Set([stored.name, written])];
+  const statements = async () => {
+    const tables = await readTables(session, { schema, names });
+    return names.flatMap((name) => {
+      const found = new Set(tables?.get(name)?.columns.map((column) => column.name));
+      const missing = columns.filter((column) => !found.has(column.name));
+      return addColumnsSql({ schema, table: name }, { columns: missing, isEvolved: mode !== 'update' });
+    });
+  };
+  await runLocked(session, { schema, statements });
+  const found = (await readTables(session, { schema, names: [stored.name] }))?.get(stored.name);
+  const foundNames = new Set(found?.columns.map(({ name }) => name));
+  if (found && columns.every(({ name }) => foundNames.has(name))) return { ...prepared, stored: found };
+  throw new AppError('destination_unavailable', 'The new columns were removed again at once; try again.');
+}
+
+interface Place {
+  readonly schema: string;
+  readonly target: TargetTable;
+}
+
+const writtenTable = ({ mode, table }: TargetTable): string => (mode === 'replace' ? nextTable(table) : table);
+
+async function findMissing(session: Session, { schema, target }: Place) {
+  const names = [...new Set([target.table, writtenTable(target), checkpointTable, columnsTable])];
+  const tables = await readTables(session, { schema, names });
+  // A schema can only be created by itself; the rest follows at the next attempt.
+  if (tables === null) return { stored: undefined, statements: [`create schema ${quoted(schema)};`] };
+  const stored = tables.get(target.table);
+  const checkpoint = tables.get(checkpointTable);
+  if (checkpoint) checkCheckpointTable(checkpoint, checkpointName(schema), checkpointColumns);
+  if (stored) {
+    checkOurs(stored, { schema, mode: target.mode });
+    checkTypes(stored, { schema, columns: target.columns });
+  }
+  const missing = stored ? missingColumns(stored, target) : [];
+  const table = { schema, table: target.table };
+  const statements: string[] = [];
+  if (!checkpoint) statements.push(createCheckpointSql(schema));
+  if (!tables.has(columnsTable)) statements.push(createNotesSql(schema));
+  if (!stored) {
+    // What was gathered for a table of this name that is gone; made again once the table is there.
+    if (target.mode === 'replace') statements.push(dropTableSql(tableSql(schema, writtenTable(target))));
+    statements.push(...createTableSql(tableSql(schema, target.table), target));
+    statements.push(...target.columns.map((column) => noteSql(table, { column, isEvolved: false })));
+  }
+  statements.push(...addColumnsSql(table, { columns: missing, isEvolved: false }));
+  if (target.mode === 'replace' && stored) {
+    const next = tables.get(writtenTable(target));
+    statements.push(...(await prepareNext(session, { schema, target }, { stored, next, missing })));
+  }
+  return { stored, statements };
+}
+
+interface FoundTables {
+  readonly stored: StoredTable;
+  readonly next: StoredTable | undefined;
+  readonly missing: readonly Column[];
+}
+
+/** A next generation that began for another table, or for other columns, is thrown away with its own. */
+async function prepareNext(
+  session: Session,
+  { schema, target }: Place,
+  { stored, next, missing }: FoundTables,
+): Promise<readonly string[]> {
+  const name = writtenTable(target);
+  if (next) checkOurs(next, { schema, mode: target.mode });
+  if (next && hasColumnsOf(next, stored)) {
+    return addColumnsSql({ schema, table: name }, { columns: missing, isEvolved: false });
+  }
+  // Copied once the table has all its columns.
+  if (missing.length > 0) return [];
+  return recreateNextSql(schema, { next: name, stored, rules: await readRules(session, stored.id) });
+}
+
+function hasColumnsOf(next: StoredTable, { columns }: StoredTable): boolean {
+  const found = new Map(next.columns.map((column) => [column.name, column]));
+  return columns.every(({ name, typeName, length, precision, scale, generated }) => {
+    const column = found.get(name);
+    if (generated || !column) return generated;
+    return (
+      column.typeName === typeName &&
+      column.length === length &&
+      column.precision === precision &&
+      column.scale === scale
+    );
+  });
+}
+
+const createNotesSql = (schema: string): string => `
+  create table ${tableSql(schema, columnsTable)} (
+    table_id int not null,
+    column_name nvarchar(128) collate ${keyCollation} not null,
+    kind nvarchar(20) not null,
+    is_evolved bit not null,
+    primary key (table_id, column_name));`;
+
+interface TableName {
+  readonly schema: string;
+  readonly table: string;
+}
+
+const addColumnsSql = (
+  name: TableName,
+  { columns, isEvolved }: { readonly columns: readonly Column[]; readonly isEvolved: boolean },
+): string[] =>
+  columns.flatMap((column) => [
+    addColumnSql(tableSql(name.schema, name.table), column),
+    noteSql(name, { column, isEvolved }),
+  ]);
+
+/** Writes down what the catalog does not tell of a column. A column of its name may have been there before. */
+function noteSql(
+  { schema, table }: TableName,
+  { column, isEvolved }: { readonly column: Column; readonly isEvolved: boolean },
+): string {
+  const notes = tableSql(schema, columnsTable);
+  const id = tableIdSql(schema, table);
+  return `
+    delete from ${notes} where table_id = ${id} and column_name = N'${column.name}';
+    insert into ${notes} (table_id, column_name, kind, is_evolved)
+    values (${id}, N'${column.name}', N'${column.type.kind}', ${isEvolved ? 1 : 0});`;
+}
+
+interface LockedWork {
+  readonly schema: string;
+  /** Called under the lock, so that it sees what others created meanwhile. */
+  readonly statements: () => Promise<readonly string[]>;
+}
+
+/** One creator per schema at a time; a creator that knows nothing of the lock shows up as a duplicate object. */
+async function runLocked(session: Session, work: LockedWork): Promise<void> {
+  try {
+    await withConflictRetries(session, () => runInTransaction(session, work));
+  } catch (error) {
+    if (!isDuplicateObject(error)) throw error;
+  }
+}
+
+async function runInTransaction(session: Session, { schema, statements }: LockedWork): Promise<void> {
+  await session.query('begin transaction;');
+  const [lock] = await session.query<{ result: number }>(applockSql, { resource: `connector-sync ${schema}` });
+  if (lock === undefined || lock.result < 0) {
+    throw new AppError('destination_unavailable', 'Somebody else keeps changing the tables; try again.');
+  }
+  for (const statement of await statements()) await session.query(statement);
+  await session.query('commit transaction;');
+}
+
+const applockSql = `
+  declare @result int;
+  exec @result = sp_getapplock @Resource = @resource, @LockMode = 'Exclusive', @LockOwner = 'Transaction',
+    @LockTimeout = ${creatorLockMs};
+  select @result as result;`;

@@ -1,0 +1,71 @@
+import type { EgressGuard } from '../../http/egress.ts';
+import type { Destination, LaneClaim, RejectedRow } from '../destination.ts';
+import type { Options } from '../sql/address-fields.ts';
+import { type AdmittedFields, admitFields } from '../sql/record-fields.ts';
+import { encodeRows } from '../sql/record-rows.ts';
+import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } from '../sql/sql-destination.ts';
+import { parseSqlServerAddress } from './address.ts';
+import { type SqlServerBatch, writeBatch } from './batch.ts';
+import { claimLane } from './checkpoint.ts';
+import { openSession } from './driver/contained.ts';
+import type { Session, SessionLimits } from './driver/session.ts';
+import { toAppError } from './errors.ts';
+import { fieldKind, idFault, type SqlServerFields, sqlServerFields } from './fields.ts';
+import { prepareTable } from './schema.ts';
+import { withConflictRetries } from './transaction.ts';
+
+/** What a sqlserver destination is given from outside. */
+export interface SqlServerDeps {
+  readonly guard: Pick<EgressGuard, 'vetHost'>;
+  /** The org whose destination it is. */
+  readonly orgId: string;
+  /** Milliseconds the server may take; a minute per request unless given. */
+  readonly limits?: SessionLimits;
+}
+
+/** 10 s to connect is the bound of every outbound database; 5,000 rows take a fraction of a second. */
+const defaultLimits: SessionLimits = { connectMs: 10_000, statementMs: 60_000, lockMs: 10_000 };
+
+/**
+ * Rows in a customer's SQL Server (2017 or later, Azure SQL, or Babelfish 4): one connection, one table, one
+ * checkpoint row per lane in the same transaction as the rows.
+ *
+ * Throws `destination_rejected` at once when the options cannot work; connects at `open`.
+ */
+export function openSqlServer(options: Options, deps: SqlServerDeps): Destination {
+  const address = parseSqlServerAddress(options);
+  const limits = deps.limits ?? defaultLimits;
+  return sqlDestination({
+    connect: () => openSession(address, { guard: deps.guard, orgId: deps.orgId, limits }),
+    openLane,
+    admit,
+    encode,
+    write,
+    toAppError,
+  });
+}
+
+async function openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<SqlServerFields>> {
+  const prepared = await withConflictRetries(session, () => prepareTable(session, claim.target));
+  const place = { schema: prepared.schema, table: prepared.written };
+  const opened = await withConflictRetries(session, () => claimLane(session, place, claim));
+  return { fields: sqlServerFields(prepared, claim.target), opened };
+}
+
+const admit = (
+  session: Session,
+  { rows, fields, target }: BatchRows<SqlServerFields>,
+): Promise<AdmittedFields<SqlServerFields>> =>
+  withConflictRetries(session, () => admitFields({ map: fields, rows, evolve: target.evolve }, fieldKind(session)));
+
+const encode = (
+  { rows, fields, target }: BatchRows<SqlServerFields>,
+  refused: AdmittedFields<SqlServerFields>['refused'],
+): SqlServerBatch =>
+  encodeRows(rows, { writers: fields.writers, refused, isPartial: target.mode === 'update', idFault });
+
+const write = (
+  session: Session,
+  { claim, fields, batch, encoded, opensGeneration }: LaneBatch<SqlServerFields, SqlServerBatch>,
+): Promise<readonly RejectedRow[]> =>
+  writeBatch(session, { ...claim, ...encoded, map: fields, batch, opensGeneration });

@@ -1,0 +1,69 @@
+import type { Column, ColumnType } from '../destination.ts';
+import { checkPurpose, type Purpose, typeClash } from '../sql/table-check.ts';
+import type { StoredColumn, StoredTable } from './table.ts';
+import { sqlServerType } from './types.ts';
+import { isConvertible } from './values.ts';
+
+/** Throws `destination_rejected` unless rows can be kept in the table as the mode says. */
+export const checkOurs = (table: StoredTable, purpose: Purpose): void =>
+  checkPurpose(table, hasOurColumns(table), purpose);
+
+function hasOurColumns({ isView, columns }: StoredTable): boolean {
+  const texts = columns.filter(({ typeName }) => typeName === 'nvarchar');
+  const names = new Set(columns.map(({ name }) => name));
+  return (
+    !isView &&
+    ['_connection_id', '_external_id', '_run_id'].every((wanted) => texts.some(({ name }) => name === wanted)) &&
+    names.has('_synced_at') &&
+    names.has('_deleted_at')
+  );
+}
+
+/** Throws `destination_rejected` for a column whose type would change the values that the spec's type describes. */
+export function checkTypes(
+  table: StoredTable,
+  { schema, columns }: { readonly schema: string; readonly columns: readonly Column[] },
+): void {
+  const stored = new Map(table.columns.map((column) => [column.name, column]));
+  for (const { name, type } of columns) {
+    const column = stored.get(name);
+    if (!column || keepsValues(column, type)) continue;
+    const wanted = `${sqlServerType(type)}${type.kind === 'json' ? ' with JSON' : ''}`;
+    throw typeClash({ schema, table: table.name, column: name, found: storedType(column), wanted });
+  }
+}
+
+/** The type of a column as SQL. */
+function storedType({ typeName, length, precision, scale, isJson }: StoredColumn): string {
+  if (decimals.includes(typeName)) return `${typeName}(${precision},${scale})`;
+  if (!texts.includes(typeName)) return typeName;
+  return `${typeName}(${length < 0 ? 'max' : length})${isJson ? ' with JSON' : ''}`;
+}
+
+/** Whether every value that fits the column stays what it is; those that do not fit are refused one by one. */
+function keepsValues({ typeName, scale, isJson, noted }: StoredColumn, type: ColumnType): boolean {
+  // What the service never creates is the customer's own choice.
+  if (!isConvertible(typeName)) return true;
+  if (isJson) return type.kind === 'json';
+  // A text column of the customer's, or of a database that was restored, may well hold JSON.
+  if (type.kind === 'json') return typeName === 'nvarchar' && !noted;
+  if (!decimals.includes(typeName)) return keepers[type.kind].includes(typeName);
+  return type.kind === 'integer' || type.kind === 'bigint' || (type.kind === 'numeric' && scale >= type.scale);
+}
+
+const texts = ['nvarchar', 'nchar', 'varchar', 'char'];
+const integers = ['tinyint', 'smallint', 'int', 'bigint'];
+const decimals = ['decimal', 'numeric'];
+
+/** By the spec's type the types that keep its values; decimals are judged by their scale. */
+const keepers: Readonly<Record<Exclude<ColumnType['kind'], 'json'>, readonly string[]>> = {
+  text: texts,
+  integer: integers,
+  bigint: integers,
+  numeric: integers,
+  float: [...integers, 'float'],
+  boolean: ['bit'],
+  timestamptz: ['datetimeoffset', 'datetime2', ...texts],
+  date: ['date', ...texts],
+  uuid: ['uniqueidentifier', ...texts],
+};

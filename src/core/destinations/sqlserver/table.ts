@@ -1,0 +1,170 @@
+import { AppError } from '../../errors.ts';
+import { quoted, shownName } from '../sql/identifiers.ts';
+import type { Session } from './driver/session.ts';
+import type { StoredType } from './values.ts';
+
+/** A column as it is in the database. */
+export interface StoredColumn extends StoredType {
+  readonly name: string;
+  readonly nullable: boolean;
+  /** The database computes it: identity, computed, row version. */
+  readonly generated: boolean;
+  /** The service added it for a field of the records. */
+  readonly evolved: boolean;
+  /** The service has written down what it holds. */
+  readonly noted: boolean;
+}
+
+/** A table as it is in the database. */
+export interface StoredTable {
+  readonly name: string;
+  /** A table that is made again has another. */
+  readonly id: number;
+  readonly isView: boolean;
+  readonly columns: readonly StoredColumn[];
+  /** Columns of each unique key, sorted. */
+  readonly keys: readonly (readonly string[])[];
+}
+
+/** Checks and defaults that a table has, as the database words them. */
+export interface StoredRules {
+  readonly checks: readonly { readonly name: string; readonly definition: string }[];
+  readonly defaults: readonly { readonly columnName: string; readonly definition: string }[];
+}
+
+/** What the service wrote down of the columns that it made: the catalog knows no JSON, and Babelfish few comments. */
+export const columnsTable = '_css_columns';
+
+/** Reads the given tables of a schema by name; those that are missing are left out. Null when the schema is missing. */
+export async function readTables(
+  session: Session,
+  { schema, names }: { readonly schema: string; readonly names: readonly string[] },
+): Promise<ReadonlyMap<string, StoredTable> | null> {
+  const wanted = Object.fromEntries([...names, columnsTable].map((name, index) => [`n${index}`, name]));
+  const [place] = await session.query<{ id: number | null }>('select schema_id(@schema) as id;', { schema });
+  if (place?.id == null) return null;
+  const found = await session.query<FoundTable>(tablesSql(Object.keys(wanted)), { schema, ...wanted });
+  const isNoted = found.some(({ name }) => name.toLowerCase() === columnsTable);
+  const tables = new Map<string, StoredTable>();
+  for (const name of names) {
+    // Whether case counts is the database's to say; the query has answered that.
+    const table = found.find((candidate) => candidate.name.toLowerCase() === name.toLowerCase());
+    if (table) tables.set(name, await readTable(session, { table, schema, isNoted }));
+  }
+  return tables;
+}
+
+interface FoundTable {
+  readonly id: number;
+  readonly name: string;
+  readonly kind: string;
+}
+
+interface FoundColumn {
+  readonly name: string;
+  readonly typeName: string;
+  /** -1: max. */
+  readonly bytes: number;
+  readonly totalDigits: number;
+  readonly scale: number;
+  readonly isNullable: number;
+  readonly isGenerated: number;
+}
+
+async function readTable(
+  session: Session,
+  { table, schema, isNoted }: { readonly table: FoundTable; readonly schema: string; readonly isNoted: boolean },
+): Promise<StoredTable> {
+  const { id, name, kind } = table;
+  const columns = await session.query<FoundColumn>(columnsSql, { id });
+  const notes = isNoted ? await session.query<ColumnNote>(notesSql(schema), { id }) : [];
+  const notesByName = new Map(notes.map((note) => [note.name, note]));
+  const keyColumns = await session.query<{ indexId: number; name: string }>(keysSql, { id });
+  const keys = Map.groupBy(keyColumns, ({ indexId }) => indexId);
+  return {
+    name,
+    id,
+    isView: kind.trim() === 'V',
+    columns: columns.map((column) => storedColumn(column, notesByName.get(column.name))),
+    keys: [...keys.values()].map((key) => key.map((column) => column.name).sort()),
+  };
+}
+
+interface ColumnNote {
+  readonly name: string;
+  readonly kind: string;
+  readonly isEvolved: number;
+}
+
+function storedColumn(
+  { name, typeName, bytes, totalDigits, scale, isNullable, isGenerated }: FoundColumn,
+  note: ColumnNote | undefined,
+): StoredColumn {
+  if (!isDigits(totalDigits) || !isDigits(scale)) throw unlikeCatalog(name);
+  const isUnicode = typeName === 'nvarchar' || typeName === 'nchar';
+  return {
+    name,
+    typeName,
+    length: isUnicode && bytes > 0 ? bytes / 2 : bytes,
+    precision: totalDigits,
+    scale,
+    isJson: note?.kind === 'json',
+    nullable: isNullable === 1,
+    generated: isGenerated === 1,
+    evolved: note?.isEvolved === 1,
+    noted: note !== undefined,
+  };
+}
+
+/** A tinyint of the catalog. Values are scaled by it, which with millions of digits would take for ever. */
+const isDigits = (count: number): boolean => Number.isInteger(count) && count >= 0 && count <= 255;
+
+const unlikeCatalog = (name: string): AppError =>
+  new AppError(
+    'destination_rejected',
+    `The catalog of the sqlserver destination gives column ${shownName(name)} digits that no column has; check host and port.`,
+  );
+
+const tablesSql = (parameters: readonly string[]): string => `
+  select cast(o.object_id as int) as id, o.name as name, o.type as kind
+  from sys.objects as o
+  where o.schema_id = schema_id(@schema) and o.type in ('U', 'V')
+    and o.name in (${parameters.map((name) => `@${name}`).join(', ')});`;
+
+const columnsSql = `
+  select c.name as name, t.name as type_name, cast(c.max_length as int) as bytes,
+    cast(c."precision" as int) as total_digits, cast(c.scale as int) as scale,
+    cast(c.is_nullable as int) as is_nullable,
+    case when c.is_identity = 1 or c.is_computed = 1 or t.name = 'timestamp' then 1 else 0 end as is_generated
+  from sys.columns as c inner join sys.types as t on t.user_type_id = c.user_type_id
+  where c.object_id = @id
+  order by c.column_id;`;
+
+const keysSql = `
+  select cast(i.index_id as int) as index_id, c.name as name
+  from sys.indexes as i
+    inner join sys.index_columns as k on k.object_id = i.object_id and k.index_id = i.index_id
+    inner join sys.columns as c on c.object_id = k.object_id and c.column_id = k.column_id
+  where i.object_id = @id and i.is_unique = 1 and i.is_disabled = 0 and i.has_filter = 0
+    and k.is_included_column = 0;`;
+
+const notesSql = (schema: string): string => `
+  select column_name as name, kind as kind, cast(is_evolved as int) as is_evolved
+  from ${quoted(schema)}.${columnsTable} where table_id = @id;`;
+
+/** The checks and defaults of a table that hold. */
+export async function readRules(session: Session, id: number): Promise<StoredRules> {
+  const checks = await session.query<StoredRules['checks'][number]>(
+    `select name as name, definition as definition from sys.check_constraints
+     where parent_object_id = @id and is_disabled = 0;`,
+    { id },
+  );
+  const defaults = await session.query<StoredRules['defaults'][number]>(
+    `select c.name as column_name, d.definition as definition
+     from sys.default_constraints as d
+       inner join sys.columns as c on c.object_id = d.parent_object_id and c.column_id = d.parent_column_id
+     where d.parent_object_id = @id;`,
+    { id },
+  );
+  return { checks, defaults };
+}

@@ -1,0 +1,30 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Session } from './driver/session.ts';
+import { isConflict, isDuplicateKey } from './errors.ts';
+
+/** Times that a transaction is tried which loses against others; the pauses add up to about a second. */
+const attemptsMax = 6;
+/** Times that a duplicate key is taken for a race that was lost, before a row is to blame. */
+const racesMax = 2;
+
+/**
+ * Repeats work that the server rolled back because of other transactions. Only safe for what is one transaction or may
+ * be done again; a connection that broke is never repeated here, since its outcome is unknown.
+ */
+export async function withConflictRetries<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      await rollBack(session);
+      const isRace = isDuplicateKey(error) && attempt <= racesMax;
+      if (!isRace && (!isConflict(error) || attempt === attemptsMax)) throw error;
+      if (!isRace) await delay(Math.random() * 20 * 2 ** attempt);
+    }
+  }
+}
+
+/** XACT_ABORT has rolled back after most errors; of those that it passes over nothing may be left either. */
+async function rollBack(session: Session): Promise<void> {
+  if (session.isUsable()) await session.query('if @@trancount > 0 rollback transaction;');
+}

@@ -1,0 +1,33 @@
+import type { ColumnType } from '../destination.ts';
+
+/** Longest n of nvarchar(n); beyond it the column is nvarchar(max). */
+const nvarcharLengthMax = 4000;
+
+/** A column type as SQL. Numbers are checked by the spec, so nothing here needs quoting. */
+export function sqlServerType(type: ColumnType): string {
+  switch (type.kind) {
+    case 'text': {
+      const { maxLength } = type;
+      const isBounded = maxLength !== undefined && maxLength >= 1 && maxLength <= nvarcharLengthMax;
+      return `nvarchar(${isBounded ? maxLength : 'max'})`;
+    }
+    case 'numeric':
+      return `decimal(${type.precision},${type.scale})`;
+    case 'integer':
+      return 'int';
+    case 'bigint':
+      return 'bigint';
+    case 'float':
+      return 'float(53)';
+    case 'boolean':
+      return 'bit';
+    case 'timestamptz':
+      return 'datetimeoffset(7)';
+    case 'date':
+      return 'date';
+    case 'uuid':
+      return 'uniqueidentifier';
+    case 'json':
+      return 'nvarchar(max)';
+  }
+}

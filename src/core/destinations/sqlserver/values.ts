@@ -1,0 +1,163 @@
+import { dateFault, timestampFault } from '../sql/date-text.ts';
+import {
+  checkedText,
+  decimalText,
+  floatText,
+  integerText,
+  jsonText,
+  type Misfit,
+  misfit,
+  nullable,
+  scalarText,
+  type ToCell,
+  uuidText,
+  type ValueText,
+} from '../sql/record-values.ts';
+import { utcText } from '../sql/utc-text.ts';
+
+/** What decides how a column is written. */
+export interface StoredType {
+  /** In sys.types, such as `bigint`. */
+  readonly typeName: string;
+  /** Of texts, in UTF-16 units, of varchar in bytes; -1: max. */
+  readonly length: number;
+  /** Of decimals: digits in all. */
+  readonly precision: number;
+  /** Of decimals: digits after the point. */
+  readonly scale: number;
+  /** It holds JSON: the text of any value, and not only texts. */
+  readonly isJson: boolean;
+}
+
+/** How values of a column travel and become what it holds. */
+export interface ValueForm {
+  readonly toCell: ToCell;
+  /** What the value is staged as: a text of so many UTF-16 units (Infinity: no bound), or double precision. */
+  readonly staged: number | 'float';
+  /** The type that the staged value is cast to; null: it is assigned as it is, so that a longer text is refused. */
+  readonly castType: string | null;
+}
+
+/** How values get into a column. Types the service never creates are left to the server to judge. */
+export function formFor(type: StoredType): ValueForm {
+  const form = forms.get(type.typeName);
+  const { convert, staged, castType } = form ? form(type) : { ...bounded(scalarText), castType: type.typeName };
+  return { toCell: nullable(convert), staged, castType };
+}
+
+/** Whether the service itself may create columns of this type; the server judges the values of others. */
+export const isConvertible = (typeName: string): boolean => forms.has(typeName);
+
+interface Form {
+  readonly convert: ValueText;
+  readonly staged: ValueForm['staged'];
+  readonly castType: string | null;
+}
+
+/** A text of any length, assigned as it is. */
+const bounded = (convert: ValueText, staged = Infinity): Form => ({ convert, staged, castType: null });
+
+/** By the names of sys.types. A map: the names come from the customer's server, and every object has a `constructor`. */
+const forms: ReadonlyMap<string, (type: StoredType) => Form> = new Map<string, (type: StoredType) => Form>([
+  ['nvarchar', unicodeText],
+  ['nchar', unicodeText],
+  ['varchar', asciiText],
+  ['char', asciiText],
+  ['tinyint', () => cast(integerText(0n, 255n), 'tinyint', 20)],
+  ['smallint', () => cast(integerText(-(2n ** 15n), 2n ** 15n - 1n), 'smallint', 20)],
+  ['int', () => cast(integerText(-(2n ** 31n), 2n ** 31n - 1n), 'int', 20)],
+  ['bigint', () => cast(integerText(-(2n ** 63n), 2n ** 63n - 1n), 'bigint', 20)],
+  ['decimal', exactNumber],
+  ['numeric', exactNumber],
+  ['float', () => ({ convert: normalFloat, staged: 'float', castType: null })],
+  ['real', () => ({ convert: normalFloat, staged: 'float', castType: null })],
+  [
+    'bit',
+    () => cast((value) => (typeof value === 'boolean' ? String(Number(value)) : misfit(value, 'a boolean')), 'bit', 1),
+  ],
+  ['datetimeoffset', () => cast(utcTimestamp('+00:00'), 'datetimeoffset(7)', 40)],
+  ['datetime2', () => cast(utcTimestamp(''), 'datetime2(7)', 40)],
+  ['date', () => cast(checkedText(dateFault), 'date', 10)],
+  ['uniqueidentifier', () => cast(hyphenated, 'uniqueidentifier', 36)],
+]);
+
+const cast = (convert: ValueText, castType: string, staged: number): Form => ({ convert, staged, castType });
+
+/** The length counts UTF-16 units, so an emoji takes two. */
+function unicodeText({ length, isJson }: StoredType): Form {
+  const convert = isJson ? jsonText : scalarText;
+  return length < 0 ? bounded(convert) : bounded(within(length, convert), length);
+}
+
+/** What a code page cannot hold the server would store as `?`. */
+function asciiText({ length }: StoredType): Form {
+  const convert = (value: unknown) => {
+    const text = scalarText(value);
+    return typeof text !== 'string' || Buffer.byteLength(text) === text.length
+      ? text
+      : { misfit: 'has characters that its varchar column may not hold; make it nvarchar' };
+  };
+  return length < 0 ? bounded(convert) : bounded(within(length, convert), Math.min(length, 4000));
+}
+
+const within = (lengthMax: number, convert: ValueText) => (value: unknown) => {
+  const text = convert(value);
+  return typeof text === 'string' && text.length > lengthMax
+    ? {
+        misfit: `is longer than the ${lengthMax} characters that the table has for it; lengthen the column and try the record again`,
+      }
+    : text;
+};
+
+/** A cast knows no exponent, and none of the 38 digits may be lost: digits are counted here. */
+function exactNumber({ precision, scale }: StoredType): Form {
+  const fault = { misfit: `has more than ${precision - scale} digits before the point` };
+  const convert = (value: unknown) => {
+    const text = decimalText(value);
+    return typeof text === 'string' ? (fixedPoint(text, { precision, scale }) ?? fault) : text;
+  };
+  return cast(convert, `decimal(${precision},${scale})`, 40);
+}
+
+/** The number rounded to so many decimals, half away from zero, as SQL does; null when it has too many digits. */
+function fixedPoint(
+  text: string,
+  { precision, scale }: { readonly precision: number; readonly scale: number },
+): string | null {
+  const [, sign = '', whole = '', decimals = '', exponent = '0'] = /^([+-]?)(\d*)\.?(\d*)(?:e(.*))?$/i.exec(text) ?? [];
+  const shift = Number(exponent) - decimals.length + scale;
+  const digits = BigInt(whole + decimals);
+  const scaled = shift >= 0 ? digits * 10n ** BigInt(shift) : roundedQuotient(digits, 10n ** BigInt(-shift));
+  if (scaled >= 10n ** BigInt(precision)) return null;
+  const padded = String(scaled).padStart(scale + 1, '0');
+  const point = padded.length - scale;
+  return `${sign === '-' ? '-' : ''}${padded.slice(0, point)}${scale > 0 ? `.${padded.slice(point)}` : ''}`;
+}
+
+const roundedQuotient = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor);
+
+/** The server knows no number between zero and the smallest of full precision. */
+function normalFloat(value: unknown): string | Misfit {
+  const text = floatText(value);
+  if (typeof text !== 'string') return text;
+  const magnitude = Math.abs(Number(text));
+  return magnitude > 0 && magnitude < smallestNormal ? { misfit: 'is out of range' } : text;
+}
+
+const smallestNormal = 2.2250738585072014e-308;
+
+const utcTimestamp =
+  (suffix: string): ValueText =>
+  (value) => {
+    const text = checkedText(timestampFault)(value);
+    if (typeof text !== 'string') return text;
+    const utc = utcText(text);
+    return utc === null ? { misfit: 'is out of the range of its column' } : `${utc}${suffix}`;
+  };
+
+function hyphenated(value: unknown): string | Misfit {
+  const text = uuidText(value);
+  return typeof text === 'string'
+    ? text.replaceAll('-', '').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+    : text;
+}

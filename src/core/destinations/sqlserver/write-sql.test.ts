@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import type { WriteMode } from '../destination.ts';
+import type { SqlServerFields } from './fields.ts';
+import type { SqlServerTable } from './schema.ts';
+import type { StoredColumn } from './table.ts';
+import { formFor } from './values.ts';
+import { type BatchSteps, batchSql } from './write-sql.ts';
+
+const column = (name: string, typeName: string): StoredColumn => ({
+  name,
+  typeName,
+  length: -1,
+  precision: 18,
+  scale: 4,
+  isJson: false,
+  nullable: true,
+  generated: name === '_seq',
+  evolved: false,
+  noted: true,
+});
+
+const columns = [column('_seq', 'bigint'), column('a', 'nvarchar'), column('Order', 'decimal'), column('f', 'float')];
+
+const writers: SqlServerFields['writers'] = columns
+  .slice(1)
+  .map((stored) => ({ name: stored.name, nullable: true, ...formFor(stored) }));
+
+function sqlOf(mode: WriteMode, steps: Partial<BatchSteps> = {}): string {
+  const stored = { name: 'items', id: 1, isView: false, columns, keys: [] };
+  const written = mode === 'replace' ? '_css_next_items' : 'items';
+  const prepared: SqlServerTable = { schema: 'dbo', mode, stored, written };
+  const none = { rows: { writers }, buries: false, opensGeneration: false, completesGeneration: false };
+  return batchSql({ prepared, ...none, end: 'commit', ...steps }).replaceAll(/\s+/g, ' ');
+}
+
+/** Where each text occurs, in the order given: ascending when the statements are. */
+const places = (sql: string, ...texts: readonly string[]): readonly number[] => texts.map((text) => sql.indexOf(text));
+
+const expectInOrder = (sql: string, ...texts: readonly string[]): void => {
+  const found = places(sql, ...texts);
+  expect(found).not.toContain(-1);
+  expect(found).toEqual(found.toSorted((a, b) => a - b));
+};
+
+describe('the request of a batch', () => {
+  it('claims the checkpoint row before it writes anything', () => {
+    expectInOrder(
+      sqlOf('upsert'),
+      'begin transaction;',
+      'update "dbo"."_css_checkpoint" set run_id = @run, batch_no = @batch, receipt = @receipt',
+      'where lane = @lane and fence = cast(@fence as bigint) and (run_id is null or run_id <> @run or batch_no < @batch)',
+      'if @@rowcount = 1',
+      'update t set _run_id = @run',
+      `if @outcome = N'written' commit transaction; else rollback transaction;`,
+    );
+  });
+
+  it('updates the rows that are there and inserts the others, with the keys locked', () => {
+    expectInOrder(
+      sqlOf('upsert'),
+      'update t set _run_id = @run, _synced_at = @now, _deleted_at = null, "a" = r.c1 collate Latin1_General_100_BIN2, ' +
+        '"Order" = cast(r.c2 as decimal(18,4)), "f" = r.c3 from "dbo"."items" as t with (updlock, serializable)',
+      'inner join #rows as r on t._external_id = r.external_id where t._connection_id = @connection and r.is_out is null;',
+      'insert into "dbo"."items" (_connection_id, _external_id, _run_id, _synced_at, _deleted_at, "a", "Order", "f")',
+      'not exists ( select 1 from "dbo"."items" as t with (updlock, serializable)',
+      `set @outcome = N'race'`,
+    );
+  });
+
+  it('keeps in mode update what a record does not give, and inserts nothing', () => {
+    const sql = sqlOf('update');
+    expect(sql).toContain(
+      `"Order" = case when substring(r.given, 2, 1) = N'1' then cast(r.c2 as decimal(18,4)) else t."Order" end`,
+    );
+    expect(sql).not.toContain('insert into');
+  });
+
+  it('numbers in mode append the versions in their order', () => {
+    const sql = sqlOf('append');
+    expect(sql).toContain('order by r.n;');
+    expect(sql).not.toContain('update t');
+  });
+
+  it('marks and removes after the rows, in mode append without changing the origin', () => {
+    expectInOrder(
+      sqlOf('upsert', { buries: true }),
+      'insert into "dbo"."items"',
+      'update t set _deleted_at = @now, _run_id = @run, _synced_at = @now from "dbo"."items" as t inner join #gone as g',
+      'delete t from "dbo"."items" as t inner join #gone as g',
+    );
+    expect(sqlOf('append', { buries: true })).toContain('update t set _deleted_at = @now from');
+  });
+
+  it('gathers in mode replace in a table of its own, and switches with the last batch', () => {
+    expectInOrder(
+      sqlOf('replace', { opensGeneration: true, completesGeneration: true }),
+      `and table_id = object_id(N'dbo._css_next_items');`,
+      'delete from "dbo"."_css_next_items" where _connection_id = @connection;',
+      'insert into "dbo"."_css_next_items" (',
+      'delete from "dbo"."items" where _connection_id = @connection;',
+      'insert into "dbo"."items" ("a", "Order", "f") select "a", "Order", "f" from "dbo"."_css_next_items"',
+    );
+  });
+
+  it('is as a trial rolled back, and takes only the rows before a place', () => {
+    const sql = sqlOf('upsert', { buries: true, end: 'trial' });
+    expect(sql).toContain('r.is_out is null and r.n < @upto');
+    expect(sql).not.toMatch(/commit|#gone/);
+  });
+});

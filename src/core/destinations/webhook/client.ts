@@ -1,0 +1,80 @@
+import { webhookHeaders } from '../../crypto/standard-webhook.ts';
+import { AppError } from '../../errors.ts';
+import { createHttpClient, type HttpAnswer, type LoggedCall } from '../../http/client.ts';
+import type { EgressGuard } from '../../http/egress.ts';
+import type { WebhookOptions } from './options.ts';
+import type { OutboxPart } from './outbox.ts';
+import { judgeAnswer, type WebhookVerdict } from './response.ts';
+
+/** Posts parts to one receiver, one attempt at a time. */
+export interface WebhookClient extends AsyncDisposable {
+  /** Throws `egress_blocked`, `spec_invalid`, or `destination_rejected` for an answer that cannot be read. */
+  post(part: OutboxPart): Promise<WebhookVerdict>;
+}
+
+/** What posting takes. */
+export interface WebhookClientDeps {
+  readonly guard: EgressGuard;
+  readonly logCall: (call: LoggedCall) => void;
+  /** Values that no log may show. */
+  readonly secrets: readonly string[];
+}
+
+/** Beyond it an answer says nothing that is wanted. */
+const answerBytesMax = 1_048_576;
+
+/** Creates the client; every retry is the caller's. `now`: milliseconds since the epoch. */
+export function createWebhookClient(
+  options: WebhookOptions,
+  deps: WebhookClientDeps,
+  now: () => number,
+): WebhookClient {
+  const { url, signingSecret, headers, timeoutMs } = options;
+  const client = createHttpClient({
+    egress: deps.guard,
+    takeToken: async () => 0,
+    logCall: (call) => deps.logCall({ ...call, reqBodyRedacted: withoutRecords(call.reqBodyRedacted) }),
+    secrets: [...deps.secrets, signingSecret, ...Object.values(headers)],
+    retry: { maxAttempts: 1, baseMs: 0, maxMs: 0, maxWaitSeconds: 0 },
+    redirects: 'none',
+    classify: async () => ({ action: 'accept' }),
+  });
+  const send = ({ id, body }: OutboxPart): Promise<HttpAnswer> => {
+    const signed = webhookHeaders({ id, body, sentAt: new Date(now()) }, [signingSecret]);
+    const request = {
+      method: 'POST',
+      url,
+      headers: { ...headers, ...signed, 'idempotency-key': id, 'content-type': 'application/json' },
+      body,
+      timeoutMs,
+      headersTimeoutMs: timeoutMs,
+      responseBytesMax: answerBytesMax,
+      allowedHosts: [],
+    } as const;
+    return client.send(request, { signal: new AbortController().signal });
+  };
+  return {
+    async post(part) {
+      try {
+        return judgeAnswer(await send(part), now());
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        if (error.code === 'source_unavailable') return { kind: 'failing', what: 'gave no answer' };
+        if (error.code === 'source_rejected') throw unreadable(error);
+        throw error;
+      }
+    },
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}
+
+/** Records are the customer's matter: the log shows what they came in. */
+const withoutRecords = (body: string | null): string | null =>
+  body === null ? null : `${body.split(',"records":', 1)[0]},"records":[not logged]}`;
+
+const unreadable = (cause: AppError): AppError =>
+  new AppError(
+    'destination_rejected',
+    'The receiver answered with more than 1 MiB, too many headers or an unknown encoding: answer with a short JSON text.',
+    { cause },
+  );

@@ -1,0 +1,49 @@
+import * as v from 'valibot';
+import { secretFault } from '../../crypto/standard-webhook.ts';
+import { AppError } from '../../errors.ts';
+
+/** Where batches are posted, checked and complete; the host is not yet judged. */
+export interface WebhookOptions {
+  readonly url: URL;
+  readonly signingSecret: string;
+  /** Of the customer, names in lower case; none that the service sets. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Records of one request. */
+  readonly batchSize: number;
+  /** Bytes of the body of one request. */
+  readonly maxBatchBytes: number;
+  /** Milliseconds for one request, its answer included. */
+  readonly timeoutMs: number;
+  /** Requests under way at once. */
+  readonly parallelism: number;
+}
+
+/** With the defaults filled in by the spec; a template without a value leaves its option out. */
+const Given = v.object({
+  url: v.string(),
+  signingSecret: v.string(),
+  headers: v.record(v.string(), v.union([v.string(), v.number(), v.boolean()])),
+  batchSize: v.number(),
+  maxBatchBytes: v.number(),
+  timeoutMs: v.number(),
+  parallelism: v.number(),
+});
+
+/** Names that only the service gives a value: the receiver trusts them. */
+const ownName = /^(?:content-.*|webhook-.*|x-service-.*|idempotency-key|host|transfer-encoding|connection)$/;
+
+/** Reads a destination's options, templates resolved. Throws `destination_rejected`; messages repeat no value. */
+export function parseWebhookOptions(given: Readonly<Record<string, unknown>>): WebhookOptions {
+  const { success, issues, output } = v.safeParse(Given, given);
+  if (!success) throw refused(`\`${v.getDotPath(issues[0]) ?? ''}\` has no usable value`);
+  const url = URL.parse(output.url);
+  if (!url) throw refused('`url` is not an absolute URL');
+  url.hash = '';
+  const fault = secretFault(output.signingSecret);
+  if (fault !== null) throw refused(`\`signingSecret\` cannot sign: ${fault}`);
+  const headers = Object.entries(output.headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const);
+  return { ...output, url, headers: Object.fromEntries(headers.filter(([name]) => !ownName.test(name))) };
+}
+
+const refused = (why: string): AppError =>
+  new AppError('destination_rejected', `The webhook destination is not usable: ${why}.`);

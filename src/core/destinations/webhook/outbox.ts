@@ -1,0 +1,76 @@
+import type { Batch, Checkpoint, RejectedRow } from '../destination.ts';
+
+/** One request of a batch, stored before it is sent and unchanged however often it is sent. */
+export interface OutboxPart {
+  /** Its place in the batch: `0`, `1`, and `1.0` and `1.1` for the halves of `1`. */
+  readonly path: string;
+  /** Records that the receiver asked for once more, sent after all others. */
+  readonly again: boolean;
+  /** Known to the receiver: what comes twice has the same id. */
+  readonly id: string;
+  readonly body: string;
+  /** The positions of its records in the batch: its rows, then its tombstones. */
+  readonly indexes: readonly number[];
+}
+
+/** A batch that was stored to be sent, and is not answered for good. */
+export interface PendingBatch extends Pick<Batch, 'runId' | 'batchNo' | 'receipt'> {
+  /** What is left to be sent; in this order, as far as parts have records in common. */
+  readonly parts: readonly OutboxPart[];
+  /** So far. */
+  readonly rejected: readonly RejectedRow[];
+  /** An earlier run read it. */
+  readonly isCarried: boolean;
+}
+
+/** What {@link Outbox.open} found of a lane. */
+export interface OpenedOutbox {
+  /** The last batch that was settled; null: none at this target. */
+  readonly checkpoint: Checkpoint | null;
+  readonly pending: PendingBatch | null;
+  /** Receipt of the batch of an earlier run that this one has sent and settled; null: none. */
+  readonly carried: string | null;
+  /** Of the last request that the run has stored, at whatever target; 0: none. */
+  readonly sequence: number;
+  /** Bytes of a request that the run found the receiver to take; null: it found no bound. */
+  readonly bytesMax: number | null;
+}
+
+/** What became of a part that was answered. */
+export interface OutboxStep {
+  readonly part: OutboxPart;
+  /** Its records that are refused for good. */
+  readonly refused: readonly RejectedRow[];
+  /** What is sent in its place, or once more. */
+  readonly parts: readonly OutboxPart[];
+  /** See {@link OpenedOutbox.bytesMax}. */
+  readonly bytesMax: number | null;
+}
+
+/** How long the receiver has been failing within this run. */
+export interface Failing {
+  /** Failures in a row. */
+  readonly failures: number;
+  /** Milliseconds since the first of them. */
+  readonly sinceMs: number;
+}
+
+/**
+ * The checkpoint of a lane whose destination cannot keep one: what is to be sent is committed here before it leaves,
+ * what was answered before the next is sent. Parts may be advanced at the same time. Every method throws `fenced` when a
+ * later attempt holds the lane.
+ */
+export interface Outbox {
+  /** What is known of the lane at `target`, a text for whatever makes it another one; then all is forgotten. */
+  open(target: string): Promise<OpenedOutbox>;
+  /** Stores what a batch sends; `sequence` is that of its last request. Throws `fenced` for a batch that was settled before. */
+  prepare(batch: Batch, outgoing: Pick<PendingBatch, 'parts' | 'rejected'>, sequence: number): Promise<void>;
+  /** Adds what became of a part to what became of others. */
+  advance(step: OutboxStep): Promise<void>;
+  /** Notes that the receiver failed; a part that is answered ends the count. */
+  failed(): Promise<Failing>;
+  /** The pending batch is answered: from here on its receipt is the checkpoint. */
+  settle(receipt: string): Promise<void>;
+  /** The pending batch can have no receipt: its pages are read again. */
+  discard(): Promise<void>;
+}

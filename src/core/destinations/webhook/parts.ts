@@ -1,0 +1,218 @@
+/** What is posted: the records of a batch in requests of bounded size, each with bytes and an id of its own. */
+import { hash } from 'node:crypto';
+import type { Batch, RejectedRow, WriteMode } from '../destination.ts';
+import type { OutboxPart } from './outbox.ts';
+
+/** What is sent. */
+export interface SentResource {
+  readonly resourceKey: string;
+  readonly specVersion: string;
+}
+
+interface SplitOptions extends SentResource {
+  readonly connectionId: string;
+  readonly mode: WriteMode;
+  /** Stands in every request of the batch. */
+  readonly preparedAt: Date;
+  /** Of the last request of the run before this batch; 0: there is none. */
+  readonly sequenceBefore: number;
+  /** Of one request. */
+  readonly recordsMax: number;
+  /** Bytes of one request; a record that does not fit is refused. */
+  readonly bytesMax: number;
+  /** What the receiver takes at once, which a single record may exceed; null: not known. */
+  readonly takenBytesMax: number | null;
+  /** Partitions of the records; each has requests of its own. */
+  readonly parallelism: number;
+}
+
+/** The partition of a record, from 0; always the same for as long as there are as many of them. */
+export const partitionOf = (externalId: string, parallelism: number): number =>
+  hash('sha256', externalId, 'buffer').readUInt32BE(0) % parallelism;
+
+/** A record as it travels. `hash`: `sha256:` and hex, as every digest of the interface; absent where changes are not detected. */
+type SentRecord =
+  | {
+      readonly op: WriteMode;
+      readonly externalId: string;
+      readonly hash?: string;
+      readonly data: Readonly<Record<string, unknown>>;
+    }
+  | { readonly op: 'delete'; readonly externalId: string };
+
+/** A record by its place. */
+export interface PartRecord {
+  /** In the part. */
+  readonly position: number;
+  /** In the batch. */
+  readonly index: number;
+  readonly externalId: string;
+  readonly isDelete: boolean;
+}
+
+interface Envelope {
+  readonly id: string;
+  readonly type: 'records.batch';
+  readonly timestamp: string;
+  readonly apiVersion: string;
+  readonly connectionId: string;
+  readonly runId: string;
+  readonly resourceKey: string;
+  readonly specVersion: string;
+  /**
+   * `sequence` rises by one with each request of a run, from 1, in the order in which they are stored. Only the halves of a
+   * request that was refused, and records that were asked for once more, keep the sequence of the request that they come
+   * from: there `part` is another one. It is the place in the batch (`1`), of halves with theirs (`1.0`, `1.1`), and ends
+   * with `r` for records that come once more.
+   */
+  readonly batch: { readonly sequence: number; readonly part: string; readonly count: number };
+}
+
+/** The version of the envelope; it only ever gains properties. */
+const apiVersion = '2026-11';
+
+/** The requests of a batch. A record that no request can hold is refused. */
+export function splitBatch(
+  batch: Pick<Batch, 'runId' | 'rows' | 'tombstones'>,
+  { mode, preparedAt, sequenceBefore, recordsMax, bytesMax, takenBytesMax, parallelism, ...source }: SplitOptions,
+): { readonly parts: readonly OutboxPart[]; readonly rejected: readonly RejectedRow[] } {
+  const { runId, rows } = batch;
+  const { connectionId, resourceKey, specVersion } = source;
+  const timestamp = preparedAt.toISOString();
+  const common = {
+    type: 'records.batch',
+    timestamp,
+    apiVersion,
+    connectionId,
+    runId,
+    resourceKey,
+    specVersion,
+  } as const;
+  const sized = sentRecords(batch, mode).map((record, index) => {
+    const text = JSON.stringify(record);
+    return { index, externalId: record.externalId, text, bytes: Buffer.byteLength(text) };
+  });
+  const partOf = (records: readonly SizedRecord[], place: number) =>
+    makePart({ common, sequence: sequenceBefore + 1 + place, path: String(place), again: false }, records);
+  const envelopeBytes = Buffer.byteLength(partOf([], sized.length).body) + countDigits;
+  const room = bytesMax - envelopeBytes;
+  const rejected = sized.flatMap(({ index, bytes }): RejectedRow[] => {
+    const row = rows[index];
+    const message = `too_large: the record has ${bytes} bytes as JSON, and a request takes ${room}`;
+    return row && bytes > room ? [{ index, externalId: row.externalId, message }] : [];
+  });
+  const refused = new Set(rejected.map(({ index }) => index));
+  const left = sized.filter(({ index }) => !refused.has(index));
+  const groupRoom = Math.min(bytesMax, takenBytesMax ?? bytesMax) - envelopeBytes;
+  const partitions = Map.groupBy(left, ({ externalId }) => partitionOf(externalId, parallelism)).values();
+  const groups = [...partitions].flatMap((records) => grouped(records, { recordsMax, room: groupRoom }));
+  return { parts: groups.map(partOf), rejected };
+}
+
+interface SizedRecord {
+  readonly index: number;
+  readonly externalId: string;
+  readonly text: string;
+  readonly bytes: number;
+}
+
+function sentRecords({ rows, tombstones }: Pick<Batch, 'rows' | 'tombstones'>, op: WriteMode): readonly SentRecord[] {
+  return [
+    ...rows.map(({ externalId, hash: known, data }) => ({
+      op,
+      externalId,
+      ...(known !== null && { hash: `sha256:${Buffer.from(known, 'base64url').toString('hex')}` }),
+      data,
+    })),
+    ...tombstones.map(({ externalId }) => ({ op: 'delete', externalId }) as const),
+  ];
+}
+
+/** In their order, as many together as there is room for; one that needs more stands alone. */
+function grouped(
+  records: readonly SizedRecord[],
+  { recordsMax, room }: { readonly recordsMax: number; readonly room: number },
+): readonly (readonly SizedRecord[])[] {
+  const groups: SizedRecord[][] = [];
+  let filled = 0;
+  for (const record of records) {
+    const group = groups.at(-1);
+    filled += 1 + record.bytes;
+    if (group && group.length < recordsMax && filled <= room) {
+      group.push(record);
+    } else {
+      groups.push([record]);
+      filled = record.bytes;
+    }
+  }
+  return groups;
+}
+
+/** The two halves of a part, in its place. They follow from it alone. */
+export function halvesOf(part: OutboxPart): readonly OutboxPart[] {
+  const middle = Math.ceil(part.indexes.length / 2);
+  return [
+    subset(part, { path: `${part.path}.0`, again: part.again, positions: range(0, middle) }),
+    subset(part, { path: `${part.path}.1`, again: part.again, positions: range(middle, part.indexes.length) }),
+  ];
+}
+
+/** Records of a part, to be sent once more; `positions` within the part. */
+export const againOf = (part: OutboxPart, positions: readonly number[]): OutboxPart =>
+  subset(part, { path: part.path, again: true, positions });
+
+/** The records of a part. */
+export const recordsOf = (part: OutboxPart): readonly PartRecord[] =>
+  openBody(part).records.map(({ op, externalId }, position) => ({
+    position,
+    index: part.indexes[position] ?? -1,
+    externalId,
+    isDelete: op === 'delete',
+  }));
+
+/** The count of a full part has more digits than that of an empty one. */
+const countDigits = 4;
+
+interface PartPlace {
+  readonly common: Omit<Envelope, 'id' | 'batch'>;
+  readonly sequence: number;
+  readonly path: string;
+  readonly again: boolean;
+}
+
+function makePart(
+  { common, sequence, path, again }: PartPlace,
+  records: readonly Pick<SizedRecord, 'index' | 'text'>[],
+): OutboxPart {
+  const name = again ? `${path}r` : path;
+  const { connectionId, runId, resourceKey } = common;
+  const named = JSON.stringify([connectionId, runId, resourceKey, sequence, name]);
+  const id = `bat_${hash('sha256', named, 'base64url')}`;
+  const envelope: Envelope = { id, ...common, batch: { sequence, part: name, count: records.length } };
+  const head = JSON.stringify(envelope).slice(0, -1);
+  const body = `${head},"records":[${records.map(({ text }) => text).join(',')}]}`;
+  return { path, again, id, body, indexes: records.map(({ index }) => index) };
+}
+
+function subset(
+  part: OutboxPart,
+  { positions, ...place }: Pick<PartPlace, 'path' | 'again'> & { readonly positions: readonly number[] },
+): OutboxPart {
+  const { envelope, records } = openBody(part);
+  const { id: _id, batch, ...common } = envelope;
+  return makePart(
+    { common, sequence: batch.sequence, ...place },
+    positions.map((position) => ({
+      index: part.indexes[position] ?? -1,
+      text: JSON.stringify(records[position]),
+    })),
+  );
+}
+
+function openBody({ body }: OutboxPart): { readonly envelope: Envelope; readonly records: readonly SentRecord[] } {
+  const { records, ...envelope } = JSON.parse(body) as Envelope & { readonly records: readonly SentRecord[] };
+  return { envelope, records };
+}
+
+const range = (from: number, to: number): readonly number[] =>
+  Array.from({ length: to - from }, (_, index) => from + index);

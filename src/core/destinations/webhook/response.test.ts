@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import type { HttpAnswer } from '../../http/client.ts';
+import { judgeAnswer } from './response.ts';
+
+const now = Date.parse('2026-01-01T00:00:00Z');
+const answer = (status: number, body: unknown = '', headers: HttpAnswer['headers'] = {}): HttpAnswer => ({
+  status,
+  headers,
+  body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+  url: new URL('https://a.test'),
+});
+
+describe('an answer', () => {
+  it.each([
+    answer(200),
+    answer(204),
+    answer(202, '<html>'),
+    answer(200, { ok: true }),
+    answer(200, { rejected: 'no' }),
+  ])('of 2xx that names no record accepts them all', (given) => {
+    expect(judgeAnswer(given, now)).toEqual({ kind: 'accepted', refusals: [] });
+  });
+
+  it('names the records that it refuses, and why', () => {
+    const rejected = [
+      { externalId: '1', code: 'bad_email', message: 'no @' },
+      { externalId: '2', retryable: true },
+      { externalId: '3', message: 'x'.repeat(1000) },
+      { externalId: 4 },
+      'noise',
+    ];
+    expect(judgeAnswer(answer(200, { rejected }), now)).toEqual({
+      kind: 'accepted',
+      refusals: [
+        { externalId: '1', message: 'Refused by the receiver: bad_email: no @', retryable: false },
+        { externalId: '2', message: 'Refused by the receiver: it gave no reason', retryable: true },
+        { externalId: '3', message: `Refused by the receiver: ${'x'.repeat(500)}`, retryable: false },
+      ],
+    });
+  });
+
+  it.each([
+    [429, '7', { kind: 'later', waitMs: 7000 }],
+    [429, '0', { kind: 'later', waitMs: 1000 }],
+    [503, '7200', { kind: 'later', waitMs: 3_600_000 }],
+    [503, 'Thu, 01 Jan 2026 00:00:30 GMT', { kind: 'later', waitMs: 30_000 }],
+    [500, '7', { kind: 'failing' }],
+  ])('%d with Retry-After %s', (status, header, verdict) => {
+    expect(judgeAnswer(answer(status, '', { 'retry-after': header }), now)).toMatchObject(verdict);
+  });
+
+  it.each([408, 425, 429, 500, 502, 503, 504])('%d is failing', (status) => {
+    expect(judgeAnswer(answer(status), now)).toEqual({ kind: 'failing', what: `answered ${status}` });
+  });
+
+  it.each([
+    [400, { kind: 'refused' }],
+    [422, { kind: 'refused' }],
+    [413, { kind: 'too_large' }],
+    [401, { kind: 'ended', error: { code: 'destination_login' } }],
+    [403, { kind: 'ended', error: { code: 'destination_login' } }],
+    [404, { kind: 'ended', error: { code: 'destination_login' } }],
+    [410, { kind: 'ended', error: { code: 'destination_gone' } }],
+    [302, { kind: 'ended', error: { code: 'destination_rejected', message: expect.stringContaining('redirects') } }],
+    [405, { kind: 'ended', error: { code: 'destination_rejected' } }],
+    [409, { kind: 'ended', error: { code: 'destination_rejected' } }],
+  ])('%d', (status, verdict) => {
+    expect(judgeAnswer(answer(status), now)).toMatchObject(verdict);
+  });
+
+  it('409 that says duplicate accepts what was accepted before', () => {
+    expect(judgeAnswer(answer(409, { duplicate: true }), now)).toEqual({ kind: 'accepted', refusals: [] });
+  });
+});

@@ -1,0 +1,90 @@
+import * as v from 'valibot';
+import { AppError } from '../../errors.ts';
+import type { HttpAnswer } from '../../http/client.ts';
+import { retryAfterMs } from '../../http/retry.ts';
+
+/** A record that the receiver does not take. */
+export interface Refusal {
+  readonly externalId: string;
+  readonly message: string;
+  /** It may be sent once more. */
+  readonly retryable: boolean;
+}
+
+/** What an answer means for the request. */
+export type WebhookVerdict =
+  | { readonly kind: 'accepted'; readonly refusals: readonly Refusal[] }
+  /** Some record of it is refused, nobody says which. */
+  | { readonly kind: 'refused'; readonly status: number }
+  | { readonly kind: 'too_large' }
+  /** The receiver asks for patience. */
+  | { readonly kind: 'later'; readonly waitMs: number }
+  | { readonly kind: 'failing'; readonly what: string }
+  | { readonly kind: 'ended'; readonly error: AppError };
+
+/** Bounds of the wait that a receiver asks for, ms; one that asks for more is asked again after it. */
+const waitMsMin = 1000;
+const waitMsMax = 3_600_000;
+/** Characters of the receiver's words that are kept of a refusal. */
+const messageCharsMax = 500;
+
+const PartialAcceptance = v.object({ rejected: v.array(v.unknown()) });
+const Rejection = v.object({
+  externalId: v.string(),
+  code: v.optional(v.unknown()),
+  message: v.optional(v.unknown()),
+  retryable: v.optional(v.unknown()),
+});
+const Duplicate = v.object({ duplicate: v.literal(true) });
+
+/** Judges an answer; `nowMs` since the epoch. */
+export function judgeAnswer({ status, headers, body }: HttpAnswer, nowMs: number): WebhookVerdict {
+  if (status >= 200 && status < 300) return { kind: 'accepted', refusals: refusalsIn(body) };
+  const askedMs = status === 429 || status === 503 ? retryAfterMs(headers['retry-after'], nowMs) : null;
+  if (askedMs !== null) return { kind: 'later', waitMs: Math.min(Math.max(askedMs, waitMsMin), waitMsMax) };
+  if (status === 408 || status === 425 || status === 429 || status >= 500) {
+    return { kind: 'failing', what: `answered ${status}` };
+  }
+  if (status === 400 || status === 422) return { kind: 'refused', status };
+  if (status === 413) return { kind: 'too_large' };
+  if (status === 409 && v.is(Duplicate, jsonIn(body))) return { kind: 'accepted', refusals: [] };
+  return { kind: 'ended', error: endOf(status) };
+}
+
+function endOf(status: number): AppError {
+  const said = `The receiver answered ${status}`;
+  if (status === 410) {
+    const advice = 'it is gone for good. Give the connection another URL and activate it again.';
+    return new AppError('destination_gone', `${said}: ${advice}`);
+  }
+  if (status === 401 || status === 403 || status === 404) {
+    const advice = 'check the URL, the signing secret and the headers of the destination.';
+    return new AppError('destination_login', `${said}: ${advice}`);
+  }
+  const advice =
+    status >= 300 && status < 400
+      ? 'redirects are not followed; give the destination its final URL.'
+      : 'it has no meaning for a batch; mend the receiver and start the sync again.';
+  return new AppError('destination_rejected', `${said}: ${advice}`);
+}
+
+/** Whatever is not of the documented form says nothing, and the whole batch is accepted. */
+function refusalsIn(body: Uint8Array): readonly Refusal[] {
+  const answer = jsonIn(body);
+  if (!v.is(PartialAcceptance, answer)) return [];
+  return answer.rejected.flatMap((entry) => {
+    if (!v.is(Rejection, entry)) return [];
+    const { externalId, code, message, retryable } = entry;
+    const words = [code, message].filter((word) => typeof word === 'string' && word !== '');
+    const said = words.length === 0 ? 'it gave no reason' : words.join(': ').slice(0, messageCharsMax);
+    return [{ externalId, message: `Refused by the receiver: ${said}`, retryable: retryable === true }];
+  });
+}
+
+function jsonIn(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString('utf8'));
+  } catch {
+    return null;
+  }
+}

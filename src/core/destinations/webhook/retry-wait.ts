@@ -1,0 +1,112 @@
+/** A receiver that is not well, or asks for time, answers for all requests of a batch at once. */
+import { AppError } from '../../errors.ts';
+import { durableWaitMs, ThrottledError } from '../../http/client.ts';
+import type { WebhookClient } from './client.ts';
+import type { Failing, Outbox, OutboxPart } from './outbox.ts';
+import type { WebhookVerdict } from './response.ts';
+
+/** How time passes. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** From 0 up to but not including 1. */
+  readonly random: () => number;
+}
+
+/** An answer that counts for the part. */
+type Settled = Exclude<WebhookVerdict, { readonly kind: 'ended' | 'later' | 'failing' }>;
+
+/** An answer that asks for another attempt. */
+type Unsettled = Extract<WebhookVerdict, { readonly kind: 'later' | 'failing' }>;
+
+/** Posts the parts of one batch, several at once if asked to. */
+export interface PatientPost {
+  /**
+   * Posts until there is an answer that counts. Throws {@link ThrottledError} for a wait that the run is to sit out, what
+   * ends the run, and what {@link PatientPost.end} was given.
+   */
+  readonly post: (part: OutboxPart) => Promise<Settled>;
+  /** Nothing leaves from now on. */
+  readonly end: (reason: unknown) => void;
+}
+
+/** How long a receiver may fail without a break within one run, ms. */
+const failingMsMax = 6 * 3_600_000;
+/** Longest wait between two attempts at a failing receiver, ms. */
+const backoffMsMax = 300_000;
+
+/** Creates it for one batch: it ends with the first error. */
+export function createPatientPost(client: WebhookClient, outbox: Outbox, clock: Clock): PatientPost {
+  let pause: Pause = { over: Promise.resolve() };
+  const extend = (next: Promise<void>) => {
+    const over = Promise.all([pause.over, next]);
+    // Whoever wants to send sees the failure; until then it must not count as unhandled.
+    over.catch(() => undefined);
+    pause = { over };
+  };
+  /** Resolves with the pause that is over, when no other one has begun meanwhile. */
+  const turn = async () => {
+    for (;;) {
+      const current = pause;
+      await current.over;
+      if (current === pause) return current;
+    }
+  };
+  const wait = async (verdict: Unsettled, startedAt: number) => {
+    const { waitMs, otherwise } = await waitAfter(verdict, { outbox, clock });
+    if (clock.now() - startedAt + waitMs > durableWaitMs) throw new ThrottledError(waitMs, otherwise);
+    await clock.sleep(waitMs);
+  };
+  return {
+    async post(part) {
+      const startedAt = clock.now();
+      for (;;) {
+        const before = await turn();
+        const verdict = await client.post(part);
+        if (verdict.kind === 'ended') throw verdict.error;
+        if (verdict.kind !== 'later' && verdict.kind !== 'failing') return verdict;
+        // Requests that fail together are one failure of the receiver.
+        if (verdict.kind === 'later' || pause === before) extend(wait(verdict, startedAt));
+      }
+    },
+    end: (reason) => extend(Promise.reject(reason)),
+  };
+}
+
+/** Before anything is sent. */
+interface Pause {
+  /** Rejects when nothing may be sent any more. */
+  readonly over: Promise<unknown>;
+}
+
+/** Before the next attempt. */
+interface Wait {
+  readonly waitMs: number;
+  /** See {@link ThrottledError.otherwise}. */
+  readonly otherwise: AppError;
+}
+
+async function waitAfter(
+  verdict: Unsettled,
+  { outbox, clock }: { readonly outbox: Outbox; readonly clock: Clock },
+): Promise<Wait> {
+  if (verdict.kind === 'later') {
+    return { waitMs: verdict.waitMs, otherwise: away('asks for more time than limits.maxDurationSeconds leaves') };
+  }
+  const failing = await outbox.failed();
+  const otherwise = away(`${verdict.what} ${failing.failures} times in a row`);
+  if (failing.sinceMs > failingMsMax) throw otherwise;
+  return { waitMs: backoffMs(failing, clock.random), otherwise };
+}
+
+/** 1 s, 2 s, 4 s … up to 5 min, each a fifth more or less. */
+const backoffMs = ({ failures }: Failing, random: () => number): number =>
+  Math.min(1000 * 2 ** (failures - 1), backoffMsMax) * (0.8 + 0.4 * random());
+
+const away = (what: string): AppError =>
+  new AppError(
+    'destination_unavailable',
+    `The receiver ${what}. Mend it and start the sync again: it goes on with the batch that was not answered.`,
+    { isFinal: true },
+  );

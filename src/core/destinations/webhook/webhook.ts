@@ -1,0 +1,222 @@
+/**
+ * Records posted to a customer's URL. A receiver keeps no checkpoint, so ours does: what is posted is committed to the
+ * outbox before it leaves, byte for byte, and what was answered before the next leaves. What is in flight when a worker
+ * dies is posted again under the same id; nothing else ever is. A receiver that drops the ids it knows sees each record
+ * once. Requests that are under way at once have no record in common: versions of a record arrive in their order.
+ */
+import { setTimeout as sleepFor } from 'node:timers/promises';
+import { AppError } from '../../errors.ts';
+import type { Destination, RejectedRow, WriteMode } from '../destination.ts';
+import { createWebhookClient, type WebhookClientDeps } from './client.ts';
+import { parseWebhookOptions } from './options.ts';
+import type { Outbox, OutboxPart, PendingBatch } from './outbox.ts';
+import { partitionsOf } from './partitions.ts';
+import { againOf, halvesOf, recordsOf, type SentResource, splitBatch } from './parts.ts';
+import type { Refusal } from './response.ts';
+import { type Clock, createPatientPost, type PatientPost } from './retry-wait.ts';
+
+/** What a webhook destination is given from outside. */
+export interface WebhookDeps extends WebhookClientDeps {
+  readonly outbox: Outbox;
+  readonly resource: SentResource;
+  /** Hears of a receiver that refuses records which were not sent to it; the rest of its answer counts. */
+  readonly onStrayRefusals: (stray: StrayRefusals) => void;
+}
+
+/** Refusals that name no record of the request. What they name is the receiver's text and stays out of logs. */
+export interface StrayRefusals {
+  /** Of the request. */
+  readonly partId: string;
+  readonly refusals: number;
+}
+
+const realClock: Clock = { now: Date.now, sleep: (ms) => sleepFor(ms), random: Math.random };
+
+/**
+ * A customer's HTTP endpoint; nothing connects before a batch is sent. Beside what every destination throws, `open` and
+ * `apply` throw `ThrottledError` when the receiver needs a longer pause: whoever opens the lane after it goes on
+ * with the same bytes.
+ *
+ * Throws `destination_rejected` at once when the options cannot work.
+ */
+export function openWebhook(
+  given: Readonly<Record<string, unknown>>,
+  deps: WebhookDeps,
+  clock: Clock = realClock,
+): Destination {
+  const options = parseWebhookOptions(given);
+  const { outbox, resource, onStrayRefusals } = deps;
+  const { parallelism } = options;
+  const client = createWebhookClient(options, deps, clock.now);
+  const sendingOf = (lane: HeldLane): Sending => {
+    const { post, end } = createPatientPost(client, outbox, clock);
+    return { lane, parallelism, post, end, outbox, onStrayRefusals };
+  };
+  let held: HeldLane | null = null;
+
+  return {
+    // Anything that is posted might count as delivered: only the address can be judged.
+    async check() {
+      await deps.guard.vetUrl(options.url);
+      return 'The address of the receiver is allowed; nothing was sent to it.';
+    },
+    async open({ connectionId, target }) {
+      if (target.mode === 'replace') throw cannotReplace();
+      const { pending, bytesMax, sequence, ...known } = await outbox.open(options.url.href);
+      const lane: HeldLane = { connectionId, mode: target.mode, bytesMax, sequence };
+      const checkpoint = pending ? (await sendAll(pending, sendingOf(lane))).checkpoint : known.checkpoint;
+      const carried = pending?.isCarried ? checkpoint?.receipt : known.carried;
+      held = lane;
+      if (!checkpoint) return { fresh: true, checkpoint: null };
+      return { fresh: false, checkpoint, ...(carried && { carried }) };
+    },
+    // What it sends says when it left.
+    prepare() {},
+    async apply(batch) {
+      if (!held) throw new Error('apply needs a lane that open has claimed');
+      const lane = held;
+      const outgoing = splitBatch(batch, {
+        ...resource,
+        connectionId: lane.connectionId,
+        mode: lane.mode,
+        preparedAt: new Date(clock.now()),
+        sequenceBefore: lane.sequence,
+        recordsMax: options.batchSize,
+        bytesMax: options.maxBatchBytes,
+        takenBytesMax: lane.bytesMax,
+        parallelism,
+      });
+      lane.sequence += outgoing.parts.length;
+      await outbox.prepare(batch, outgoing, lane.sequence);
+      // From here on only an open can take up what fails half-way.
+      held = null;
+      const { rejected } = await sendAll({ ...batch, ...outgoing }, sendingOf(lane));
+      held = lane;
+      return rejected;
+    },
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}
+
+/** The lane that a destination holds. */
+interface HeldLane {
+  readonly connectionId: string;
+  readonly mode: WriteMode;
+  /** What the receiver takes in one request, as far as this run has found out; null: no bound. */
+  bytesMax: number | null;
+  /** Of the last request that the run has stored. */
+  sequence: number;
+}
+
+interface Sending extends PatientPost, Pick<WebhookDeps, 'outbox' | 'onStrayRefusals'> {
+  readonly lane: HeldLane;
+  readonly parallelism: number;
+}
+
+type SentBatch = Omit<PendingBatch, 'isCarried'>;
+
+/**
+ * Posts what is left of a batch, each partition strictly one part after the other, and settles it. When one fails the
+ * others end what they have under way: nothing is sent once this has thrown.
+ */
+async function sendAll(pending: SentBatch, sending: Sending) {
+  const { runId, batchNo } = pending;
+  const { outbox, parallelism } = sending;
+  const sent = partitionsOf(pending.parts, parallelism).map((parts) => sendPartition(parts, sending));
+  let rejected = pending.rejected;
+  try {
+    rejected = [rejected, ...(await Promise.all(sent))].flat().toSorted((one, other) => one.index - other.index);
+  } finally {
+    await Promise.allSettled(sent);
+  }
+  const receipt = await receiptOf(pending, rejected, outbox);
+  await outbox.settle(receipt);
+  return { rejected, checkpoint: { runId, batchNo, receipt } };
+}
+
+/** The records that are refused for good. */
+async function sendPartition(parts: readonly OutboxPart[], sending: Sending): Promise<readonly RejectedRow[]> {
+  const { lane, outbox, end } = sending;
+  const rejected: RejectedRow[] = [];
+  let waiting = parts;
+  try {
+    for (let [part] = waiting; part; [part] = waiting) {
+      const step = await sendPart(part, sending);
+      await outbox.advance({ part, ...step, bytesMax: lane.bytesMax });
+      rejected.push(...step.refused);
+      const isLate = (one: OutboxPart) => one.again && !part?.again;
+      waiting = [...step.parts.filter((one) => !isLate(one)), ...waiting.slice(1), ...step.parts.filter(isLate)];
+    }
+  } catch (error) {
+    end(error);
+    throw error;
+  }
+  return rejected;
+}
+
+/** A resource that does not put up with refused records has no receipt for them; what it read is read again. */
+async function receiptOf(pending: SentBatch, rejected: readonly RejectedRow[], outbox: Outbox): Promise<string> {
+  try {
+    return pending.receipt(rejected);
+  } catch (error) {
+    await outbox.discard();
+    throw error;
+  }
+}
+
+/** What a part came to. */
+interface SentPart {
+  readonly refused: readonly RejectedRow[];
+  /** What is still to be sent of it. */
+  readonly parts: readonly OutboxPart[];
+}
+
+async function sendPart(part: OutboxPart, { lane, post, onStrayRefusals }: Sending): Promise<SentPart> {
+  const bytes = Buffer.byteLength(part.body);
+  const halves = part.indexes.length > 1 ? { refused: [], parts: halvesOf(part) } : null;
+  if (halves && lane.bytesMax !== null && bytes > lane.bytesMax) return halves;
+  const verdict = await post(part);
+  if (verdict.kind === 'accepted') return settlePart(part, { refusals: verdict.refusals, onStrayRefusals });
+  if (verdict.kind === 'refused') {
+    return halves ?? refusedAlone(part, `Refused by the receiver: it answered ${verdict.status} to this record alone`);
+  }
+  if (!halves) return refusedAlone(part, 'too_large: the receiver answered 413 to this record alone');
+  lane.bytesMax = Math.min(lane.bytesMax ?? bytes, Math.floor(bytes / 2));
+  return halves;
+}
+
+interface Settling extends Pick<WebhookDeps, 'onStrayRefusals'> {
+  readonly refusals: readonly Refusal[];
+}
+
+/** External ids that were not sent mean nothing; a deletion that is refused leaves no record to keep. */
+function settlePart(part: OutboxPart, { refusals, onStrayRefusals }: Settling): SentPart {
+  if (refusals.length === 0) return { refused: [], parts: [] };
+  const byId = new Map(refusals.map((refusal) => [refusal.externalId, refusal]));
+  const records = recordsOf(part);
+  const sent = new Set(records.map(({ externalId }) => externalId));
+  const stray = refusals.filter(({ externalId }) => !sent.has(externalId)).length;
+  if (stray > 0) onStrayRefusals({ partId: part.id, refusals: stray });
+  const found = records.flatMap((record) => {
+    const refusal = byId.get(record.externalId);
+    return refusal ? [{ ...record, ...refusal }] : [];
+  });
+  const again = found.filter(({ retryable }) => retryable && !part.again);
+  const refused = found.filter(({ retryable, isDelete }) => !isDelete && (part.again || !retryable));
+  const positions = again.map(({ position }) => position);
+  return {
+    refused: refused.map(({ index, externalId, message }) => ({ index, externalId, message, isNamed: true })),
+    parts: positions.length > 0 ? [againOf(part, positions)] : [],
+  };
+}
+
+function refusedAlone(part: OutboxPart, message: string): SentPart {
+  const refused = recordsOf(part).filter(({ isDelete }) => !isDelete);
+  return { refused: refused.map(({ index, externalId }) => ({ index, externalId, message })), parts: [] };
+}
+
+const cannotReplace = (): AppError =>
+  new AppError(
+    'destination_rejected',
+    'target.mode "replace" needs a table whose rows can be exchanged at once, which a webhook is not; use "upsert".',
+  );

@@ -1,0 +1,160 @@
+import { AppError } from '../errors.ts';
+import { findDefect } from '../json/json-limits.ts';
+
+/** A JSON Schema ready for the compiler, and the most work it asks of one value. */
+export interface PreparedSchema {
+  readonly schema: Schema;
+  /** Subschemas that can apply to one value, references followed. */
+  readonly weight: number;
+  /** Some name or text in it is one that every object inherits, such as `toString`. */
+  readonly namesInherited: boolean;
+}
+
+/** A JSON Schema: true and false allow all and nothing. */
+export type Schema = boolean | { readonly [keyword: string]: unknown };
+
+/** Characters of the schema as JSON, and subschemas once every reference is followed. */
+const limits = { lengthMax: 262_144, weightMax: 5_000 } as const;
+
+/**
+ * Makes a customer's schema fit to run in our own process: own `x-` keywords and identifiers are taken out,
+ * references may only point into the schema itself and never round in a circle, and the whole is bounded, so that a
+ * check is at worst weight times the record's values. With `bigIntegers` an integer may also be a decimal string beyond
+ * 2^53, as the decoder gives it. Throws `AppError` `spec_invalid`.
+ */
+export function prepareSchema(document: unknown, options: { readonly bigIntegers: boolean }): PreparedSchema {
+  const defect = findDefect(document);
+  if (defect !== null) throw refuse(`it ${defect}`);
+  const { length } = JSON.stringify(document) ?? '';
+  if (length > limits.lengthMax) throw refuse(`it is longer than ${limits.lengthMax} characters`);
+  const schema = rewrite(document, options);
+  return { schema, weight: weigh(schema), namesInherited: namesInherited(schema) };
+}
+
+/** Asked of every text, whatever its keyword: one that is no property name at worst costs records some time. */
+function namesInherited(value: unknown): boolean {
+  if (typeof value === 'string') return value in Object.prototype;
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([name, child]) => name in Object.prototype || namesInherited(child));
+}
+
+/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
+const holders = {
+  one: [
+    'additionalItems',
+    'additionalProperties',
+    'contains',
+    'else',
+    'if',
+    'items',
+    'not',
+    'propertyNames',
+    'then',
+    'unevaluatedItems',
+    'unevaluatedProperties',
+  ],
+  list: ['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems'],
+  byName: ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties', 'properties'],
+} as const;
+
+const isOne = new Set<string>(holders.one);
+const isList = new Set<string>(holders.list);
+const isByName = new Set<string>(holders.byName);
+
+/** An identifier would let two tenants' schemas meet in one compiler; the rest needs a scope that is only known later. */
+const dropped = new Set(['$schema', '$id', 'id', '$anchor', '$vocabulary', '$comment']);
+const refused = new Set(['$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$data']);
+
+function rewrite(document: unknown, options: { readonly bigIntegers: boolean }): Schema {
+  if (typeof document === 'boolean') return document;
+  if (!isObject(document)) throw refuse('each schema in it must be an object, true or false');
+  const entries: [string, unknown][] = [];
+  for (const [keyword, value] of Object.entries(document)) {
+    if (refused.has(keyword)) throw refuse(`it uses ${keyword}; use $ref into $defs instead`);
+    if (dropped.has(keyword) || keyword.startsWith('x-')) continue;
+    entries.push([keyword, mapSubschemas(keyword, value, (child) => rewrite(child, options))]);
+  }
+  const schema = Object.fromEntries(entries);
+  return options.bigIntegers ? withBigIntegers(schema) : schema;
+}
+
+function mapSubschemas(keyword: string, value: unknown, change: (child: unknown) => unknown): unknown {
+  if (isList.has(keyword) && Array.isArray(value)) return value.map(change);
+  if (isByName.has(keyword) && isObject(value)) {
+    // An array here is a list of required names (`dependencies` of older drafts).
+    return Object.fromEntries(
+      Object.entries(value).map(([name, child]) => [name, Array.isArray(child) ? child : change(child)]),
+    );
+  }
+  return isOne.has(keyword) ? change(value) : value;
+}
+
+function withBigIntegers(schema: Readonly<Record<string, unknown>>): Schema {
+  const { type } = schema;
+  const types: readonly unknown[] = Array.isArray(type) ? type : [type];
+  if (types.includes('string') || !(types.includes('integer') || types.includes('number'))) return schema;
+  return { ...schema, type: [...types, 'string'], bigInteger: true };
+}
+
+function weigh(root: Schema): number {
+  const weights = new Map<Schema, number>();
+  const open = new Set<Schema>();
+  const weightOf = (schema: Schema): number => {
+    const known = weights.get(schema);
+    if (known !== undefined) return known;
+    if (open.has(schema)) throw refuse('a $ref leads back to itself; write out the levels that records have');
+    open.add(schema);
+    let weight = 1;
+    for (const child of childrenOf(schema, root)) weight += weightOf(child);
+    if (weight > limits.weightMax) throw refuse(`it amounts to more than ${limits.weightMax} schemas`);
+    open.delete(schema);
+    if (typeof schema === 'object') weights.set(schema, weight);
+    return weight;
+  };
+  return weightOf(root);
+}
+
+function childrenOf(schema: Schema, root: Schema): readonly Schema[] {
+  if (typeof schema === 'boolean') return [];
+  const children: Schema[] = [];
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (keyword === '$ref') children.push(resolveReference(value, root));
+    mapSubschemas(keyword, value, (child) => {
+      if (typeof child === 'boolean' || isObject(child)) children.push(child);
+    });
+  }
+  return children.filter((child) => typeof child === 'object');
+}
+
+/** The schema that a `$ref` points to. Throws `spec_invalid` when it points to none. */
+export function resolveReference(reference: unknown, root: Schema): Schema {
+  if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) {
+    throw refuse('a $ref must point into the same schema, as in "#/$defs/address"');
+  }
+  let target: unknown = root;
+  for (const step of reference.split('/').slice(1)) {
+    const name = unescapeStep(step);
+    const holder: unknown = target;
+    target =
+      typeof holder === 'object' && holder !== null && Object.hasOwn(holder, name)
+        ? Reflect.get(holder, name)
+        : undefined;
+  }
+  if (typeof target === 'boolean' || isObject(target)) return target;
+  throw refuse(`the $ref ${JSON.stringify(reference.slice(0, 100))} points to nothing`);
+}
+
+function unescapeStep(step: string): string {
+  try {
+    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch (cause) {
+    throw refuse('a $ref is not well-formed percent-encoding', cause);
+  }
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function refuse(reason: string, cause?: unknown): AppError {
+  return new AppError('spec_invalid', `The schema of validate cannot be used: ${reason}.`, { cause });
+}

@@ -1,0 +1,12 @@
+import * as v from 'valibot';
+import { mapOf } from '../strict-object.ts';
+
+/** Any JSON value as a schema; what reaches it has passed the document gate, so nothing is walked again. */
+export const JsonValue = v.unknown();
+
+/** A JSON object with any keys. */
+export const JsonObject = mapOf(v.string(), JsonValue);
+
+/** Whether `value` is a plain JSON object: not null, not a list. */
+export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

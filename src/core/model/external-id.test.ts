@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { decodeJson } from '../source/decode/decode-json.ts';
+import { externalIdOf, keylessExternalId } from './external-id.ts';
+
+test.each([
+  [{ id: 'a1' }, ['id'], 'a1'],
+  [{ id: 17 }, ['id'], '17'],
+  [{ user: { id: 'u' } }, ['user.id'], 'u'],
+  [{ a: 1, b: { c: 'x,"y' } }, ['a', 'b.c'], '[1,"x,\\"y"]'],
+  [{ id: true }, ['id'], 'true'],
+])('the key of %j at %j is %s', (record, primaryKey, externalId) => {
+  expect(externalIdOf(record, primaryKey)).toEqual({ ok: true, externalId });
+});
+
+test('edge case 13: number ids beyond 2^53 merge two records', () => {
+  const body = Buffer.from('[{"id": 9007199254740992}, {"id": 9007199254740993}]');
+  const records = decodeJson(body, { bigNumbers: 'string' }) as readonly unknown[];
+  const ids = records.map((record) => externalIdOf(record, ['id']));
+  expect(ids).toEqual([
+    { ok: true, externalId: '9007199254740992' },
+    { ok: true, externalId: '9007199254740993' },
+  ]);
+});
+
+test('edge case 14: id 0, empty string', () => {
+  expect(externalIdOf({ id: 0 }, ['id'])).toEqual({ ok: true, externalId: '0' });
+  expect(externalIdOf({ id: '' }, ['id'])).toEqual({ ok: true, externalId: '' });
+  expect(externalIdOf({ id: null }, ['id'])).toMatchObject({ ok: false, path: 'id' });
+  expect(externalIdOf({ key: 1 }, ['id'])).toMatchObject({ ok: false, path: 'id' });
+});
+
+test.each([[{ id: {} }], [{ id: [1] }], ['text'], [null]])('%j has no key', (record) => {
+  expect(externalIdOf(record, ['id'])).toMatchObject({ ok: false });
+});
+
+test('a prototype is no record field', () => {
+  expect(externalIdOf({}, ['constructor.name'])).toMatchObject({ ok: false });
+});
+
+test('a key beyond 512 bytes is stored by its digest, so that an index can hold it', () => {
+  const longest = externalIdOf({ id: 'é'.repeat(256) }, ['id']);
+  expect(longest).toEqual({ ok: true, externalId: 'é'.repeat(256) });
+  const long = externalIdOf({ id: `${'é'.repeat(256)}x` }, ['id']);
+  expect(long).toMatchObject({ ok: true, externalId: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) });
+});
+
+test('a record without a key is quarantined under its own content', () => {
+  expect(keylessExternalId('{"a":1}')).toMatch(/^sha256:[0-9a-f]{16}$/);
+  expect(keylessExternalId('{"a":1}')).not.toBe(keylessExternalId('{"a":2}'));
+});

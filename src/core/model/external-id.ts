@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import { valueAt } from '../json/dotted-path.ts';
+
+/** Longest text form of a primary key that is stored as it is, in UTF-8 bytes (an index entry must fit). */
+const externalIdBytesMax = 512;
+
+/** The text form of a record's primary key, or why it has none. */
+export type ExternalId =
+  | { readonly ok: true; readonly externalId: string }
+  | { readonly ok: false; readonly path: string; readonly message: string };
+
+/**
+ * The primary key of a record as text: one value as it is, several as a JSON array.
+ *
+ * 0, false and the empty string are keys; missing, null, objects and arrays are not. A key beyond 512 bytes
+ * becomes `sha256:` and 64 hex digits.
+ */
+export function externalIdOf(record: unknown, primaryKey: string | readonly string[]): ExternalId {
+  if (typeof primaryKey === 'string') {
+    const key = valueAt(record, primaryKey);
+    return isKey(key) ? { ok: true, externalId: boundedKey(String(key)) } : notKey(primaryKey, key);
+  }
+  const parts: (string | number | boolean)[] = [];
+  for (const path of primaryKey) {
+    const part = valueAt(record, path);
+    if (!isKey(part)) return notKey(path, part);
+    parts.push(part);
+  }
+  return { ok: true, externalId: boundedKey(parts.length === 1 ? String(parts[0]) : JSON.stringify(parts)) };
+}
+
+const isKey = (value: unknown): value is string | number | boolean =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+
+function notKey(path: string, value: unknown): ExternalId {
+  const found = value === undefined || value === null ? 'missing or null' : 'not a single value';
+  return { ok: false, path, message: `primary key field "${path}" is ${found}` };
+}
+
+/** The id under which a record without a usable key is quarantined: of its canonical JSON, 16 hex digits. */
+export const keylessExternalId = (canonicalJson: string): string => `sha256:${hexDigest(canonicalJson).slice(0, 16)}`;
+
+/** Text as a key that fits an index: beyond 512 bytes `sha256:` and 64 hex digits. */
+export const boundedKey = (text: string): string =>
+  Buffer.byteLength(text) <= externalIdBytesMax ? text : `sha256:${hexDigest(text)}`;
+
+const hexDigest = (text: string) => createHash('sha256').update(text).digest('hex');

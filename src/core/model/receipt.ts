@@ -1,0 +1,166 @@
+import { AppError } from '../errors.ts';
+import type { Validators } from '../source/source.ts';
+import type { RunPosition } from './run-position.ts';
+
+/** One complete page as the ledger keeps it. */
+export interface PageEntry {
+  /** Position in the run, from 1. */
+  readonly pageNo: number;
+  /** Hash of the page's token or URL: the repeat guard of a resumed window. */
+  readonly requestKey: string;
+  readonly recordsIn: number;
+  readonly recordsOut: number;
+  readonly skipped: number;
+  readonly quarantined: number;
+  /** Failed in the pipeline, whether set aside or skipped. */
+  readonly invalid: number;
+  /** Tombstones, also of records that were not on the page. */
+  readonly deleted: number;
+}
+
+/** What is known of a record once its version is settled. */
+export interface RecordEntry {
+  readonly externalId: string;
+  /** Fingerprint, base64url. */
+  readonly hash: string;
+  /** Canonical cursor value of this version; null when it has none. */
+  readonly cursor: string | null;
+  readonly status: 'delivered' | 'quarantined';
+  /** What resources below this one refer to; null: nothing is kept. */
+  readonly fields: Readonly<Record<string, unknown>> | null;
+}
+
+/** How far a partition is read. */
+export interface PartitionEntry {
+  /** Key of the partition; empty without `forEach`. */
+  readonly partition: string;
+  /** Canonical text of the watermark that holds from now on; null: none, also when a claim is taken back. */
+  readonly watermark: string | null;
+  /** It was read to its end; null: not yet, or its watermark must stay. */
+  readonly completed: {
+    /** Changes of parent records after this instant were not considered; ISO. Null: it has no parents. */
+    readonly listedAt: string | null;
+    /** For the next conditional request; null: none. */
+    readonly validators: Validators | null;
+  } | null;
+}
+
+/** A record that is kept instead of delivered. */
+export interface QuarantineEntry {
+  readonly id: string;
+  readonly externalId: string;
+  /** JSON text of the record as it was hashed. */
+  readonly rawJson: string;
+  /** Values of the partition it was read in, for another try. */
+  readonly each: Readonly<Record<string, unknown>>;
+  readonly errors: readonly { readonly path: string; readonly message: string; readonly keyword: string }[];
+}
+
+/**
+ * All that the control database has to record for one batch. It is committed at the destination together with
+ * the rows, then recorded in the control database. A crash between the two commits is repaired by recording the
+ * receipt found at the destination: nothing is fetched again and nothing is delivered again.
+ */
+export interface Receipt {
+  readonly runId: string;
+  /** Position in the run, from 1. */
+  readonly batchNo: number;
+  readonly pages: readonly PageEntry[];
+  readonly records: readonly RecordEntry[];
+  /** Nothing was known of any of them before: storing them is mere inserting. */
+  readonly allNew: boolean;
+  /** External ids of records that are gone. */
+  readonly deleted: readonly string[];
+  /** Records that were there, changed or not, where deletes are found by a full scan. */
+  readonly seen: readonly { readonly partition: string; readonly externalIds: readonly string[] }[];
+  readonly quarantine: readonly QuarantineEntry[];
+  /** Quarantine rows that were tried again. */
+  readonly retried: readonly string[];
+  readonly partitions: readonly PartitionEntry[];
+  /** Something was left out on purpose, so the run ends `partial`. */
+  readonly incomplete: boolean;
+  /** Where the run goes on after these pages, as JSON; null: nothing is left. */
+  readonly position: RunPosition | null;
+  /**
+   * Why the run fails with `record_invalid` once this is recorded: a record was refused that the resource does not put up
+   * with. Nothing is kept of that record, and no watermark passes it. Null: the run goes on.
+   */
+  readonly failure: string | null;
+}
+
+/**
+ * Bytes of a receipt: what a destination stores for us is read back up to here. A record takes about 100, so this is more
+ * than any response of an API holds.
+ */
+export const receiptBytesMax = 64 * 1024 * 1024;
+
+/**
+ * The form that travels to the destination's checkpoint row: records by column, which is half as long. Throws
+ * `source_rejected` for a page of which nothing could be read back.
+ */
+export function encodeReceipt({ records, ...receipt }: Receipt): string {
+  const text = JSON.stringify({
+    v: 3,
+    ...receipt,
+    externalIds: records.map(columnOf.externalId),
+    hashes: records.map(columnOf.hash),
+    cursors: unlessAllNull(records.map(columnOf.cursor)),
+    quarantined: records.flatMap(placeOfQuarantined),
+    fields: unlessAllNull(records.map(columnOf.fields)),
+  } satisfies EncodedReceipt);
+  // A character takes three bytes at most.
+  if (text.length * 3 <= receiptBytesMax || Buffer.byteLength(text) <= receiptBytesMax) return text;
+  const message = `A page of ${records.length} records is too large to be recorded: ask the API for smaller pages.`;
+  throw new AppError('source_rejected', message);
+}
+
+interface EncodedReceipt extends Omit<Receipt, 'records'> {
+  readonly v: 3;
+  readonly externalIds: readonly string[];
+  readonly hashes: readonly string[];
+  /** Null: no record has one. */
+  readonly cursors: readonly RecordEntry['cursor'][] | null;
+  /** Positions of records of this status; the others were delivered. */
+  readonly quarantined: readonly number[];
+  /** Null: no record has any. */
+  readonly fields: readonly RecordEntry['fields'][] | null;
+}
+
+/**
+ * The parts of an entry, for a list of them. Functions of the module: what V8 has compiled for one that is made for each
+ * batch is lost at the next collection.
+ */
+export const columnOf = {
+  externalId: (entry: RecordEntry) => entry.externalId,
+  hash: (entry: RecordEntry) => entry.hash,
+  cursor: (entry: RecordEntry) => entry.cursor,
+  status: (entry: RecordEntry) => entry.status,
+  fields: (entry: RecordEntry) => entry.fields,
+} as const;
+
+const placeOfQuarantined = ({ status }: RecordEntry, index: number): readonly number[] =>
+  status === 'quarantined' ? [index] : [];
+
+const unlessAllNull = <Value>(values: readonly Value[]): readonly Value[] | null =>
+  values.every(isNull) ? null : values;
+
+const isNull = (value: unknown): boolean => value === null;
+
+/** The inverse of {@link encodeReceipt}; of version 2 too. Throws when the text is not a receipt of these versions. */
+export function decodeReceipt(text: string): Receipt {
+  const { v, ...receipt } = { failure: null, ...JSON.parse(text) } as EncodedReceipt | (Receipt & { readonly v: 2 });
+  if ('records' in receipt && v === 2) return { ...receipt, allNew: false };
+  if ('records' in receipt || v !== 3) throw new Error(`Checkpoint receipt of an unknown version ${v}`);
+  const { externalIds, hashes, cursors, quarantined, fields, ...rest } = receipt;
+  const setAside = new Set(quarantined);
+  const records = externalIds.map(
+    (externalId, index): RecordEntry => ({
+      externalId,
+      hash: hashes[index] ?? '',
+      cursor: cursors?.[index] ?? null,
+      status: setAside.has(index) ? 'quarantined' : 'delivered',
+      fields: fields?.[index] ?? null,
+    }),
+  );
+  return { ...rest, records };
+}

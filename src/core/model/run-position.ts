@@ -1,0 +1,68 @@
+import type { ReadPosition } from '../source/read/read-position.ts';
+import type { Validators } from '../source/source.ts';
+
+/** What the partitions read so far have come to. */
+export interface PartitionTotals {
+  /** Partitions of the run. */
+  readonly count: number;
+  /** Those that an error rule gave up. */
+  readonly skipped: number;
+  /** Some answer did not show all records: nothing may be concluded from what is absent. */
+  readonly gaps: boolean;
+}
+
+/** Where in a partition a run is, and what held before it came there. */
+export interface PartitionPosition {
+  readonly stage: 'partition';
+  /** From 0, in the order of the partitions. */
+  readonly no: number;
+  /** `read`: its records; `listed`: the list of deleted ones; `sweep`: those that are missing from it. */
+  readonly step: 'read' | 'listed' | 'sweep';
+  /** Null: at the first page. */
+  readonly read: ReadPosition | null;
+  /** Canonical text; null: none. It stays the same while the run moves the stored one. */
+  readonly watermarkBefore: string | null;
+  /** Of its first page, to be stored once the partition is complete. */
+  readonly validators: Validators | null;
+  /** As {@link PartitionTotals.gaps}, of this partition alone. */
+  readonly gaps: boolean;
+  readonly totals: PartitionTotals;
+  /** When the list of partitions was begun; null: it has no parents. ISO. */
+  readonly listedAt: string | null;
+}
+
+/** Where the list of the partitions is. */
+export interface ListPosition {
+  readonly stage: 'list';
+  /** Which of the run's lists is made (list-steps.ts); their number once all are. */
+  readonly dimension: number;
+  /** External id of the last stored parent; null: at the first. */
+  readonly after: string | null;
+  /** Page of the parents that are read live; null: at the first. */
+  readonly read: ReadPosition | null;
+  /**
+   * Of a list that is made part by part: the partition of the parents that is read live, and how many before it an error
+   * rule gave up; or the first combination that is to be looked at. Null: at the first.
+   */
+  readonly part: { readonly no: number; readonly refused: number } | null;
+  /** When the list was begun; null: not yet. ISO. */
+  readonly listedAt: string | null;
+  /** Some answer did not show all parents: see {@link PartitionTotals.gaps}. */
+  readonly gaps: boolean;
+  /** An error rule gave up a part of the parents. */
+  readonly incomplete: boolean;
+}
+
+/**
+ * Where a run goes on. Plain JSON: the checkpoint. Its stages come in this order: records that are tried again, the
+ * list of partitions, each partition, records that no partition showed any more, the switch of a replaced table.
+ */
+export type RunPosition =
+  | { readonly stage: 'retry'; readonly after: string | null }
+  | ListPosition
+  | PartitionPosition
+  | { readonly stage: 'sweep'; readonly totals: PartitionTotals }
+  | { readonly stage: 'switch'; readonly gaps: boolean };
+
+/** The first position of a run. */
+export const runStart: RunPosition = { stage: 'retry', after: null };

@@ -1,0 +1,180 @@
+/**
+ * The authorization code grant (RFC 6749 4.1, with PKCE as in RFC 7636): where a customer is sent, what their code is
+ * exchanged for, how that is refreshed and given back.
+ *
+ * A grant is a thing of value: only its owner can make another one. Nothing but a new one replaces it; whatever the
+ * token endpoint answers to a refresh, what is stored stays.
+ */
+import { createHash } from 'node:crypto';
+import {
+  authorizationCodeGrantRequest,
+  calculatePKCECodeChallenge,
+  nopkce,
+  refreshTokenGrantRequest,
+  revocationRequest,
+  skipStateCheck,
+  validateAuthResponse,
+} from 'oauth4webapi';
+import { AppError } from '../../errors.ts';
+import type { OauthAuthorizationCode } from '../../spec/schema/auth-schema.ts';
+import { renderUrl } from '../request/url-template.ts';
+import type { AuthValues } from './auth-values.ts';
+import { partiesAt, readGrant, scopeField, type TokenRequestContext } from './oauth-token.ts';
+import type { Token } from './token.ts';
+import { throughClient } from './token-fetch.ts';
+
+/** What a grant is refreshed with. */
+export interface RefreshContext extends TokenRequestContext {
+  /** The resource that was authorized by itself; null: the connection as a whole. */
+  readonly resourceKey: string | null;
+}
+
+/** What helps when nothing that a run could do would. */
+const howToAuthorize = ({ resourceKey }: Pick<RefreshContext, 'resourceKey'>): string =>
+  resourceKey === null
+    ? 'Authorize it: GET /api/v1/oauth/:connectionId/authorize says where'
+    : `Authorize the resource "${resourceKey}": GET /api/v1/oauth/:connectionId/authorize?resource=${resourceKey} says where`;
+
+/** Where the customer comes back to, and how we will know them and the code they bring. */
+export interface AuthorizationRequest {
+  readonly redirectUri: string;
+  readonly state: string;
+  /** Null: without PKCE. */
+  readonly codeVerifier: string | null;
+}
+
+/** The page of the provider where the customer agrees. Throws `auth_failed` without a client id, `spec_invalid`. */
+export async function authorizeUrl(
+  auth: OauthAuthorizationCode,
+  values: AuthValues,
+  { redirectUri, state, codeVerifier }: AuthorizationRequest,
+): Promise<URL> {
+  const url = await renderUrl(auth.authorizeUrl, values.hole);
+  const parameters = {
+    ...(await values.texts(auth.authorizeParams)),
+    response_type: 'code',
+    client_id: await values.required(auth.clientId, 'auth.clientId'),
+    redirect_uri: redirectUri,
+    state,
+    ...(await scopeField(auth, values)),
+    ...(codeVerifier === null ? {} : await challengeFields(codeVerifier)),
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url;
+}
+
+const challengeFields = async (codeVerifier: string) => ({
+  code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+  code_challenge_method: 'S256',
+});
+
+/**
+ * Exchanges a code for the first token. Throws as `sendTokenRequest` does, `source_rejected` without a token.
+ *
+ * The caller has checked where the code comes from: its state is signed and of one use, and as specs name no issuer,
+ * the library could not compare `iss` with one.
+ */
+export async function exchangeCode(
+  auth: OauthAuthorizationCode,
+  { code, redirectUri, codeVerifier }: Omit<AuthorizationRequest, 'state'> & { readonly code: string },
+  context: TokenRequestContext,
+): Promise<Token> {
+  const { client, values, now } = context;
+  const url = await renderUrl(auth.tokenUrl, values.hole);
+  values.mask(code);
+  if (codeVerifier !== null) values.mask(codeVerifier);
+  const additionalParameters = await values.texts(auth.tokenParams);
+  const parties = await partiesAt(url, auth, context);
+  const [server, owner] = parties;
+  const callback = validateAuthResponse(server, owner, new URLSearchParams({ code }), skipStateCheck);
+  const options = { ...throughClient(client), additionalParameters };
+  const verifier = codeVerifier ?? nopkce;
+  const response = await authorizationCodeGrantRequest(...parties, callback, redirectUri, verifier, options);
+  return untilRefused(await readGrant(auth, response, now()));
+}
+
+/**
+ * The token after `previous`; null: there is none. Throws `auth_failed` when only the customer can help, and
+ * `source_unavailable` for everything that a provider in trouble may answer.
+ */
+export async function refreshGrant(
+  auth: OauthAuthorizationCode,
+  previous: Token | null,
+  context: RefreshContext,
+): Promise<Token> {
+  if (previous === null) {
+    const { resourceKey } = context;
+    const what = resourceKey === null ? 'this connection' : `the resource "${resourceKey}" of this connection`;
+    const message = `Nobody has authorized ${what} yet, or only with another client or token URL.`;
+    throw new AppError('auth_failed', `${message} ${howToAuthorize(context)}.`);
+  }
+  const { refreshToken } = previous;
+  if (refreshToken === null) {
+    const message = 'The API refuses the access token, and the provider gave no refresh token with it.';
+    throw new AppError('auth_failed', `${message} ${howToAuthorize(context)}.`);
+  }
+  const { client, values, now } = context;
+  const url = await renderUrl(auth.refreshUrl ?? auth.tokenUrl, values.hole);
+  values.mask(refreshToken);
+  const additionalParameters = await values.texts(auth.tokenParams);
+  const options = { ...throughClient(client), additionalParameters };
+  try {
+    const parties = await partiesAt(url, auth, context);
+    const response = await refreshTokenGrantRequest(...parties, refreshToken, options);
+    return following(previous, await readGrant(auth, response, now()), auth.refresh.rotation);
+  } catch (error) {
+    throw explained(error, context);
+  }
+}
+
+/** What the answer to a refresh is silent about stays as it was; whether the refresh token may, `rotation` says. */
+function following(previous: Token, token: Token, rotation: OauthAuthorizationCode['refresh']['rotation']): Token {
+  const refreshToken = {
+    auto: token.refreshToken ?? previous.refreshToken,
+    always: token.refreshToken,
+    never: previous.refreshToken,
+  }[rotation];
+  const given = Object.entries(token.metadata).filter(([, value]) => value !== undefined);
+  const metadata = { ...previous.metadata, ...Object.fromEntries(given) };
+  return untilRefused({ ...token, refreshToken, metadata });
+}
+
+/** Without a refresh token nothing replaces an access token, so it is used for as long as the API takes it. */
+const untilRefused = (token: Token): Token => (token.refreshToken === null ? { ...token, expiresAtMs: null } : token);
+
+/** An answer that makes no sense is a page of some proxy more often than a new format: later, there is a token again. */
+function explained(error: unknown, context: RefreshContext): unknown {
+  if (!(error instanceof AppError)) return error;
+  const { code, message } = error;
+  if (code === 'source_rejected') return new AppError('source_unavailable', message, { cause: error });
+  if (code !== 'auth_failed') return error;
+  const advice = `Is the grant over, or was it withdrawn? ${howToAuthorize(context)}.`;
+  return new AppError('auth_failed', `${message} ${advice}`, { cause: error });
+}
+
+/** Gives a grant back (RFC 7009); without effect when the spec has no `revokeUrl`. Throws as `sendTokenRequest` does. */
+export async function revokeGrant(
+  auth: OauthAuthorizationCode,
+  { accessToken, refreshToken }: Token,
+  context: TokenRequestContext,
+): Promise<void> {
+  if (auth.revokeUrl === undefined) return;
+  const { client, values } = context;
+  const url = await renderUrl(auth.revokeUrl, values.hole);
+  const token = refreshToken ?? accessToken;
+  values.mask(token);
+  const hint = refreshToken === null ? 'access_token' : 'refresh_token';
+  const options = { ...throughClient(client), additionalParameters: { token_type_hint: hint } };
+  await revocationRequest(...(await partiesAt(url, auth, context)), token, options);
+}
+
+/**
+ * Which client at which provider a grant belongs to. A new client secret or another parameter leaves it valid; with
+ * another client or token URL it is nobody's.
+ */
+export async function grantKey(auth: OauthAuthorizationCode, values: AuthValues): Promise<string> {
+  const url = await renderUrl(auth.tokenUrl, values.hole);
+  const id = await values.required(auth.clientId, 'auth.clientId');
+  const content = JSON.stringify([auth.kind, url.href, id]);
+  return createHash('sha256').update(content).digest('base64url');
+}

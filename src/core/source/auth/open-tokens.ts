@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import type { HttpClient } from '../../http/client.ts';
+import type { TokenAuth } from '../../spec/schema/auth-schema.ts';
+import type { Source } from '../source.ts';
+import { authValues } from './auth-values.ts';
+import { grantKey, refreshGrant } from './authorization-code.ts';
+import { exchangeJwt, makeJwt } from './jwt-token.ts';
+import { createLocalTokens } from './local-tokens.ts';
+import { requestClientToken } from './oauth-token.ts';
+import { requestSession } from './session-token.ts';
+import { createSharedTokens, type SharedTokensOptions } from './shared-tokens.ts';
+import type { TokenSource } from './token.ts';
+import type { TokenStore } from './token-store.ts';
+
+/** Of kinds that cannot choose one, ms. */
+const bufferMs = 120_000;
+
+type Described = Pick<Source, 'auth' | 'http' | 'params' | 'secrets' | 'run' | 'evaluator' | 'mask' | 'now'>;
+
+/** Where tokens come from and where they are kept. */
+interface TokenPlaces {
+  /** See `createTokenClient`. */
+  readonly client: HttpClient;
+  readonly store: TokenStore;
+  /** The resource whose own auth it is; null: it is that of the spec. */
+  readonly resourceKey: string | null;
+}
+
+/**
+ * The tokens of a source; null for an auth kind that needs none. Nothing is requested yet. Throws `auth_failed`,
+ * `spec_invalid` when the auth block has no use for the connection's values.
+ */
+export async function openTokens(source: Described, places: TokenPlaces): Promise<TokenSource | null> {
+  const { auth } = source;
+  return 'put' in auth ? await tokensOf(auth, source, places) : null;
+}
+
+async function tokensOf(
+  auth: TokenAuth,
+  source: Described,
+  { client, store, resourceKey }: TokenPlaces,
+): Promise<TokenSource> {
+  const { mask, now } = source;
+  const context = { client, values: authValues(source), now };
+  const shared = (request: SharedTokensOptions['request'], ms = bufferMs): TokenSource =>
+    createSharedTokens({ store, request, madeFor: madeFor(source), bufferMs: ms, mask, now });
+  switch (auth.kind) {
+    case 'oauth2_client_credentials':
+      return shared(() => requestClientToken(auth, context), auth.refresh.expiryBufferSeconds * 1000);
+    case 'session':
+      // After a refusal it is asked for without conditions: a 304 would bring the refused token again.
+      return shared((previous, { isRefused }) =>
+        requestSession(auth, source, { ...context, previous: isRefused ? null : previous }),
+      );
+    case 'jwt': {
+      const { exchange } = auth;
+      if (exchange) return shared(() => exchangeJwt(auth, exchange, context));
+      return createLocalTokens({ make: () => makeJwt(auth, context), mask, now });
+    }
+    case 'oauth2_authorization_code':
+      return createSharedTokens({
+        store,
+        request: (previous) => refreshGrant(auth, previous, { ...context, resourceKey }),
+        madeFor: await grantKey(auth, context.values),
+        bufferMs: auth.refresh.expiryBufferSeconds * 1000,
+        mask,
+        now,
+      });
+  }
+}
+
+/** Changes with everything that a token is obtained with; its input is secret, it itself is sealed with the token. */
+function madeFor({ auth, http, params, secrets }: Described): string {
+  const content = JSON.stringify([auth, http.baseUrl ?? null, params, secrets]);
+  return createHash('sha256').update(content).digest('base64url');
+}

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../../errors.ts';
+import type { SessionAuth } from '../../spec/schema/auth-schema.ts';
+import type { HttpSettings } from '../../spec/schema/http-schema.ts';
+import { conditionsOf } from '../request/conditional-responses.ts';
+import { createEvaluate } from '../request/evaluate.ts';
+import { renderRequest } from '../request/render-request.ts';
+import type { Source } from '../source.ts';
+import type { TokenRequestContext } from './oauth-token.ts';
+import { type LoginAnswer, limitToken, type Token } from './token.ts';
+import { decodeTokenAnswer, sendTokenRequest, tokenTransport } from './token-client.ts';
+
+/** The parts of a source that a login is made with. */
+type LoginSource = Pick<Source, 'evaluator' | 'run'> & { readonly http: HttpSettings };
+
+/** What a login is made with. */
+interface LoginContext extends TokenRequestContext {
+  /** What the login may be conditional on; null: nothing is known, or it is no good. */
+  readonly previous: Token | null;
+}
+
+/**
+ * Logs in and takes the session's token from the answer. It lives until `expiresFrom`, else for `ttlSeconds`, else
+ * until the API refuses it; no longer than the `cache` of the login takes its answer for true. Throws `auth_failed` when
+ * the answer has no token, and what requests throw.
+ */
+export async function requestSession(auth: SessionAuth, source: LoginSource, context: LoginContext): Promise<Token> {
+  const answer = await logIn(auth, source, context);
+  const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
+  const roots = { body: answer.body, headers: answer.headers, status: answer.status };
+  const token = await evaluate(auth.tokenFrom, roots);
+  if ((typeof token !== 'string' && typeof token !== 'number') || token === '') {
+    const message = `The login answered ${answer.status}, but auth.tokenFrom finds no token in it.`;
+    throw new AppError('auth_failed', `${message} Check the connection's credentials and the expression.`);
+  }
+  limitToken(String(token));
+  const nowMs = context.now().getTime();
+  const said = auth.expiresFrom === undefined ? null : instantOf(await evaluate(auth.expiresFrom, roots), nowMs);
+  const after = (seconds: number | undefined) => (seconds === undefined ? null : nowMs + seconds * 1000);
+  const { mode, ttlSeconds } = auth.login.cache;
+  return {
+    accessToken: String(token),
+    expiresAtMs: earlier(said ?? after(auth.ttlSeconds), mode === 'ttl' ? after(ttlSeconds) : null),
+    obtainedAtMs: nowMs,
+    refreshToken: null,
+    metadata: {},
+    ...(isKept(auth, answer) ? { login: answer } : {}),
+  };
+}
+
+async function logIn({ login }: SessionAuth, source: LoginSource, context: LoginContext): Promise<LoginAnswer> {
+  const { client, values, previous } = context;
+  const { http: request } = await renderRequest({ ...source, client }, login, {
+    render: values,
+    link: null,
+    inject: null,
+  });
+  const { timeoutMs = tokenTransport.timeoutMs } = login;
+  const content = JSON.stringify([request.method, request.url.href, request.headers]);
+  const requestKey = createHash('sha256').update(content).digest('base64url');
+  const known = previous?.login?.requestKey === requestKey ? previous.login : null;
+  const headers = { ...request.headers, ...(known ? conditionsOf(known) : {}) };
+  const answer = await sendTokenRequest(client, { ...request, headers, ...tokenTransport, timeoutMs });
+  if (known && answer.status === 304) return known;
+  return { requestKey, status: answer.status, headers: answer.headers, body: decodeTokenAnswer(answer.body) };
+}
+
+const isKept = ({ login: { method, cache } }: SessionAuth, answer: LoginAnswer): boolean =>
+  method === 'GET' && cache.mode === 'conditional' && Object.keys(conditionsOf(answer)).length > 0;
+
+const earlier = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.min(one, other);
+
+/**
+ * The instant that a value names, ms since the epoch: an ISO 8601 or HTTP date, or a number, by its size milliseconds
+ * since the epoch (from 1e11), seconds since the epoch (from 1e9) or seconds from now. Null when it names none.
+ */
+export function instantOf(value: unknown, nowMs: number): number | null {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number === 'number' && number > 0) {
+    if (number >= 1e11) return number;
+    return number >= 1e9 ? number * 1000 : nowMs + number * 1000;
+  }
+  const date = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(date) ? null : date;
+}

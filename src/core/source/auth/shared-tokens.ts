@@ -1,0 +1,98 @@
+import { setTimeout as sleepFor } from 'node:timers/promises';
+import { AppError } from '../../errors.ts';
+import { isFresh, type Token, type TokenSource } from './token.ts';
+import type { StoredToken, TokenLease, TokenStore } from './token-store.ts';
+
+/** How often a process looks whether the one that asks for a token has got it, ms. */
+const pollMs = 250;
+/** How long it does so: twice what a lease lasts, ms. */
+const patienceMs = 60_000;
+
+/** What tokens of one connection are made of. */
+export interface SharedTokensOptions {
+  readonly store: TokenStore;
+  /** Asks for a token; `previous` is the one it replaces, null: none is known. `isRefused`: the API did not take it. */
+  readonly request: (previous: Token | null, asked: { readonly isRefused: boolean }) => Promise<Token>;
+  /** See {@link StoredToken.madeFor}. */
+  readonly madeFor: string;
+  /** A token is replaced this long before it expires. */
+  readonly bufferMs: number;
+  /** Told of each token before it is used. */
+  readonly mask: (secret: string) => void;
+  readonly now: () => Date;
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * Tokens that all processes share: read from the store for every request, obtained by one process at a time while the
+ * others wait for its result. No transaction is open meanwhile. A failed request leaves the stored token as it is; one
+ * that is refused counts for nothing when the stored token was replaced meanwhile, by a customer who authorized anew.
+ * Throws `source_unavailable` when no process gets one in time, and what `request` throws.
+ */
+export function createSharedTokens(options: SharedTokensOptions): TokenSource {
+  const { store, madeFor, mask, sleep = sleepUnlessAborted } = options;
+  const nowMs = () => options.now().getTime();
+  const isUsable = (token: StoredToken | null): token is StoredToken =>
+    token?.madeFor === madeFor && isFresh(token, { nowMs: nowMs(), bufferMs: options.bufferMs });
+
+  /** Null: look again. */
+  const renew = async (lease: TokenLease, isWanted: IsWanted): Promise<Token | null> => {
+    const { stored } = lease;
+    try {
+      if (isUsable(stored) && isWanted(stored)) return stored;
+      const previous = stored?.madeFor === madeFor ? stored : null;
+      const token = await options.request(previous, { isRefused: previous !== null && !isWanted(previous) });
+      await lease.save({ ...token, madeFor });
+      return token;
+    } catch (error) {
+      const isRefused = error instanceof AppError && error.code === 'auth_failed';
+      if (isRefused && (await store.read())?.accessToken !== stored?.accessToken) return null;
+      throw error;
+    } finally {
+      await lease.release();
+    }
+  };
+
+  const obtain = async (signal: AbortSignal, isWanted: IsWanted): Promise<Token> => {
+    const giveUpAtMs = nowMs() + patienceMs;
+    while (nowMs() < giveUpAtMs) {
+      signal.throwIfAborted();
+      const lease = await store.lease();
+      if (lease) {
+        const renewed = await renew(lease, isWanted);
+        if (renewed) return renewed;
+        continue;
+      }
+      await sleep(pollMs, signal);
+      const stored = await store.read();
+      if (isUsable(stored) && isWanted(stored)) return stored;
+    }
+    throw new AppError('source_unavailable', 'Another worker asks for a token of this connection and gets no answer.');
+  };
+
+  const masked = (token: Token): Token => {
+    mask(token.accessToken);
+    if (token.refreshToken !== null) mask(token.refreshToken);
+    return token;
+  };
+
+  return {
+    current: async (signal) => {
+      const stored = await store.read();
+      return masked(isUsable(stored) ? stored : await obtain(signal, () => true));
+    },
+    refresh: async (signal, rejected) =>
+      masked(await obtain(signal, ({ accessToken }) => accessToken !== rejected.accessToken)),
+  };
+}
+
+type IsWanted = (token: Token) => boolean;
+
+async function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleepFor(ms, undefined, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+}

@@ -1,0 +1,131 @@
+import { AppError } from '../../errors.ts';
+import {
+  createHttpClient,
+  type GuardedHttpClient,
+  type HttpAnswer,
+  type HttpClient,
+  type HttpClientOptions,
+  type HttpRequest,
+  type LoggedCall,
+  type Verdict,
+} from '../../http/client.ts';
+import { classifyByStatus } from '../../http/retry.ts';
+import { isObject } from '../../json/dotted-path.ts';
+import { decodeJson } from '../decode/decode-json.ts';
+
+/** What a token request comes to, retries included, ms: less than a lease lasts. */
+const tokenMsMax = 25_000;
+
+/** Of one attempt; a token answer has a few hundred bytes. */
+export const tokenTransport = { timeoutMs: 20_000, responseBytesMax: 65_536, allowedHosts: [] } as const;
+
+/** A short one: the run as a whole is tried again when the endpoint is away for longer. */
+const retry = { maxAttempts: 3, baseMs: 500, maxMs: 2_000, maxWaitSeconds: 3_600 } as const;
+
+/**
+ * The client for token and login requests: guard and call log as for every request, but without the API's bucket (a
+ * request that holds its turn would wait for a second one), its error rules and redirects, which no credential follows.
+ * `takeToken` is asked for the login's own bucket; absent: there is none.
+ * In the log their bodies are masked as a whole: nothing but secrets is in them.
+ */
+export function createTokenClient(
+  options: Pick<HttpClientOptions, 'egress' | 'logCall' | 'secrets' | 'sleep' | 'random' | 'noteAnswer'> &
+    Partial<Pick<HttpClientOptions, 'takeToken'>>,
+): GuardedHttpClient {
+  return createHttpClient({
+    takeToken: async () => 0,
+    ...options,
+    logCall: (call) => options.logCall(maskBodies(call)),
+    retry,
+    redirects: 'none',
+    classify: async (answer, request) =>
+      answer.status === null ? { action: 'retry' } : classifyTokenAnswer(answer, request),
+  });
+}
+
+/**
+ * Sends one token or login request. It is not interrupted when the run is: its answer may hold the only copy of a new
+ * refresh token. Throws `auth_failed` when the client or its grant is refused, `source_rejected` for an answer that
+ * makes no sense, `source_unavailable` when the endpoint is in trouble, and what the client throws.
+ */
+export async function sendTokenRequest(client: HttpClient, request: HttpRequest): Promise<HttpAnswer> {
+  const signal = AbortSignal.timeout(tokenMsMax);
+  try {
+    return await client.send(request, { signal });
+  } catch (cause) {
+    if (!signal.aborted || cause instanceof AppError) throw cause;
+    const message = `${place} gave no token within ${tokenMsMax / 1000} s. Run again later.`;
+    throw new AppError('source_unavailable', message, { cause });
+  }
+}
+
+/** What an answer says, whatever content type it has; null without a body. Throws `source_rejected` when it is no JSON. */
+export const decodeTokenAnswer = (body: Uint8Array): unknown =>
+  body.length === 0 ? null : decodeJson(body, { bigNumbers: 'string' });
+
+/** Errors of RFC 6749 5.2 and 4.1.2.1, and of providers that answer them with status 200: which of them time heals. */
+const oauthErrors: Readonly<Record<string, 'refused' | 'transient'>> = {
+  invalid_request: 'refused',
+  invalid_client: 'refused',
+  invalid_grant: 'refused',
+  invalid_scope: 'refused',
+  unauthorized_client: 'refused',
+  unsupported_grant_type: 'refused',
+  access_denied: 'refused',
+  server_error: 'transient',
+  temporarily_unavailable: 'transient',
+};
+
+function classifyTokenAnswer(answer: HttpAnswer, request: HttpRequest): Verdict {
+  const verdict = classifyByStatus(answer, request, place);
+  if (verdict.action !== 'accept' && verdict.action !== 'fail') return verdict;
+  const code = oauthErrorOf(answer);
+  if (code !== null && oauthErrors[code] === 'transient') return { action: 'retry' };
+  if (code !== null) return { action: 'fail', error: refused(`${answer.status} (${code})`) };
+  const { status } = answer;
+  if (status === 304 && !isConditional(request)) return { action: 'fail', error: refused('304') };
+  return [400, 401, 403, 422].includes(status) ? { action: 'fail', error: refused(String(status)) } : verdict;
+}
+
+const isConditional = ({ headers }: HttpRequest): boolean =>
+  headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
+
+/** The known code in the answer's `error`; null when there is none. Other text of the server is not repeated. */
+function oauthErrorOf(answer: HttpAnswer): string | null {
+  try {
+    const body = decodeJson(answer.body, { bigNumbers: 'string' });
+    const code = isObject(body) ? body['error'] : null;
+    return typeof code === 'string' && Object.hasOwn(oauthErrors, code) ? code : null;
+  } catch (error) {
+    // A web page, or nothing at all: the status says enough.
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
+function refused(what: string): AppError {
+  const advice =
+    "Check the connection's credentials and the auth block of the spec, then activate the connection again.";
+  return new AppError('auth_failed', `${place} answered ${what} and gave no token. ${advice}`);
+}
+
+/** For messages; an address may have been made with secrets. */
+const place = 'The token endpoint';
+
+const mask = '[redacted]';
+
+/** The answer to a refused request stays: it says why, and no token is in it. */
+function maskBodies(call: LoggedCall): LoggedCall {
+  const { statusCode, reqBodyRedacted, respBodyTruncated, respHeaders } = call;
+  const reqBody = { reqBodyRedacted: reqBodyRedacted === null ? null : mask };
+  if (statusCode !== null && statusCode >= 300) return { ...call, ...reqBody };
+  const plain = Object.entries(respHeaders).filter(([name]) => plainHeaders.has(name));
+  return {
+    ...call,
+    ...reqBody,
+    respHeaders: Object.fromEntries(plain),
+    respBodyTruncated: respBodyTruncated === null ? null : mask,
+  };
+}
+
+const plainHeaders: ReadonlySet<string> = new Set(['content-length', 'content-type', 'date']);

@@ -1,0 +1,79 @@
+import { genericTokenEndpointRequest, None } from 'oauth4webapi';
+import { describe, expect, test } from 'vitest';
+import { parseAllowList } from '../../http/addresses.ts';
+import type { LoggedCall } from '../../http/client.ts';
+import { createEgressGuard } from '../../http/egress.ts';
+import { type ApiReply, startApi } from '../source-fixture.ts';
+import { createTokenClient } from './token-client.ts';
+import { answerOf, serverAt, throughClient } from './token-fetch.ts';
+
+/** Asks a server that gives this answer, at its own address unless another one is given. */
+async function ask(
+  reply: ApiReply,
+  { url, allowed = true }: { readonly url?: string; readonly allowed?: boolean } = {},
+) {
+  await using api = await startApi(() => reply);
+  const calls: LoggedCall[] = [];
+  await using client = createTokenClient({
+    egress: createEgressGuard({
+      allow: parseAllowList(allowed ? new URL(api.origin).host : ''),
+      deny: [],
+      allowHttp: false,
+    }),
+    logCall: (call) => void calls.push(call),
+    secrets: [],
+    sleep: async () => {},
+  });
+  const request = async () => {
+    const server = await serverAt(new URL(url ?? `${api.origin}/token?a=b`), client);
+    const parties = [server, { client_id: 'client-1' }, None()] as const;
+    return await answerOf(await genericTokenEndpointRequest(...parties, 'any', { a: 'ü b' }, throughClient(client)));
+  };
+  const outcome = await request().then(
+    (answer) => ({ answer, error: null }),
+    (error: unknown) => ({ answer: null, error }),
+  );
+  return { ...outcome, calls, requests: api.requests };
+}
+
+describe('a request of the library', () => {
+  test('is a form from us, with no word of the library', async () => {
+    const { requests, calls } = await ask({ body: {} });
+    expect(requests).toHaveLength(1);
+    const [request] = requests;
+    expect(request?.url.search).toBe('?a=b');
+    expect(request?.body).toBe('a=%C3%BC+b&grant_type=any&client_id=client-1');
+    expect(request?.headers).toMatchObject({
+      accept: 'application/json',
+      'content-type': 'application/x-www-form-urlencoded',
+      'user-agent': 'connector-sync',
+    });
+    expect(calls).toMatchObject([{ method: 'POST', statusCode: 200, reqBodyRedacted: '[redacted]' }]);
+  });
+
+  test.each<[string, ApiReply, unknown]>([
+    ['of another content type', { headers: { 'content-type': 'text/html' }, body: '{"a":1}' }, { a: 1 }],
+    ['of another status', { status: 201, body: { a: 1 } }, { a: 1 }],
+    ['that no Response can hold', { status: 205, body: { a: 1 } }, { a: 1 }],
+    ['without a body', { status: 204, body: '' }, null],
+  ])('takes an answer %s', async (_name, reply, answer) => {
+    expect(await ask(reply)).toMatchObject({ answer, error: null });
+  });
+
+  test('fails with what the guarded client says, after its attempts', async () => {
+    const { error, calls } = await ask({ status: 503 });
+    expect(error).toMatchObject({ code: 'source_unavailable' });
+    expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+  });
+
+  test.each([
+    ['plain http off the allow list', { allowed: false }],
+    ['another scheme', { url: 'ftp://login.acme.test/token' }],
+    ['a URL with a password', { url: 'https://user:pass@login.acme.test/token' }],
+  ])('does not go to %s: the guard refuses, and the log says so', async (_name, place) => {
+    const { error, calls, requests } = await ask({ body: {} }, place);
+    expect(error).toMatchObject({ code: 'egress_blocked' });
+    expect(calls).toMatchObject([{ errorCode: 'egress_blocked', statusCode: null }]);
+    expect(requests).toEqual([]);
+  });
+});

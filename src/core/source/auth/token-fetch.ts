@@ -1,0 +1,49 @@
+import {
+  type AuthorizationServer,
+  allowInsecureRequests,
+  type CustomFetchOptions,
+  customFetch,
+  type TokenEndpointRequestOptions,
+} from 'oauth4webapi';
+import type { HttpClient } from '../../http/client.ts';
+import { decodeTokenAnswer, sendTokenRequest, tokenTransport } from './token-client.ts';
+
+/** The options with which a request of oauth4webapi goes through the guarded client; it throws as `sendTokenRequest`. */
+export function throughClient(client: HttpClient) {
+  return {
+    // The egress guard decides about plain http, as for every request.
+    [allowInsecureRequests]: true,
+    [customFetch]: async (
+      url: string,
+      { headers: { authorization }, body: form }: CustomFetchOptions<'POST', URLSearchParams>,
+    ): Promise<Response> => {
+      // Of the library's headers only the proof: there are servers that refuse a form whose content type has a charset.
+      const headers = {
+        accept: 'application/json',
+        'content-type': 'application/x-www-form-urlencoded',
+        ...(authorization === undefined ? {} : { authorization }),
+      };
+      const request = { ...tokenTransport, method: 'POST', url: new URL(url), headers, body: form.toString() } as const;
+      const { body } = await sendTokenRequest(client, request);
+      // Without its status and headers: an answer that comes here has been accepted, and nothing else is read of it.
+      return new Response(Buffer.from(body));
+    },
+  } satisfies TokenEndpointRequestOptions;
+}
+
+/**
+ * The server of one request, as the library wants it described. Specs name no issuer; where the library asks for one it
+ * is the endpoint, which is also the audience of assertions (RFC 7523 3). Throws `egress_blocked` unless it is HTTP.
+ */
+export async function serverAt(url: URL, client: HttpClient): Promise<AuthorizationServer> {
+  // The library refuses other schemes too, but in words of its own, and without an entry in the call log.
+  if (!/^https?:$/.test(url.protocol)) {
+    await sendTokenRequest(client, { ...tokenTransport, method: 'POST', url, headers: {} });
+  }
+  return { issuer: url.href, token_endpoint: url.href, revocation_endpoint: url.href };
+}
+
+/** What the answer to such a request says; null without a body. Throws `source_rejected` when it is no JSON. */
+export async function answerOf(response: Response): Promise<unknown> {
+  return decodeTokenAnswer(new Uint8Array(await response.arrayBuffer()));
+}

@@ -1,0 +1,53 @@
+import { AppError } from '../../errors.ts';
+import { valueAt } from '../../json/dotted-path.ts';
+import type { OauthClientCredentials } from '../../spec/schema/auth-schema.ts';
+import { limitToken, type Token } from './token.ts';
+
+/** Where an answer has its values, and what holds when it is silent. */
+export interface TokenAnswerSettings extends Pick<OauthClientCredentials, 'tokenResponse'> {
+  /** Of a token whose answer names no lifetime. */
+  readonly defaultTtlSeconds: number;
+}
+
+/** Where RFC 6749 5.1 puts the values, for kinds that cannot be told otherwise. */
+export const standardAnswer: TokenAnswerSettings = {
+  tokenResponse: {
+    accessToken: 'access_token',
+    refreshToken: 'refresh_token',
+    expiresIn: 'expires_in',
+    expiresInUnit: 'seconds',
+    metadata: {},
+  },
+  defaultTtlSeconds: 3600,
+};
+
+/**
+ * The token in the decoded answer of a token endpoint, with what the answer itself says and nothing else.
+ * Throws `source_rejected` when there is no access token in it, or one that is too long.
+ */
+export function readTokenAnswer(
+  body: unknown,
+  { tokenResponse, defaultTtlSeconds }: TokenAnswerSettings,
+  now: Date,
+): Token {
+  const accessToken = valueAt(body, tokenResponse.accessToken);
+  if (typeof accessToken !== 'string' || accessToken === '') {
+    const place = `"${tokenResponse.accessToken}"`;
+    throw new AppError('source_rejected', `The token endpoint's answer has no text at ${place}: see tokenResponse.`);
+  }
+  limitToken(accessToken);
+  const refreshToken = valueAt(body, tokenResponse.refreshToken);
+  const said = Number(valueAt(body, tokenResponse.expiresIn) ?? Number.NaN) * unitMs[tokenResponse.expiresInUnit];
+  // 0 stands for "does not expire" or "not known": neither is a token that is over already.
+  const lifeMs = said > 0 && Number.isSafeInteger(Math.ceil(said)) ? said : defaultTtlSeconds * 1000;
+  const metadata = Object.entries(tokenResponse.metadata).map(([name, path]) => [name, valueAt(body, path)]);
+  return {
+    accessToken,
+    expiresAtMs: now.getTime() + lifeMs,
+    obtainedAtMs: now.getTime(),
+    refreshToken: typeof refreshToken === 'string' && refreshToken !== '' ? refreshToken : null,
+    metadata: Object.fromEntries(metadata),
+  };
+}
+
+const unitMs = { seconds: 1000, milliseconds: 1, minutes: 60_000, hours: 3_600_000 } as const;

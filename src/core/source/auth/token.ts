@@ -1,0 +1,51 @@
+import { AppError } from '../../errors.ts';
+import { secretCharsMax } from '../../secret-limit.ts';
+
+/** An access token and what came with it, as it is kept, sealed, between requests and runs. */
+export interface Token {
+  readonly accessToken: string;
+  /** Null: good until it is refused. */
+  readonly expiresAtMs: number | null;
+  readonly obtainedAtMs: number;
+  /** Null: the provider gave none, or the kind has none. */
+  readonly refreshToken: string | null;
+  /** `tokenResponse.metadata`; requests see it as `auth`. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** Of a session, so that the next login can be a conditional request; absent: nothing is kept of it. */
+  readonly login?: LoginAnswer;
+}
+
+/** The answer that began a session. */
+export interface LoginAnswer {
+  /** Hash of the request that it belongs to. */
+  readonly requestKey: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Decoded. */
+  readonly body: unknown;
+}
+
+/** The token of a source. Ask for it per request and keep it no longer: any process may replace it at any time. */
+export interface TokenSource {
+  /** The token to use now; a missing one is obtained, one about to expire refreshed. */
+  current(signal: AbortSignal): Promise<Token>;
+  /** Another token than `rejected`, which the API refused. */
+  refresh(signal: AbortSignal, rejected: Token): Promise<Token>;
+}
+
+/**
+ * Whether `token` lasts longer than `bufferMs` from now. Of a token that lives shorter than twice the buffer it is half
+ * its life: it would otherwise be replaced with every request.
+ */
+export function isFresh(token: Token, { nowMs, bufferMs }: { readonly nowMs: number; readonly bufferMs: number }) {
+  if (token.expiresAtMs === null) return true;
+  const lifeMs = token.expiresAtMs - token.obtainedAtMs;
+  return token.expiresAtMs - nowMs > Math.min(bufferMs, lifeMs / 2);
+}
+
+/** Throws `source_rejected` for a token that no request could carry. */
+export function limitToken(token: string): void {
+  if (token.length <= secretCharsMax) return;
+  const message = `The API gives a token of ${token.length} characters, more than ${secretCharsMax}: see where the spec reads it.`;
+  throw new AppError('source_rejected', message);
+}

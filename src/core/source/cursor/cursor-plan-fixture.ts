@@ -1,0 +1,17 @@
+/** For tests. */
+import type { CursorPlan } from '../read/read-position.ts';
+
+/** A date and time in `updated_at`, ascending, with everything else off. */
+export const plainCursorPlan: CursorPlan = {
+  form: { type: 'datetime' },
+  field: 'updated_at',
+  missing: 'include',
+  order: 'asc',
+  settleMs: 0,
+  lookbackMs: 0,
+  window: null,
+  resultCap: null,
+  retention: null,
+  clientFilter: false,
+  overlap: false,
+};

@@ -1,0 +1,201 @@
+import { textDefect } from '../../json/json-limits.ts';
+import { plainInstant, plainInstantMs } from '../../plain-instant.ts';
+import { isTimeCursor } from '../../spec/schema/incremental-schema.ts';
+import { offsetMinutes, timeFormat } from './time-format.ts';
+import { boundedInstant, instantMax, instantMs, repeatMs, utcMs, wallTime } from './zoned-time.ts';
+
+/** How an API writes its cursor values: `incremental.cursor` of a resource. */
+export interface CursorShape {
+  readonly type: 'datetime' | 'date' | 'epoch_s' | 'epoch_ms' | 'integer' | 'string';
+  /** strptime-like; undefined: ISO 8601. */
+  readonly format?: string | undefined;
+  /** IANA zone of values without an offset; undefined: UTC. */
+  readonly timezone?: string | undefined;
+  /** How requests write it; undefined: as the API itself does. */
+  readonly sendAs?: 'iso' | 'date' | 'epoch_s' | 'epoch_ms' | 'raw' | undefined;
+}
+
+/** A cursor value that can be compared: milliseconds since 1970, an integer, or (type string only) text. */
+export type CursorValue = bigint | string;
+
+/**
+ * The value of a raw field; null when it is missing, not of the declared form, or a text that no checkpoint can hold
+ * (the record gate refuses its record). Parts of a millisecond are cut.
+ */
+export function parseCursor(raw: unknown, form: CursorShape): CursorValue | null {
+  if (raw === null || raw === undefined) return null;
+  switch (form.type) {
+    case 'string':
+      return parseText(raw);
+    case 'integer':
+      return parseInteger(raw);
+    case 'epoch_s':
+      return milliseconds(parseDecimal(raw, 1000));
+    case 'epoch_ms':
+      return milliseconds(parseDecimal(raw, 1));
+    case 'date':
+    case 'datetime':
+      return typeof raw === 'string' ? milliseconds(parseTime(raw, form)) : null;
+  }
+}
+
+/** A start value written by a spec's author: in the cursor's own form, or ISO 8601 for any time cursor; else null. */
+export function parseInitialCursor(raw: unknown, form: CursorShape): CursorValue | null {
+  const own = parseCursor(raw, form);
+  if (own !== null || !isTimeCursor(form.type) || typeof raw !== 'string') return own;
+  return milliseconds(parseIso(raw, form.timezone ?? 'UTC'));
+}
+
+/** Negative, zero or positive, as `sort` wants it. Both must come from one cursor. */
+export const compareCursors = (left: CursorValue, right: CursorValue): number =>
+  left < right ? -1 : left > right ? 1 : 0;
+
+/**
+ * The canonical text: ISO UTC with milliseconds, decimal, or the text itself. An instant before the first of all, as a
+ * long lookback makes of an early watermark, is the first: no record is older.
+ */
+export const cursorText = (value: CursorValue, form: CursorShape): string =>
+  typeof value === 'bigint' && isTimeCursor(form.type)
+    ? new Date(boundedInstant(Number(value))).toISOString()
+    : String(value);
+
+/** The canonical text of a raw field; null where {@link parseCursor} has none. */
+export function canonicalCursor(raw: unknown, form: CursorShape): string | null {
+  const isPlain = form.type === 'datetime' && form.format === undefined && typeof raw === 'string';
+  if (isPlain && plainInstant.test(raw)) return raw.length === isoLength ? raw : `${raw.slice(0, -1)}.000Z`;
+  const value = parseCursor(raw, form);
+  return value === null ? null : cursorText(value, form);
+}
+
+/** Of a time with milliseconds. */
+const isoLength = 24;
+
+/** The value of a canonical text; null for null and for a text of another cursor type. */
+export function cursorOfText(text: string | null, form: CursorShape): CursorValue | null {
+  if (text === null || form.type === 'string') return text;
+  return form.type === 'integer' ? parseInteger(text) : milliseconds(parseIso(text, 'UTC') ?? parseLongYear(text));
+}
+
+/**
+ * The latest instant that the value can stand for: a local time that the clock shows twice was read as its earlier
+ * instant. Other values as they are.
+ */
+export const latestMeaning = (value: CursorValue, form: CursorShape): CursorValue =>
+  typeof value === 'string' ? value : value + repeatOf(value, form);
+
+const repeatOf = (value: bigint, { type, timezone }: CursorShape): bigint =>
+  timezone === undefined || !isTimeCursor(type) ? 0n : BigInt(repeatMs(Number(value), timezone));
+
+/** The value as an API sees it that filters by whole days; others as they are. */
+export function filterBound(value: CursorValue, form: CursorShape): CursorValue {
+  if (typeof value === 'string' || sendForm(form) !== 'date') return value;
+  return milliseconds(parseIso(String(sendCursor(value, form)), form.timezone ?? 'UTC')) ?? value;
+}
+
+/**
+ * What a request carries for a lower bound: `window.from`, `watermark`. A local time that the clock shows twice becomes a
+ * reading before both hours, or an API that compares readings would leave out what the second hour still brings.
+ */
+export const sendLowerBound = (value: CursorValue, form: CursorShape): string | number =>
+  sendCursor(typeof value === 'string' ? value : value - repeatOf(value, form), form);
+
+/** What a request carries for the value. Always rounded down. */
+export function sendCursor(value: CursorValue, form: CursorShape): string | number {
+  if (typeof value === 'string') return value;
+  if (!isTimeCursor(form.type)) return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  const instant = boundedInstant(Number(value));
+  const zone = form.timezone ?? 'UTC';
+  switch (sendForm(form)) {
+    case 'date':
+      return localIso(instant, zone).replace(/T.*/, '');
+    case 'epoch_s':
+      return Math.floor(instant / 1000);
+    case 'epoch_ms':
+      return instant;
+    case 'format':
+      return timeFormat(form.format ?? '').format(instant, zone);
+    case 'local':
+      return localIso(instant, zone);
+    case 'iso':
+      return form.timezone === undefined ? new Date(instant).toISOString() : zonedIso(instant, zone);
+  }
+}
+
+type SendForm = 'iso' | 'date' | 'epoch_s' | 'epoch_ms' | 'format' | 'local';
+
+function sendForm(form: CursorShape): SendForm {
+  if (form.sendAs !== undefined && form.sendAs !== 'raw') return form.sendAs;
+  if (form.type === 'epoch_s' || form.type === 'epoch_ms') return form.type;
+  if (form.format !== undefined) return 'format';
+  if (form.type === 'date') return 'date';
+  return form.timezone === undefined ? 'iso' : 'local';
+}
+
+/**
+ * The wall time of the zone with its offset, not `Z`: an API that writes local times may ignore the offset, and
+ * `Z` read as local time would skip hours west of Greenwich.
+ */
+function zonedIso(instant: number, zone: string): string {
+  return (
+    localIso(instant, zone) +
+    timeFormat('%z')
+      .format(instant, zone)
+      .replace(/(\d\d)$/, ':$1')
+  );
+}
+
+function localIso(instant: number, zone: string): string {
+  const wall = wallTime(instant, zone);
+  return new Date(utcMs(wall) ?? instant).toISOString().slice(0, -1);
+}
+
+function parseText(raw: unknown): string | null {
+  if (typeof raw === 'number') return String(raw);
+  return typeof raw === 'string' && textDefect(raw) === null ? raw : null;
+}
+
+function parseInteger(raw: unknown): bigint | null {
+  if (typeof raw === 'number') return Number.isSafeInteger(raw) ? BigInt(raw) : null;
+  return typeof raw === 'string' && /^-?\d{1,40}$/.test(raw.trim()) ? BigInt(raw.trim()) : null;
+}
+
+function parseDecimal(raw: unknown, scale: number): number | null {
+  const number = typeof raw === 'string' && /^-?\d{1,20}(\.\d{1,20})?$/.test(raw.trim()) ? Number(raw) : raw;
+  return typeof number === 'number' && Number.isFinite(number) ? Math.floor(number * scale) : null;
+}
+
+const milliseconds = (value: number | null): bigint | null =>
+  value !== null && Math.abs(value) <= instantMax ? BigInt(Math.floor(value)) : null;
+
+const parseTime = (text: string, form: CursorShape): number | null =>
+  form.format === undefined
+    ? parseIso(text, form.timezone ?? 'UTC')
+    : timeFormat(form.format).parse(text, form.timezone ?? 'UTC');
+
+const isoPattern =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,12}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
+
+function parseIso(text: string, zone: string): number | null {
+  if (plainInstant.test(text)) return plainInstantMs(text);
+  const match = isoPattern.exec(text.trim());
+  if (!match) return null;
+  const part = (index: number) => Number(match[index] ?? 0);
+  const wall = {
+    year: part(1),
+    month: part(2),
+    day: part(3),
+    hour: part(4),
+    minute: part(5),
+    second: part(6),
+    ms: Number((match[7] ?? '').padEnd(3, '0').slice(0, 3)),
+  };
+  if (match[8] === undefined) return instantMs(wall, zone);
+  const utc = utcMs(wall);
+  return utc === null ? null : utc - offsetMinutes(match[8]) * 60_000;
+}
+
+/** The canonical text of an instant before the year 0 or after 9999: a sign and six digits of year. */
+function parseLongYear(text: string): number | null {
+  const instant = /^[+-]\d{6}-/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(instant) ? null : instant;
+}

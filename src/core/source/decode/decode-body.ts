@@ -1,0 +1,58 @@
+import { AppError } from '../../errors.ts';
+import type { HttpAnswer } from '../../http/client.ts';
+import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
+import type { Source } from '../source.ts';
+import { decodeCsv } from './decode-csv.ts';
+import { decodeJson } from './decode-json.ts';
+import { decodeJsonLines } from './decode-jsonl.ts';
+import { charsetOf, decodeText } from './decode-text.ts';
+import { decodeXml, xmlEncoding } from './decode-xml.ts';
+import { unpack } from './unpack.ts';
+
+/** The settings that say how a body is read. */
+type BodySettings = { readonly resource: { readonly response: DecoderSettings }; readonly http: SizeLimit };
+type DecoderSettings = Pick<ResponseSettings, 'decoder' | 'bigNumbers'>;
+type SizeLimit = Pick<Source['http'], 'maxResponseBytes'>;
+
+const decoded = new WeakMap<HttpAnswer, Promise<unknown>>();
+
+/**
+ * The body of an answer as the resource's decoder reads it; decoded once per answer, however often it is asked. A body
+ * that is a gzip file or a zip archive is unpacked first. Throws `source_rejected` for a body that is not of that form.
+ */
+export async function decodeBody(answer: HttpAnswer, settings: BodySettings): Promise<unknown> {
+  const earlier = decoded.get(answer);
+  if (earlier) return earlier;
+  const body = decode(answer, settings);
+  decoded.set(answer, body);
+  return body;
+}
+
+/** Like {@link decodeBody}, but undefined for an error page in HTML and other bodies that do not decode. */
+export async function tryDecodeBody(answer: HttpAnswer, settings: BodySettings): Promise<unknown> {
+  try {
+    return await decodeBody(answer, settings);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'source_rejected') return undefined;
+    throw error;
+  }
+}
+
+async function decode(answer: HttpAnswer, { resource, http }: BodySettings): Promise<unknown> {
+  const { decoder, bigNumbers } = resource.response;
+  const bytes = await unpack(answer.body, http.maxResponseBytes);
+  const charset = charsetOf(answer.headers['content-type']);
+  switch (decoder) {
+    // JSON is UTF-8 whatever the content type says (RFC 8259 8.1), and many APIs say something else.
+    case 'json':
+      return decodeJson(bytes, { bigNumbers });
+    case 'jsonl':
+      return decodeJsonLines(bytes, { bigNumbers });
+    case 'csv':
+      return decodeCsv(decodeText(bytes, charset));
+    case 'xml':
+      return decodeXml(decodeText(bytes, charset ?? xmlEncoding(bytes)));
+    case 'text':
+      return { text: decodeText(bytes, charset) };
+  }
+}

@@ -1,0 +1,88 @@
+import { pipeline } from 'node:stream/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CsvError, Options } from 'csv-parse';
+import { AppError } from '../../errors.ts';
+import { pageRecordsMax, tooManyRecords } from '../read/page-size.ts';
+
+/**
+ * The rows of a CSV text (RFC 4180) as objects under the names of its header row; every value is a string, an empty
+ * one too. Empty lines are skipped. The delimiter is the comma, unless the header row has none outside quotes but has
+ * a semicolon or else a tab. Null for a text without a header row: that is no empty list. Throws `source_rejected`
+ * with the line of a row that does not fit, and for a repeated name in the header, never with a value.
+ */
+export async function decodeCsv(text: string): Promise<readonly unknown[] | null> {
+  const { CsvError, parse } = await import('csv-parse');
+  const rows: unknown[] = [];
+  let names: readonly string[] | null = null;
+  const takeRow = (row: readonly string[]): null => {
+    if (names === null) names = checkHeader(row);
+    else if (rows.length === pageRecordsMax) throw tooManyRecords();
+    else if (rows.length * names.length > cellsMax) throw tooManyFields();
+    else rows.push(Object.fromEntries(names.map((name, index) => [name, row[index]])));
+    return null;
+  };
+  const form: Options = { delimiter: delimiterOf(text), record_delimiter: lineEnds, skip_empty_lines: true };
+  try {
+    await pipeline(slices(text), parse({ ...form, on_record: takeRow }).resume());
+  } catch (error) {
+    throw error instanceof CsvError ? badRow(error) : error;
+  }
+  return names === null ? null : rows;
+}
+
+/** A worker does the work of many tenants on one event loop: between two slices, some ms each, the others get a turn. */
+async function* slices(text: string): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text);
+  for (let start = 0; start < bytes.length; start += sliceBytes) {
+    if (start > 0) await nextTurn();
+    yield bytes.subarray(start, start + sliceBytes);
+  }
+}
+
+const sliceBytes = 65_536;
+
+const lineEnds = ['\r\n', '\n', '\r'];
+
+/** Columns of one page, six times what PostgreSQL takes. */
+const columnsMax = 10_000;
+
+/** Characters in which the delimiter is looked for. */
+const headerMax = 100_000;
+
+/** Fields of one page: each takes some 50 bytes of memory, however short it is. */
+const cellsMax = 5_000_000;
+
+/** In the header row outside quotes; a name in quotes may hold any of them, and line ends. */
+function delimiterOf(text: string): string {
+  const header = /^[\r\n]*((?:"[^"]*"|[^"\r\n])*)/.exec(text.slice(0, headerMax))?.[1] ?? '';
+  const unquoted = header.replace(/"[^"]*"/g, '');
+  return [',', ';', '\t'].find((delimiter) => unquoted.includes(delimiter)) ?? ',';
+}
+
+function checkHeader(row: readonly string[]): readonly string[] {
+  if (row.length > columnsMax) throw refused(`has more than ${columnsMax} columns`, 'Check the decoder.');
+  const columns = new Map<string, number>();
+  for (const [index, name] of row.entries()) {
+    const earlier = columns.get(name);
+    const what = `has the same name in columns ${(earlier ?? 0) + 1} and ${index + 1} of its header row`;
+    if (earlier !== undefined) throw refused(what, 'Ask the API for columns with different names.');
+    columns.set(name, index);
+  }
+  return row;
+}
+
+/** Without a cause: the parser's own error quotes the row. */
+function badRow({ code, lines }: CsvError): AppError {
+  const line = `line ${Number(lines)}`;
+  if (code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH') {
+    return refused(`has a row with more or fewer fields than the header row, ending on ${line}`, fieldAdvice);
+  }
+  return refused(`has a quote in the wrong place on ${line}`, fieldAdvice);
+}
+
+const fieldAdvice = 'Fields that hold a delimiter, a quote or a line end must be in quotes, quotes in them doubled.';
+
+const tooManyFields = (): AppError => refused(`has more than ${cellsMax} fields`, 'Ask for smaller pages.');
+
+const refused = (what: string, advice: string): AppError =>
+  new AppError('source_rejected', `The CSV body ${what}. ${advice}`);

@@ -1,0 +1,39 @@
+import { TextDecoder } from 'node:util';
+import { AppError } from '../../errors.ts';
+
+/**
+ * The text of a body without its byte order mark, which decides on the charset; then `charset` does (a label as in
+ * `content-type`), and without one it is UTF-8. Throws `source_rejected` for an unknown charset or bytes it does not
+ * have.
+ */
+export function decodeText(bytes: Uint8Array, charset: string | null): string {
+  const label = charsetOfMark(bytes) ?? charset ?? 'utf-8';
+  const decoder = decoderOf(label);
+  try {
+    return decoder.decode(bytes);
+  } catch (cause) {
+    const advice = 'Check that the charset the API declares in content-type is the one it sends.';
+    throw new AppError('source_rejected', `The response body is not valid ${label}. ${advice}`, { cause });
+  }
+}
+
+/** The charset that a `content-type` declares; null when it declares none. */
+export function charsetOf(contentType: string | undefined): string | null {
+  return /;\s*charset\s*=\s*"?([\w.:+-]{1,40})/i.exec(contentType ?? '')?.[1]?.toLowerCase() ?? null;
+}
+
+function charsetOfMark(bytes: Uint8Array): string | null {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8';
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
+  return bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : null;
+}
+
+/** The labels of the WHATWG: `iso-8859-1` is read as its superset `windows-1252`. */
+function decoderOf(label: string): TextDecoder {
+  try {
+    return new TextDecoder(label, { fatal: true });
+  } catch (cause) {
+    const message = `The API declares the charset ${label}, which is not known. UTF-8, UTF-16 and the charsets of browsers are.`;
+    throw new AppError('source_rejected', message, { cause });
+  }
+}

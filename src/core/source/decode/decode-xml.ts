@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { AppError } from '../../errors.ts';
+import type { ThreadAnswer } from './xml-thread.ts';
+
+/**
+ * An XML document as an object with its root element as the only field. Attributes are fields prefixed with `@`, text
+ * beside attributes or elements is `#text`, an element without either is a string, repeated elements are a list; all
+ * values are strings without the white space around them, CDATA as it is. Throws `source_rejected`, never with
+ * content: not well-formed, a DOCTYPE, an entity other than XML's own five, more than 64 levels, or too large.
+ */
+export async function decodeXml(text: string): Promise<unknown> {
+  checkSize(text);
+  if (text.length > inlineMax) return parseInThread(text);
+  const { parseXml } = await import('./parse-xml.ts');
+  return parseXml(text);
+}
+
+/** The encoding in the XML declaration; null when there is none. */
+export function xmlEncoding(bytes: Uint8Array): string | null {
+  const start = new TextDecoder('latin1').decode(bytes.subarray(0, 200));
+  return /^<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(start)?.[1]?.toLowerCase() ?? null;
+}
+
+/** Characters that are parsed at once, in some 20 ms: starting a thread takes longer. */
+const inlineMax = 100_000;
+
+/** Characters of a document: the parser takes about 0.2 s per million. */
+const lengthMax = 16_777_216;
+
+/** Tags and attributes of a document: each costs the parser up to 1 KB of memory and 10 µs. */
+const piecesMax = 500_000;
+
+function checkSize(text: string): void {
+  if (text.length > lengthMax) throw tooLarge(`${lengthMax} characters`);
+  const piece = /<|=\s{0,9}["']/g;
+  for (let pieces = 0; piece.test(text); pieces += 1) {
+    if (pieces === piecesMax) throw tooLarge(`${piecesMax} tags and attributes`);
+  }
+}
+
+/** A worker does the work of many tenants on one event loop, which a large document would hold for seconds. */
+async function parseInThread(text: string): Promise<unknown> {
+  const thread = new Worker(new URL('./xml-thread.ts', import.meta.url), { workerData: text, resourceLimits });
+  try {
+    const [answer]: readonly ThreadAnswer[] = await once(thread, 'message');
+    if (answer?.ok) return answer.document;
+    throw new AppError('source_rejected', answer?.message ?? 'The response body is not XML.');
+  } catch (error) {
+    const isFull = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+    throw isFull ? tooLarge('memory for one page can hold') : error;
+  } finally {
+    await thread.terminate();
+  }
+}
+
+/** Twice what the largest document measured takes. */
+const resourceLimits = { maxOldGenerationSizeMb: 1024 };
+
+const tooLarge = (what: string): AppError => refused(`has more than ${what}`, 'Ask for smaller pages.');
+
+const refused = (what: string, advice: string): AppError =>
+  new AppError('source_rejected', `The response body ${what}. ${advice}`);

@@ -1,0 +1,20 @@
+/** The thread of `decodeXml`: parses the one document it is started with, answers and ends. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { AppError } from '../../errors.ts';
+import { parseXml } from './parse-xml.ts';
+
+/** What the thread answers; any other failure ends it with an error. */
+export type ThreadAnswer =
+  | { readonly ok: true; readonly document: unknown }
+  | { readonly ok: false; readonly message: string };
+
+parentPort?.postMessage(answerTo(String(workerData)), []);
+
+function answerTo(text: string): ThreadAnswer {
+  try {
+    return { ok: true, document: parseXml(text) };
+  } catch (error) {
+    if (error instanceof AppError) return { ok: false, message: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,92 @@
+import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
+import type { Source } from '../source.ts';
+import { type Answer, type Answers, answerOf, cachedText } from './enrich-response.ts';
+import { definitionKey, valueKey } from './lookup-key.ts';
+import type { CacheScope, LookupStore, NewCachedValue } from './lookup-store.ts';
+
+/** What is kept of the answers of one step, as one page sees it. */
+export interface AnswerShelf {
+  /** Where the answer to a key is kept: two pages that may share it have the same. */
+  keyOf(text: string): string;
+  /** The answers that are kept. */
+  read(texts: readonly string[]): Promise<Map<string, Answer>>;
+  /** Keeps answers; `interrupted`: the page will be processed again. */
+  keep(answers: Answers, options: { readonly interrupted: boolean }): Promise<void>;
+}
+
+/** A page and what makes it recognisable when it is processed again. */
+export interface ShelvedPage {
+  readonly each: Source['each'];
+  readonly identity: string;
+}
+
+/** Seconds that an answer shared by runs counts when its spec does not say. */
+const sharedTtlSeconds = 3600;
+/** The same for a thing that is missing. */
+const sharedNegativeTtlSeconds = 300;
+/** Refusals remembered in this process. */
+const refusedMax = 10_000;
+
+/**
+ * The shelves of a step. A step without a cache has one of its own for each page, which is used only when the processing
+ * of the page was interrupted: an API that asks for long waits would otherwise be asked for ever.
+ */
+export function createAnswerShelves(
+  step: Enrichment,
+  source: Pick<Source, 'http' | 'auth' | 'params' | 'secrets' | 'lookups'>,
+  store: LookupStore,
+): (page: ShelvedPage) => AnswerShelf {
+  const { request, batch, select, cache } = step;
+  const text = JSON.stringify([request, batch, select]);
+  const tables = Object.entries(source.lookups).filter(([name]) => text.includes(name));
+  const definition = definitionKey(source, [request, batch, select, tables]);
+  const perPage = cache.scope === 'none' || step.key === undefined;
+  const scope: CacheScope = cache.scope === 'connection' && !perPage ? 'connection' : 'run';
+  const ttls = perPage ? { found: null, missing: null } : ttlsOf(cache);
+  const refusals = createRefusals();
+  return ({ each, identity }) => {
+    const salt = JSON.stringify([text.includes('each') ? each : null, perPage ? identity : null]);
+    const keyOf = (key: string): string => valueKey(`${definition}\n${salt}`, key);
+    const valueOf = ([key, answer]: readonly [string, Answer]): readonly NewCachedValue[] =>
+      answer.kind === 'failed' ? [] : [{ key: keyOf(key), text: cachedText(answer), ttlSeconds: ttls[answer.kind] }];
+    return {
+      keyOf,
+      async read(texts) {
+        const kept = await store.read(scope, texts.map(keyOf));
+        const answers = texts.map((key) => {
+          const cached = kept.get(keyOf(key));
+          return [key, cached === undefined ? refusals.find(keyOf(key)) : answerOf(cached)] as const;
+        });
+        return new Map(answers.flatMap(([key, answer]) => (answer ? [[key, answer]] : [])));
+      },
+      async keep(answers, { interrupted }) {
+        if (perPage && !interrupted) return;
+        await store.write(scope, [...answers].flatMap(valueOf));
+        for (const [key, answer] of answers) refusals.note(keyOf(key), answer);
+      },
+    };
+  };
+}
+
+/** What the API refused for good, so that not every page asks for it; one in trouble may answer the next page. */
+function createRefusals() {
+  const refused = new Map<string, Answer>();
+  return {
+    find: (key: string): Answer | undefined => refused.get(key),
+    note(key: string, answer: Answer): void {
+      const isFinal = answer.kind === 'failed' && answer.error.code !== 'source_unavailable';
+      if (isFinal && refused.size < refusedMax) refused.set(key, answer);
+    },
+  };
+}
+
+/** Null: as long as the run. */
+function ttlsOf({
+  scope,
+  ttlSeconds,
+  negativeTtlSeconds,
+}: Enrichment['cache']): Record<'found' | 'missing', number | null> {
+  if (scope !== 'connection') return { found: ttlSeconds ?? null, missing: negativeTtlSeconds ?? ttlSeconds ?? null };
+  const found = ttlSeconds ?? sharedTtlSeconds;
+  return { found, missing: negativeTtlSeconds ?? Math.min(found, sharedNegativeTtlSeconds) };
+}

@@ -1,0 +1,185 @@
+import * as v from 'valibot';
+import { AppError, type ErrorCode } from '../../errors.ts';
+import type { Classify, HttpRequest } from '../../http/client.ts';
+import { storableJson } from '../../json/storable-json.ts';
+import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
+import { ResponseSettings } from '../../spec/schema/resource-schema.ts';
+import { authRoot, createSigner } from '../auth/request-signer.ts';
+import { decodeBody } from '../decode/decode-body.ts';
+import { firstPage } from '../read/paginate.ts';
+import { createClassify } from '../request/classify.ts';
+import { createEvaluate } from '../request/evaluate.ts';
+import { createEvaluateEach, type EachResult } from '../request/evaluate-each.ts';
+import { judgeAnswer } from '../request/interpret-response.ts';
+import { openKeptAnswers } from '../request/open-response-cache.ts';
+import { rendererFor, renderRequest } from '../request/render-request.ts';
+import type { ReadableResource, Source } from '../source.ts';
+import type { Answer } from './enrich-response.ts';
+import { lookupKeyText } from './lookup-key-text.ts';
+import type { LookupStore } from './lookup-store.ts';
+
+/** A key to ask for, and the record that it is asked for first. */
+export interface Ask {
+  /** As the expression gave it; undefined: the step has no key. */
+  readonly key: unknown;
+  /** The same for keys that are asked for together. */
+  readonly text: string;
+  readonly record: unknown;
+  /** The tables, and what earlier steps found for the record. */
+  readonly lookups: Readonly<Record<string, unknown>>;
+}
+
+/** The requests of one step for the records of one partition. */
+export interface EnrichRequests {
+  /**
+   * The answer to each of these keys, by their texts; more than one only with `batch`. Throws what is no matter of the
+   * keys: refused credentials, a blocked address, a wait that is too long to be slept here.
+   */
+  fetch(asks: readonly Ask[]): Promise<ReadonlyMap<string, Answer>>;
+  /** Puts the request for these keys into the call log, as one that a cache made needless. */
+  logSaved(asks: readonly Ask[]): Promise<void>;
+}
+
+/** Characters of one value as JSON: it travels with every record that it belongs to. */
+const valueLengthMax = 1_000_000;
+
+/** Requests of `step` with the client and the credentials of `source`, under the error rules of `http`. */
+export function createEnrichRequests(
+  source: Omit<Source, 'watermark'>,
+  step: Omit<Enrichment, 'dependsOn'>,
+  { store, signal }: { readonly store: LookupStore; readonly signal: AbortSignal },
+): EnrichRequests {
+  const plain = sourceOfStep(source, step);
+  const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
+  const evaluateEach = createEvaluateEach(source);
+  const classify = acceptMissing(createClassify(plain, evaluate));
+  const { batch, select = '$' } = step;
+  const template = batch ? withListOfKeys(step.request) : step.request;
+  const answers = openKeptAnswers(source, template, store);
+
+  const rendered = async (asks: readonly Ask[]): Promise<HttpRequest> => {
+    const render = rendererFor(source, { ...(await sharedRoots(source, signal)), ...rootsOf(asks, step, source) });
+    return (await renderRequest(source, template, { render, link: null, inject: null })).http;
+  };
+
+  /** The body of the answer; null: there is no such thing. */
+  const ask = async (asks: readonly Ask[]): Promise<{ readonly body: unknown } | null> => {
+    const request = await rendered(asks);
+    const { answer, keep } = await answers.send(request, { signal, signer: createSigner(source, signal), classify });
+    if (answer.status === 404) return null;
+    const page = { position: firstPage(plain.resource.pagination), startsFromToken: false };
+    const { kind } = await judgeAnswer(plain, answer, { page, evaluate });
+    if (kind !== 'accepted') return null;
+    const body = answer.body.length === 0 ? null : await decodeBody(answer, plain);
+    await keep({ isLast: true });
+    return { body };
+  };
+
+  const itemsByKey = async ({ results, keyBy }: NonNullable<Enrichment['batch']>, body: unknown) => {
+    const [found] = await evaluateEach(results, [body]);
+    const list = valueOf(found, 'batch.results') ?? [];
+    const items: readonly unknown[] = Array.isArray(list) ? list : [list];
+    const keys = await evaluateEach(keyBy, items);
+    return new Map(items.map((item, n) => [lookupKeyText(valueOf(keys[n], 'batch.keyBy')), item]));
+  };
+
+  const answersIn = async (asks: readonly Ask[]): Promise<ReadonlyMap<string, Answer>> => {
+    const answered = await ask(asks);
+    if (answered === null) return new Map(asks.map(({ text }) => [text, { kind: 'missing' }]));
+    const things = batch
+      ? await itemsByKey(batch, answered.body)
+      : new Map(asks.map(({ text }) => [text, answered.body]));
+    const present = asks.filter(({ text }) => things.has(text));
+    const selected = await evaluateEach(
+      select,
+      present.map(({ text }) => things.get(text)),
+    );
+    const found = new Map(present.map(({ text }, n) => [text, answerFrom(selected[n])]));
+    return new Map(asks.map(({ text }) => [text, found.get(text) ?? { kind: 'missing' }]));
+  };
+
+  return {
+    async fetch(asks) {
+      try {
+        return await answersIn(asks);
+      } catch (error) {
+        if (!isOfTheKeys(error)) throw error;
+        return new Map(asks.map(({ text }) => [text, { kind: 'failed', error }]));
+      }
+    },
+    async logSaved(asks) {
+      try {
+        await source.client.logSaved(await rendered(asks));
+      } catch (error) {
+        // What was asked with another record's fields may have no address with this one's.
+        if (!isOfTheKeys(error)) throw error;
+      }
+    },
+  };
+}
+
+/**
+ * The template of a batch with `batch.keys` as `batch.keys[]` wherever more is made of it: JSONata takes a list of one for
+ * its only element, and the batch of the last key would not be a list as the others are.
+ */
+const withListOfKeys = (request: Enrichment['request']): Enrichment['request'] =>
+  JSON.parse(JSON.stringify(request).replaceAll(/\bbatch\.keys\b(?!\s*(?:\[|\}\}))/g, 'batch.keys[]'));
+
+/** What a spec may want to get over; all else concerns the run and not a key. */
+const isOfTheKeys = (error: unknown): error is AppError => error instanceof AppError && ofTheKeys.has(error.code);
+
+const ofTheKeys: ReadonlySet<ErrorCode> = new Set(['source_rejected', 'source_unavailable', 'spec_invalid']);
+
+/** A 404 is an answer, unless an error rule asks to try again. */
+const acceptMissing =
+  (classify: Classify): Classify =>
+  async (answer, request) => {
+    const verdict = await classify(answer, request);
+    return answer.status === 404 && verdict.action === 'fail' ? { action: 'accept' } : verdict;
+  };
+
+/** The step as a resource of its own: neither the decoder nor the error rules of the resource speak of its answers. */
+function sourceOfStep(
+  source: Omit<Source, 'watermark'>,
+  { assignTo, request }: Pick<Enrichment, 'assignTo' | 'request'>,
+): Source {
+  const response = v.parse(ResponseSettings, {});
+  const pagination = { kind: 'none', maxPages: 1, onRepeat: 'fail', emptyPage: 'stop' } as const;
+  const resource: ReadableResource = { key: assignTo, request, response, pagination, errors: [] };
+  return { ...source, resource, watermark: null };
+}
+
+/** What the templates of `http` see in every request. */
+const sharedRoots = async (source: Omit<Source, 'watermark'>, signal: AbortSignal) => ({
+  params: source.params,
+  each: source.each,
+  run: source.run,
+  auth: await authRoot(source, signal),
+  window: { from: null, to: null },
+  watermark: null,
+  page: {},
+});
+
+function rootsOf(asks: readonly Ask[], { batch }: Pick<Enrichment, 'batch'>, { lookups }: Pick<Source, 'lookups'>) {
+  if (batch) return { lookups, batch: { keys: asks.map(({ key }) => key) } };
+  const [first] = asks;
+  return { lookups: first?.lookups ?? lookups, record: first?.record, key: first?.key };
+}
+
+function answerFrom(result: EachResult | undefined): Answer {
+  if (!result?.ok) return failed(new AppError('spec_invalid', `select fails: ${result?.message ?? 'no result'}`));
+  if (result.value === undefined) return { kind: 'found', value: undefined };
+  // What no database holds is made harmless in the value: the fault of one field that may not even be used.
+  const text = storableJson(result.value);
+  if (text.length <= valueLengthMax) return { kind: 'found', value: JSON.parse(text) };
+  return failed(
+    new AppError('source_rejected', 'the answer is longer than 1 MB; take what is needed of it with select'),
+  );
+}
+
+const failed = (error: AppError): Answer => ({ kind: 'failed', error });
+
+function valueOf(result: EachResult | undefined, part: string): unknown {
+  if (result?.ok) return result.value;
+  throw new AppError('spec_invalid', `${part} fails on the answer: ${result?.message ?? 'no result'}`);
+}

@@ -1,0 +1,149 @@
+import { AppError } from '../../errors.ts';
+import type { Candidate } from '../../pipeline/candidate.ts';
+import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
+import { createEvaluateEach } from '../request/evaluate-each.ts';
+import type { Source } from '../source.ts';
+import { atOnce } from './at-once.ts';
+import type { AnswerCache } from './enrich-cache.ts';
+import { keysOf, type RecordKey } from './enrich-keys.ts';
+import type { AnswerShelf } from './enrich-page-cache.ts';
+import { type Ask, createEnrichRequests } from './enrich-request.ts';
+import type { Answer, Answers } from './enrich-response.ts';
+import type { LookupStore } from './lookup-store.ts';
+
+/** A record on its way through the steps. */
+export interface Subject {
+  /** Its place among the records of the page. */
+  readonly no: number;
+  readonly candidate: Candidate;
+  /** What the steps found so far, by name. */
+  readonly found: Record<string, unknown>;
+  /** Steps that came to nothing for this record, and why; null: a step that they depend on did. */
+  readonly faults: Map<string, Fault | null>;
+}
+
+/** Why a record is no good; `setAside`: the spec says to quarantine it. */
+interface Fault {
+  readonly message: string;
+  readonly setAside: boolean;
+}
+
+/** Where a step works. */
+export interface StepContext {
+  readonly source: Omit<Source, 'watermark'>;
+  readonly cache: AnswerCache;
+  readonly shelf: AnswerShelf;
+  /** For requests with a `cache`. */
+  readonly store: LookupStore;
+  readonly signal: AbortSignal;
+  /** Whether one more request that the cache saved may be logged for this page and step. */
+  readonly mayLog: (step: Step) => boolean;
+}
+
+/** What a step depends on beside what it says, its expressions say. */
+export type Step = Omit<Enrichment, 'dependsOn'> & { readonly dependsOn: readonly string[] };
+
+/**
+ * Looks one enrichment up for the records of a page, each key once. Throws what concerns the run, and what is wrong with
+ * a record where the spec says `fail`.
+ */
+export async function enrichStep(step: Step, subjects: readonly Subject[], context: StepContext): Promise<void> {
+  const { source } = context;
+  const sound = subjects.filter((subject) => isSound(subject, step));
+  const keys = await keysOf(step, sound.map(keyedOf), { source, evaluateEach: createEvaluateEach(source) });
+  const answers = await answersTo(step, distinctAsks(sound, keys, source), context);
+  for (const [n, subject] of sound.entries()) settle(step, subject, answerTo(keys[n], answers));
+}
+
+/** Whether the steps before have come to something; if not, this one has nothing to ask. */
+function isSound({ faults }: Subject, { assignTo, dependsOn }: Step): boolean {
+  if (!dependsOn.some((name) => faults.has(name))) return true;
+  faults.set(assignTo, null);
+  return false;
+}
+
+const keyedOf = ({ candidate, found, no }: Subject) => ({ record: candidate.raw, found, identity: String(no) });
+
+/** One ask per key, for the first record that has it. */
+function distinctAsks(
+  subjects: readonly Subject[],
+  keys: readonly RecordKey[],
+  { lookups }: Pick<Source, 'lookups'>,
+): readonly Ask[] {
+  const asks = new Map<string, Ask>();
+  for (const [n, { candidate, found }] of subjects.entries()) {
+    const key = keys[n];
+    if (key?.kind !== 'key' || asks.has(key.text)) continue;
+    asks.set(key.text, { key: key.key, text: key.text, record: candidate.raw, lookups: { ...lookups, ...found } });
+  }
+  return [...asks.values()];
+}
+
+/** The answers by key, from the cache or the API. */
+async function answersTo(
+  step: Step,
+  asks: readonly Ask[],
+  { source, cache, shelf, store, signal, mayLog }: StepContext,
+): Promise<Answers> {
+  if (asks.length === 0) return new Map();
+  const requests = createEnrichRequests(source, step, { store, signal });
+  const byText = new Map(asks.map((ask) => [ask.text, ask]));
+  const batches = (texts: readonly string[]) =>
+    inBatches(
+      texts.flatMap((text) => byText.get(text) ?? []),
+      step.batch?.size ?? 1,
+    );
+  return await cache.answersTo([...byText.keys()], shelf, {
+    async onSaved(texts) {
+      for (const batch of batches(texts)) if (mayLog(step)) await requests.logSaved(batch);
+    },
+    fetch: (texts, found) =>
+      atOnce(batches(texts), source.http.rateLimit.maxConcurrent, async (batch) => {
+        for (const [text, answer] of await requests.fetch(batch)) {
+          found.set(text, answer);
+          if (answer.kind === 'failed' && step.onError === 'fail') throw failure(step, answer.error);
+        }
+      }),
+  });
+}
+
+const inBatches = (asks: readonly Ask[], size: number): readonly (readonly Ask[])[] =>
+  Array.from({ length: Math.ceil(asks.length / size) }, (_, n) => asks.slice(n * size, (n + 1) * size));
+
+/** What is to be made of a record: an answer, why there is no key to ask for, or nothing. */
+function answerTo(key: RecordKey | undefined, answers: Answers): Answer | string | null {
+  if (key?.kind === 'invalid') return key.message;
+  return key?.kind === 'key' ? (answers.get(key.text) ?? null) : null;
+}
+
+function settle(step: Step, { found, faults }: Subject, answer: Answer | string | null): void {
+  const { assignTo, onMissing, onError } = step;
+  if (answer === null) return;
+  if (typeof answer === 'string') faults.set(assignTo, { message: answer, setAside: false });
+  else if (answer.kind === 'found') {
+    if (answer.value !== undefined) found[assignTo] = answer.value;
+  } else {
+    const wish = answer.kind === 'missing' ? onMissing : onError;
+    if (wish === 'fail') throw answer.kind === 'missing' ? notThere(step) : failure(step, answer.error);
+    if (wish === 'null') found[assignTo] = null;
+    else faults.set(assignTo, { message: answer.kind === 'missing' ? missing : answer.error.message, setAside: true });
+  }
+}
+
+const missing = 'the API has nothing under the key of this record';
+
+const notThere = ({ assignTo }: Step): AppError =>
+  new AppError(
+    'record_invalid',
+    `The enrichment "${assignTo}" finds nothing under the key of a record. ` +
+      'Set its onMissing to "null" or "quarantine" to go on with the others.',
+  );
+
+/** Without the request's address, which holds the key of a record; the calls of the run show it. */
+const failure = ({ assignTo }: Step, cause: AppError): AppError =>
+  new AppError(
+    cause.code,
+    `A request of the enrichment "${assignTo}" failed (${cause.code}); the calls of the run say what the API answered. ` +
+      'Set its onError to "null" or "quarantine" to go on without it.',
+    { cause },
+  );

@@ -1,0 +1,87 @@
+/** What other requests say of the records of a page, looked up only for those that are new or changed. */
+import { hash } from 'node:crypto';
+import { storableJson } from '../../json/storable-json.ts';
+import type { Candidate } from '../../pipeline/candidate.ts';
+import type { Enrich } from '../../pipeline/process-page.ts';
+import { dependenciesOf } from '../../spec/check/step-dependencies.ts';
+import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
+import type { Source } from '../source.ts';
+import { inDependencyOrder } from './dependency-order.ts';
+import { createAnswerCache } from './enrich-cache.ts';
+import { createAnswerShelves } from './enrich-page-cache.ts';
+import { enrichStep, type Step, type Subject } from './enrich-step.ts';
+import type { LookupStore } from './lookup-store.ts';
+
+/** Call-log rows of one page for requests that a cache saved. */
+const savedRowsMax = 100;
+
+/**
+ * The enrichment of a resource's records; null when it has no steps. Requests go through the client of `source`, with its
+ * credentials and under the error rules of `http`. It throws what concerns the run: refused credentials, a blocked
+ * address, a long wait, and what is wrong with a record where a step says `fail`.
+ */
+export function createEnrich(
+  source: Omit<Source, 'watermark'>,
+  enrichments: readonly Enrichment[],
+  { store, signal }: { readonly store: LookupStore; readonly signal: AbortSignal },
+): Enrich | null {
+  if (enrichments.length === 0) return null;
+  const steps = enrichments.map((step) => ({
+    ...step,
+    dependsOn: dependenciesOf(step, 'enrichment'),
+    answers: createAnswerCache(),
+    shelfFor: createAnswerShelves(step, source, store),
+  }));
+  return async (candidates, { each }) => {
+    const subjects = candidates.filter(isEnriched).map(subjectOf);
+    if (subjects.length === 0) return candidates;
+    const identity = identityOf(subjects);
+    const mayLog = createSavedRows();
+    await inDependencyOrder(steps, (step) =>
+      enrichStep(step, subjects, {
+        source: { ...source, each },
+        cache: step.answers,
+        shelf: step.shelfFor({ each, identity }),
+        store,
+        signal,
+        mayLog,
+      }),
+    );
+    const enriched = new Map(subjects.map((subject) => [subject.candidate, candidateOf(subject, steps)]));
+    return candidates.map((candidate) => enriched.get(candidate) ?? candidate);
+  };
+}
+
+/** One row per key, of a batch one per page. */
+function createSavedRows(): (step: Step) => boolean {
+  const batched = new Set<string>();
+  let rows = 0;
+  return ({ assignTo, batch }) => {
+    if (rows >= savedRowsMax || batched.has(assignTo)) return false;
+    if (batch) batched.add(assignTo);
+    rows += 1;
+    return true;
+  };
+}
+
+const isEnriched = ({ issues, gone }: Candidate): boolean => issues === null && !gone;
+
+const subjectOf = (candidate: Candidate, no: number): Subject => ({ no, candidate, found: {}, faults: new Map() });
+
+/** The same for the same versions of the same records. */
+function identityOf(subjects: readonly Subject[]): string {
+  const versions = subjects.map(({ candidate: { externalId, hash: version, raw } }) =>
+    JSON.stringify([externalId, version ?? storableJson(raw)]),
+  );
+  return hash('sha256', versions.join('\n'), 'base64url');
+}
+
+/** Issues in the order of the steps, whichever ended first. */
+function candidateOf({ candidate, found, faults }: Subject, steps: readonly Pick<Enrichment, 'assignTo'>[]): Candidate {
+  const issues = steps.flatMap(({ assignTo }) => {
+    const fault = faults.get(assignTo);
+    return fault ? [{ path: assignTo, message: fault.message, keyword: 'enrich' }] : [];
+  });
+  if (issues.length === 0) return { ...candidate, lookups: found };
+  return { ...candidate, issues, setAside: [...faults.values()].some((fault) => fault?.setAside) };
+}

@@ -1,0 +1,205 @@
+import * as v from 'valibot';
+import { afterAll, describe, expect, it } from 'vitest';
+import { AppError } from '../../errors.ts';
+import { createTestEvaluator } from '../../expressions/evaluator-fixture.ts';
+import { type HttpClient, type HttpRequest, ThrottledError } from '../../http/client.ts';
+import { Lookup } from '../../spec/schema/lookup-schema.ts';
+import type { Source } from '../source.ts';
+import { type Api, type ApiReply, type ApiRequest, inQuery, numberOf, sourceOf, startApi } from '../source-fixture.ts';
+import { type LoadedLookup, loadLookups } from './load-lookups.ts';
+import { type MemoryStore, memoryStore } from './lookup-store-fixture.ts';
+
+const evaluator = createTestEvaluator({ size: 2 });
+afterAll(() => evaluator[Symbol.asyncDispose]());
+
+const users = Array.from({ length: 5 }, (_, n) => ({ id: n + 1, email: `u${n + 1}@a.test`, next: n + 2 }));
+const all = { assignTo: 'users', keyBy: 'id', value: 'email', request: { path: '/users' } };
+const emails = Object.fromEntries(users.map(({ id, email }) => [id, email]));
+
+/** Two users per page, in the form that the pagination asks for. */
+function pageOf(request: ApiRequest): ApiReply {
+  const from = Math.max(
+    (numberOf(request, 'page', 1) - 1) * 2,
+    numberOf(request, 'offset', 0),
+    numberOf(request, 'after', 0),
+  );
+  const next = from + 2 < users.length ? from + 2 : null;
+  const link = next === null ? {} : { link: `<${request.url.origin}/users?after=${next}>; rel="next"` };
+  return { headers: link, body: { data: users.slice(from, from + 2), next } };
+}
+
+interface Loading {
+  readonly lookups: readonly Readonly<Record<string, unknown>>[];
+  readonly store?: MemoryStore;
+  readonly overrides?: Partial<Source>;
+  readonly wrap?: (client: HttpClient) => HttpClient;
+}
+
+/** Loads and gives the tables, what was reported and which requests a cache saved. */
+async function load(api: Api, { lookups, store = memoryStore(), overrides = {}, wrap = (client) => client }: Loading) {
+  const loaded: LoadedLookup[] = [];
+  const saved: HttpRequest[] = [];
+  const source = sourceOf({ api, evaluator, resource: {} }, overrides);
+  const client = wrap({ ...source.client, logSaved: async (request) => void saved.push(request) });
+  const tables = await loadLookups({ ...source, client }, parsed(lookups), {
+    store,
+    signal: new AbortController().signal,
+    onLoaded: (lookup) => loaded.push(lookup),
+  });
+  return { tables, loaded, saved };
+}
+
+const parsed = (lookups: readonly unknown[]) =>
+  v.parse(
+    v.array(Lookup),
+    lookups.map((lookup) => ({ kind: 'request', ...(lookup as object) })),
+  );
+
+const codeOf = (error: unknown) => (error instanceof AppError ? error.code : String(error));
+
+describe('a table', () => {
+  it.each([
+    ['page', { kind: 'page', size: 2, inject: inQuery('page') }],
+    ['offset', { kind: 'offset', size: 2, inject: inQuery('offset') }],
+    ['cursor', { kind: 'cursor', next: 'body.next', inject: inQuery('after') }],
+    ['keyset', { kind: 'keyset', size: 2, field: 'id', inject: inQuery('after') }],
+    ['next_url', { kind: 'next_url', next: 'body.next ? "/users?after=" & body.next' }],
+    ['link_header', { kind: 'link_header' }],
+  ])('is read to its end by pagination of kind %s', async (_kind, pagination) => {
+    await using api = await startApi(pageOf);
+    const { tables, loaded } = await load(api, { lookups: [{ ...all, records: 'data', pagination }] });
+    expect(tables).toEqual({ users: emails });
+    expect(loaded).toEqual([{ assignTo: 'users', entries: 5, duplicates: 0, withoutKey: 0 }]);
+  });
+
+  it('holds whole items unless told, the last of those with one key, and none without a key', async () => {
+    const body = [{ id: 1, n: 'a' }, { id: '1', n: 'b' }, { n: 'c' }, { id: 2 }];
+    await using api = await startApi(() => ({ body }));
+    const { tables, loaded } = await load(api, { lookups: [{ assignTo: 't', keyBy: 'id', request: { path: '/' } }] });
+    expect(tables).toEqual({ t: { 1: { id: '1', n: 'b' }, 2: { id: 2 } } });
+    expect(loaded).toEqual([{ assignTo: 't', entries: 2, duplicates: 1, withoutKey: 1 }]);
+  });
+
+  it('sees the tables it depends on, said or read from its expressions, and comes after them', async () => {
+    await using api = await startApi(({ url }) => ({ body: url.pathname === '/b' ? [{ id: 'x' }] : [{ id: 1 }] }));
+    const lookups = [
+      { assignTo: 'c', keyBy: 'id', value: '$lookups.b.x & $a', request: { path: '/c' } },
+      { assignTo: 'b', dependsOn: ['s'], keyBy: 'id', value: '$lookups.s.k', request: { path: '/b' } },
+      { assignTo: 'a', keyBy: '"k"', value: '"v"', request: { path: '/a', query: { q: '{{ $lookups.b.x }}' } } },
+      { kind: 'static', assignTo: 's', table: { k: 'S' } },
+    ];
+    const { tables } = await load(api, { lookups });
+    expect(tables).toMatchObject({ a: { k: 'v' }, b: { x: 'S' }, s: { k: 'S' } });
+    expect(api.requests.map(({ url }) => url.pathname + url.search)).toEqual(['/b', '/a?q=S', '/c']);
+  });
+
+  it('with more entries than it may have fails the run, and says what to do', async () => {
+    await using api = await startApi(pageOf);
+    const failed = load(api, { lookups: [{ ...all, records: 'data', maxEntries: 1 }] });
+    await expect(failed).rejects.toThrow('The lookup "users" has more than 1 entries. Narrow its request, or raise');
+    expect(await failed.catch(codeOf)).toBe('source_rejected');
+  });
+
+  it('of 16 MB and more is refused', async () => {
+    const body = Array.from({ length: 17 }, (_, id) => ({ id, text: 'x'.repeat(1_000_000) }));
+    await using api = await startApi(() => ({ body }));
+    const lookups = [{ assignTo: 't', keyBy: 'id', request: { path: '/' } }];
+    await expect(load(api, { lookups })).rejects.toThrow('larger than 16 MB');
+  });
+
+  it('keeps an item with text that no database holds, or one that is nested too deep', async () => {
+    const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`;
+    await using api = await startApi(() => ({ body: `[{"id":1,"bio":"\\u0000"},{"id":2,"deep":${deep}}]` }));
+    const { tables } = await load(api, { lookups: [{ assignTo: 't', keyBy: 'id', request: { path: '/' } }] });
+    expect(tables).toMatchObject({ t: { 1: { bio: String.raw`\u0000` }, 2: { id: 2 } } });
+  });
+
+  it.each([
+    ['keyBy', { keyBy: '$number(email)' }],
+    ['value', { value: '$number(email)' }],
+  ])('whose %s fails on an item fails the run, without the value', async (part, broken) => {
+    await using api = await startApi(pageOf);
+    const failed = load(api, { lookups: [{ ...all, records: 'data', ...broken }] });
+    expect(await failed.catch(codeOf)).toBe('spec_invalid');
+    await expect(failed).rejects.toThrow(`${part} of the lookup "users" fails on an item`);
+    await expect(failed).rejects.not.toThrow('u1@a.test');
+  });
+
+  it('goes by the error rules of http, not by those of the resource', async () => {
+    await using api = await startApi(() => ({ status: 418, body: {} }));
+    const http = { baseUrl: api.origin, errors: [{ when: { status: [418] }, action: 'empty' }] };
+    const { http: settings } = sourceOf({ api, evaluator, resource: {}, http });
+    const { tables } = await load(api, { lookups: [all], overrides: { http: settings } });
+    expect(tables).toEqual({ users: {} });
+    const rule = { when: { status: [418] }, action: 'empty' } as const;
+    const { resource } = sourceOf({ api, evaluator, resource: { errors: [rule] } });
+    const failed = load(api, { lookups: [all], overrides: { resource } });
+    expect(await failed.catch(codeOf)).toBe('source_rejected');
+  });
+});
+
+describe('a table that was loaded', () => {
+  const shared = { ...all, records: 'data', cache: { scope: 'connection', ttlSeconds: 900 } };
+
+  it('is not asked for again by the run', async () => {
+    await using api = await startApi(pageOf);
+    const store = memoryStore();
+    const first = await load(api, { lookups: [{ ...all, records: 'data' }], store });
+    store.pass(1e6);
+    const again = await load(api, { lookups: [{ ...all, records: 'data' }], store });
+    expect(again).toEqual({ tables: first.tables, loaded: [], saved: [] });
+    expect(api.requests).toHaveLength(1);
+    await load(api, { lookups: [{ ...all, records: 'data' }], store: store.nextRun() });
+    expect(api.requests).toHaveLength(2);
+  });
+
+  it('with scope connection serves the next run, which logs the request it saved, until it expires', async () => {
+    await using api = await startApi(pageOf);
+    const store = memoryStore();
+    const first = await load(api, { lookups: [shared], store });
+    const next = store.nextRun();
+    const second = await load(api, { lookups: [shared], store: next });
+    expect(second).toMatchObject({ tables: first.tables, loaded: [], saved: [{ method: 'GET' }] });
+    expect(second.saved[0]?.url.pathname).toBe('/users');
+    store.pass(901);
+    expect((await load(api, { lookups: [shared], store: next })).tables).toEqual(first.tables);
+    expect(api.requests).toHaveLength(1);
+    await load(api, { lookups: [shared], store: store.nextRun() });
+    expect(api.requests).toHaveLength(2);
+  });
+
+  it.each([
+    ['its definition', { lookups: [{ ...shared, value: 'id' }] }],
+    ['a parameter', { lookups: [shared], overrides: { params: { region: 'us' } } }],
+    ['a secret', { lookups: [shared], overrides: { secrets: { token: 'other' } } }],
+    ['the auth block', { lookups: [shared], overrides: { auth: { kind: 'headers', headers: {} } as const } }],
+  ])('is not used after a change of %s', async (_what, change: Loading) => {
+    await using api = await startApi(pageOf);
+    const store = memoryStore();
+    await load(api, { lookups: [shared], store });
+    await load(api, { ...change, store: store.nextRun() });
+    expect(api.requests).toHaveLength(2);
+  });
+});
+
+it('goes on where a long wait interrupted it: every page is asked for once', async () => {
+  await using api = await startApi(pageOf);
+  const pagination = { kind: 'cursor', next: 'body.next', inject: inQuery('after') };
+  const store = memoryStore();
+  let left = 1;
+  const throttled = (client: HttpClient): HttpClient => ({
+    ...client,
+    async send(request, options) {
+      if (left === 0) throw new ThrottledError(60_000);
+      left -= 1;
+      return client.send(request, options);
+    },
+  });
+  const again = () => load(api, { lookups: [{ ...all, records: 'data', pagination }], store, wrap: throttled });
+  await expect(again()).rejects.toThrow(ThrottledError);
+  left = 1;
+  await expect(again()).rejects.toThrow(ThrottledError);
+  left = 1;
+  expect((await again()).tables).toEqual({ users: emails });
+  expect(api.requests.map(({ url }) => url.search)).toEqual(['', '?after=2', '?after=4']);
+});

@@ -1,0 +1,125 @@
+/** The tables of a run: loaded before its first page, at most once per run, and shared by its chunks through the store. */
+import * as v from 'valibot';
+import type { HttpClient } from '../../http/client.ts';
+import { dependenciesOf } from '../../spec/check/step-dependencies.ts';
+import type { Lookup } from '../../spec/schema/lookup-schema.ts';
+import { ResponseSettings } from '../../spec/schema/resource-schema.ts';
+import { authRoot } from '../auth/request-signer.ts';
+import { firstPage } from '../read/paginate.ts';
+import { createClassify } from '../request/classify.ts';
+import { createEvaluate } from '../request/evaluate.ts';
+import { openKeptAnswers } from '../request/open-response-cache.ts';
+import { buildRequest } from '../request/request.ts';
+import type { ReadableResource, Source } from '../source.ts';
+import { inDependencyOrder } from './dependency-order.ts';
+import { definitionKey } from './lookup-key.ts';
+import type { CacheScope, LookupStore } from './lookup-store.ts';
+import { type RequestLookup, readTable, TableInterrupted, type TableRead } from './lookup-table.ts';
+
+/** A table that was fetched in this process. */
+export interface LoadedLookup extends Pick<TableRead, 'duplicates' | 'withoutKey'> {
+  readonly assignTo: string;
+  readonly entries: number;
+}
+
+interface LoadOptions {
+  readonly store: LookupStore;
+  readonly signal: AbortSignal;
+  /** Told of each table that was fetched. */
+  readonly onLoaded: (loaded: LoadedLookup) => void;
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Seconds that a table shared by runs counts when its spec does not say. */
+const sharedTtlSeconds = 3600;
+
+/**
+ * The tables by name. Those that are fetched see the ones they depend on, and go through the client of `source`, with
+ * its credentials and the error rules of `http`. Throws `source_rejected` for a table above its limits, `spec_invalid`,
+ * and what the client throws; what was read of a table until then is kept for the next attempt.
+ */
+export async function loadLookups(
+  source: Omit<Source, 'watermark'>,
+  lookups: readonly Lookup[],
+  options: LoadOptions,
+): Promise<JsonObject> {
+  const tables = new Map<string, unknown>();
+  for (const lookup of lookups) if (lookup.kind === 'static') tables.set(lookup.assignTo, lookup.table);
+  const fetched = lookups
+    .filter((lookup) => lookup.kind === 'request')
+    .map((lookup) => ({ lookup, assignTo: lookup.assignTo, dependsOn: dependenciesOf(lookup, 'lookup') }));
+  await inDependencyOrder(fetched, async ({ lookup, assignTo, dependsOn }) => {
+    const seen = Object.fromEntries([...tables].filter(([name]) => dependsOn.includes(name)));
+    tables.set(assignTo, await loadTable({ ...source, lookups: seen }, lookup, options));
+  });
+  return Object.fromEntries(lookups.map(({ assignTo }) => [assignTo, tables.get(assignTo)]));
+}
+
+async function loadTable(
+  described: Omit<Source, 'watermark'>,
+  lookup: RequestLookup,
+  { store, signal, onLoaded }: LoadOptions,
+): Promise<unknown> {
+  const source = sourceOfTable(described, lookup, store);
+  const { scope, ttlSeconds = sharedTtlSeconds } = lookup.cache;
+  const key = definitionKey(source, [lookup, source.lookups]);
+  const kept = async (where: CacheScope) => (await store.read(where, [key])).get(key) ?? null;
+  // The run keeps a copy of its own: its chunks see one table, whatever another run makes of the shared one.
+  const keep = (text: string) => store.write('run', [{ key, text, ttlSeconds: null }]);
+  const own = await kept('run');
+  if (own !== null) return JSON.parse(own);
+  const shared = scope === 'connection' ? await kept('connection') : null;
+  if (shared !== null) {
+    await logSaved(source, signal);
+    await keep(shared);
+    return JSON.parse(shared);
+  }
+  const { entries, duplicates, withoutKey } = await readKept(source, lookup, { key, store, signal });
+  const text = `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
+  await keep(text);
+  if (scope === 'connection') await store.write('connection', [{ key, text, ttlSeconds }]);
+  onLoaded({ assignTo: lookup.assignTo, entries: entries.length, duplicates, withoutKey });
+  return JSON.parse(text);
+}
+
+/** Reads on where an earlier attempt was interrupted, and keeps what was read if this one is: a slow API lets it end. */
+async function readKept(
+  source: Source,
+  lookup: RequestLookup,
+  { key, store, signal }: { readonly key: string; readonly store: LookupStore; readonly signal: AbortSignal },
+): Promise<TableRead> {
+  const partKey = `${key}/part`;
+  const part = (await store.read('run', [partKey])).get(partKey);
+  const begun: TableRead | null = typeof part === 'string' ? JSON.parse(part) : null;
+  try {
+    return await readTable(source, lookup, { begun, signal });
+  } catch (error) {
+    if (!(error instanceof TableInterrupted)) throw error;
+    const { read } = error;
+    if (read.position !== null) {
+      await store.write('run', [{ key: partKey, text: JSON.stringify(read), ttlSeconds: null }]);
+    }
+    throw error.cause;
+  }
+}
+
+/** The table as a resource of its own. */
+function sourceOfTable(source: Omit<Source, 'watermark'>, lookup: RequestLookup, store: LookupStore): Source {
+  const { assignTo: key, request, pagination, records } = lookup;
+  const response = v.parse(ResponseSettings, { records });
+  const resource: ReadableResource = { key, request, response, pagination, errors: [] };
+  const described = { ...source, resource, each: {}, watermark: null, backfill: null, validators: null };
+  const classify = createClassify(described, createEvaluate(source.evaluator, new Date(source.run.startedAt)));
+  const send: HttpClient['send'] = (page, how) => source.client.send(page, { ...how, classify });
+  const client = { ...source.client, send };
+  return { ...described, client, answers: openKeptAnswers({ ...source, client }, request, store) };
+}
+
+/** Logs the first request of a table that another run had loaded. */
+async function logSaved(source: Source, signal: AbortSignal): Promise<void> {
+  const position = firstPage(source.resource.pagination);
+  const auth = await authRoot(source, signal);
+  const { http } = await buildRequest(source, { position, auth, window: { from: null, to: null }, watermark: null });
+  await source.client.logSaved(http);
+}

@@ -1,0 +1,118 @@
+import { AppError } from '../../errors.ts';
+import { bindingsLengthMax } from '../../expressions/bindings-text.ts';
+import { storableJson } from '../../json/storable-json.ts';
+import { mapWithPauses } from '../../pauses.ts';
+import type { Lookup } from '../../spec/schema/lookup-schema.ts';
+import { readPages } from '../read/read-pages.ts';
+import type { ReadPosition } from '../read/read-position.ts';
+import { createEvaluateEach, type EvaluateEach } from '../request/evaluate-each.ts';
+import type { Source } from '../source.ts';
+import { lookupKeyText } from './lookup-key-text.ts';
+
+/** A table that is fetched. */
+export type RequestLookup = Extract<Lookup, { kind: 'request' }>;
+
+/** A table, or as much of it as has been read. */
+export interface TableRead {
+  /** Where reading goes on; null: the table is complete. */
+  readonly position: ReadPosition | null;
+  /** JSON texts by key. */
+  readonly entries: readonly (readonly [key: string, text: string])[];
+  /** Items whose key another item had before. */
+  readonly duplicates: number;
+  /** Items without a key, which are in no table. */
+  readonly withoutKey: number;
+}
+
+/** Ends the reading of a table before its end: its cause, and what was read until then. */
+export class TableInterrupted extends Error {
+  override readonly name = 'TableInterrupted';
+  readonly read: TableRead;
+
+  constructor(read: TableRead, cause: unknown) {
+    super('The table was not read to its end', { cause });
+    this.read = read;
+  }
+}
+
+/**
+ * Reads a table page by page, from where an earlier reading was interrupted if there was one. Throws
+ * {@link TableInterrupted}, whose cause is an `AppError` or what the client throws.
+ */
+export async function readTable(
+  source: Source,
+  lookup: RequestLookup,
+  options: { readonly begun: TableRead | null; readonly signal: AbortSignal },
+): Promise<TableRead> {
+  const { begun, signal } = options;
+  const table = createTable(lookup, begun);
+  const evaluateEach = createEvaluateEach(source);
+  let position = begun?.position ?? null;
+  try {
+    for await (const page of readPages(source, { position, signal, lookAhead: 1 })) {
+      if (page.skipped !== null) throw rejected(lookup, `could not be read: ${page.skipped}`);
+      await addItems(table, page.records, { lookup, evaluateEach });
+      position = page.positionAfter;
+    }
+  } catch (cause) {
+    throw new TableInterrupted(table.read(position), cause);
+  }
+  return table.read(null);
+}
+
+interface Table {
+  add(key: unknown, value: unknown): void;
+  /** Throws `source_rejected` above a limit. */
+  check(): void;
+  read(position: ReadPosition | null): TableRead;
+}
+
+function createTable(lookup: RequestLookup, begun: TableRead | null): Table {
+  const entries = new Map(begun?.entries);
+  let length = [...entries.values()].reduce((sum, text) => sum + text.length, 0);
+  let { duplicates, withoutKey } = begun ?? { duplicates: 0, withoutKey: 0 };
+  return {
+    add(rawKey, value) {
+      const key = lookupKeyText(rawKey);
+      if (key === null) withoutKey += 1;
+      else {
+        const text = storableJson(value ?? null);
+        const before = entries.get(key);
+        if (before !== undefined) duplicates += 1;
+        length += text.length - (before?.length ?? 0);
+        entries.set(key, text);
+      }
+    },
+    check() {
+      const { maxEntries } = lookup;
+      if (entries.size > maxEntries) {
+        const advice = 'Narrow its request, or raise maxEntries.';
+        throw rejected(lookup, `has more than ${maxEntries} entries. ${advice}`);
+      }
+      if (length <= bindingsLengthMax) return;
+      throw rejected(lookup, 'is larger than 16 MB. Narrow its request, or keep fewer fields of each item with value.');
+    },
+    read: (position) => ({ position, entries: [...entries], duplicates, withoutKey }),
+  };
+}
+
+async function addItems(
+  table: Table,
+  items: readonly unknown[],
+  { lookup, evaluateEach }: { readonly lookup: RequestLookup; readonly evaluateEach: EvaluateEach },
+): Promise<void> {
+  const [keys, values] = await Promise.all([evaluateEach(lookup.keyBy, items), evaluateEach(lookup.value, items)]);
+  await mapWithPauses([...keys.entries()], ([index, key]) => {
+    const value = values[index];
+    if (!key.ok) throw failing(lookup, 'keyBy', key.message);
+    if (!value?.ok) throw failing(lookup, 'value', value?.message ?? 'no result');
+    table.add(key.value, value.value);
+  });
+  table.check();
+}
+
+const rejected = ({ assignTo }: RequestLookup, what: string): AppError =>
+  new AppError('source_rejected', `The lookup "${assignTo}" ${what}`);
+
+const failing = ({ assignTo }: RequestLookup, part: string, message: string): AppError =>
+  new AppError('spec_invalid', `${part} of the lookup "${assignTo}" fails on an item: ${message}`);

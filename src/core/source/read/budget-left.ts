@@ -1,0 +1,19 @@
+import type { HttpAnswer } from '../../http/client.ts';
+import type { RateLimit } from '../../spec/schema/http-schema.ts';
+import type { Source } from '../source.ts';
+
+/** Of the buckets that the requests of a source take from. */
+export const rateLimitsOf = ({ http, resource }: Pick<Source, 'http' | 'resource'>): readonly RateLimit[] => [
+  http.rateLimit,
+  ...(resource.request.rateLimit ? [resource.request.rateLimit] : []),
+];
+
+/** What is left of the API's own budget by the header that `limit` names; NaN: it names none, or the answer has none. */
+export const leftOf = ({ headers: names }: RateLimit, { headers }: Pick<HttpAnswer, 'headers'>): number =>
+  Number.parseFloat(headers[names?.remaining?.toLowerCase() ?? ''] ?? '');
+
+/** Requests that the API takes before it wants a pause, as the headers of an answer tell; infinite when they do not. */
+export function budgetLeft(source: Pick<Source, 'http' | 'resource'>, answer: Pick<HttpAnswer, 'headers'>): number {
+  const budgets = rateLimitsOf(source).map((limit) => leftOf(limit, answer));
+  return Math.min(...budgets.filter((left) => !Number.isNaN(left)));
+}

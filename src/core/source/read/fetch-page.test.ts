@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
+import { UnansweredError } from '../request/no-response.ts';
+import { idsOf, inQuery, numberOf, pagesOf, readUntilFailure, rows, sourceOf, startApi } from '../source-fixture.ts';
+import { readPages } from './read-pages.ts';
+
+let evaluator: TestEvaluator;
+beforeAll(() => {
+  evaluator = createTestEvaluator({ size: 1 });
+});
+afterAll(() => evaluator[Symbol.asyncDispose]());
+
+const { signal } = new AbortController();
+
+describe('a read that is not sound fails instead of ending early', () => {
+  test('more pages than the spec allows', async () => {
+    await using api = await startApi((request) => {
+      const page = numberOf(request, 'page', 0);
+      return { body: [{ id: page }] };
+    });
+    const resource = { pagination: { kind: 'page', inject: inQuery('page'), maxPages: 3 } };
+    const { pages, error } = await readUntilFailure(sourceOf({ api, evaluator, resource }));
+    expect(pages).toHaveLength(2);
+    expect(error).toMatchObject({ code: 'page_limit' });
+  });
+
+  test('a link that leads away from the API', async () => {
+    await using api = await startApi(() => ({ body: { data: [], next: 'https://evil.test/items' } }));
+    const resource = { response: { records: 'data' }, pagination: { kind: 'next_url', next: 'body.next' } };
+    const { error } = await readUntilFailure(sourceOf({ api, evaluator, resource }));
+    expect(error).toMatchObject({ code: 'egress_blocked' });
+  });
+
+  test('case 8: an error body with status 200', async () => {
+    await using api = await startApi(() => ({ body: { error: 'expired' } }));
+    const missing = await readUntilFailure(sourceOf({ api, evaluator, resource: { response: { records: 'data' } } }));
+    expect(missing.error).toMatchObject({
+      code: 'source_rejected',
+      message: expect.stringContaining('missing or null'),
+    });
+    const unsuccessful = { response: { records: '$', successWhen: '$exists(data)' } };
+    const { error } = await readUntilFailure(sourceOf({ api, evaluator, resource: unsuccessful }));
+    expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining('successWhen') });
+  });
+
+  test('edge case 7: ignored error page treated as the end', async () => {
+    await using api = await startApi((request) =>
+      request.url.searchParams.has('after') ? { status: 404 } : { body: { data: [{ id: 1 }], next: 't' } },
+    );
+    const resource = {
+      response: { records: 'data' },
+      pagination: { kind: 'cursor', next: 'body.next', inject: inQuery('after') },
+      errors: [{ when: { status: [404] }, action: 'empty' }],
+    };
+    const { pages, error } = await readUntilFailure(sourceOf({ api, evaluator, resource }));
+    expect(idsOf(pages)).toEqual([[1]]);
+    expect(error).toMatchObject({ code: 'source_rejected' });
+  });
+
+  test('a keyset field that the last item lacks', async () => {
+    await using api = await startApi(() => ({ body: [{ id: 1 }, { key: 2 }] }));
+    const resource = { pagination: { kind: 'keyset', field: 'id', size: 2, inject: inQuery('after') } };
+    const { error } = await readUntilFailure(sourceOf({ api, evaluator, resource }));
+    expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining('"id"') });
+  });
+});
+
+describe('an answer that no checkpoint could hold fails the read at once', () => {
+  const next = (value: string) => ({ body: { data: [{ id: 1 }, { id: value }], next: value } });
+  const response = { records: 'data' };
+
+  test.each([
+    ['page token', 'a\0', { response, pagination: { kind: 'cursor', next: 'body.next', inject: inQuery('after') } }],
+    [
+      'page token',
+      'a\ud800',
+      { response, pagination: { kind: 'cursor', next: 'body.next', inject: inQuery('after') } },
+    ],
+    ['link', '/items?after=\0', { response, pagination: { kind: 'next_url', next: 'body.next' } }],
+    [
+      'value of "id"',
+      'a\0',
+      { response, pagination: { kind: 'keyset', field: 'id', size: 2, inject: inQuery('after') } },
+    ],
+    ['token for the next read', 'a\0', { response, incremental: { kind: 'token', next: 'body.next', expired: {} } }],
+  ])('%s %j', async (what, value, resource) => {
+    await using api = await startApi(() => next(value));
+    const { pages, error } = await readUntilFailure(sourceOf({ api, evaluator, resource }));
+    expect(pages).toEqual([]);
+    expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining(what) });
+    expect(error).toMatchObject({ message: expect.stringMatching(/no database column|no character/) });
+  });
+
+  test('but a record with such a cursor costs only itself: its watermark is that of the others', async () => {
+    await using api = await startApi(() => ({
+      body: [
+        { id: 1, v: 'a' },
+        { id: 2, v: 'b\0' },
+      ],
+    }));
+    const incremental = { kind: 'cursor', cursor: { field: 'v', type: 'string' }, order: 'asc' };
+    const source = sourceOf({ api, evaluator, resource: { incremental } });
+    const [page] = await pagesOf(readPages(source, { position: null, signal }));
+    expect(page).toMatchObject({ watermarkAfter: 'a', notes: ['cursor_missing'] });
+    expect(page?.records).toHaveLength(2);
+  });
+});
+
+describe('a page of more than 100,000 records', () => {
+  const records = (count: number) => `[${Array.from({ length: count }, () => '1').join(',')}]`;
+
+  test.each([
+    ['in a list', 'json', records(100_001)],
+    ['one per line', 'jsonl', '1\n'.repeat(100_001)],
+  ])('fails the read, %s', async (_form, decoder, body) => {
+    await using api = await startApi(() => ({ body }));
+    const { error } = await readUntilFailure(sourceOf({ api, evaluator, resource: { response: { decoder } } }));
+    expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining('smaller pages') });
+  });
+
+  test('one less is read', async () => {
+    await using api = await startApi(() => ({ body: records(100_000) }));
+    const { pages } = await readUntilFailure(sourceOf({ api, evaluator, resource: {} }));
+    expect(pages[0]?.records).toHaveLength(100_000);
+  });
+});
+
+describe('records', () => {
+  test('missing records are an empty page where the spec says so, and the page says it too', async () => {
+    await using api = await startApi(() => ({ body: { data: null } }));
+    const resource = { response: { records: 'data', recordsMissing: 'empty' } };
+    const pages = await pagesOf(readPages(sourceOf({ api, evaluator, resource }), { position: null, signal }));
+    expect(pages).toMatchObject([{ records: [], recordsMissing: true }]);
+  });
+
+  test('an object is one record', async () => {
+    await using api = await startApi(() => ({ body: { me: { id: 7 } } }));
+    const source = sourceOf({ api, evaluator, resource: { response: { records: 'me' } } });
+    expect(idsOf(await pagesOf(readPages(source, { position: null, signal })))).toEqual([[7]]);
+  });
+
+  test('are mapped, and get the fields of the partition', async () => {
+    await using api = await startApi(() => ({
+      body: {
+        edges: [
+          { node: { id: 1 }, n: 2 },
+          { node: { id: 2 }, n: 3 },
+        ],
+      },
+    }));
+    const response = { records: 'edges', map: "$merge([node, {'twice': n * 2}])", addFields: { repo: 'each.repo' } };
+    const source = sourceOf({ api, evaluator, resource: { response } }, { each: { repo: 'a/b' } });
+    const [page] = await pagesOf(readPages(source, { position: null, signal }));
+    expect(page?.records).toEqual([
+      { id: 1, twice: 4, repo: 'a/b' },
+      { id: 2, twice: 6, repo: 'a/b' },
+    ]);
+  });
+
+  test('a plain map path needs no evaluation', async () => {
+    await using api = await startApi(() => ({ body: { edges: [{ node: { id: 1 } }] } }));
+    const source = sourceOf({ api, evaluator, resource: { response: { records: 'edges', map: 'node' } } });
+    expect(idsOf(await pagesOf(readPages(source, { position: null, signal })))).toEqual([[1]]);
+  });
+
+  test('one JSON text per line is a page of records', async () => {
+    await using api = await startApi(() => ({ body: '{"id":1}\n\n{"id":9007199254740993}\r\n' }));
+    const source = sourceOf({ api, evaluator, resource: { response: { decoder: 'jsonl' } } });
+    expect(idsOf(await pagesOf(readPages(source, { position: null, signal })))).toEqual([[1, '9007199254740993']]);
+  });
+
+  test('without a cursor value are kept, left out or refused, as declared', async () => {
+    await using api = await startApi(() => ({ body: [{ id: 1, at: '2025-01-01' }, { id: 2 }, { id: 3, at: 'soon' }] }));
+    const read = (missing: string) => {
+      const incremental = { kind: 'cursor', cursor: { field: 'at', type: 'datetime', missing }, order: 'asc' };
+      return readUntilFailure(sourceOf({ api, evaluator, resource: { incremental } }));
+    };
+    expect(await read('include')).toMatchObject({ pages: [{ notes: ['cursor_missing'] }], error: null });
+    expect(idsOf((await read('include')).pages)).toEqual([[1, 2, 3]]);
+    expect(idsOf((await read('exclude')).pages)).toEqual([[1]]);
+    expect((await read('fail')).error).toMatchObject({ code: 'source_rejected' });
+  });
+});
+
+describe('answers without a page', () => {
+  test('304 on a conditional request reads nothing and keeps the watermark', async () => {
+    await using api = await startApi((request) =>
+      request.headers['if-none-match'] === '"v1"' ? { status: 304 } : { body: rows, headers: { etag: '"v1"' } },
+    );
+    const resource = {
+      request: { path: '/items', cache: { mode: 'conditional' } },
+      incremental: { kind: 'cursor', cursor: { field: 'updated_at', type: 'datetime' }, order: 'asc' },
+    };
+    const source = sourceOf({ api, evaluator, resource }, { watermark: '2025-01-10T00:00:00.000Z' });
+    const [first] = await pagesOf(readPages(source, { position: null, signal }));
+    const validators = first?.validators ?? null;
+    const pages = await pagesOf(readPages({ ...source, validators }, { position: null, signal }));
+    expect(pages).toMatchObject([
+      { records: [], notModified: true, positionAfter: null, watermarkAfter: '2025-01-10T00:00:00.000Z' },
+    ]);
+  });
+
+  test('a partition that the rules skip says why and keeps its watermark', async () => {
+    await using api = await startApi(() => ({ status: 404 }));
+    const errors = [{ when: { status: ['4xx'] }, action: 'skip_partition', message: 'No such repository' }];
+    const [page] = await pagesOf(
+      readPages(sourceOf({ api, evaluator, resource: { errors } }), { position: null, signal }),
+    );
+    expect(page).toMatchObject({ skipped: 'No such repository', positionAfter: null, watermarkAfter: null });
+  });
+
+  test.each([
+    ['skip_partition', { skipped: 'network', positionAfter: null }],
+    ['empty', { skipped: null, records: [], positionAfter: null, notModified: false }],
+  ] as const)('an API that gives no answer is %s where a rule says so', async (action, page) => {
+    const unanswered = async () => {
+      throw new UnansweredError(action, 'network');
+    };
+    const client = {
+      send: unanswered,
+      logSaved: async () => {},
+      logBlocked: async () => {},
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource: {} }, { client });
+    expect(await pagesOf(readPages(source, { position: null, signal }))).toMatchObject([page]);
+  });
+});

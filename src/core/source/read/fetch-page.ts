@@ -1,0 +1,237 @@
+import { AppError } from '../../errors.ts';
+import type { HttpAnswer } from '../../http/client.ts';
+import { resolveLink } from '../../http/origin.ts';
+import { authRoot, createSigner } from '../auth/request-signer.ts';
+import { decodeBody } from '../decode/decode-body.ts';
+import type { Evaluate } from '../request/evaluate.ts';
+import { judgeAnswer, judgeUnanswered } from '../request/interpret-response.ts';
+import { loggingBlocked } from '../request/log-blocked.ts';
+import { UnansweredError } from '../request/no-response.ts';
+import { type BuiltRequest, buildRequest, type RequestRoots } from '../request/request.ts';
+import { type Sent, unkept } from '../request/response-cache.ts';
+import { isFresh, validatorsOf } from '../request/validators.ts';
+import type { Source, Validators } from '../source.ts';
+import { budgetLeft } from './budget-left.ts';
+import { checkpointText } from './checkpoint-text.ts';
+import { type AnswerRoots, nextPage, type PageItems, pageIdentity, pageRoots } from './paginate.ts';
+import { earlyNext } from './peek-next-page.ts';
+import type { PagePosition } from './read-position.ts';
+import { selectItems, shapeRecords } from './select-records.ts';
+
+/** What came of asking for one page. */
+export type Page =
+  | (ReadFacts & {
+      readonly kind: 'records';
+      /** After `map` and `addFields`, in the API's order. */
+      readonly records: readonly unknown[];
+      /** Null: it was the last page of its window. */
+      readonly next: PagePosition | null;
+      /** Pages that the window has from `next` on, as the API counts them; infinite when it does not say. */
+      readonly pagesLeft: number;
+      /** Content by which a repeated page is recognised; null when it has none. */
+      readonly identity: unknown;
+      /** Records of the whole window as the API counts them; null when the spec does not ask. */
+      readonly total: number | null;
+      /** Token reads: where the next run starts; null when the answer has none. */
+      readonly token: string | null;
+      /** The body had no list where one was expected (`recordsMissing: empty`). */
+      readonly recordsMissing: boolean;
+    })
+  /** 304, or a rule with action `empty`: nothing to read in this partition. */
+  | (ReadFacts & { readonly kind: 'empty'; readonly notModified: boolean })
+  /** A rule with action `skip_partition`; `reason` is safe to show. */
+  | (ReadFacts & { readonly kind: 'skipped'; readonly reason: string })
+  /** The API no longer knows the page's token, or the token a token read starts from. */
+  | (ReadFacts & { readonly kind: 'expired'; readonly what: 'page' | 'watermark' });
+
+interface ReadFacts {
+  /** Hash of method, address and body. */
+  readonly requestKey: string;
+  /** The address that was asked for, without credentials. */
+  readonly url: string;
+  /** The API's clock; null when it sent none. */
+  readonly serverDate: Date | null;
+  /** Decoded. */
+  readonly bodyBytes: number;
+  /** Requests that the API takes before it wants a pause, as its headers tell; infinite when they do not. */
+  readonly budgetLeft: number;
+  /** To store for the next conditional request; null when the answer has none. */
+  readonly validators: Validators | null;
+}
+
+/** The page to read and what its request sees. */
+export interface PageRequest {
+  readonly position: PagePosition;
+  readonly window: RequestRoots['window'];
+  readonly watermark: RequestRoots['watermark'];
+  /** The API's token a token read starts from is in this request. */
+  readonly startsFromToken: boolean;
+  /** The window was begun again, as the token of a page had expired. */
+  readonly isRestarted: boolean;
+}
+
+/** How a page is fetched. */
+export interface FetchOptions {
+  readonly evaluate: Evaluate;
+  readonly signal: AbortSignal;
+  /**
+   * Told as soon as there is an answer: before it is logged, judged and decoded, which waits for what is given back.
+   * `next` gives where the window seems to go on; null: nobody knows yet. Must not throw. Not told of kept answers.
+   */
+  readonly onAnswer: (next: () => Promise<PagePosition | null>) => Promise<void>;
+}
+
+/**
+ * Asks for one page and reads its records. Throws `AppError` (`source_rejected`, `auth_failed`, `page_limit`,
+ * `spec_invalid`, `egress_blocked`) and what the client throws.
+ */
+export async function fetchPage(source: Source, page: PageRequest, options: FetchOptions): Promise<Page> {
+  const { evaluate, signal } = options;
+  const request = await buildRequest(source, { ...page, auth: await authRoot(source, signal) });
+  if (isFresh(source, request.stored)) {
+    await source.client.logSaved(request.http);
+    return savedPage(request);
+  }
+  let sent: Sent;
+  try {
+    sent = await sendFor(source, page, { request, options });
+  } catch (error) {
+    if (error instanceof UnansweredError) return { ...unansweredFacts(request), ...judgeUnanswered(error, page) };
+    throw error;
+  }
+  const { answer, keep } = sent;
+  const facts = factsOf(source, request, answer);
+  const judgement = await judgeAnswer(source, answer, { page, evaluate });
+  if (judgement.kind !== 'accepted') return { ...facts, ...judgement };
+  const records = await readRecords(source, page, { answer, request, evaluate });
+  await keep({ isLast: records.next === null });
+  return { ...facts, ...records };
+}
+
+async function sendFor(
+  source: Source,
+  { position, isRestarted, watermark }: PageRequest,
+  sending: { readonly request: BuiltRequest; readonly options: FetchOptions },
+): Promise<Sent> {
+  const { request } = sending;
+  const { signal, onAnswer } = sending.options;
+  const options = { signal, signer: createSigner(source, signal) };
+  if (source.answers)
+    return await source.answers.send(request.http, options, { isFirst: position.index === 1, isRestarted });
+  const tellNext = (answer: HttpAnswer) =>
+    onAnswer(() => earlyNext(source, { answer, position, watermark, ...linksIn(source, request, answer) }));
+  return unkept(await source.client.send(request.http, { ...options, onAnswer: tellNext }));
+}
+
+type RecordsPage = Omit<Extract<Page, { kind: 'records' }>, keyof ReadFacts>;
+
+async function readRecords(
+  source: Source,
+  page: PageRequest,
+  read: { readonly answer: HttpAnswer; readonly request: { readonly base: URL }; readonly evaluate: Evaluate },
+): Promise<RecordsPage> {
+  const { answer, evaluate } = read;
+  const { resource, params, each, lookups, run, evaluator } = source;
+  const { response, pagination, incremental } = resource;
+  const body = await decodeBody(answer, source);
+  const roots: AnswerRoots = {
+    body,
+    headers: answer.headers,
+    status: answer.status,
+    params,
+    watermark: page.watermark,
+  };
+  await checkSuccess(response.successWhen, roots, evaluate);
+  const { items, missing } = selectItems(body, response);
+  const next = await loggingBlocked(source.client, resource.request.method, () =>
+    nextPage(pagination, {
+      answer: roots,
+      items,
+      position: page.position,
+      evaluate,
+      ...linksIn(source, read.request, answer),
+    }),
+  );
+  const now = new Date(run.startedAt);
+  const records = await shapeRecords(items, response, {
+    roots: { params, each, lookups, run },
+    request: { window: page.window, watermark: page.watermark },
+    evaluator,
+    evaluate,
+    now,
+  });
+  const last = { page: pageRoots(pagination, page.position), last: items.at(-1) };
+  const token = incremental?.kind === 'token' ? await evaluate(incremental.next, { ...roots, ...last }) : null;
+  return {
+    kind: 'records',
+    records,
+    next: next?.position ?? null,
+    pagesLeft: next?.pagesLeft ?? 0,
+    identity: pageIdentity(pagination, { items }, next?.position ?? null),
+    total: await totalOf(response.total, roots, evaluate),
+    token: tokenText(token),
+    recordsMissing: missing,
+  };
+}
+
+const linksIn = (
+  { http }: Source,
+  { base }: Pick<BuiltRequest, 'base'>,
+  answer: HttpAnswer,
+): Pick<PageItems, 'resolveLink'> => ({
+  resolveLink: (link) => resolveLink(link, answer.url, { base, allowedHosts: http.allowedHosts }).href,
+});
+
+function tokenText(token: unknown): string | null {
+  if (typeof token === 'number') return String(token);
+  // An empty one would ask for everything and look like an answer to nothing.
+  if (token === '') return null;
+  return typeof token === 'string' ? checkpointText(token, 'The token for the next read', 'incremental.next') : null;
+}
+
+/** The body's own fields are visible beside the roots: specs write `$exists(data)` as well as `$exists(body.data)`. */
+const withBodyFields = (roots: AnswerRoots) => ({
+  ...(typeof roots.body === 'object' && !Array.isArray(roots.body) ? roots.body : {}),
+  ...roots,
+});
+
+async function checkSuccess(expression: string | undefined, roots: AnswerRoots, evaluate: Evaluate): Promise<void> {
+  if (expression === undefined || (await evaluate(expression, withBodyFields(roots))) === true) return;
+  const message = `The API answered ${roots.status} but response.successWhen is not true: it reports a failure in the body.`;
+  throw new AppError('source_rejected', message);
+}
+
+async function totalOf(expression: string | undefined, roots: AnswerRoots, evaluate: Evaluate): Promise<number | null> {
+  if (expression === undefined) return null;
+  const total = Number((await evaluate(expression, withBodyFields(roots))) ?? Number.NaN);
+  return Number.isFinite(total) ? total : null;
+}
+
+function factsOf(source: Source, request: BuiltRequest, answer: HttpAnswer): ReadFacts {
+  const date = Date.parse(answer.headers['date'] ?? '');
+  return {
+    requestKey: request.key,
+    url: request.url,
+    serverDate: Number.isNaN(date) ? null : new Date(date),
+    bodyBytes: answer.body.length,
+    budgetLeft: budgetLeft(source, answer),
+    validators: validatorsOf(source, request.key, answer),
+  };
+}
+
+/** A page that was not asked for, as an earlier answer to its request still counts. */
+const savedPage = (request: BuiltRequest): Page => ({
+  ...unansweredFacts(request),
+  kind: 'empty',
+  notModified: true,
+});
+
+/** What is known of a page without an answer. */
+const unansweredFacts = ({ key, url }: BuiltRequest): ReadFacts => ({
+  requestKey: key,
+  url,
+  serverDate: null,
+  bodyBytes: 0,
+  budgetLeft: Number.POSITIVE_INFINITY,
+  validators: null,
+});

@@ -1,0 +1,15 @@
+import { AppError } from '../../errors.ts';
+
+/** A decoded body above this is many times its size in memory as records: the pages behind it have to wait, bytes. */
+export const heavyBytes = 4_000_000;
+
+/** Records of one page: at some 20 µs each in the stages that every record passes, a page stays within seconds. */
+export const pageRecordsMax = 100_000;
+
+/** The failure of a page with more records. */
+export const tooManyRecords = (): AppError =>
+  new AppError(
+    'source_rejected',
+    `A page has more than ${pageRecordsMax} records. ` +
+      'Ask for smaller pages (pagination.size, or a limit in request.query) or for a narrower window.',
+  );

@@ -1,0 +1,62 @@
+import { type BigNumbers, decodeJson } from '../decode/decode-json.ts';
+
+/** Bytes at either end of a body that are looked at: what stands around a list of records is short. */
+const endBytes = 2048;
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/**
+ * What a JSON body says around its list of records, which is left out unread: everything between the first `[` and the
+ * last `]`. Of a body with several lists the rest may be missing too. Undefined when no list is found near both ends.
+ * Throws `source_rejected` when what is left is not JSON.
+ */
+export function withoutList(body: Uint8Array, options: { readonly bigNumbers: BigNumbers }): unknown {
+  const start = firstOpening(body);
+  const end = lastClosing(body);
+  if (start === -1 || end <= start) return undefined;
+  return decodeJson(Buffer.concat([body.subarray(0, start + 1), body.subarray(end)]), options);
+}
+
+/** Index of the first `[` outside strings; -1: none near. */
+function firstOpening(body: Uint8Array): number {
+  const limit = Math.min(body.length, endBytes);
+  for (let at = 0; at < limit; at += 1) {
+    if (body[at] === quote) at = closingQuote(body, at);
+    else if (body[at] === 0x5b) return at;
+  }
+  return -1;
+}
+
+/** Index of the last `]` outside strings; -1: none near. */
+function lastClosing(body: Uint8Array): number {
+  const limit = Math.max(0, body.length - endBytes);
+  for (let at = body.length - 1; at >= limit; at -= 1) {
+    if (body[at] === quote) at = openingQuote(body, at);
+    else if (body[at] === 0x5d) return at;
+  }
+  return -1;
+}
+
+/** Index of the quote that ends the string opened at `start`; the body's length when it never ends. */
+function closingQuote(body: Uint8Array, start: number): number {
+  for (let at = start + 1; at < body.length; at += 1) {
+    if (body[at] === backslash) at += 1;
+    else if (body[at] === quote) return at;
+  }
+  return body.length;
+}
+
+/** Index of the quote that begins the string closed at `end`, which is the nearest one without a backslash; or -1. */
+function openingQuote(body: Uint8Array, end: number): number {
+  for (let at = end - 1; at >= 0; at -= 1) {
+    if (body[at] === quote && !isEscaped(body, at)) return at;
+  }
+  return -1;
+}
+
+function isEscaped(body: Uint8Array, at: number): boolean {
+  let start = at;
+  while (body[start - 1] === backslash) start -= 1;
+  return (at - start) % 2 === 1;
+}

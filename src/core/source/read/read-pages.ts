@@ -1,0 +1,289 @@
+/**
+ * Reading one resource: a position becomes a request, its answer becomes records and the next position. Everything
+ * a later process needs to go on is in the position, so a read can stop after any page and continue elsewhere
+ * without asking for a complete page again.
+ */
+import { AppError } from '../../errors.ts';
+import { renderTemplate } from '../../expressions/template.ts';
+import { cursorOfText, sendCursor, sendLowerBound } from '../cursor/cursor-value.ts';
+import { createEvaluate } from '../request/evaluate.ts';
+import type { RequestRoots } from '../request/request.ts';
+import type { Source, Validators } from '../source.ts';
+import { fetchPage, type Page, type PageRequest } from './fetch-page.ts';
+import { lookAhead } from './look-ahead.ts';
+import { type CursorPage, readCursors } from './page-cursors.ts';
+import { createPageGuard, type PageGuard, pageKey } from './page-guard.ts';
+import { heavyBytes } from './page-size.ts';
+import { createPagesAhead, type PagesAhead } from './pages-ahead.ts';
+import { planRead } from './read-plan.ts';
+import type { ReadPlan, ReadPosition } from './read-position.ts';
+import { advance, restartFromStart, restartWindow, resumePosition, splitWindow } from './read-window.ts';
+
+/** Something a reader of the run should know; the read goes on. */
+export type ReadNote =
+  | 'order_broken'
+  | 'page_repeated'
+  | 'window_restarted'
+  | 'window_split'
+  | 'token_expired'
+  | 'cursor_missing'
+  | 'checkpoint_discarded';
+
+/** One page, ready for the pipeline. */
+export interface PageRead {
+  /** Of the read, from 1, over all processes that took part. */
+  readonly pageNo: number;
+  /** After `map` and `addFields`, in the API's order. */
+  readonly records: readonly unknown[];
+  /** The checkpoint once this page is delivered; null: the read is complete. */
+  readonly positionAfter: ReadPosition | null;
+  /**
+   * Canonical text of the watermark that holds once this page and all before are delivered; null: none does. Store it
+   * as it is, even when it is lower than that of the page before: a broken order takes a claim back.
+   */
+  readonly watermarkAfter: string | null;
+  /** Hash of the request: method, address, body. */
+  readonly requestKey: string;
+  /** For the next conditional request, from the first page; null: none. */
+  readonly validators: Validators | null;
+  /** The API answered 304: nothing was read, so nothing may be concluded from what is absent. */
+  readonly notModified: boolean;
+  /** The answer lacked its list: no deletion may be inferred from this read. */
+  readonly recordsMissing: boolean;
+  /** Why the spec's rules gave up this partition (its watermark stays, the run is partial); null: they did not. */
+  readonly skipped: string | null;
+  readonly notes: readonly ReadNote[];
+}
+
+/** How a read begins. */
+export interface ReadOptions {
+  /** The checkpoint of an earlier process; null: from the first page. One of another watermark or spec is dropped. */
+  readonly position: ReadPosition | null;
+  /** Ends the read with its reason. */
+  readonly signal: AbortSignal;
+  /**
+   * Pages that are fetched while the consumer is at work; 3 unless given. 0: none, and no request is sent before the
+   * page in front of it is with the consumer.
+   */
+  readonly lookAhead?: number;
+  /** Asked before several pages are asked for at once, where the pagination allows it; false: one by one for now. */
+  readonly isTurn?: () => boolean;
+  /** Asked before each page is fetched; true: no further one is, those fetched are still given. */
+  readonly enough?: () => boolean;
+}
+
+/**
+ * The pages of a resource in order, at least one. Throws `AppError` and what the HTTP client throws, after the pages
+ * that were complete before. Leaving the loop early stops the requests that are under way.
+ */
+export async function* readPages(source: Source, options: ReadOptions): AsyncGenerator<PageRead, void, undefined> {
+  const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
+  const plan = await planRead(source, initialRenderer(source));
+  const first = resumePosition(plan, options.position, source.now());
+  const notes: ReadNote[] = options.position !== null && first !== options.position ? ['checkpoint_discarded'] : [];
+  const { lookAhead: count = 3, isTurn = () => true } = options;
+  const enough = oncePerPage(options.enough ?? (() => false));
+  const start = (signal: AbortSignal, hasRoom: () => boolean) => {
+    const ahead = createPagesAhead(source, {
+      fetch: (request, how) => fetchPage(source, request, { ...how, evaluate }),
+      signal,
+      isTurn: () => count > 0 && isTurn(),
+      hasRoom: () => hasRoom() && !endsByRecords(plan),
+      isEnough: () => enough.early(),
+    });
+    return readInOrder({ source, plan, ahead, signal, enough }, first, notes);
+  };
+  const isHeavy = ({ bodyBytes }: Fetched) => bodyBytes > heavyBytes;
+  const fetched = lookAhead(start, { count, isHeavy, signal: options.signal });
+  for await (const { page } of fetched) yield page;
+}
+
+/** A question that is asked once before each page: when its turn comes, or before that when it is asked for ahead. */
+interface OncePerPage {
+  early(): boolean;
+  atTurn(): boolean;
+}
+
+function oncePerPage(ask: () => boolean): OncePerPage {
+  let answer: boolean | null = null;
+  const early = (): boolean => {
+    answer ??= ask();
+    return answer;
+  };
+  const atTurn = (): boolean => {
+    const known = early();
+    answer = null;
+    return known;
+  };
+  return { early, atTurn };
+}
+
+/** Whether a window may be left, or split, because of what its records say. */
+const endsByRecords = ({ cursor }: ReadPlan): boolean =>
+  cursor !== null && (cursor.resultCap !== null || (cursor.clientFilter && cursor.order === 'desc'));
+
+/** A page on its way to the consumer. */
+interface Fetched {
+  readonly page: PageRead;
+  /** Of the decoded answer. */
+  readonly bodyBytes: number;
+}
+
+interface Reading {
+  readonly source: Source;
+  readonly plan: ReadPlan;
+  readonly ahead: PagesAhead;
+  readonly signal: AbortSignal;
+  readonly enough: OncePerPage;
+}
+
+/** A page for the consumer, or only another place to go on from. */
+type Turn =
+  | { readonly read: PageRead; readonly bodyBytes: number }
+  | { readonly retryFrom: ReadPosition; readonly note: ReadNote };
+
+async function* readInOrder(
+  reading: Reading,
+  first: ReadPosition,
+  firstNotes: readonly ReadNote[],
+): AsyncGenerator<Fetched, void, undefined> {
+  await using _ahead = reading.ahead;
+  let position: ReadPosition | null = first;
+  let guard = createPageGuard(first.guard);
+  let notes = firstNotes;
+  while (position !== null) {
+    reading.signal.throwIfAborted();
+    if (reading.enough.atTurn()) return;
+    if (position.page.index === 1) guard = createPageGuard(position.guard);
+    const turn = await readOne(reading, position, guard);
+    if ('retryFrom' in turn) {
+      position = turn.retryFrom;
+      notes = [...notes, turn.note];
+      continue;
+    }
+    yield { page: { ...turn.read, notes: [...notes, ...turn.read.notes] }, bodyBytes: turn.bodyBytes };
+    notes = [];
+    position = turn.read.positionAfter;
+  }
+}
+
+async function readOne(reading: Reading, position: ReadPosition, guard: PageGuard): Promise<Turn> {
+  const { plan, ahead } = reading;
+  const request = { position: position.page, ...sentRoots(plan, position), isRestarted: position.restarts > 0 };
+  const page = await ahead.take(request);
+  switch (page.kind) {
+    case 'expired':
+      return page.what === 'page'
+        ? { retryFrom: restartWindow(plan, position), note: 'window_restarted' }
+        : { retryFrom: restartFromStart(plan, position), note: 'token_expired' };
+    case 'empty':
+      return { read: lastRead(position, page, { notModified: page.notModified, skipped: null }), bodyBytes: 0 };
+    case 'skipped':
+      return { read: lastRead(position, page, { notModified: false, skipped: page.reason }), bodyBytes: 0 };
+    case 'records':
+      return await settle(reading, page, { request, position, guard });
+  }
+}
+
+async function settle(
+  { plan, source, ahead }: Reading,
+  page: Extract<Page, { kind: 'records' }>,
+  at: { readonly request: PageRequest; readonly position: ReadPosition; readonly guard: PageGuard },
+): Promise<Turn> {
+  const { request, position, guard } = at;
+  const { cursor } = plan;
+  if (cursor?.resultCap && page.total !== null && page.total > cursor.resultCap.records && position.page.index === 1) {
+    return { retryFrom: splitWindow(position, cursor, page.total), note: 'window_split' };
+  }
+  const seen = cursor ? await readCursors(page.records, cursor, position) : withoutCursors(page.records);
+  const repeated = isRepeated(page, at, source);
+  const next = repeated || seen.belowWindow ? null : page.next;
+  if (next === null) ahead.drop();
+  else ahead.goOn({ request, page, next });
+  const { serverDate, token } = page;
+  const step = advance(plan, position, { cursors: seen.cursors, next, guard: guard.state(), serverDate, token });
+  const notes: readonly (ReadNote | false)[] = [
+    step.orderBroken && 'order_broken',
+    repeated && 'page_repeated',
+    seen.withoutCursor > 0 && 'cursor_missing',
+  ];
+  return {
+    bodyBytes: page.bodyBytes,
+    read: {
+      pageNo: position.pagesRead + 1,
+      records: seen.records,
+      positionAfter: step.position,
+      watermarkAfter: step.watermark,
+      requestKey: page.requestKey,
+      validators: position.pagesRead === 0 ? page.validators : null,
+      notModified: false,
+      recordsMissing: page.recordsMissing,
+      skipped: null,
+      notes: notes.filter((note) => note !== false),
+    },
+  };
+}
+
+/** Whether the page, or the one it leads to, was read before in this window. Throws `page_loop` unless that may be. */
+function isRepeated(
+  page: Extract<Page, { kind: 'records' }>,
+  at: { readonly position: ReadPosition; readonly guard: PageGuard },
+  source: Source,
+): boolean {
+  const { kind, onRepeat } = source.resource.pagination;
+  // The first address is not a token that an answer gave, but a link may lead back to it.
+  const links = kind === 'next_url' || kind === 'link_header';
+  if (links && at.position.page.index === 1) at.guard.repeats(pageKey(page.url));
+  if (page.identity === null || !at.guard.repeats(pageKey(page.identity))) return false;
+  if (onRepeat === 'stop') return true;
+  const message = `The API gives a page of this window again after page ${at.position.page.index}.`;
+  const advice = 'Correct the pagination, or set pagination.onRepeat to "stop" if its last page points to itself.';
+  throw new AppError('page_loop', `${message} ${advice}`);
+}
+
+/** A page without records of its own, after which this partition has no more. */
+function lastRead(
+  position: ReadPosition,
+  page: Page,
+  end: { readonly notModified: boolean; readonly skipped: string | null },
+): PageRead {
+  return {
+    pageNo: position.pagesRead + 1,
+    records: [],
+    positionAfter: null,
+    watermarkAfter: position.claim,
+    requestKey: page.requestKey,
+    validators: position.pagesRead === 0 && end.skipped === null ? page.validators : null,
+    recordsMissing: true,
+    notes: [],
+    ...end,
+  };
+}
+
+function sentRoots(plan: ReadPlan, position: ReadPosition): RequestRoots & { readonly startsFromToken: boolean } {
+  const { cursor } = plan;
+  if (cursor === null) {
+    const startsFromToken = plan.kind === 'token' && position.from !== null && position.from !== plan.start;
+    return { window: { from: position.from, to: null }, watermark: position.from, startsFromToken };
+  }
+  const send = (text: string | null, inForm: typeof sendCursor) => {
+    const value = cursorOfText(text, cursor.form);
+    return value === null ? null : inForm(value, cursor.form);
+  };
+  const window = { from: send(position.from, sendLowerBound), to: send(position.to, sendCursor) };
+  return { window, watermark: send(plan.watermarkBefore, sendLowerBound), startsFromToken: false };
+}
+
+const withoutCursors = (records: readonly unknown[]): CursorPage => ({
+  records,
+  cursors: [],
+  withoutCursor: 0,
+  belowWindow: false,
+});
+
+/** `initial` sees what requests see of the connection. */
+function initialRenderer(source: Source): (template: string) => Promise<unknown> {
+  const { params, each, lookups, run, evaluator } = source;
+  const roots = { params, each, lookups, run, auth: {} };
+  return (template) => renderTemplate(template, roots, { evaluator, now: new Date(run.startedAt), missing: 'omit' });
+}

@@ -1,0 +1,84 @@
+import { AppError } from '../../errors.ts';
+import { textOf } from '../../json/json-text.ts';
+import { durationMs } from '../../spec/schema/duration.ts';
+import type { Incremental } from '../../spec/schema/incremental-schema.ts';
+import { cursorText, parseInitialCursor } from '../cursor/cursor-value.ts';
+import type { Source } from '../source.ts';
+import { firstPage } from './paginate.ts';
+import { type CursorPlan, type ReadPlan, readFingerprint } from './read-position.ts';
+
+type CursorIncremental = Extract<Incremental, { kind: 'cursor' }>;
+
+/**
+ * The plan of a read. `render` fills in the template of `initial`. Throws `spec_invalid` for an `initial` or a duration
+ * that cannot be read.
+ */
+export async function planRead(source: Source, render: (template: string) => Promise<unknown>): Promise<ReadPlan> {
+  const { resource, each, watermark, specChecksum, backfill } = source;
+  const { incremental } = resource;
+  const cursor = incremental?.kind === 'cursor' ? cursorPlan(incremental, resource.pagination) : null;
+  const start = backfill?.from ?? (await startOf(incremental, { cursor, render, now: source.now() }));
+  return {
+    fingerprint: readFingerprint({
+      resourceKey: resource.key,
+      partition: each,
+      watermarkBefore: watermark,
+      specChecksum,
+      backfillFrom: backfill?.from,
+    }),
+    kind: incremental?.kind ?? 'full',
+    cursor,
+    watermarkBefore: watermark,
+    start: typeof start === 'string' && cursor ? canonical(start, cursor) : start,
+    backfill: backfill !== null,
+    firstPage: firstPage(resource.pagination),
+  };
+}
+
+function cursorPlan(incremental: CursorIncremental, pagination: Source['resource']['pagination']): CursorPlan {
+  const { cursor, order, window, resultCap, retention, clientFilter } = incremental;
+  return {
+    form: cursor,
+    field: cursor.field ?? null,
+    missing: cursor.missing,
+    order,
+    settleMs: lengthOf(incremental.settle),
+    lookbackMs: lengthOf(incremental.lookback),
+    window: window ? { sizeMs: lengthOf(window.size), overlapMs: lengthOf(window.overlap) } : null,
+    resultCap: resultCap ?? null,
+    retention: retention ? { maxAgeMs: lengthOf(retention.maxAge), onExceeded: retention.onExceeded } : null,
+    clientFilter,
+    overlap: pagination.kind === 'offset' && (pagination.overlap ?? 0) > 0,
+  };
+}
+
+/** `initial` as text: of a cursor in canonical form, of a token as it is; null: the begin of time. */
+async function startOf(
+  incremental: Incremental | undefined,
+  options: {
+    readonly cursor: CursorPlan | null;
+    readonly render: (template: string) => Promise<unknown>;
+    readonly now: Date;
+  },
+): Promise<string | null> {
+  const { initial } = incremental ?? {};
+  if (initial === undefined) return null;
+  const ago = typeof initial === 'string' ? /^now(?:-(P.+))?$/.exec(initial.trim()) : null;
+  if (ago) return new Date(options.now.getTime() - (ago[1] === undefined ? 0 : lengthOf(ago[1]))).toISOString();
+  const value = typeof initial === 'string' ? await options.render(initial) : initial;
+  if (value === null || value === undefined || value === '') return null;
+  return options.cursor === null ? textOf(value) : canonical(value, options.cursor);
+}
+
+function canonical(raw: unknown, cursor: CursorPlan): string {
+  const value = parseInitialCursor(raw, cursor.form);
+  if (value !== null) return cursorText(value, cursor.form);
+  const message = `The start of the read is no value of a cursor of type ${cursor.form.type}.`;
+  throw new AppError('spec_invalid', `${message} Correct incremental.initial, or the parameter it takes.`);
+}
+
+function lengthOf(duration: string): number {
+  const ms = durationMs(duration);
+  if (ms !== null) return ms;
+  throw new AppError('spec_invalid', `"${duration}" is no duration such as P30D or PT90S.`);
+}

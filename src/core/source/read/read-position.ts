@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import type { CursorShape } from '../cursor/cursor-value.ts';
+import type { GuardState } from './page-guard.ts';
+
+/** Where a page stands in its window, and what its request carries. Plain JSON. */
+export interface PagePosition {
+  /** Of the page in its window, from 1. */
+  readonly index: number;
+  /** `page.number`: the API's own count. */
+  readonly number: number;
+  /** `page.offset`. */
+  readonly offset: number;
+  /** `page.cursor`: token or key of the page; null on the first page. */
+  readonly cursor: string | number | null;
+  /** The whole address, when the API gave one (next_url, link_header); null otherwise. */
+  readonly url: string | null;
+}
+
+/** The incremental rules of a resource, in units. */
+export interface CursorPlan {
+  readonly form: CursorShape;
+  /** Dotted path in the record; null: the API does not return it, windows alone carry the watermark. */
+  readonly field: string | null;
+  readonly missing: 'include' | 'exclude' | 'fail';
+  readonly order: 'asc' | 'desc' | 'none';
+  readonly settleMs: number;
+  readonly lookbackMs: number;
+  /** Null: one window without an end of its own. */
+  readonly window: { readonly sizeMs: number; readonly overlapMs: number } | null;
+  /** The most records the API gives for one window; null: no such cap. */
+  readonly resultCap: { readonly records: number; readonly onReached: 'split' | 'fail' } | null;
+  /** How far back the API remembers; null: for ever. */
+  readonly retention: { readonly maxAgeMs: number; readonly onExceeded: 'fail' | 'full' } | null;
+  /** The API cannot filter: records below the window are dropped here. */
+  readonly clientFilter: boolean;
+  /** Pages repeat records of the page before on purpose (offset with overlap). */
+  readonly overlap: boolean;
+}
+
+/** What stays the same over one read of one resource (and partition). */
+export interface ReadPlan {
+  /** Of resource, partition, watermark before and spec: a checkpoint of another plan is not continued. */
+  readonly fingerprint: string;
+  readonly kind: 'full' | 'cursor' | 'token';
+  /** Null unless kind is cursor. */
+  readonly cursor: CursorPlan | null;
+  /** Canonical text; null: never read before. */
+  readonly watermarkBefore: string | null;
+  /** Canonical text (of a token: the token) of `initial` or of a backfill's start; null: the begin of time. */
+  readonly start: string | null;
+  /** A backfill reads up to the watermark and never changes it. */
+  readonly backfill: boolean;
+  /** The first page of every window. */
+  readonly firstPage: PagePosition;
+}
+
+/** The page that is read next and all that the pages before it have established. Plain JSON: the checkpoint. */
+export interface ReadPosition {
+  readonly fingerprint: string;
+  /** Our clock at the start of the read, or the API's if that is earlier; ISO. */
+  readonly runStart: string;
+  /** Whether the API's `Date` header was seen. */
+  readonly clockChecked: boolean;
+  /** Pages of the read before this one, over all windows and processes. */
+  readonly pagesRead: number;
+  /** Of the read, from 1. */
+  readonly windowNo: number;
+  /** Bounds of the window, canonical text, from inclusive; null: open. For tokens `from` is the token. */
+  readonly from: string | null;
+  readonly to: string | null;
+  /** Where the last window ends; null: open. */
+  readonly end: string | null;
+  readonly page: PagePosition;
+  readonly guard: GuardState;
+  /** Times this window was begun again because its page token had expired. */
+  readonly restarts: number;
+  /** Greatest and last cursor value of this window; null: none yet. */
+  readonly maxSeen: string | null;
+  readonly lastSeen: string | null;
+  /** False once a page broke the declared ascending order: then only whole windows are claimed. */
+  readonly ordered: boolean;
+  /** The watermark that held when this window began, and the one that holds now. */
+  readonly base: string | null;
+  readonly claim: string | null;
+}
+
+/**
+ * The fingerprint of a plan. `specChecksum` is the effective spec's, `partition` the values of `each`, `backfillFrom`
+ * undefined for an ordinary read.
+ */
+export function readFingerprint(parts: {
+  readonly resourceKey: string;
+  readonly partition: unknown;
+  readonly watermarkBefore: string | null;
+  readonly specChecksum: string;
+  readonly backfillFrom: string | null | undefined;
+}): string {
+  const { resourceKey, partition, watermarkBefore, specChecksum, backfillFrom } = parts;
+  // The first entry is the form of ReadPosition: raise it when old checkpoints can no longer be continued.
+  const content = [
+    1,
+    resourceKey,
+    partition,
+    watermarkBefore,
+    specChecksum,
+    backfillFrom ?? null,
+    backfillFrom !== undefined,
+  ];
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32);
+}

@@ -1,0 +1,90 @@
+import { AppError } from '../../errors.ts';
+import type { Evaluator } from '../../expressions/evaluator-pool.ts';
+import { arrayOnPath, compilePlainPath } from '../../expressions/plain-path.ts';
+import { isObject, valueAt } from '../../json/dotted-path.ts';
+import { mapWithPauses } from '../../pauses.ts';
+import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
+import type { Evaluate } from '../request/evaluate.ts';
+import type { RequestRoots } from '../request/request.ts';
+import { pageRecordsMax, tooManyRecords } from './page-size.ts';
+
+/** The items of a body as the API sent them. */
+export interface SelectedItems {
+  readonly items: readonly unknown[];
+  /** The body had no list where one was expected: such a read proves no deletion. */
+  readonly missing: boolean;
+}
+
+/**
+ * The items at `response.records`; an object is one item, and so is an XML element that holds only text. An XML element
+ * that holds nothing counts as missing. Throws `source_rejected` when there are none or too many.
+ */
+export function selectItems(body: unknown, response: ResponseSettings): SelectedItems {
+  const value = response.records === '$' ? body : valueAt(body, response.records);
+  const found = response.decoder === 'xml' && typeof value === 'string' ? itemsOfText(value) : value;
+  if (Array.isArray(found)) {
+    if (found.length > pageRecordsMax) throw tooManyRecords();
+    return { items: found, missing: false };
+  }
+  if (isObject(found)) return { items: [found], missing: false };
+  const absent = found === undefined || found === null;
+  if (absent && response.recordsMissing === 'empty') return { items: [], missing: true };
+  const what = absent ? 'missing or null' : 'neither a list nor an object';
+  const advice = 'Correct response.records, or set recordsMissing to "empty" if the API leaves out empty lists.';
+  throw new AppError('source_rejected', `The answer has no records: "${response.records}" is ${what}. ${advice}`);
+}
+
+/** XML has no lists: of one `<id>1</id>` only its text is left, where two would have been a list. */
+const itemsOfText = (text: string): readonly string[] | null => (text === '' ? null : [text]);
+
+/** What `map` and `addFields` see besides the item. */
+export type RecordRoots = {
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly each: Readonly<Record<string, unknown>>;
+  readonly lookups: Readonly<Record<string, unknown>>;
+  readonly run: Readonly<Record<string, unknown>>;
+};
+
+/**
+ * The records of a page: each item through `map`, then the fields of `addFields`, which are the same for the whole
+ * page. Throws `spec_invalid` when `map` fails: without the record nothing can be quarantined under its key.
+ */
+export async function shapeRecords(
+  items: readonly unknown[],
+  response: ResponseSettings,
+  options: {
+    readonly roots: RecordRoots;
+    /** As the page's request carried them; for `addFields`. */
+    readonly request: RequestRoots;
+    readonly evaluator: Evaluator;
+    readonly evaluate: Evaluate;
+    readonly now: Date;
+  },
+): Promise<readonly unknown[]> {
+  const mapped = response.map === undefined ? items : await mapItems(items, response.map, options);
+  const names = Object.entries(response.addFields);
+  if (names.length === 0 || mapped.length === 0) return mapped;
+  const roots = { ...options.roots, ...options.request };
+  const added: [string, unknown][] = [];
+  for (const [name, expression] of names) added.push([name, await options.evaluate(expression, roots)]);
+  const fields = Object.fromEntries(added.filter(([, value]) => value !== undefined));
+  return await mapWithPauses(mapped, (record) => (isObject(record) ? { ...record, ...fields } : record));
+}
+
+async function mapItems(
+  items: readonly unknown[],
+  expression: string,
+  options: { readonly roots: RecordRoots; readonly evaluator: Evaluator; readonly now: Date },
+): Promise<readonly unknown[]> {
+  const plainPath = compilePlainPath(expression);
+  const plain = plainPath === null ? [arrayOnPath] : await mapWithPauses(items, plainPath);
+  if (!plain.includes(arrayOnPath)) return plain;
+  const { evaluator, roots, now } = options;
+  const bindings = { ...roots };
+  const results = await evaluator.transform({ expression, records: items, bindings, now, nulls: 'keep' });
+  return results.map((result, index) => {
+    if (result.ok) return result.value;
+    const { message } = result.failure;
+    throw new AppError('spec_invalid', `response.map fails on item ${index + 1} of a page: ${message}`);
+  });
+}

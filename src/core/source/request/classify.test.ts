@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
+import type { HttpAnswer, HttpRequest } from '../../http/client.ts';
+import { sourceOf } from '../source-fixture.ts';
+import { createClassify } from './classify.ts';
+import { matchRule } from './error-rules.ts';
+import { createEvaluate, type Evaluate } from './evaluate.ts';
+
+const now = new Date('2026-01-01T00:00:00.000Z');
+let evaluator: TestEvaluator;
+let evaluate: Evaluate;
+beforeAll(() => {
+  evaluator = createTestEvaluator({ size: 1 });
+  evaluate = createEvaluate(evaluator, now);
+});
+afterAll(() => evaluator[Symbol.asyncDispose]());
+
+interface Answered {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+const request: HttpRequest = {
+  method: 'GET',
+  url: new URL('https://api.test/items'),
+  headers: {},
+  timeoutMs: 1000,
+  responseBytesMax: 1000,
+  allowedHosts: [],
+};
+
+function verdictOf(
+  rules: readonly unknown[],
+  answered: Answered,
+  resource: Readonly<Record<string, unknown>> = {},
+  auth: Readonly<Record<string, unknown>> = { kind: 'none' },
+) {
+  const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource, http: { errors: rules }, auth });
+  const { status, headers = {}, body = null } = answered;
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const answer: HttpAnswer = { status, headers, body: bytes, url: request.url };
+  return createClassify(source, evaluate)(answer, request);
+}
+
+describe('without a rule the defaults of the format hold', () => {
+  test.each([
+    [200, 'accept'],
+    [429, 'rate_limited'],
+    [408, 'retry'],
+    [503, 'retry'],
+    [404, 'fail'],
+  ])('%i: %s', async (status, action) => {
+    expect(await verdictOf([], { status })).toMatchObject({ action });
+  });
+
+  test('401 is a refused credential', async () => {
+    expect(await verdictOf([], { status: 401 })).toMatchObject({ action: 'fail', error: { code: 'auth_failed' } });
+  });
+});
+
+describe('refused credentials', () => {
+  const session = { kind: 'session', login: { path: '/login' }, tokenFrom: 'body.t' };
+  const refreshRule = { when: { status: [200], expr: "body.error = 'expired'" }, action: 'refresh_auth' };
+  const expired = { status: 200, body: { error: 'expired' } };
+
+  test.each([
+    ['401', [], { status: 401 }],
+    ['a rule that says so', [refreshRule], expired],
+  ])('by %s are refreshed where the auth kind can', async (_name, rules, answered) => {
+    const refresh = { action: 'refresh', error: { code: 'auth_failed' } };
+    expect(await verdictOf(rules, answered, {}, session)).toMatchObject(refresh);
+    const bearer = { kind: 'bearer', token: 'x' };
+    expect(await verdictOf(rules, answered, {}, bearer)).toMatchObject({ ...refresh, action: 'fail' });
+  });
+
+  test('by a rule that fails are not', async () => {
+    const rule = { when: { status: [401] }, action: 'fail' };
+    expect(await verdictOf([rule], { status: 401 }, {}, session)).toMatchObject({ action: 'fail' });
+  });
+});
+
+describe('rules', () => {
+  const rateRule = {
+    when: {
+      status: [403, 429],
+      expr: "$number(headers.'x-ratelimit-remaining') = 0 or $exists(headers.'retry-after')",
+    },
+    action: 'rate_limited',
+    waitFrom: { header: 'X-RateLimit-Reset', format: 'epoch_s' },
+  };
+
+  test('all conditions of one must hold', async () => {
+    const limited = { status: 403, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1767225610' } };
+    expect(await verdictOf([rateRule], limited)).toEqual({ action: 'rate_limited', waitMs: 10_000 });
+    const forbidden = { status: 403, headers: { 'x-ratelimit-remaining': '7' } };
+    expect(await verdictOf([rateRule], forbidden)).toMatchObject({ action: 'fail' });
+  });
+
+  test('whose expression throws on an answer do not match it', async () => {
+    const rule = { when: { status: [400], expr: '$number(body.code) = 7' }, action: 'retry' };
+    expect(await verdictOf([rule], { status: 400, body: { code: 'x' } })).toMatchObject({ action: 'fail' });
+  });
+
+  test('the first that matches wins, those of the resource before those of http', async () => {
+    const resource = { errors: [{ when: { status: [404] }, action: 'retry' }] };
+    expect(await verdictOf([{ when: { status: ['4xx'] }, action: 'empty' }], { status: 404 }, resource)).toEqual({
+      action: 'retry',
+    });
+    expect(await verdictOf([{ when: { status: ['4xx'] }, action: 'empty' }], { status: 404 })).toEqual({
+      action: 'accept',
+    });
+  });
+
+  test('see an error in the body of a 200', async () => {
+    const rule = { when: { status: [200], expr: "body.error.code = 'RATE'" }, action: 'rate_limited' };
+    expect(await verdictOf([rule], { status: 200, body: { error: { code: 'RATE' } } })).toEqual({
+      action: 'rate_limited',
+    });
+    expect(await verdictOf([rule], { status: 200, body: { data: [] } })).toEqual({ action: 'accept' });
+  });
+
+  test('see no body when it is HTML', async () => {
+    const rule = { when: { status: [502], expr: 'body.fatal' }, action: 'fail' };
+    expect(await verdictOf([rule], { status: 502, body: '<html>' })).toEqual({ action: 'retry' });
+  });
+
+  test('that fail carry their message, and say when the connection goes to error', async () => {
+    const rule = { when: { status: [402] }, action: 'fail', message: 'The account is closed', connection: 'error' };
+    expect(await verdictOf([rule], { status: 402 })).toMatchObject({
+      action: 'fail',
+      error: { code: 'auth_failed', message: 'The account is closed' },
+    });
+    expect(await verdictOf([{ when: { status: [402] }, action: 'fail' }], { status: 402 })).toMatchObject({
+      error: { code: 'source_rejected' },
+    });
+  });
+
+  test('an expired token is let through, because the reader knows what to do', async () => {
+    const resource = {
+      pagination: { kind: 'cursor', next: 'x', inject: { in: 'query', name: 'c' }, onExpired: { status: [400] } },
+    };
+    expect(await verdictOf([{ when: { status: ['4xx'] }, action: 'fail' }], { status: 400 }, resource)).toEqual({
+      action: 'accept',
+    });
+  });
+
+  test.each([
+    ['seconds', '7', 7000],
+    ['epoch_ms', '1767225603000', 3000],
+    ['http_date', 'Thu, 01 Jan 2026 00:00:05 GMT', 5000],
+    ['iso', '2026-01-01T00:01:00Z', 60_000],
+    ['iso', '2025-01-01T00:00:00Z', 0],
+  ])('read a wait as %s from %j', async (format, text, waitMs) => {
+    const rule = { when: { status: [429] }, action: 'rate_limited', waitFrom: { header: 'wait', format } };
+    expect(await verdictOf([rule], { status: 429, headers: { wait: text } })).toEqual({
+      action: 'rate_limited',
+      waitMs,
+    });
+  });
+
+  test('an unreadable wait leaves the time to the client', async () => {
+    const rule = { when: { status: [429] }, action: 'rate_limited', waitFrom: { header: 'wait', format: 'seconds' } };
+    expect(await verdictOf([rule], { status: 429, headers: { wait: 'soon' } })).toEqual({ action: 'rate_limited' });
+  });
+
+  test('for the network match a request without an answer, and no other does', async () => {
+    const rules = [
+      { when: { expr: 'true' }, action: 'fail' as const },
+      { when: { status: ['timeout' as const] }, action: 'retry' as const },
+    ];
+    const options = { evaluate, params: {} };
+    expect(await matchRule(rules, { kind: 'timeout' }, options)).toBe(rules[1]);
+    expect(await matchRule(rules, { kind: 'network' }, options)).toBeNull();
+  });
+});
+
+describe('a request without an answer', () => {
+  const judged = (rules: readonly unknown[], failure: 'network' | 'timeout') => {
+    const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource: {}, http: { errors: rules } });
+    return createClassify(source, evaluate)({ status: null, failure }, request);
+  };
+
+  test.each([
+    ['without a rule', [], 'retry'],
+    ['with a rule for answers', [{ when: { status: ['5xx'] }, action: 'fail' }], 'retry'],
+    ['with a rule for the other failure', [{ when: { status: ['network'] }, action: 'fail' }], 'retry'],
+    ['with a rule for it', [{ when: { status: ['timeout'] }, action: 'fail' }], 'fail'],
+    ['with a rule that waits', [{ when: { status: [500, 'timeout'] }, action: 'rate_limited' }], 'rate_limited'],
+  ])('%s: %s', async (_name, rules, action) => {
+    expect(await judged(rules, 'timeout')).toMatchObject({ action });
+  });
+
+  test.each(['empty', 'skip_partition'] as const)('that counts as %s is told to the reader', async (action) => {
+    const verdict = await judged([{ when: { status: ['timeout'] }, action, message: 'closed at night' }], 'timeout');
+    expect(verdict).toMatchObject({ action: 'fail', error: { action, reason: 'closed at night' } });
+  });
+});

@@ -1,0 +1,84 @@
+import { AppError } from '../../errors.ts';
+import type { ErrorRule, WaitFormat } from '../../spec/schema/http-schema.ts';
+import type { Evaluate } from './evaluate.ts';
+
+/** What a rule is judged by: an answer, or a request that got none. */
+export type Outcome =
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      /** Lower-case names. */
+      readonly headers: Readonly<Record<string, string>>;
+      /** As the resource's decoder reads it; undefined when it cannot. */
+      readonly body: () => Promise<unknown>;
+    }
+  | { readonly kind: 'network' | 'timeout' };
+
+/**
+ * The first rule whose conditions all hold; null when none does. Expressions see `body`, `headers`, `status` and
+ * `params`; one that fails on an unexpected body counts as not true.
+ */
+export async function matchRule(
+  rules: readonly ErrorRule[],
+  outcome: Outcome,
+  options: { readonly evaluate: Evaluate; readonly params: Readonly<Record<string, unknown>> },
+): Promise<ErrorRule | null> {
+  for (const rule of rules) {
+    if (!statusHolds(rule, outcome)) continue;
+    if (rule.when.expr === undefined) return rule;
+    if (outcome.kind === 'answer' && (await exprHolds(rule.when.expr, outcome, options))) return rule;
+  }
+  return null;
+}
+
+/** Milliseconds the answer asks to wait in the rule's header; null when it does not say. Never negative. */
+export const waitOf = (rule: ErrorRule, headers: Readonly<Record<string, string>>, now: Date): number | null =>
+  rule.waitFrom === undefined ? null : waitIn(headers[rule.waitFrom.header.toLowerCase()], rule.waitFrom.format, now);
+
+/** Milliseconds from `now` that the value of a header stands for; null when it is missing or unreadable. Never negative. */
+export function waitIn(header: string | undefined, format: WaitFormat, now: Date): number | null {
+  const text = header?.trim() ?? '';
+  const wait = text === '' ? Number.NaN : waitsByFormat[format](text, now.getTime());
+  return Number.isFinite(wait) ? Math.max(0, Math.ceil(wait)) : null;
+}
+
+/** The failure of a rule with action `fail`. `auth_failed` also moves the connection to `error`. */
+export function ruleFailure(rule: ErrorRule, outcome: Outcome): AppError {
+  const what = outcome.kind === 'answer' ? `status ${outcome.status}` : outcome.kind;
+  const message = rule.message ?? `The API answered with ${what}, which the spec's error rules treat as a failure.`;
+  const refused = rule.connection === 'error' || rule.action === 'refresh_auth';
+  return new AppError(refused ? 'auth_failed' : 'source_rejected', message);
+}
+
+const waitsByFormat: Readonly<Record<WaitFormat, (text: string, nowMs: number) => number>> = {
+  seconds: (text) => Number(text) * 1000,
+  epoch_s: (text, nowMs) => Number(text) * 1000 - nowMs,
+  epoch_ms: (text, nowMs) => Number(text) - nowMs,
+  http_date: (text, nowMs) => Date.parse(text) - nowMs,
+  iso: (text, nowMs) => Date.parse(text) - nowMs,
+};
+
+function statusHolds(rule: ErrorRule, outcome: Outcome): boolean {
+  const { status } = rule.when;
+  // Without a status a rule looks at answers only: an expression has nothing else to see.
+  if (status === undefined) return outcome.kind === 'answer';
+  if (outcome.kind !== 'answer') return status.includes(outcome.kind);
+  const family = outcome.status >= 400 && outcome.status < 600 ? (outcome.status < 500 ? '4xx' : '5xx') : null;
+  return status.includes(outcome.status) || (family !== null && status.includes(family));
+}
+
+async function exprHolds(
+  expression: string,
+  outcome: Outcome & { kind: 'answer' },
+  options: { readonly evaluate: Evaluate; readonly params: Readonly<Record<string, unknown>> },
+): Promise<boolean> {
+  const { status, headers } = outcome;
+  const body = await outcome.body();
+  try {
+    return (await options.evaluate(expression, { body, headers, status, params: options.params })) === true;
+  } catch (error) {
+    // `$number(headers.x)` throws where the header is missing: such an answer is simply not the one meant.
+    if (error instanceof AppError && error.code === 'spec_invalid') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,44 @@
+import type { RecordLookups } from '../../expressions/evaluator-pool.ts';
+import { arrayOnPath, compilePlainPath } from '../../expressions/plain-path.ts';
+import { mapWithPauses } from '../../pauses.ts';
+import type { RecordRoots } from '../read/select-records.ts';
+import type { Source } from '../source.ts';
+
+/** The result for one value; undefined when the expression selects nothing. */
+export type EachResult =
+  | { readonly ok: true; readonly value: unknown }
+  /** `message` is safe to show. */
+  | { readonly ok: false; readonly message: string };
+
+/** Evaluates one expression over each of many values; a value on which it fails costs only itself. */
+export type EvaluateEach = (
+  expression: string,
+  values: readonly unknown[],
+  /** Of each value, what joins `$lookups` for it alone. */
+  own?: readonly RecordLookups[],
+) => Promise<readonly EachResult[]>;
+
+/** Plain paths and `$` are read in this process. `params`, `each`, `lookups` and `run` are seen as `$name`. */
+export function createEvaluateEach(source: Pick<Source, 'evaluator' | keyof RecordRoots>): EvaluateEach {
+  const { evaluator, params, each, lookups, run } = source;
+  const bindings = { params, each, lookups, run };
+  const now = new Date(run.startedAt);
+  return async (expression, values, own) => {
+    const plain = plainReader(expression);
+    const read = plain === null ? [arrayOnPath] : await mapWithPauses(values, plain);
+    if (!read.includes(arrayOnPath)) return read.map((value) => ({ ok: true, value }));
+    const wrapped = `( $result := (${expression}\n); (1).{ "value": $result } )`;
+    const task = { expression: wrapped, records: values, bindings, now, nulls: 'keep' } as const;
+    const results = await evaluator.transform({ ...task, recordLookups: own ?? null });
+    return results.map((result) =>
+      result.ok ? { ok: true, value: result.value['value'] } : { ok: false, message: result.failure.message },
+    );
+  };
+}
+
+/** Null for what only JSONata can read; `lookups` as a plain name is no field of the value. */
+function plainReader(expression: string): ((value: unknown) => unknown) | null {
+  const text = expression.trim();
+  if (text === '$') return (value) => value;
+  return /^lookups\b/.test(text) ? null : compilePlainPath(text);
+}

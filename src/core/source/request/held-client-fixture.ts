@@ -1,0 +1,84 @@
+/** For tests: a client whose requests stay open until the test lets them be answered, in whatever order it likes. */
+import type { HttpAnswer, HttpClient } from '../../http/client.ts';
+
+/** The open requests of a client and all that it was asked; each by its position: the value of one query parameter. */
+export interface HeldClient {
+  readonly client: HttpClient;
+  /** In the order they came. */
+  open(): readonly string[];
+  /** All so far. */
+  readonly asked: readonly string[];
+  /** All so far whose answers were handed to whoever asked, which is after `onAnswer` has been told of them. */
+  readonly answered: readonly string[];
+  /** Ended before their answer. */
+  readonly aborted: readonly string[];
+  /** The most that were open at once. */
+  openMax(): number;
+  /** Requests that have not come to an end: the open ones, and aborted ones for a moment. */
+  running(): number;
+  /** Answers an open request with what the API gives now, or fails it. */
+  release(position: string, failure?: Error): void;
+}
+
+/** What the API gives. */
+export interface HeldAnswer {
+  readonly status?: number;
+  /** Lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/** `answer` is asked when a request is released; `parameter` holds the position. */
+export function createHeldClient(parameter: string, answer: (url: URL) => HeldAnswer): HeldClient {
+  const open = new Map<string, PromiseWithResolvers<HttpAnswer> & { readonly url: URL }>();
+  const asked: string[] = [];
+  const answered: string[] = [];
+  const aborted: string[] = [];
+  let openMax = 0;
+  let running = 0;
+  const send: HttpClient['send'] = async ({ url }, { signal, onAnswer }) => {
+    signal.throwIfAborted();
+    const position = url.searchParams.get(parameter) ?? '';
+    if (open.has(position)) throw new Error(`${position} is asked for twice at once`);
+    const request = { ...Promise.withResolvers<HttpAnswer>(), url };
+    const abort = () => {
+      aborted.push(position);
+      open.delete(position);
+      // A socket takes its time to close.
+      setImmediate(() => request.reject(signal.reason));
+    };
+    running += 1;
+    signal.addEventListener('abort', abort, { once: true });
+    asked.push(position);
+    open.set(position, request);
+    openMax = Math.max(openMax, open.size);
+    try {
+      const received = await request.promise;
+      await onAnswer?.(received);
+      answered.push(position);
+      return received;
+    } finally {
+      running -= 1;
+      signal.removeEventListener('abort', abort);
+    }
+  };
+  return {
+    client: { send, logSaved: async () => {}, logBlocked: async () => {}, [Symbol.asyncDispose]: async () => {} },
+    open: () => [...open.keys()],
+    asked,
+    answered,
+    aborted,
+    openMax: () => openMax,
+    running: () => running,
+    release(position, failure) {
+      const request = open.get(position);
+      if (!request) throw new Error(`${position} is not open, but ${[...open.keys()].join(', ')}`);
+      open.delete(position);
+      if (failure) return request.reject(failure);
+      const { url } = request;
+      const { status = 200, headers, body } = answer(url);
+      const bytes = new TextEncoder().encode(JSON.stringify(body));
+      request.resolve({ status, headers: { 'content-type': 'application/json', ...headers }, body: bytes, url });
+    },
+  };
+}

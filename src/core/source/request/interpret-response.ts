@@ -1,0 +1,107 @@
+import { AppError } from '../../errors.ts';
+import type { HttpAnswer } from '../../http/client.ts';
+import { tryDecodeBody } from '../decode/decode-body.ts';
+import type { PagePosition } from '../read/read-position.ts';
+import type { Source } from '../source.ts';
+import { matchRule, type Outcome, ruleFailure } from './error-rules.ts';
+import type { Evaluate } from './evaluate.ts';
+import type { UnansweredError } from './no-response.ts';
+
+/** What an answer means for the page that was asked for. */
+export type Judgement =
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'empty'; readonly notModified: boolean }
+  | { readonly kind: 'skipped'; readonly reason: string }
+  | { readonly kind: 'expired'; readonly what: 'page' | 'watermark' };
+
+type NoPage = Exclude<Judgement, { readonly kind: 'accepted' }>;
+
+/** The page an answer belongs to. */
+interface AskedPage {
+  readonly position: PagePosition;
+  readonly startsFromToken: boolean;
+}
+
+/**
+ * Judges an answer that the client has let through: expired tokens first, then the rules of the resource and of the
+ * spec, then the status. Throws `source_rejected` or `auth_failed` for everything that is no page.
+ */
+export async function judgeAnswer(
+  source: Source,
+  answer: HttpAnswer,
+  options: { readonly page: AskedPage; readonly evaluate: Evaluate },
+): Promise<Judgement> {
+  const { resource, http, params } = source;
+  const { page, evaluate } = options;
+  const outcome = outcomeOf(answer, source);
+  const expired = await expiredToken(source, outcome, options);
+  if (expired) return expired;
+  const rule = await matchRule([...resource.errors, ...http.errors], outcome, { evaluate, params });
+  if (rule?.action === 'skip_partition') return { kind: 'skipped', reason: rule.message ?? `status ${answer.status}` };
+  if (rule?.action === 'empty') return emptyPage(page, `answered ${answer.status}`);
+  if (rule) throw ruleFailure(rule, outcome);
+  if (answer.status === 304) return notModified(page);
+  if (answer.status >= 200 && answer.status < 300) return { kind: 'accepted' };
+  throw new AppError('source_rejected', `The API answered ${answer.status}. Correct the request or add an error rule.`);
+}
+
+/** What a request without an answer means for its page, where a rule says so. Throws `source_rejected` as above. */
+export const judgeUnanswered = ({ action, reason }: UnansweredError, page: Pick<AskedPage, 'position'>): NoPage =>
+  action === 'skip_partition' ? { kind: 'skipped', reason } : emptyPage(page, `gave no answer (${reason})`);
+
+/** An answer as error rules see it; the body is decoded only when a rule looks at it. */
+export function outcomeOf(answer: HttpAnswer, source: Pick<Source, 'resource' | 'http'>): Outcome & { kind: 'answer' } {
+  return {
+    kind: 'answer',
+    status: answer.status,
+    headers: answer.headers,
+    body: () => tryDecodeBody(answer, source),
+  };
+}
+
+/** Whether the status is one that the spec declares for an expired token: the client must let it through. */
+export function isExpiryStatus(resource: Source['resource'], status: number): boolean {
+  const { pagination, incremental } = resource;
+  const ofToken = incremental?.kind === 'token' && incremental.expired.status.includes(status);
+  return ofToken || (pagination.onExpired?.status.includes(status) ?? false);
+}
+
+async function expiredToken(
+  source: Source,
+  outcome: Outcome & { kind: 'answer' },
+  options: { readonly page: AskedPage; readonly evaluate: Evaluate },
+): Promise<Judgement | null> {
+  const { position, startsFromToken } = options.page;
+  const { pagination, incremental } = source.resource;
+  if (position.index > 1 && pagination.onExpired?.status.includes(outcome.status)) {
+    if (pagination.onExpired.action === 'restart_window') return { kind: 'expired', what: 'page' };
+    throw new AppError(
+      'source_rejected',
+      'The page token has expired. Set pagination.onExpired to restart the window.',
+    );
+  }
+  if (incremental?.kind !== 'token' || !startsFromToken || position.index > 1) return null;
+  const { status, expr, action } = incremental.expired;
+  const rule = { when: { status, ...(expr === undefined ? {} : { expr }) }, action: 'fail' as const };
+  if (!(await matchRule([rule], outcome, { evaluate: options.evaluate, params: source.params }))) return null;
+  if (action === 'full') return { kind: 'expired', what: 'watermark' };
+  throw new AppError(
+    'source_rejected',
+    'The API no longer knows the stored token. Reset the watermark to read in full.',
+  );
+}
+
+/** An error page in the middle of a read is never its end: the pages after it would be lost without a word. */
+function emptyPage({ position }: Pick<AskedPage, 'position'>, did: string): NoPage {
+  if (position.index === 1) return { kind: 'empty', notModified: false };
+  const message = `The API ${did} on page ${position.index}: "empty" counts on the first page only.`;
+  throw new AppError('source_rejected', message);
+}
+
+function notModified(page: AskedPage): Judgement {
+  if (page.position.index === 1) return { kind: 'empty', notModified: true };
+  throw new AppError(
+    'source_rejected',
+    `The API answered 304 on page ${page.position.index}, which was not asked for.`,
+  );
+}

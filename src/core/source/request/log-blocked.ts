@@ -1,0 +1,16 @@
+import type { HttpClient } from '../../http/client.ts';
+import { BlockedUrlError } from '../../http/egress-blocked.ts';
+
+/** What `addressOf` gives. An address that it refuses is in the call log before the error goes on to the caller. */
+export async function loggingBlocked<Address>(
+  client: Pick<HttpClient, 'logBlocked'>,
+  method: 'GET' | 'POST',
+  addressOf: () => Promise<Address>,
+): Promise<Address> {
+  try {
+    return await addressOf();
+  } catch (error) {
+    if (error instanceof BlockedUrlError) await client.logBlocked(method, error.url);
+    throw error;
+  }
+}

@@ -1,0 +1,40 @@
+import { isObject, withValueAt } from '../../json/dotted-path.ts';
+import { textOf } from '../../json/json-text.ts';
+import type { RequestTemplate } from '../../spec/schema/http-schema.ts';
+import type { Inject } from '../../spec/schema/pagination-schema.ts';
+import { queryPairs } from './query-string.ts';
+
+/** A body as it goes over the wire. */
+export interface RequestBody {
+  readonly text: string;
+  readonly contentType: string;
+}
+
+/**
+ * The body of a request; null when it has none. `render` fills in a template or a structure of templates. A page
+ * position that belongs in the body is set at its dotted path (or, in a form, under its name).
+ */
+export async function renderBody(
+  template: RequestTemplate,
+  inject: { readonly into: Inject; readonly value: string | number } | null,
+  render: (value: unknown) => Promise<unknown>,
+): Promise<RequestBody | null> {
+  const { body } = template;
+  const position = inject?.into.in === 'body' ? inject : null;
+  const json = (value: unknown): RequestBody => {
+    const content = position === null ? value : withValueAt(value, position.into.name, position.value);
+    return { text: JSON.stringify(content), contentType: 'application/json' };
+  };
+  if (body?.json !== undefined) return json(await render(body.json));
+  if (body?.graphql) return json(await render(body.graphql));
+  if (body?.text !== undefined) {
+    return { text: textOf(await render(body.text)), contentType: 'text/plain; charset=utf-8' };
+  }
+  if (body?.form) {
+    const fields = await render(body.form);
+    const form = new URLSearchParams(queryPairs(isObject(fields) ? fields : {}, template.arrayFormat));
+    if (position) form.set(position.into.name, String(position.value));
+    return { text: form.toString(), contentType: 'application/x-www-form-urlencoded' };
+  }
+  return position && template.method === 'POST' ? json({}) : null;
+}

@@ -1,0 +1,83 @@
+import { hash } from 'node:crypto';
+import type { Roots } from '../../expressions/template.ts';
+import type { Pagination } from '../../spec/schema/pagination-schema.ts';
+import { pageRoots } from '../read/paginate.ts';
+import type { PagePosition } from '../read/read-position.ts';
+import type { Source, Validators } from '../source.ts';
+import { type Injection, type RenderedRequest, rendererFor, renderRequest } from './render-request.ts';
+import { conditionalHeaders, storedFor } from './validators.ts';
+
+/** What request templates see of the read besides the connection's own values. */
+export interface RequestRoots {
+  /** As requests carry it; null: open, the parameter is left out. */
+  readonly window: { readonly from: string | number | null; readonly to: string | number | null };
+  readonly watermark: string | number | null;
+}
+
+/** The page to ask for. */
+interface BuiltPage extends RequestRoots {
+  readonly position: PagePosition;
+  /** Metadata of the token, seen as `auth`; absent: there is none. */
+  readonly auth?: Readonly<Record<string, unknown>>;
+}
+
+/** A request ready to be signed and sent. */
+export interface BuiltRequest extends RenderedRequest {
+  /** The address, without the credentials that a query may carry. */
+  readonly url: string;
+  /** Hash of method, address and body: the same request has the same key, whoever signs it. */
+  readonly key: string;
+  /** What is kept of an earlier answer to it; null: nothing. */
+  readonly stored: Validators | null;
+}
+
+/**
+ * The request of one page: templates filled in, page position put in; credentials are added when it is sent. A page that
+ * the API gave as an address is asked for at exactly that address. Throws `spec_invalid`, `egress_blocked`.
+ */
+export async function buildRequest(source: Source, page: BuiltPage): Promise<BuiltRequest> {
+  const { resource } = source;
+  const { position } = page;
+  const link = position.url;
+  const { http: plain, base } = await renderRequest(source, resource.request, {
+    render: rendererFor(source, requestRoots(source, page)),
+    link,
+    inject: link === null ? injection(resource.pagination, position) : null,
+  });
+  const url = plain.url.href;
+  const key = requestKeyOf({ http: plain, url });
+  const stored = storedFor(source, position, key);
+  const headers = { ...plain.headers, ...conditionalHeaders(source, stored) };
+  return { http: { ...plain, headers }, url, base, key, stored };
+}
+
+function requestKeyOf(request: {
+  readonly http: { readonly method: string; readonly body?: string | null };
+  readonly url: string;
+}): string {
+  const content = [request.http.method, request.url, request.http.body ?? null];
+  return hash('sha256', JSON.stringify(content), 'hex').slice(0, 32);
+}
+
+function requestRoots(source: Source, page: BuiltPage): Roots {
+  const { params, each, lookups, run, resource } = source;
+  const { window, watermark, position, auth = {} } = page;
+  return { params, auth, each, lookups, run, window, watermark, page: pageRoots(resource.pagination, position) };
+}
+
+/** Where the page's position goes; null when it goes nowhere (first page of a cursor, links). */
+function injection(pagination: Pagination, position: PagePosition): Injection | null {
+  switch (pagination.kind) {
+    case 'page':
+      return { into: pagination.inject, value: position.number };
+    case 'offset':
+      return { into: pagination.inject, value: position.offset };
+    case 'cursor':
+    case 'keyset':
+      return position.cursor === null ? null : { into: pagination.inject, value: position.cursor };
+    case 'none':
+    case 'next_url':
+    case 'link_header':
+      return null;
+  }
+}

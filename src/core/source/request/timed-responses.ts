@@ -1,0 +1,80 @@
+import type { HttpAnswer, HttpRequest } from '../../http/client.ts';
+import { type KeptAnswers, type KeptPage, type KeptShelf, type Sent, unkept } from './response-cache.ts';
+import { type AnswerAtRest, fromRest, toRest } from './stored-response.ts';
+
+/** The answers of a read by their keys, kept under that of the first one. */
+type Pages = Readonly<Record<string, AnswerAtRest>>;
+
+/** Characters of the pages of one read; more of them are asked for each time. */
+const pagesLengthMax = 8_000_000;
+
+/**
+ * Takes kept answers for still true for `ttlSeconds`, so that nothing is asked. Pages of different age make no list, as
+ * what moves from one to the other would be in neither: the pages of a read are kept together, or not at all.
+ */
+export function createTimedAnswers({ client, store, keyOf }: KeptShelf, ttlSeconds: number): KeptAnswers {
+  const write = async (firstKey: string, pages: Pages): Promise<void> => {
+    const text = JSON.stringify(pages);
+    if (ttlSeconds === 0 || text.length > pagesLengthMax) return;
+    await store.write('connection', [{ key: firstKey, text, ttlSeconds }]);
+  };
+  const find = async (key: string): Promise<Pages> => {
+    const text = (await store.read('connection', [key])).get(key) ?? null;
+    return text === null ? {} : JSON.parse(text);
+  };
+  const asked = (read: TimedRead, key: string, answer: HttpAnswer): Sent => ({
+    answer,
+    async keep({ isLast }) {
+      read.collect(key, toRest(answer));
+      const pages = read.collected();
+      if (isLast && pages) await write(read.firstKey, pages);
+    },
+  });
+  let current: TimedRead | null = null;
+  /** The read that a page belongs to; null: one that another process began. */
+  const readOf = async (key: string, page: KeptPage | undefined): Promise<TimedRead | null> => {
+    if (page && !page.isFirst) return current;
+    const read = createTimedRead(key, page?.isRestarted ? {} : await find(key));
+    if (page) current = read;
+    return read;
+  };
+  return {
+    async send(request: HttpRequest, options, page) {
+      const key = keyOf(request);
+      const read = await readOf(key, page);
+      const kept = read?.kept[key];
+      if (!kept)
+        return read
+          ? asked(read, key, await client.send(request, options))
+          : unkept(await client.send(request, options));
+      await client.logSaved(request);
+      return unkept(fromRest(kept, request));
+    },
+  };
+}
+
+interface TimedRead {
+  readonly firstKey: string;
+  /** Empty: nothing is kept of an earlier one. */
+  readonly kept: Pages;
+  collect(key: string, answer: AnswerAtRest | null): void;
+  /** Null: one of its pages cannot be kept. */
+  collected(): Pages | null;
+}
+
+function createTimedRead(firstKey: string, kept: Pages): TimedRead {
+  const pages: Record<string, AnswerAtRest> = {};
+  let length = 0;
+  // Pages of another age are no part of it.
+  let isWhole = Object.keys(kept).length === 0;
+  return {
+    firstKey,
+    kept,
+    collect(key, answer) {
+      length += answer?.body.length ?? 0;
+      isWhole &&= answer !== null && length <= pagesLengthMax;
+      if (answer && isWhole) pages[key] = answer;
+    },
+    collected: () => (isWhole ? pages : null),
+  };
+}

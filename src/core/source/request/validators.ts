@@ -1,0 +1,41 @@
+import type { HttpAnswer } from '../../http/client.ts';
+import { textDefect } from '../../json/json-limits.ts';
+import type { PagePosition } from '../read/read-position.ts';
+import type { Source, Validators } from '../source.ts';
+
+/** What is to be kept of an answer for a later read of the same request; null: nothing. */
+export function validatorsOf(source: Source, requestKey: string, answer: HttpAnswer): Validators | null {
+  const { mode } = source.resource.request.cache;
+  const etag = storedHeader(answer, 'etag');
+  const lastModified = storedHeader(answer, 'last-modified');
+  if (mode === 'none' || (mode === 'conditional' && etag === null && lastModified === null)) return null;
+  return { requestKey, specChecksum: source.specChecksum, etag, lastModified, at: source.now().toISOString() };
+}
+
+/** What was kept of an earlier answer to the very request; null: nothing, or it does not count for this page. */
+export function storedFor(source: Source, position: PagePosition, requestKey: string): Validators | null {
+  const { validators, resource, specChecksum } = source;
+  if (position.index > 1 || resource.request.method !== 'GET') return null;
+  return validators?.requestKey === requestKey && validators.specChecksum === specChecksum ? validators : null;
+}
+
+/** Headers by which the API can answer that nothing has changed. */
+export function conditionalHeaders(source: Source, stored: Validators | null): Record<string, string> {
+  if (stored === null || source.resource.request.cache.mode !== 'conditional') return {};
+  return {
+    ...(stored.etag === null ? {} : { 'if-none-match': stored.etag }),
+    ...(stored.lastModified === null ? {} : { 'if-modified-since': stored.lastModified }),
+  };
+}
+
+/** Whether the spec takes the earlier answer for still true, so that nothing is asked. */
+export function isFresh(source: Source, stored: Validators | null): boolean {
+  const { mode, ttlSeconds = 0 } = source.resource.request.cache;
+  return mode === 'ttl' && stored !== null && source.now().getTime() < Date.parse(stored.at) + ttlSeconds * 1000;
+}
+
+/** Null when the answer has none or none that a database can hold: the next request is then not a conditional one. */
+function storedHeader({ headers }: HttpAnswer, name: string): string | null {
+  const value = headers[name];
+  return value === undefined || textDefect(value) !== null ? null : value;
+}

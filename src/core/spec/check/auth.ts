@@ -1,0 +1,16 @@
+import type { Issue } from '../../errors.ts';
+import { isJsonObject } from '../../json/json-value.ts';
+import { type Located, valuesAt } from './document-paths.ts';
+
+/** Rules of auth blocks that span several of their properties. */
+export function checkAuth(document: unknown): readonly Issue[] {
+  return ['auth', 'resources.*.auth'].flatMap((at) => valuesAt(document, at).flatMap(clientSecretRule));
+}
+
+/** Only a public client has no secret. */
+function clientSecretRule({ path, value }: Located): readonly Issue[] {
+  if (!isJsonObject(value) || value['kind'] !== 'oauth2_authorization_code') return [];
+  if (value['clientSecret'] !== undefined || value['clientAuth'] === 'none') return [];
+  const message = '`clientSecret` is required unless `clientAuth` is none';
+  return [{ code: 'schema', path: `${path}.clientSecret`, message }];
+}

@@ -1,0 +1,493 @@
+import { describe, expect, it } from 'vitest';
+import { changedSpec, put, specDocument } from '../../../../test/support/sync/spec-documents.ts';
+import { checkSpec } from './check.ts';
+
+interface Case {
+  readonly rule: string;
+  readonly changes: Readonly<Record<string, unknown>>;
+  /** `code path`, in the order reported. */
+  readonly issues: readonly string[];
+}
+
+const request = { kind: 'request', request: { path: '/t' }, keyBy: 'id' };
+const step = (assignTo: string, more = {}) => ({ assignTo, request: { path: '/p' }, key: 'record.id', ...more });
+const grant = {
+  kind: 'oauth2_authorization_code',
+  authorizeUrl: 'https://a.test/a',
+  tokenUrl: 'https://a.test/t',
+  clientId: 'x',
+};
+const incremental = { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc' };
+
+const structural: readonly Case[] = [
+  { rule: 'a missing property', changes: { 'metadata.version': undefined }, issues: ['schema metadata.version'] },
+  { rule: 'a missing block', changes: { metadata: undefined }, issues: ['schema metadata'] },
+  { rule: 'no resources', changes: { resources: [] }, issues: ['schema resources'] },
+  { rule: 'a mistyped property', changes: { 'metadata.name': 5 }, issues: ['schema metadata.name'] },
+  { rule: 'a list for an object', changes: { 'http.headers': [] }, issues: ['schema http.headers'] },
+  { rule: 'an unknown property', changes: { resorces: [] }, issues: ['schema resorces'] },
+  {
+    rule: 'several unknown properties of one object',
+    changes: { 'resources.0.request.a': 1, 'resources.0.request.b': 2 },
+    issues: ['schema resources.0.request.a', 'schema resources.0.request.b'],
+  },
+  {
+    rule: 'a property of another auth kind',
+    changes: { auth: { kind: 'oauth2_client_credentials', tokenUrl: 'https://a.test/t', clientSecret: 's' } },
+    issues: ['schema auth.clientId'],
+  },
+  {
+    rule: 'a client without a secret that says it has one',
+    changes: { auth: grant },
+    issues: ['schema auth.clientSecret'],
+  },
+  {
+    rule: 'the same in the auth of a resource',
+    changes: { auth: { ...grant, clientAuth: 'none' }, 'resources.0.auth': grant },
+    issues: ['schema resources.0.auth.clientSecret'],
+  },
+  { rule: 'a bad enum value', changes: { 'auth.kind': 'magic' }, issues: ['schema auth.kind'] },
+  { rule: 'a bad onInvalid', changes: { 'resources.0.onInvalid': 'x' }, issues: ['schema resources.0.onInvalid'] },
+  {
+    rule: 'an unknown format version',
+    changes: { formatVersion: 2 },
+    issues: ['schema formatVersion'],
+  },
+  {
+    rule: 'records that is no plain path',
+    changes: { 'resources.0.response.records': 'edges[0].node' },
+    issues: ['schema resources.0.response.records'],
+  },
+  {
+    rule: 'a table name of the server',
+    changes: { 'resources.0.target.table': 'pg_class' },
+    issues: ['schema resources.0.target.table'],
+  },
+  {
+    rule: 'a column name that breaks out',
+    changes: { 'resources.0.target.columns': { 'x]; drop table y; --': {} } },
+    issues: ['schema resources.0.target.columns.x]; drop table y; --'],
+  },
+  {
+    rule: 'a duration with months',
+    changes: { 'resources.0.incremental': { ...incremental, settle: 'P1M' } },
+    issues: ['schema resources.0.incremental.settle'],
+  },
+  {
+    rule: 'too many resources',
+    changes: { resources: Array.from({ length: 201 }, (_, index) => ({ key: `r${index}`, primaryKey: 'id' })) },
+    issues: ['schema resources'],
+  },
+];
+
+const acrossPlaces: readonly Case[] = [
+  {
+    rule: 'path and url together',
+    changes: { 'resources.0.request.url': 'https://a.test/x' },
+    issues: ['schema resources.0.request.url'],
+  },
+  {
+    rule: 'neither path nor url',
+    changes: { 'resources.0.request': {} },
+    issues: ['schema resources.0.request.path'],
+  },
+  {
+    rule: 'a body with GET',
+    changes: { 'resources.0.request.body': { json: {} } },
+    issues: ['schema resources.0.request.body'],
+  },
+  {
+    rule: 'two bodies',
+    changes: { 'resources.0.request.method': 'POST', 'resources.0.request.body': { json: {}, text: '' } },
+    issues: ['schema resources.0.request.body'],
+  },
+  {
+    rule: 'dot segments',
+    changes: { 'resources.0.request.path': '/a/%2e%2e/b' },
+    issues: ['schema resources.0.request.path'],
+  },
+  { rule: 'a base URL of another scheme', changes: { 'http.baseUrl': 'file:///etc' }, issues: ['schema http.baseUrl'] },
+  {
+    rule: 'a base URL that shows its host as the name of a user',
+    changes: { 'http.baseUrl': 'http://127.0.0.1:80@example.com/' },
+    issues: ['schema http.baseUrl'],
+  },
+  {
+    rule: 'a user name before a host that a template gives',
+    changes: { 'resources.0.request': { url: 'https://api:{{ run.id }}@example.com/x' } },
+    issues: ['schema resources.0.request.url'],
+  },
+  {
+    rule: 'a token URL with a password',
+    changes: {
+      auth: {
+        kind: 'oauth2_client_credentials',
+        tokenUrl: 'https://a:b@example.com/',
+        clientId: 'c',
+        clientSecret: 's',
+      },
+    },
+    issues: ['schema auth.tokenUrl'],
+  },
+  {
+    rule: 'a webhook address with a user name',
+    changes: { destination: { kind: 'webhook', url: 'https://a@example.com/', signingSecret: 's' } },
+    issues: ['schema destination.url'],
+  },
+  {
+    rule: 'a link for people with a password',
+    changes: { 'metadata.docsUrl': 'https://a:b@example.com/' },
+    issues: ['schema metadata.docsUrl'],
+  },
+  {
+    rule: 'a base URL with a port that is none',
+    changes: { 'http.baseUrl': 'http://127.0.0.1:99999/' },
+    issues: ['schema http.baseUrl'],
+  },
+  { rule: 'a relative path without base URL', changes: { http: {} }, issues: ['schema http.baseUrl'] },
+  {
+    rule: 'a rule without condition',
+    changes: { 'http.errors': [{ when: {}, action: 'fail' }] },
+    issues: ['schema http.errors.0.when'],
+  },
+  {
+    rule: 'a secret with a default',
+    changes: { 'connectionParams.1.default': 'x' },
+    issues: ['schema connectionParams.1.default'],
+  },
+  {
+    rule: 'a default of another type',
+    changes: { 'connectionParams.0.default': 5 },
+    issues: ['schema connectionParams.0.default'],
+  },
+  {
+    rule: 'a bad regular expression',
+    changes: { 'connectionParams.0.pattern': '(' },
+    issues: ['schema connectionParams.0.pattern'],
+  },
+  {
+    rule: 'a record schema that is none',
+    changes: { 'resources.0.validate': { schema: { type: 'strnig' } } },
+    issues: ['schema resources.0.validate.schema'],
+  },
+  {
+    rule: 'a record schema with a reference that leads out',
+    changes: { 'resources.0.validate': { schema: { $ref: 'https://a.test/s.json' } } },
+    issues: ['schema resources.0.validate.schema'],
+  },
+  {
+    rule: 'an x-type that is no column type',
+    changes: { 'resources.0.validate': { schema: { properties: { a: { 'x-type': 'numeric(99,1)' } } } } },
+    issues: ['schema resources.0.validate.schema.properties.a.x-type'],
+  },
+  {
+    rule: 'full_scan with incremental',
+    changes: { 'resources.0.incremental': incremental, 'resources.0.deletes': { mode: 'full_scan' } },
+    issues: ['schema resources.0.deletes.mode'],
+  },
+  {
+    rule: 'replace with incremental',
+    changes: { 'resources.0.incremental': incremental, 'resources.0.target.mode': 'replace' },
+    issues: ['schema resources.0.target.mode'],
+  },
+  {
+    rule: 'replace at a webhook',
+    changes: {
+      destination: { kind: 'webhook', url: 'https://a.test', signingSecret: 'x' },
+      'resources.0.target.mode': 'replace',
+    },
+    issues: ['schema resources.0.target.mode'],
+  },
+  {
+    rule: 'a refusal that fails the run at a webhook',
+    changes: {
+      destination: { kind: 'webhook', url: 'https://a.test', signingSecret: 'x' },
+      'resources.0.target.onTypeConflict': 'fail',
+    },
+    issues: ['schema resources.0.target.onTypeConflict'],
+  },
+  ...[0, 5, 1.5, '2'].map((parallelism) => ({
+    rule: `parallelism ${JSON.stringify(parallelism)} at a webhook`,
+    changes: { destination: { kind: 'webhook', url: 'https://a.test', signingSecret: 'x', parallelism } },
+    issues: ['schema destination.parallelism'],
+  })),
+  {
+    rule: 'resultCap without window',
+    changes: {
+      'resources.0.incremental': { ...incremental, resultCap: { records: 10 } },
+      'resources.0.response.total': 'n',
+    },
+    issues: ['schema resources.0.incremental.resultCap'],
+  },
+  {
+    rule: 'a cursor without field and window',
+    changes: { 'resources.0.incremental': { ...incremental, cursor: { type: 'datetime' } } },
+    issues: ['schema resources.0.incremental.cursor.field'],
+  },
+  {
+    rule: 'a start before now that is no duration',
+    changes: { 'resources.0.incremental': { ...incremental, initial: 'now-1 day' } },
+    issues: ['schema resources.0.incremental.initial'],
+  },
+  {
+    rule: 'forEach with values and resource',
+    changes: { 'resources.1.forEach': [{ as: 'a', values: '{{ params.apiUrl }}', resource: 'accounts' }] },
+    issues: ['schema resources.1.forEach.0'],
+  },
+  {
+    rule: 'a batch without key',
+    changes: {
+      'resources.0.enrich': [{ assignTo: 'a', request: { path: '/p' }, batch: { size: 2, results: 'r', keyBy: 'id' } }],
+    },
+    issues: ['schema resources.0.enrich.0.key'],
+  },
+  {
+    rule: 'an address and its parts',
+    changes: { destination: { kind: 'postgres', url: '{{ secrets.token }}', host: 'h' } },
+    issues: ['schema destination.host'],
+  },
+  {
+    rule: 'a destination without address',
+    changes: { destination: { kind: 'postgres' } },
+    issues: ['schema destination.url'],
+  },
+  {
+    rule: 'a resource key twice',
+    changes: { 'resources.1.key': 'accounts' },
+    issues: ['duplicate_key resources.1.key'],
+  },
+  {
+    rule: 'a param key twice',
+    changes: { 'connectionParams.2': { key: 'apiUrl', type: 'string' } },
+    issues: ['duplicate_key connectionParams.2.key'],
+  },
+  {
+    rule: 'a table written twice',
+    changes: { 'resources.1.target.table': 'ACCOUNTS' },
+    issues: ['duplicate_key resources.1.target.table'],
+  },
+  {
+    rule: 'a table written twice by default',
+    changes: { 'resources.0.target.table': 'notes' },
+    issues: ['duplicate_key resources.1.key'],
+  },
+  {
+    rule: 'a lookup name twice',
+    changes: {
+      lookups: [
+        { assignTo: 'a', kind: 'static', table: {} },
+        { assignTo: 'a', kind: 'static', table: {} },
+      ],
+    },
+    issues: ['duplicate_assign_to lookups.1.assignTo'],
+  },
+  {
+    rule: 'an enrichment name twice',
+    changes: { 'resources.0.enrich': [step('a'), step('a')] },
+    issues: ['duplicate_assign_to resources.0.enrich.1.assignTo'],
+  },
+  {
+    rule: 'an enrichment named like a lookup',
+    changes: { lookups: [{ assignTo: 'a', kind: 'static', table: {} }], 'resources.0.enrich': [step('a')] },
+    issues: ['duplicate_assign_to resources.0.enrich.0.assignTo'],
+  },
+  {
+    rule: 'as twice',
+    changes: {
+      'resources.0.forEach': [
+        { as: 'a', values: 'x' },
+        { as: 'a', values: 'x' },
+      ],
+    },
+    issues: ['duplicate_assign_to resources.0.forEach.1.as'],
+  },
+  {
+    rule: 'a resource that depends on nothing known',
+    changes: { 'resources.0.dependsOn': ['no'] },
+    issues: ['unresolved_dependency resources.0.dependsOn.0'],
+  },
+  {
+    rule: 'an enrichment that depends on nothing known',
+    changes: { 'resources.0.enrich': [step('a', { dependsOn: ['no'] })] },
+    issues: ['unresolved_dependency resources.0.enrich.0.dependsOn.0'],
+  },
+  {
+    rule: 'a lookup that depends on nothing known',
+    changes: { lookups: [{ assignTo: 'a', ...request, dependsOn: ['no'] }] },
+    issues: ['unresolved_dependency lookups.0.dependsOn.0'],
+  },
+  {
+    rule: 'forEach over an unknown resource',
+    changes: { 'resources.0.forEach': [{ as: 'a', resource: 'no' }] },
+    issues: ['unresolved_dependency resources.0.forEach.0.resource'],
+  },
+  {
+    rule: 'an unknown lookup in change detection',
+    changes: { 'resources.0.changeDetection.lookups': ['no'] },
+    issues: ['unresolved_dependency resources.0.changeDetection.lookups.0'],
+  },
+  {
+    rule: 'an enrichment that depends on itself',
+    changes: { 'resources.0.enrich': [step('a', { dependsOn: ['a'] })] },
+    issues: ['cycle resources.0.enrich.0.dependsOn.0'],
+  },
+  {
+    rule: 'an enrichment loop',
+    changes: { 'resources.0.enrich': [step('a', { dependsOn: ['b'] }), step('b', { dependsOn: ['a'] })] },
+    issues: ['cycle resources.0.enrich.1.dependsOn.0'],
+  },
+  {
+    rule: 'an inferred lookup loop',
+    changes: {
+      lookups: [
+        { assignTo: 'a', ...request, value: '$lookups.b.x' },
+        { assignTo: 'b', ...request, value: '$lookups.a.x' },
+      ],
+    },
+    issues: ['cycle lookups.1'],
+  },
+  {
+    rule: 'a resource loop',
+    changes: { 'resources.0.dependsOn': ['notes'], 'resources.1.forEach': [{ as: 'a', resource: 'accounts' }] },
+    issues: ['cycle resources.1.forEach.0.resource'],
+  },
+];
+
+const codesAndPaths = (document: unknown): readonly string[] => {
+  const result = checkSpec(document);
+  return result.valid ? [] : result.issues.map(({ code, path }) => `${code} ${path}`);
+};
+
+describe('checkSpec', () => {
+  it.each(['minimal', 'github-issues', 'stripe', 'hubspot-crm'] as const)('accepts the example %s', (name) => {
+    expect(checkSpec(specDocument(name))).toMatchObject({ valid: true });
+  });
+
+  it.each(structural)('reports $rule, and nothing else', ({ changes, issues }) => {
+    expect(codesAndPaths(changedSpec(changes))).toEqual(issues);
+  });
+
+  it.each(acrossPlaces)('reports $rule, and nothing else', ({ changes, issues }) => {
+    expect(codesAndPaths(changedSpec(changes))).toEqual(issues);
+  });
+
+  it.each([
+    '1.0',
+    '01.0.0',
+    '1.0.0-01',
+    '',
+    '^1.0.0',
+    '99999999999999999999.0.0',
+    '１.0.0',
+    1,
+    'v1.0.0',
+    ' 1.0.0',
+    '1.0.0+b',
+  ])('refuses the version %s', (version) => {
+    expect(codesAndPaths(changedSpec({ 'metadata.version': version }))).toEqual(['schema metadata.version']);
+  });
+
+  it.each(['', '..', 'constructor', 'k\u0001', 'ключ', 5, 'a/b', `k${'x'.repeat(63)}`])(
+    'refuses the spec key %s',
+    (key) => {
+      expect(codesAndPaths(changedSpec({ 'metadata.key': key }))).toEqual(['schema metadata.key']);
+    },
+  );
+
+  it.each(['x]; drop table y; --', '', 't'.repeat(64), 'information_schema.tables', 'sys', '*', 't\u200b', 'PG_x'])(
+    'refuses the table name %s',
+    (table) => {
+      expect(codesAndPaths(changedSpec({ 'resources.0.target.table': table }))).toEqual([
+        'schema resources.0.target.table',
+      ]);
+    },
+  );
+
+  it('names the known property nearest to an unknown one', () => {
+    expect(checkSpec(changedSpec({ resorces: [] }))).toMatchObject({
+      issues: [{ message: 'unknown property `resorces`; did you mean `resources`?' }],
+    });
+  });
+
+  it('shows the way round a loop', () => {
+    const loop = changedSpec({ 'resources.0.dependsOn': ['notes'], 'resources.1.dependsOn': ['accounts'] });
+    expect(checkSpec(loop)).toMatchObject({
+      issues: [{ message: 'depends on itself: accounts -> notes -> accounts' }],
+    });
+  });
+
+  it('reports a key that differs from the one asked for', () => {
+    expect(checkSpec(specDocument('minimal'), { expectedKey: 'acme' })).toMatchObject({ valid: true });
+    expect(checkSpec(specDocument('minimal'), { expectedKey: 'other' })).toMatchObject({
+      issues: [{ code: 'schema', path: 'metadata.key' }],
+    });
+  });
+
+  it('lists structure first, each part in document order', () => {
+    const document = changedSpec({
+      'resources.1.key': 'accounts',
+      'resources.0.filter': 'a =',
+      'resources.0.onInvalid': 'x',
+      'metadata.name': 5,
+      'connectionParams.1.default': 'x',
+    });
+    expect(codesAndPaths(document)).toEqual([
+      'schema metadata.name',
+      'schema resources.0.onInvalid',
+      'schema connectionParams.1.default',
+      'schema resources.0.filter',
+      'duplicate_key resources.1.key',
+    ]);
+  });
+
+  it('finds duplicates among resources that miss everything else', () => {
+    expect(codesAndPaths(changedSpec({ resources: [{ key: 'a' }, { key: 'a' }] }))).toContain(
+      'duplicate_key resources.1.key',
+    );
+  });
+
+  it('reports at most 100 issues', () => {
+    const document = changedSpec({});
+    for (let index = 0; index < 300; index++) put(document, `unknown${index}`, 1);
+    expect(codesAndPaths(document)).toHaveLength(100);
+  });
+
+  it('drops orgId and x- names from what is parsed, and only orgId from what is stored', () => {
+    const result = checkSpec(changedSpec({ orgId: 'org_x', 'x-note': 1, 'resources.0.x-note': 2 }));
+    expect(result).toMatchObject({ valid: true });
+    if (!result.valid) return;
+    expect(result.document).not.toHaveProperty('orgId');
+    expect(result.document).toHaveProperty('x-note', 1);
+    expect(result.spec).not.toHaveProperty('x-note');
+    expect(result.spec.resources[0]).not.toHaveProperty('x-note');
+  });
+
+  it('fills in defaults in the parsed form and leaves the document as it was given', () => {
+    const given = changedSpec({ 'resources.0.key': 'big-accounts', 'resources.0.incremental': incremental });
+    const result = checkSpec(given);
+    if (!result.valid) throw new Error(JSON.stringify(result.issues));
+    expect(result.document).toEqual(given);
+    expect(result.spec.http).toMatchObject({ timeoutMs: 30_000, retry: { maxAttempts: 6 }, rateLimit: { burst: 10 } });
+    expect(result.spec.resources[0]).toMatchObject({
+      primaryKey: ['id'],
+      pagination: { kind: 'none', maxPages: 10_000 },
+      incremental: { settle: 'PT30S', lookback: 'PT0S', cursor: { sendAs: 'iso' } },
+      changeDetection: { mode: 'hash', versionGuard: true },
+      target: { table: 'big_accounts', mode: 'upsert' },
+    });
+  });
+
+  it('allows mode update to add to the table of another resource', () => {
+    const document = changedSpec({ 'resources.1.target': { table: 'accounts', mode: 'update' } });
+    expect(checkSpec(document)).toMatchObject({ valid: true });
+  });
+
+  it('never repeats a value in a message', () => {
+    const document = changedSpec({
+      'auth.token': { s3cret: 's3cret' },
+      'connectionParams.1.type': 's3cret',
+      'http.retry': 's3cret',
+    });
+    expect(JSON.stringify(checkSpec(document))).not.toContain('s3cret');
+  });
+});

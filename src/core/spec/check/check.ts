@@ -1,0 +1,91 @@
+import type { Issue } from '../../errors.ts';
+import { createParser, type ParseExpression } from '../../expressions/expression-parser.ts';
+import { documentGate } from '../../json/document-gate.ts';
+import { isJsonObject } from '../../json/json-value.ts';
+import type { ConnectorSpec } from '../schema/spec-schema.ts';
+import { checkAddresses } from './addresses.ts';
+import { checkAuth } from './auth.ts';
+import { checkDependencies } from './dependencies.ts';
+import { checkDestination } from './destination.ts';
+import { inDocumentOrder } from './document-paths.ts';
+import { checkDuplicates } from './duplicates.ts';
+import { checkExpressions } from './expressions.ts';
+import { checkParamDefinitions } from './param-definitions.ts';
+import { checkPartitions } from './partitions.ts';
+import { checkRecordSchemas } from './record-schemas.ts';
+import { checkRequests } from './requests.ts';
+import { checkResources } from './resources.ts';
+import { checkSizes } from './sizes.ts';
+import { checkStructure } from './structure.ts';
+
+/** The judgement over a spec document. */
+export type SpecCheck =
+  | {
+      readonly valid: true;
+      /** Parsed, every default filled in: for the engine. */
+      readonly spec: ConnectorSpec;
+      /** As given, without `orgId`: what is stored, checksummed and returned. */
+      readonly document: Readonly<Record<string, unknown>>;
+    }
+  | { readonly valid: false; readonly issues: readonly Issue[] };
+
+interface CheckOptions {
+  /** The key that `metadata.key` must equal. */
+  readonly expectedKey?: string;
+}
+
+/** How many issues are reported at once. */
+const issuesMax = 100;
+
+const rules: readonly ((document: unknown, parse: ParseExpression) => readonly Issue[])[] = [
+  checkParamDefinitions,
+  checkDuplicates,
+  checkDependencies,
+  checkAuth,
+  checkAddresses,
+  checkRequests,
+  checkDestination,
+  checkResources,
+  checkPartitions,
+  checkExpressions,
+  checkRecordSchemas,
+];
+
+/**
+ * Judges a ConnectorSpec and reports everything that is wrong with it, structure first, each part in document
+ * order, at most 100 issues. Rules that span several places run on whatever has the right form; a document that
+ * is too large as a whole gets no further than that. Never throws.
+ */
+export function checkSpec(given: unknown, options: CheckOptions = {}): SpecCheck {
+  const gate = documentGate(given);
+  if (gate) return { valid: false, issues: [gate] };
+  const document = withoutOrgId(given);
+  const sizes = checkSizes(document);
+  if (sizes.length > 0) return { valid: false, issues: sizes.slice(0, issuesMax) };
+  const structure = checkStructure(document);
+  const structural = inDocumentOrder(document, [
+    ...(structure.ok ? [] : structure.issues),
+    ...keyIssues(document, options),
+  ]);
+  const judged = new Set(structural.map(({ path }) => path));
+  const parse = createParser();
+  const found = rules.flatMap((rule) => rule(document, parse)).filter(({ path }) => !judged.has(path));
+  const issues = [...structural, ...inDocumentOrder(document, found)].slice(0, issuesMax);
+  return structure.ok && issues.length === 0 && isJsonObject(document)
+    ? { valid: true, spec: structure.spec, document }
+    : { valid: false, issues };
+}
+
+/** The org comes from the credential only; a body may name one, and it is dropped. */
+function withoutOrgId(document: unknown): unknown {
+  if (!isJsonObject(document)) return document;
+  const { orgId: _, ...rest } = document;
+  return rest;
+}
+
+function keyIssues(document: unknown, { expectedKey }: CheckOptions): readonly Issue[] {
+  if (expectedKey === undefined || !isJsonObject(document)) return [];
+  const { metadata } = document;
+  if (!isJsonObject(metadata) || typeof metadata['key'] !== 'string' || metadata['key'] === expectedKey) return [];
+  return [{ code: 'schema', path: 'metadata.key', message: 'differs from the key in the address of the request' }];
+}

@@ -1,0 +1,41 @@
+import type { Issue } from '../../errors.ts';
+import { isJsonObject } from '../../json/json-value.ts';
+import { destinationKind } from '../schema/destination-kinds.ts';
+import { valuesAt } from './document-paths.ts';
+
+/** Rules of the destination: between its options, and of what its kind can do for resources. */
+export function checkDestination(document: unknown): readonly Issue[] {
+  const { keepsRows, checkOptions } = destinationKind(document);
+  const options = valuesAt(document, 'destination').flatMap(({ value }) => (isJsonObject(value) ? [value] : []));
+  return [...options.flatMap(checkOptions), ...(keepsRows ? [] : withoutRows(document))];
+}
+
+/**
+ * A receiver gets records one request after the other: there is no moment at which it could exchange them all, and what
+ * it took before it refused one cannot be taken back.
+ */
+function withoutRows(document: unknown): readonly Issue[] {
+  return [
+    ...refused(document, {
+      at: 'resources.*.target.mode',
+      value: 'replace',
+      message: 'a webhook cannot replace: use upsert, with `deletes` for records that are gone',
+    }),
+    ...refused(document, {
+      at: 'resources.*.target.onTypeConflict',
+      value: 'fail',
+      message: 'what a webhook took before it refused a record cannot be undone: use quarantine',
+    }),
+  ];
+}
+
+interface Refused {
+  readonly at: string;
+  readonly value: string;
+  readonly message: string;
+}
+
+const refused = (document: unknown, { at, value, message }: Refused): readonly Issue[] =>
+  valuesAt(document, at).flatMap((found) =>
+    found.value === value ? [{ code: 'schema', path: found.path, message } as const] : [],
+  );

@@ -1,0 +1,39 @@
+import * as v from 'valibot';
+import type { Issue } from '../../errors.ts';
+import { patternBudget } from '../connection/param-pattern.ts';
+import { type ParamCheck, paramFault } from '../connection/param-value.ts';
+import { ConnectionParam } from '../schema/param-schema.ts';
+import { valuesAt } from './document-paths.ts';
+
+/** What a spec says of its connection params makes sense: defaults fit, patterns compile, secrets have no default. */
+export function checkParamDefinitions(document: unknown): readonly Issue[] {
+  const check = { budget: patternBudget() };
+  return valuesAt(document, 'connectionParams.*').flatMap(({ path, value }) => {
+    const parsed = v.safeParse(ConnectionParam, value);
+    return parsed.success ? definitionIssues(path, parsed.output, check) : [];
+  });
+}
+
+function definitionIssues(path: string, param: ConnectionParam, check: ParamCheck): readonly Issue[] {
+  const issues: Issue[] = [];
+  const report = (key: string, message: string) => issues.push({ code: 'schema', path: `${path}.${key}`, message });
+  const patternCompiles = param.pattern === undefined || compiles(param.pattern);
+  if (!patternCompiles) report('pattern', 'not a regular expression');
+  if ((param.minLength ?? 0) > (param.maxLength ?? Infinity)) report('maxLength', 'less than `minLength`');
+  if ((param.min ?? -Infinity) > (param.max ?? Infinity)) report('max', 'less than `min`');
+  if (param.secret && param.default !== undefined) report('default', 'a secret has no default');
+  else if (param.default !== undefined && patternCompiles) {
+    const fault = paramFault(param, param.default, check);
+    if (fault !== null) report('default', fault);
+  }
+  return issues;
+}
+
+function compiles(pattern: string): boolean {
+  try {
+    return new RegExp(pattern) instanceof RegExp;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,77 @@
+import type { Issue } from '../../errors.ts';
+import { isJsonObject } from '../../json/json-value.ts';
+import { type Located, valuesAt } from './document-paths.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** What partitions and deletes ask of the resources that they look at, beyond their own properties. */
+export function checkPartitions(document: unknown): readonly Issue[] {
+  const resources = valuesAt(document, 'resources.*').flatMap(({ path, value }) =>
+    isJsonObject(value) ? [{ path, value }] : [],
+  );
+  const byKey = new Map(resources.map(({ value }) => [value['key'], value]));
+  return resources.flatMap(({ path, value }) => [
+    ...dimensionIssues({ path, value }, byKey),
+    ...when(
+      readsChanged(value) && part(value, 'target')['mode'] === 'replace',
+      `${path}.target.mode`,
+      'a run that reads changed partitions only would leave out all others: leave `select` out',
+    ),
+    ...deleteIssues(path, value),
+  ]);
+}
+
+interface LocatedResource extends Located {
+  readonly value: JsonObject;
+}
+
+function dimensionIssues({ path, value }: LocatedResource, byKey: ReadonlyMap<unknown, JsonObject>): readonly Issue[] {
+  return valuesAt(value, 'forEach.*').flatMap(({ path: at, value: dimension }) => {
+    if (!isJsonObject(dimension) || dimension['resource'] === undefined) return [];
+    const parent = byKey.get(dimension['resource']) ?? {};
+    const place = `${path}.${at}`;
+    return dimension['from'] === 'store'
+      ? when(
+          !keepsState(parent),
+          `${place}.from`,
+          'the records of this resource are not kept: use `live`, or turn on its change detection',
+        )
+      : when(dimension['select'] === 'changed', `${place}.select`, '`changed` needs `from: store`');
+  });
+}
+
+function deleteIssues(path: string, resource: JsonObject): readonly Issue[] {
+  const { mode, scope = 'resource' } = part(resource, 'deletes');
+  if (mode === undefined || mode === 'none') return [];
+  const at = `${path}.deletes`;
+  const partial = readsChanged(resource);
+  const replaced = part(resource, 'target')['mode'] === 'replace';
+  return [
+    ...when(replaced, `${at}.mode`, 'a replaced table holds what was read and nothing else: leave deletes out'),
+    ...when(
+      !replaced && mode !== 'flag' && !keepsState(resource),
+      `${at}.mode`,
+      'this mode compares with known records: turn on change detection',
+    ),
+    ...when(
+      mode === 'full_scan' && scope === 'resource' && partial,
+      `${at}.scope`,
+      'a run that reads changed partitions only never sees all records: use `partition`',
+    ),
+  ];
+}
+
+const readsChanged = (resource: JsonObject): boolean =>
+  valuesAt(resource, 'forEach.*.select').some(({ value }) => value === 'changed');
+
+/** Whether the service remembers the records of a resource. */
+const keepsState = (resource: JsonObject): boolean =>
+  part(resource, 'changeDetection')['mode'] !== 'none' && part(resource, 'target')['mode'] !== 'replace';
+
+const part = (value: JsonObject, key: string): JsonObject => {
+  const child = value[key];
+  return isJsonObject(child) ? child : {};
+};
+
+const when = (fault: boolean, path: string, message: string): readonly Issue[] =>
+  fault ? [{ code: 'schema', path, message }] : [];

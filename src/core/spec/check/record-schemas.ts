@@ -1,0 +1,91 @@
+import { Ajv } from 'ajv';
+import formats from 'ajv-formats';
+import { AppError, type Issue } from '../../errors.ts';
+import { isJsonObject } from '../../json/json-value.ts';
+import { isColumnName } from '../../json/property-names.ts';
+import { compileValidator } from '../../json-schema/validate.ts';
+import { columnTypeHint, parseColumnType } from '../schema/column-type.ts';
+import { destinationKind } from '../schema/destination-kinds.ts';
+import { type Located, valuesAt } from './document-paths.ts';
+
+/** Every `validate.schema` is a JSON Schema that the engine can run, and its properties can be columns. */
+export function checkRecordSchemas(document: unknown): readonly Issue[] {
+  const { keepsRows } = destinationKind(document);
+  let compiledChars = 0;
+  return valuesAt(document, 'resources.*').flatMap(({ path, value }) =>
+    valuesAt(value, 'validate.schema').flatMap((schema) => {
+      compiledChars += JSON.stringify(schema.value)?.length ?? 0;
+      const located = { ...schema, path: `${path}.${schema.path}` };
+      return [
+        ...schemaRule(located, { compile: compiledChars <= compiledCharsMax }),
+        ...(keepsRows ? columnRules(path, value) : []),
+      ];
+    }),
+  );
+}
+
+/** Characters of one record schema as JSON. */
+const schemaLengthMax = 65_536;
+/** Characters of a document's schemas that are compiled here, at 7 ms a thousand; a run compiles the rest. */
+const compiledCharsMax = 32_768;
+
+// Never used to compile: ids inside a compiled schema would stay in it and reach the next document.
+const ajv = formats.default(new Ajv({ strict: false, logger: false }));
+
+function schemaRule({ path, value }: Located, { compile }: { readonly compile: boolean }): readonly Issue[] {
+  if (!isJsonObject(value)) return [];
+  if (JSON.stringify(value).length > schemaLengthMax) {
+    return [fault(path, `the schema is longer than ${schemaLengthMax} characters`)];
+  }
+  if (value['$async'] !== undefined) return [fault(path, '`$async` is refused: records are judged at once')];
+  const message = schemaFault(value) ?? (compile ? compileFault(value) : null);
+  return message === null ? [] : [fault(path, message)];
+}
+
+function schemaFault(schema: Readonly<Record<string, unknown>>): string | null {
+  const { $schema = draft7 } = schema;
+  if ($schema !== draft7 && $schema !== `${draft7}#`) return '`$schema` names another draft than 7; remove it';
+  if (ajv.validateSchema({ ...schema, $schema: draft7 }) === true) return null;
+  return `not a JSON Schema (draft 7): ${ajv.errorsText(ajv.errors, { dataVar: 'schema' })}`;
+}
+
+/** What only the engine's own compiler finds: references that lead nowhere, patterns it does not run, unknown words. */
+function compileFault(schema: Readonly<Record<string, unknown>>): string | null {
+  try {
+    compileValidator(schema);
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  }
+}
+
+const draft7 = 'http://json-schema.org/draft-07/schema';
+
+/** Properties become columns unless `target.columns` takes them by another name. */
+function columnRules(path: string, resource: unknown): readonly Issue[] {
+  const properties = valuesAt(resource, 'validate.schema.properties').flatMap(({ value }) =>
+    isJsonObject(value) ? Object.entries(value) : [],
+  );
+  const taken = new Map<string, string>();
+  return properties.flatMap(([name, schema]) => {
+    const at = `${path}.validate.schema.properties.${name}`;
+    const twin = taken.get(name.toLowerCase());
+    taken.set(name.toLowerCase(), name);
+    return [
+      ...(isColumnName(name) ? [] : [fault(at, 'no column can be called this: 1 to 63 letters, digits or `_`')]),
+      ...(twin === undefined
+        ? []
+        : [{ ...fault(at, `differs from \`${twin}\` in case only`), code: 'duplicate_key' as const }]),
+      ...typeRule(at, schema),
+    ];
+  });
+}
+
+function typeRule(at: string, schema: unknown): readonly Issue[] {
+  const type = isJsonObject(schema) ? schema['x-type'] : undefined;
+  if (type === undefined || (typeof type === 'string' && parseColumnType(type))) return [];
+  return [fault(`${at}.x-type`, columnTypeHint)];
+}
+
+const fault = (path: string, message: string): Issue => ({ code: 'schema', path, message });

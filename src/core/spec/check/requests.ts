@@ -1,0 +1,70 @@
+import type { Issue } from '../../errors.ts';
+import type { ParseExpression } from '../../expressions/expression-parser.ts';
+import { withoutHoles } from '../../expressions/template-parts.ts';
+import { isJsonObject } from '../../json/json-value.ts';
+import { type Located, valuesAt } from './document-paths.ts';
+
+/** Rules of requests and of error rules. */
+export function checkRequests(document: unknown, parse: ParseExpression): readonly Issue[] {
+  const requests = requestPatterns.flatMap((pattern) => valuesAt(document, pattern));
+  return [
+    ...baseUrlRules(document, requests),
+    ...requests.flatMap((request) => requestRules(request, parse)),
+    ...['http.errors.*', 'resources.*.errors.*'].flatMap((at) => valuesAt(document, at).flatMap(errorRule)),
+  ];
+}
+
+const requestPatterns = [
+  'lookups.*.request',
+  'resources.*.request',
+  'resources.*.enrich.*.request',
+  'resources.*.deletes.request',
+  'auth.login',
+  'resources.*.auth.login',
+];
+
+function baseUrlRules(document: unknown, requests: readonly Located[]): readonly Issue[] {
+  if (valuesAt(document, 'http.baseUrl').length > 0) return [];
+  const relative = requests.some(({ value }) => isJsonObject(value) && value['url'] === undefined);
+  return relative ? [fault('http.baseUrl', '`baseUrl` is required unless every request has its own `url`')] : [];
+}
+
+function requestRules({ path, value }: Located, parse: ParseExpression): readonly Issue[] {
+  if (!isJsonObject(value)) return [];
+  const { path: requestPath, url, body, method } = value;
+  const issues: Issue[] = [];
+  if (requestPath !== undefined && url !== undefined)
+    issues.push(fault(`${path}.url`, 'expected `path` or `url`, not both'));
+  if (requestPath === undefined && url === undefined) issues.push(fault(`${path}.path`, '`path` or `url` is required'));
+  if (typeof requestPath === 'string') issues.push(...pathRule(`${path}.path`, withoutHoles(requestPath, parse)));
+  if (body !== undefined && method !== 'POST') issues.push(fault(`${path}.body`, 'a body needs `"method": "POST"`'));
+  if (isJsonObject(body) && bodyKinds(body).length !== 1) {
+    issues.push(fault(`${path}.body`, 'expected exactly one of `json`, `form`, `text` and `graphql`'));
+  }
+  return issues;
+}
+
+const bodyKinds = (body: Readonly<Record<string, unknown>>): readonly string[] =>
+  ['json', 'form', 'text', 'graphql'].filter((kind) => body[kind] !== undefined);
+
+/** A hole counts as one harmless segment: what it brings is encoded, or checked when it is inserted. */
+function pathRule(path: string, literal: string | null): readonly Issue[] {
+  if (literal === null) return [];
+  const segments = literal.replaceAll('%2e', '.').replaceAll('%2E', '.').split('/');
+  if (segments.some((segment) => segment === '.' || segment === '..')) {
+    return [fault(path, 'dot segments are refused: write the path out')];
+  }
+  return /^\/\/|\\|[?#]/.test(literal)
+    ? [fault(path, 'expected a path alone: no host, `\\`, `?` or `#`; use `query`')]
+    : [];
+}
+
+function errorRule({ path, value }: Located): readonly Issue[] {
+  if (!isJsonObject(value) || !isJsonObject(value['when'])) return [];
+  const { status, expr } = value['when'];
+  return status === undefined && expr === undefined
+    ? [fault(`${path}.when`, 'expected at least one of `status` and `expr`')]
+    : [];
+}
+
+const fault = (path: string, message: string): Issue => ({ code: 'schema', path, message });

@@ -1,0 +1,116 @@
+import type { Issue } from '../../errors.ts';
+import { isJsonObject } from '../../json/json-value.ts';
+import { isTableName } from '../../json/property-names.ts';
+import { durationMs } from '../schema/duration.ts';
+import { defaultTable } from '../schema/resource-schema.ts';
+import { type Located, valuesAt } from './document-paths.ts';
+
+/** Rules of a resource that span several of its properties. */
+export function checkResources(document: unknown): readonly Issue[] {
+  return valuesAt(document, 'resources.*').flatMap(({ path, value }) =>
+    isJsonObject(value) ? resourceRules.flatMap((rule) => rule(value, path)) : [],
+  );
+}
+
+type ResourceRule = (resource: Readonly<Record<string, unknown>>, path: string) => readonly Issue[];
+
+const resourceRules: readonly ResourceRule[] = [
+  fullReadOnly,
+  cursorRules,
+  initialRule,
+  changeFieldRule,
+  forEachRules,
+  enrichRules,
+  tableRule,
+];
+
+/** Deletes by absence and a replaced table are only right when everything was read. */
+function fullReadOnly(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
+  if (resource['incremental'] === undefined) return [];
+  const { deletes, target } = { deletes: part(resource, 'deletes'), target: part(resource, 'target') };
+  return [
+    ...when(
+      deletes['mode'] === 'full_scan',
+      `${path}.deletes.mode`,
+      'full_scan needs a full read: remove `incremental`',
+    ),
+    ...when(target['mode'] === 'replace', `${path}.target.mode`, 'replace needs a full read: remove `incremental`'),
+  ];
+}
+
+function cursorRules(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
+  const incremental = part(resource, 'incremental');
+  if (incremental['kind'] !== 'cursor') return [];
+  const { window, resultCap, cursor } = incremental;
+  const at = `${path}.incremental`;
+  const total = part(resource, 'response')['total'];
+  const size = part(incremental, 'window')['size'];
+  return [
+    ...when(
+      resultCap !== undefined && window === undefined,
+      `${at}.resultCap`,
+      'resultCap needs `window`: it splits it',
+    ),
+    ...when(
+      resultCap !== undefined && window !== undefined && total === undefined,
+      `${at}.resultCap`,
+      'resultCap needs `response.total`',
+    ),
+    ...when(
+      isJsonObject(cursor) && cursor['field'] === undefined && window === undefined,
+      `${at}.cursor.field`,
+      '`field` is required unless `window` is given',
+    ),
+    ...when(typeof size === 'string' && durationMs(size) === 0, `${at}.window.size`, 'expected more than zero'),
+  ];
+}
+
+/** `now-P30D` is a word of its own; any other text is a template. */
+function initialRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
+  const { initial } = part(resource, 'incremental');
+  const fault = typeof initial === 'string' && initial.startsWith('now') && relativeStartMs(initial) === null;
+  return when(fault, `${path}.incremental.initial`, 'expected now-<Duration>, such as now-P30D');
+}
+
+/** The milliseconds before now that `now-<Duration>` means; null for any other text. */
+const relativeStartMs = (initial: string): number | null =>
+  initial.startsWith('now-') ? durationMs(initial.slice('now-'.length)) : null;
+
+function changeFieldRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
+  const { mode, field } = part(resource, 'changeDetection');
+  const fault = mode === 'field' && field === undefined;
+  return when(fault, `${path}.changeDetection.field`, '`field` is required with mode field');
+}
+
+function forEachRules(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
+  return valuesAt(resource, 'forEach.*').flatMap(({ path: at, value }) => {
+    if (!isJsonObject(value)) return [];
+    const given = ['values', 'resource'].filter((key) => value[key] !== undefined);
+    return when(given.length !== 1, `${path}.${at}`, 'expected exactly one of `values` and `resource`');
+  });
+}
+
+function enrichRules(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
+  return valuesAt(resource, 'enrich.*').flatMap(({ path: at, value }) => {
+    if (!isJsonObject(value) || value['key'] !== undefined) return [];
+    const cached = value['cache'] !== undefined && part(value, 'cache')['scope'] !== 'none';
+    const needed = value['batch'] !== undefined || cached;
+    return when(needed, `${path}.${at}.key`, '`key` is required with `batch` and with `cache`');
+  });
+}
+
+/** A table named after its resource obeys the rules of tables too. */
+function tableRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
+  const { key } = resource;
+  if (typeof key !== 'string' || part(resource, 'target')['table'] !== undefined) return [];
+  const fault = /^[A-Za-z]/.test(key) && key.length <= 63 && !isTableName(defaultTable(key));
+  return when(fault, `${path}.key`, `no table may be called \`${defaultTable(key)}\`; set \`target.table\``);
+}
+
+const part = (value: Readonly<Record<string, unknown>>, key: string): Readonly<Record<string, unknown>> => {
+  const child = value[key];
+  return isJsonObject(child) ? child : {};
+};
+
+const when = (fault: boolean, path: Located['path'], message: string): readonly Issue[] =>
+  fault ? [{ code: 'schema', path, message }] : [];

@@ -1,0 +1,26 @@
+import type { Issue } from '../../errors.ts';
+import { valuesAt } from './document-paths.ts';
+
+/** The longest list allowed at each place; the rules across places take more than linear time in these. */
+const listLengths: readonly (readonly [pattern: string, max: number])[] = [
+  ['connectionParams', 200],
+  ['lookups', 100],
+  ['lookups.*.dependsOn', 100],
+  ['http.errors', 100],
+  ['resources', 200],
+  ['resources.*.dependsOn', 200],
+  ['resources.*.forEach', 4],
+  ['resources.*.errors', 100],
+  ['resources.*.enrich', 16],
+  ['resources.*.enrich.*.dependsOn', 100],
+  ['tests', 50],
+  ['tests.*.mocks', 200],
+];
+
+/** Lists that are longer than the format allows. */
+export const checkSizes = (document: unknown): readonly Issue[] =>
+  listLengths.flatMap(([pattern, max]) =>
+    valuesAt(document, pattern)
+      .filter(({ value }) => Array.isArray(value) && value.length > max)
+      .map(({ path }) => ({ code: 'schema', path, message: `expected at most ${max} items` })),
+  );

@@ -1,0 +1,61 @@
+import { parseExpression } from '../../expressions/expression.ts';
+import type { ParseExpression } from '../../expressions/expression-parser.ts';
+import { jsonataFunctions } from '../../expressions/jsonata-functions.ts';
+import { expressionReferences } from '../../expressions/references.ts';
+import type { Enrichment, Lookup } from '../schema/lookup-schema.ts';
+import { type Located, valuesAt } from './document-paths.ts';
+import { expressionsAt } from './expressions.ts';
+
+/** What is looked up once per run, or per record. */
+export type StepKind = 'lookup' | 'enrichment';
+
+/** The expressions of a step that are evaluated before or while it runs, with the form of the text there. */
+const expressions: Readonly<
+  Record<StepKind, readonly (readonly [pattern: string, form: 'expression' | 'templates'])[]>
+> = {
+  lookup: [
+    ['request', 'templates'],
+    ['keyBy', 'expression'],
+    ['value', 'expression'],
+  ],
+  enrichment: [
+    ['key', 'expression'],
+    ['when', 'expression'],
+    ['request', 'templates'],
+  ],
+};
+
+/** The names that a step must wait for: those it declares, and those its expressions read. Some may not exist. */
+export function dependenciesOf(step: Lookup | Enrichment, kind: StepKind): readonly string[] {
+  const declared = 'dependsOn' in step ? step.dependsOn : [];
+  return [...new Set([...declared, ...inferredDependencies({ path: '', value: step }, kind, parseExpression)])];
+}
+
+/** The names of other steps that the expressions of a step read. */
+export function inferredDependencies(step: Located, kind: StepKind, parse: ParseExpression): readonly string[] {
+  const texts = expressions[kind].flatMap(([pattern, form]) =>
+    valuesAt(step.value, pattern).flatMap((located) => expressionsAt(form, located, parse)),
+  );
+  const names = texts.flatMap((text) => lookupReferences(text, parse)).filter((name) => name !== null);
+  return [...new Set(names)];
+}
+
+/**
+ * The lookups that an expression reads, as `$lookups.x`, `lookups.x` or `$x`; null among them: all of them, or one by a
+ * computed name. Empty for a text that does not parse.
+ */
+export function lookupReferences(text: string, parse: ParseExpression): readonly (string | null)[] {
+  const parsed = parse(text);
+  if (!parsed.ok) return [];
+  try {
+    return expressionReferences(parsed.ast).flatMap(({ kind, name, member }) => {
+      if (name === 'lookups') return [member];
+      return kind === 'variable' && !isOther(name) ? [name] : [];
+    });
+  } catch (error) {
+    if (error instanceof RangeError) return [];
+    throw error;
+  }
+}
+
+const isOther = (name: string): boolean => jsonataFunctions.has(name) || ['params', 'each', 'run'].includes(name);

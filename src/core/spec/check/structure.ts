@@ -1,0 +1,21 @@
+import * as v from 'valibot';
+import type { Issue } from '../../errors.ts';
+import { issueWords } from '../../issue-words.ts';
+import { ConnectorSpec } from '../schema/spec-schema.ts';
+
+/** The document in its parsed form, or what is missing, mistyped or unknown in it. */
+export type Structure =
+  | { readonly ok: true; readonly spec: ConnectorSpec }
+  | { readonly ok: false; readonly issues: readonly Issue[] };
+
+/** Judges each property on its own against the format; messages never repeat a value. */
+export function checkStructure(document: unknown): Structure {
+  const result = v.safeParse(ConnectorSpec, document);
+  if (result.success) return { ok: true, spec: result.output };
+  return {
+    ok: false,
+    issues: result.issues.map((issue) => ({ code: 'schema', path: pathOf(issue), message: issueWords(issue) })),
+  };
+}
+
+const pathOf = (issue: v.BaseIssue<unknown>): string => issue.path?.map((item) => String(item.key)).join('.') ?? '';

@@ -1,0 +1,50 @@
+import type { Issue } from '../../errors.ts';
+import { documentGate } from '../../json/document-gate.ts';
+import { isJsonObject } from '../../json/json-value.ts';
+import { mergeOverrides } from '../../json/merge-patch.ts';
+import { checkSpec, type SpecCheck } from '../check/check.ts';
+import { valuesAt } from '../check/document-paths.ts';
+import { checkSizes } from '../check/sizes.ts';
+
+/**
+ * The spec that a run of a connection executes: the pinned document with the connection's overrides merged in,
+ * checked again. Overrides may not touch `metadata`, the kind of `auth`, or which params are secret. Null: no
+ * overrides. Never throws; an invalid result has the issues of the merged document.
+ */
+export function effectiveSpec(document: unknown, overrides: unknown): SpecCheck {
+  if (overrides === null || overrides === undefined) return checkSpec(document);
+  const gate = documentGate(overrides) ?? (isJsonObject(overrides) ? null : issue('', 'overrides are an object'));
+  if (gate) return { valid: false, issues: [gate] };
+  const sizes = checkSizes(overrides);
+  if (sizes.length > 0) return { valid: false, issues: sizes };
+  const merged = mergeOverrides(document, overrides);
+  const refused = protectedFields(document, merged, overrides);
+  return refused.length > 0 ? { valid: false, issues: refused } : checkSpec(merged);
+}
+
+function protectedFields(document: unknown, merged: unknown, overrides: unknown): readonly Issue[] {
+  const issues: Issue[] = [];
+  if (isJsonObject(overrides) && Object.hasOwn(overrides, 'metadata')) {
+    issues.push(issue('metadata', 'overrides cannot change `metadata`'));
+  }
+  if (authKind(merged) !== authKind(document)) {
+    issues.push(issue('auth.kind', 'overrides cannot change the kind of `auth`; publish another spec version'));
+  }
+  return [...issues, ...secretChanges(document, merged)];
+}
+
+const authKind = (document: unknown): unknown => valuesAt(document, 'auth.kind')[0]?.value ?? 'none';
+
+function secretChanges(document: unknown, merged: unknown): readonly Issue[] {
+  const before = new Map(params(document).map(({ param }) => [param['key'], param['secret'] === true]));
+  return params(merged)
+    .filter(({ param }) => (before.get(param['key']) ?? param['secret'] === true) !== (param['secret'] === true))
+    .map(({ path }) => issue(`${path}.secret`, 'overrides cannot change which params are secret'));
+}
+
+const params = (document: unknown) =>
+  valuesAt(document, 'connectionParams.*').flatMap(({ path, value }) =>
+    isJsonObject(value) ? [{ path, param: value }] : [],
+  );
+
+const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });

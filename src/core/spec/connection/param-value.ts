@@ -1,0 +1,82 @@
+import { secretCharsMax } from '../../secret-limit.ts';
+import { canonicalJson } from '../checksum.ts';
+import type { ConnectionParam } from '../schema/param-schema.ts';
+import { hasFormat } from './param-format.ts';
+import { matchesPattern, type PatternBudget } from './param-pattern.ts';
+
+/** Says why a URL may not be called, or null when it may. */
+export type VetUrl = (url: URL) => string | null;
+
+/** What all values of one spec or one connection are judged with. */
+export interface ParamCheck {
+  /** Absent: the hosts of URLs are not asked about. */
+  readonly vetUrl?: VetUrl;
+  readonly budget: PatternBudget;
+}
+
+/** Why a value is not what its param asks for; null when it is. Never repeats the value. */
+export function paramFault(param: ConnectionParam, value: unknown, { vetUrl, budget }: ParamCheck): string | null {
+  const typeFault = typeFaults[param.type](value) ?? (param.secret ? secretFault(value) : null);
+  if (typeFault !== null) return typeFault;
+  if (typeof value === 'number') return numberFault(param, value) ?? enumFault(param, [value]);
+  const texts = typeof value === 'string' ? [value] : param.type === 'string_list' && isTextList(value) ? value : [];
+  const fault = textFault(param, texts, budget) ?? enumFault(param, param.type === 'string_list' ? texts : [value]);
+  return fault ?? (param.type === 'url' && typeof value === 'string' ? urlFault(value, vetUrl) : null);
+}
+
+/** A value that is no text counts as JSON. */
+function secretFault(value: unknown): string | null {
+  const { length } = typeof value === 'string' ? value : JSON.stringify(value);
+  return length > secretCharsMax ? `expected a secret of at most ${secretCharsMax} characters` : null;
+}
+
+const listLengthMax = 10_000;
+
+const isTextList = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string');
+
+const typeFaults: Readonly<Record<ConnectionParam['type'], (value: unknown) => string | null>> = {
+  string: (value) => (typeof value === 'string' ? null : 'expected a string'),
+  url: (value) => (typeof value === 'string' ? null : 'expected a URL as a string'),
+  integer: (value) => (Number.isSafeInteger(value) ? null : 'expected an integer'),
+  number: (value) => (Number.isFinite(value) ? null : 'expected a number'),
+  boolean: (value) => (typeof value === 'boolean' ? null : 'expected true or false'),
+  string_list: (value) =>
+    isTextList(value) && value.length <= listLengthMax ? null : `expected a list of at most ${listLengthMax} strings`,
+  json: () => null,
+};
+
+function numberFault({ min, max }: ConnectionParam, value: number): string | null {
+  if (min !== undefined && value < min) return `expected at least ${min}`;
+  return max !== undefined && value > max ? `expected at most ${max}` : null;
+}
+
+function textFault(param: ConnectionParam, texts: readonly string[], budget: PatternBudget): string | null {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, format, pattern } = param;
+  if (texts.some((text) => text.length < minLength)) return `expected at least ${minLength} characters`;
+  if (texts.some((text) => text.length > maxLength)) return `expected at most ${maxLength} characters`;
+  if (format !== undefined && texts.some((text) => !hasFormat(format, text))) return `expected the format ${format}`;
+  return pattern === undefined ? null : patternFault(pattern, texts, budget);
+}
+
+function patternFault(pattern: string, texts: readonly string[], budget: PatternBudget): string | null {
+  const matches = matchesPattern(pattern, texts, budget);
+  if (matches === 'yes') return null;
+  return matches === 'no'
+    ? `does not match the pattern ${pattern}`
+    : `the pattern ${pattern} takes too long on this value; ask the author of the spec to simplify it`;
+}
+
+function enumFault(param: ConnectionParam, values: readonly unknown[]): string | null {
+  if (param.enum === undefined) return null;
+  const allowed = new Set(param.enum.map(canonicalJson));
+  if (values.every((value) => allowed.has(canonicalJson(value)))) return null;
+  return `expected one of ${[...allowed].slice(0, 20).join(', ')}`;
+}
+
+function urlFault(text: string, vetUrl: VetUrl | undefined): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^https?:\/\//i.test(text) || text !== text.trim()) return 'expected an http or https URL';
+  if (url.username !== '' || url.password !== '') return 'a URL with user or password is refused; use a secret';
+  return vetUrl?.(url) ?? null;
+}

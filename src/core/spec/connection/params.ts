@@ -1,0 +1,94 @@
+import type { Issue } from '../../errors.ts';
+import { isJsonObject } from '../../json/json-value.ts';
+import type { ConnectionParam } from '../schema/param-schema.ts';
+import type { ConnectorSpec } from '../schema/spec-schema.ts';
+import { patternBudget } from './param-pattern.ts';
+import { type ParamCheck, paramFault, type VetUrl } from './param-value.ts';
+
+/** What a customer sends for a connection; not checked yet. */
+export interface ConnectionValues {
+  readonly params: unknown;
+  readonly secrets: unknown;
+}
+
+/** The values with defaults filled in, or every reason why they do not fit. */
+export type ConnectionCheck =
+  | {
+      readonly ok: true;
+      readonly params: Readonly<Record<string, unknown>>;
+      readonly secrets: Readonly<Record<string, unknown>>;
+    }
+  | { readonly ok: false; readonly issues: readonly Issue[] };
+
+interface ConnectionCheckOptions {
+  /** The egress guard's word on the host of a `url` param; absent: not asked. */
+  readonly vetUrl?: VetUrl;
+}
+
+type Side = 'params' | 'secrets';
+
+/**
+ * Judges a connection's values against the params that its spec declares. Issues have code `schema` and the path
+ * `params.<key>` or `secrets.<key>`; no message repeats a value.
+ */
+export function checkConnectionValues(
+  spec: Pick<ConnectorSpec, 'connectionParams'>,
+  values: ConnectionValues,
+  options: ConnectionCheckOptions = {},
+): ConnectionCheck {
+  const { params, secrets } = values;
+  if (!isJsonObject(params)) return { ok: false, issues: [issue('params', 'expected an object')] };
+  if (!isJsonObject(secrets)) return { ok: false, issues: [issue('secrets', 'expected an object')] };
+  const given = { params, secrets };
+  const check = { ...options, budget: patternBudget() };
+  const taken = spec.connectionParams.map((param) => takeValue(param, given, check));
+  const issues = [...taken.flatMap((value) => value.issues), ...unknownKeys(spec.connectionParams, given)];
+  if (issues.length > 0) return { ok: false, issues };
+  const accepted = { params: {}, secrets: {} };
+  for (const { side, entry } of taken) Object.assign(accepted[side], entry);
+  return { ok: true, ...accepted };
+}
+
+interface GivenValues {
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, unknown>>;
+}
+
+interface TakenValue {
+  readonly side: Side;
+  readonly entry: Readonly<Record<string, unknown>>;
+  readonly issues: readonly Issue[];
+}
+
+const sideOf = (param: ConnectionParam): Side => (param.secret ? 'secrets' : 'params');
+
+function takeValue(param: ConnectionParam, given: GivenValues, check: ParamCheck): TakenValue {
+  const side = sideOf(param);
+  const { key } = param;
+  const value = Object.hasOwn(given[side], key) ? given[side][key] : param.default;
+  if (value === undefined) {
+    const isElsewhere = Object.hasOwn(given[otherSide(side)], key);
+    const isMissing = param.required && !isElsewhere;
+    return { side, entry: {}, issues: isMissing ? [issue(`${side}.${key}`, 'is required')] : [] };
+  }
+  const fault = paramFault(param, value, check);
+  return { side, entry: { [key]: value }, issues: fault === null ? [] : [issue(`${side}.${key}`, fault)] };
+}
+
+const otherSide = (side: Side): Side => (side === 'params' ? 'secrets' : 'params');
+
+function unknownKeys(declared: readonly ConnectionParam[], given: GivenValues): readonly Issue[] {
+  const sides = new Map(declared.map((param) => [param.key, sideOf(param)]));
+  return (['params', 'secrets'] as const).flatMap((side) =>
+    Object.keys(given[side])
+      .filter((key) => sides.get(key) !== side)
+      .map((key) => issue(`${side}.${key}`, strayMessage(sides.get(key)))),
+  );
+}
+
+function strayMessage(side: Side | undefined): string {
+  if (side === 'secrets') return 'this value is secret: send it in `secrets`';
+  return side === 'params' ? 'this value is not secret: send it in `params`' : 'the spec declares no such value';
+}
+
+const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });

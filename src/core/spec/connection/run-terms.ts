@@ -1,0 +1,66 @@
+import { conflict, invalid } from '../../errors.ts';
+import type { JsonObject } from '../../rows.ts';
+import type { Resource } from '../schema/spec-schema.ts';
+import { effectiveSpec } from './effective.ts';
+
+/** What a run is queued with. */
+export interface RunTerms {
+  readonly resource: Resource;
+  /** Runs of the connection that may run at once. */
+  readonly concurrentMax: number;
+  /** Keys of resources whose runs under way, or queued before, are waited for. */
+  readonly waitsFor: readonly string[];
+}
+
+/** What a run would execute. */
+interface RunQuestion {
+  /** The pinned document. */
+  readonly specJson: JsonObject;
+  readonly specOverridesJson: JsonObject | null;
+  readonly resourceKey: string;
+  /** Null: a spec has to declare its own. */
+  readonly defaultDestination: unknown;
+  /** Where the resource was named in the request. */
+  readonly path: 'resource' | 'resourceKey' | `resourceKeys.${number}`;
+}
+
+/**
+ * The terms of a run of a resource. Throws conflict (the effective spec is invalid, or has no destination), validation
+ * (no such resource, at `path`).
+ */
+export function runTerms(question: RunQuestion): RunTerms {
+  const { specJson, specOverridesJson, resourceKey, defaultDestination, path } = question;
+  const judged = effectiveSpec(specJson, specOverridesJson);
+  if (!judged.valid) {
+    throw conflict(
+      `The effective spec is invalid (${judged.issues[0]?.message ?? 'no detail'}); correct the overrides`,
+    );
+  }
+  const { resources, destination, http } = judged.spec;
+  const resource = resources.find(({ key }) => key === resourceKey);
+  if (!resource) {
+    const known = resources.map(({ key }) => key).join(', ');
+    throw invalid('Unknown resource', [
+      { code: 'schema', path, message: `The spec has no such resource; it has ${known}` },
+    ]);
+  }
+  if (!destination && defaultDestination === null) {
+    throw conflict(
+      'The spec declares no destination, and this deployment has no default one (DEFAULT_DESTINATION): add `destination` to the spec',
+    );
+  }
+  return {
+    resource,
+    concurrentMax: http.rateLimit.maxConcurrent,
+    waitsFor: [...new Set([...resource.dependsOn, ...parentsOf(resource, resources)])],
+  };
+}
+
+/** Keys of the resources whose records a run is read for; what a parent that it reads live is read for itself included. */
+function parentsOf({ forEach }: Resource, resources: readonly Resource[]): readonly string[] {
+  return forEach.flatMap(({ resource: parentKey, from }) => {
+    if (parentKey === undefined) return [];
+    const parent = from === 'live' ? resources.find(({ key }) => key === parentKey) : undefined;
+    return [parentKey, ...(parent ? parentsOf(parent, resources) : [])];
+  });
+}

@@ -1,0 +1,53 @@
+import { parseExpression } from '../../expressions/expression.ts';
+import { expressionReferences } from '../../expressions/references.ts';
+import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
+
+/** Names of the fields of a parent record that its children refer to; `all`: some expression may take any of them. */
+export type StoredFields = 'all' | readonly string[];
+
+type Dimension = Resource['forEach'][number];
+
+/** What is kept of each record of a resource for those that are read once per record of it; null: nobody is. */
+export function storedFieldsOf(
+  spec: Pick<ConnectorSpec, 'http' | 'resources'>,
+  resourceKey: string,
+): StoredFields | null {
+  const uses = spec.resources.flatMap((child) =>
+    child.forEach
+      .filter((dimension) => dimension.resource === resourceKey && dimension.from === 'store')
+      .map((dimension) => parentFields({ resource: child, http: spec.http }, dimension)),
+  );
+  if (uses.length === 0) return null;
+  const named = uses.flatMap((fields) => (fields === 'all' ? [] : fields));
+  return uses.includes('all') ? 'all' : [...new Set(named)].toSorted();
+}
+
+/** The fields of a parent record that a resource, or what its requests share, refers to by one of its dimensions. */
+export function parentFields(
+  { resource, http }: { readonly resource: Resource; readonly http: ConnectorSpec['http'] },
+  dimension: Dimension,
+): StoredFields {
+  const fields = new Set<string>();
+  for (const text of textsOf([{ ...resource, name: '', description: '' }, http])) {
+    for (const [, name, field] of text.matchAll(eachPath)) {
+      if (name === undefined || (name === dimension.as && field === undefined)) return 'all';
+      if (name === dimension.as && field !== undefined) fields.add(field);
+    }
+  }
+  if (dimension.when === undefined) return [...fields];
+  const parsed = parseExpression(dimension.when);
+  if (!parsed.ok || wholeInput.test(dimension.when)) return 'all';
+  for (const { kind, name } of expressionReferences(parsed.ast)) if (kind === 'field') fields.add(name);
+  return [...fields];
+}
+
+/** `each.issue.number`: the name of the dimension and the field, each where it is written as a plain name. */
+const eachPath = /\beach\b(?:\s*\.\s*([A-Za-z_]\w*)(?:\s*\.\s*([A-Za-z_]\w*))?)?/g;
+
+/** Ways to reach a field without its name: `$`, `$$`, wildcards. */
+const wholeInput = /\$(?![A-Za-z_])|\*/;
+
+function textsOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
+}

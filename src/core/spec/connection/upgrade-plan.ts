@@ -1,0 +1,160 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Issue } from '../../errors.ts';
+import type { SpecUpgrade } from '../../rows.ts';
+import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
+import { resourceFingerprint } from './resource-fingerprint.ts';
+import { storedFieldsOf } from './stored-fields.ts';
+
+type UpgradePlan = SpecUpgrade['plan'];
+type ResourcePlan = UpgradePlan['resources'][number];
+
+/** What the next run of a resource forgets before it reads; `state`: every known record and the watermark. */
+export type Reset = Exclude<ResourcePlan['resets'], 'nothing'>;
+
+interface SpecPair {
+  /** The effective spec until now; null: it is not valid any more, so nothing known of earlier runs can be trusted. */
+  readonly before: ConnectorSpec | null;
+  /** The effective spec from now on; null: it would not be valid, which `issues` explains. */
+  readonly after: ConnectorSpec | null;
+  /** Faults found in the new spec and in the connection's values under it. */
+  readonly issues: readonly Issue[];
+}
+
+/** Compares what a connection runs with what it would run, resource by resource, in the order of the new spec. */
+export function planUpgrade({ before, after, issues: found }: SpecPair): UpgradePlan {
+  const resources = after === null ? [] : planResources(before, after);
+  const issues = [...authIssues(before, after), ...found];
+  return {
+    class: issues.length > 0 ? 'breaking' : worstOf(resources),
+    changed: before && after ? changedFields(before, after).filter((field) => !comparedElsewhere.has(field)) : [],
+    resources,
+    backfillRecommended: resources.some((resource) => resource.backfillRecommended),
+    issues,
+  };
+}
+
+const comparedElsewhere: ReadonlySet<string> = new Set(['metadata', 'resources', 'tests']);
+
+function worstOf(resources: readonly ResourcePlan[]): UpgradePlan['class'] {
+  const classes = new Set(resources.map((resource) => resource.class));
+  return (['breaking', 'resets'] as const).find((candidate) => classes.has(candidate)) ?? 'compatible';
+}
+
+function authIssues(before: ConnectorSpec | null, after: ConnectorSpec | null): readonly Issue[] {
+  if (!before || !after || before.auth.kind === after.auth.kind) return [];
+  const message = `changes from ${before.auth.kind} to ${after.auth.kind}: make a new connection`;
+  return [{ code: 'schema', path: 'auth.kind', message }];
+}
+
+function planResources(before: ConnectorSpec | null, after: ConnectorSpec): ResourcePlan[] {
+  const known = new Map(before?.resources.map((resource) => [resource.key, { resource, spec: before }]));
+  const kept = new Set(after.resources.map(({ key }) => key));
+  const removed = [...known.keys()].filter((key) => !kept.has(key));
+  return [
+    ...after.resources.map((resource) => {
+      const old = known.get(resource.key);
+      if (old) return planResource(old, { resource, spec: after });
+      return before === null ? startOver(resource) : added(resource);
+    }),
+    ...removed.map((resourceKey) => ({
+      ...untouched(resourceKey),
+      class: 'breaking' as const,
+      effect:
+        'Removed: it can no longer be synced, and its schedules are switched off; its rows stay at the destination.',
+    })),
+  ];
+}
+
+const untouched = (resourceKey: string): ResourcePlan => ({
+  resourceKey,
+  class: 'compatible',
+  changed: [],
+  resets: 'nothing',
+  redelivers: 'nothing',
+  backfillRecommended: false,
+  rekeyedTable: null,
+  effect: 'Nothing is read or delivered again.',
+});
+
+const added = ({ key }: Resource): ResourcePlan => ({
+  ...untouched(key),
+  effect: 'New: its first run reads everything.',
+});
+
+const startOver = ({ key }: Resource): ResourcePlan => ({
+  ...untouched(key),
+  class: 'resets',
+  resets: 'state',
+  redelivers: 'everything',
+  effect: 'The earlier spec is not valid any more: the next run reads and delivers everything again.',
+});
+
+/** A resource and the spec that it is part of. */
+interface Place {
+  readonly resource: Resource;
+  readonly spec: ConnectorSpec;
+}
+
+function planResource(placeBefore: Place, placeAfter: Place): ResourcePlan {
+  const [before, after] = [placeBefore.resource, placeAfter.resource];
+  const changed = changedFields(before, after);
+  const plan = { ...untouched(after.key), changed };
+  if (!isDeepStrictEqual(before.primaryKey, after.primaryKey)) return rekeyed(plan, after);
+  const reshaped = !isDeepStrictEqual(formOf(placeBefore), formOf(placeAfter));
+  if (!isDeepStrictEqual(cursorOf(before), cursorOf(after))) {
+    return {
+      ...plan,
+      class: 'resets',
+      resets: 'watermark',
+      redelivers: reshaped ? 'everything' : 'nothing',
+      effect: `The cursor changes: the next run reads from the start and delivers ${reshaped ? 'everything again' : 'what differs'}.`,
+    };
+  }
+  if (readsAll(after)) return reshaped ? { ...plan, ...deliversAll } : plan;
+  const backfillRecommended = reshaped || changed.some((field) => decidesWhatIsRead.has(field));
+  return backfillRecommended ? { ...plan, ...deliversFetched(reshaped) } : plan;
+}
+
+const rekeyed = (plan: ResourcePlan, { target: { table } }: Resource): ResourcePlan => ({
+  ...plan,
+  class: 'resets',
+  resets: 'state',
+  redelivers: 'everything',
+  rekeyedTable: table,
+  effect: `The primary key changes: the next run reads and delivers everything again; rows of table ${table} under the old keys stay.`,
+});
+
+const deliversAll = { redelivers: 'everything', effect: 'The next run delivers every record again.' } as const;
+
+const deliversFetched = (reshaped: boolean) =>
+  ({
+    redelivers: reshaped ? 'fetched' : 'nothing',
+    backfillRecommended: true,
+    effect: 'Takes effect for each record as it is fetched again; a backfill does so for all of them.',
+  }) as const;
+
+/** What enters the hash of a record beside the record itself; another form is a change of every record. */
+function formOf({ resource, spec }: Place): unknown {
+  const { versionGuard: _, ...hashed } = resource.changeDetection;
+  return [resourceFingerprint(resource, storedFieldsOf(spec, resource.key)), hashed];
+}
+
+/** Whether every run reads all records, changed or not. */
+const readsAll = ({ incremental, forEach }: Resource): boolean =>
+  incremental === undefined && forEach.every(({ select }) => select !== 'changed');
+
+/** Beside what shapes a record: a change here may select records that earlier runs passed by. */
+const decidesWhatIsRead: ReadonlySet<string> = new Set(['request', 'response', 'forEach', 'filter', 'onInvalid']);
+
+/** What a watermark is a value of; a watermark of one means nothing to another. */
+function cursorOf({ incremental }: Resource): unknown {
+  if (incremental?.kind !== 'cursor') return incremental && { kind: incremental.kind, next: incremental.next };
+  const { field, type, format, timezone } = incremental.cursor;
+  return { field, type, format, timezone };
+}
+
+function changedFields<T extends object>(before: T, after: T): string[] {
+  const [old, next] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
+  const names = new Set([...old.keys(), ...next.keys()]);
+  return [...names].filter((name) => !isDeepStrictEqual(old.get(name), next.get(name)));
+}

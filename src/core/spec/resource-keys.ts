@@ -1,8 +1,0 @@
-import { valuesAt } from './document-paths.ts';
-import { mergeOverrides } from './merge-patch.ts';
-
-/** Keys of the resources that a connection has, in the order of its spec; neither document is judged. */
-export const resourceKeysOf = (document: unknown, overrides: unknown): readonly string[] =>
-  valuesAt(overrides === null ? document : mergeOverrides(document, overrides), 'resources.*.key').flatMap(
-    ({ value }) => (typeof value === 'string' ? [value] : []),
-  );

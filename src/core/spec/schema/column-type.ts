@@ -1,0 +1,29 @@
+import * as v from 'valibot';
+import type { ColumnType } from '../../destinations/destination.ts';
+
+const words = ['integer', 'bigint', 'float', 'boolean', 'timestamptz', 'date', 'uuid', 'json'] as const;
+/** The digits that every SQL destination can hold (SQL Server's limit). */
+const precisionMax = 38;
+
+/**
+ * Reads a column type of the ConnectorSpec such as `text` or `numeric(18,4)`; null when it is none. `maxLength`
+ * counts characters and belongs to `text` alone.
+ */
+export function parseColumnType(text: string, maxLength?: number): ColumnType | null {
+  if (text === 'text') return maxLength === undefined ? { kind: 'text' } : { kind: 'text', maxLength };
+  const word = words.find((candidate) => candidate === text);
+  if (word) return { kind: word };
+  const [, precision, scale] = /^numeric\((\d{1,2}), ?(\d{1,2})\)$/.exec(text) ?? [];
+  const numeric = { kind: 'numeric' as const, precision: Number(precision), scale: Number(scale) };
+  const fits = numeric.precision >= 1 && numeric.precision <= precisionMax && numeric.scale <= numeric.precision;
+  return fits ? numeric : null;
+}
+
+/** What an author should have written. */
+export const columnTypeHint = `expected text, ${words.join(', ')} or numeric(p,s) with p at most ${precisionMax}`;
+
+/** A column type as text; read it with {@link parseColumnType}. */
+export const ColumnTypeText = v.pipe(
+  v.string(),
+  v.check((text) => parseColumnType(text) !== null, columnTypeHint),
+);

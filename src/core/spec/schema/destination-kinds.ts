@@ -1,0 +1,41 @@
+import type { Issue } from '../../errors.ts';
+import { valuesAt } from '../check/document-paths.ts';
+import type { DestinationSpec } from './destination-schema.ts';
+
+/** What the rules of a spec have to know of a kind of destination, beside the form of its options. */
+export interface DestinationKind {
+  /** Records are rows: fields need columns, and a transaction can exchange rows or take them back. */
+  readonly keepsRows: boolean;
+  /** The options that are web addresses, which are asked by http. */
+  readonly webUrls: readonly string[];
+  /** Rules that span several options. */
+  readonly checkOptions: (options: Readonly<Record<string, unknown>>) => readonly Issue[];
+}
+
+const kinds: Readonly<Record<DestinationSpec['kind'], DestinationKind>> = {
+  postgres: { keepsRows: true, webUrls: [], checkOptions: urlOrParts },
+  sqlserver: { keepsRows: true, webUrls: [], checkOptions: () => [] },
+  webhook: { keepsRows: false, webUrls: ['url'], checkOptions: () => [] },
+};
+
+/** A spec that names none goes to the deployment's own, which it cannot know: it is written for rows. */
+const unknownKind: DestinationKind = { keepsRows: true, webUrls: [], checkOptions: () => [] };
+
+/** The kind of destination that a document names, whatever else is wrong with it. */
+export function destinationKind(document: unknown): DestinationKind {
+  const [named] = valuesAt(document, 'destination.kind');
+  return new Map<unknown, DestinationKind>(Object.entries(kinds)).get(named?.value) ?? unknownKind;
+}
+
+function urlOrParts(options: Readonly<Record<string, unknown>>): readonly Issue[] {
+  const parts = ['host', 'database', 'user', 'password'];
+  const given = parts.filter((key) => options[key] !== undefined);
+  if (options['url'] !== undefined) {
+    return given.map((key) => fault(`destination.${key}`, `\`${key}\` is part of \`url\`; give one or the other`));
+  }
+  const missing = parts.filter((key) => options[key] === undefined);
+  if (missing.length === parts.length) return [fault('destination.url', '`url` or `host` is required')];
+  return missing.map((key) => fault(`destination.${key}`, `\`${key}\` is required unless \`url\` is given`));
+}
+
+const fault = (path: string, message: string): Issue => ({ code: 'schema', path, message });

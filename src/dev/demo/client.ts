@@ -1,0 +1,62 @@
+import * as v from 'valibot';
+import { CallLogRow, ConnectionRow, ErrorBody, QuarantineRow, RunRow, SpecVersionRow } from '../../core/rows.ts';
+
+/** A connection to be made, as `POST /connections` takes it. */
+export interface NewConnection {
+  readonly workspaceId: string;
+  readonly specKey: string;
+  readonly specVersion: string;
+  readonly displayName: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+/** A spec of which only key and version matter here. */
+export interface SpecDocument {
+  readonly metadata: { readonly key: string; readonly version: string };
+}
+
+/** The endpoints that the demo uses, as any customer's program could. Each throws an Error with the API's message. */
+export type ApiClient = ReturnType<typeof createApiClient>;
+
+/** A client of the API at `apiUrl` (without `/api/v1`). Answers are checked against the documented shapes. */
+export function createApiClient(apiUrl: string, apiKey: string) {
+  const ask = createAsk(`${apiUrl}/api/v1`, apiKey);
+  return {
+    createSpec: (spec: SpecDocument) => ask(SpecVersionRow, 'POST', '/specs', spec),
+    publishSpec: ({ metadata: { key, version } }: SpecDocument) =>
+      ask(SpecVersionRow, 'POST', `/specs/${key}/versions/${version}/publish`),
+    createConnection: (connection: NewConnection) => ask(ConnectionRow, 'POST', '/connections', connection),
+    activate: (id: string) => ask(ConnectionRow, 'POST', `/connections/${id}/activate`),
+    sync: (id: string, resource: string) => ask(RunRow, 'POST', `/connections/${id}/sync`, { resource }),
+    run: (id: string) => ask(RunRow, 'GET', `/runs/${id}`),
+    calls: (runId: string) => ask(v.array(CallLogRow), 'GET', `/runs/${runId}/calls`),
+    quarantine: (connectionId: string) =>
+      ask(v.array(QuarantineRow), 'GET', `/quarantine?connectionId=${connectionId}`),
+  };
+}
+
+function createAsk(baseUrl: string, apiKey: string) {
+  return async <S extends v.GenericSchema>(
+    schema: S,
+    method: 'GET' | 'POST',
+    path: string,
+    body?: unknown,
+  ): Promise<v.InferOutput<S>> => {
+    const response = await fetch(baseUrl + path, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer: unknown = await response.json();
+    if (response.ok) return v.parse(schema, answer);
+    throw new Error(`${method} ${path} answered ${response.status}: ${explain(answer)}`);
+  };
+}
+
+function explain(answer: unknown): string {
+  const { success, output } = v.safeParse(ErrorBody, answer);
+  if (!success) return JSON.stringify(answer);
+  const issues = (output.error.issues ?? []).map(({ path, message }) => `${path}: ${message}`);
+  return [output.error.message, ...issues].join('; ');
+}

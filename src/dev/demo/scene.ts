@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunRow } from '../../core/rows.ts';
+import type { Checks } from './checks.ts';
+import type { ApiClient } from './client.ts';
+import type { Screen } from './console.ts';
+import { count } from './console.ts';
+import type { DemoDestination } from './destination.ts';
+import type { DemoUpstream } from './upstream.ts';
+
+/** Everything that a step of the story needs. */
+export interface Scene {
+  /** Aborted when the demo is told to stop. */
+  readonly signal: AbortSignal;
+  readonly screen: Screen;
+  readonly checks: Checks;
+  readonly api: ApiClient;
+  readonly upstream: DemoUpstream;
+  /** Records the upstream has, the broken ones included. */
+  readonly recordCount: number;
+  readonly brokenCount: number;
+  readonly destination: DemoDestination;
+}
+
+/** Milliseconds between two looks at a run. */
+const pollMs = 150;
+/** Milliseconds after which a run that has not ended is given up. */
+const runMsMax = 300_000;
+
+/** What is synced and watched. */
+export interface SyncOptions {
+  readonly connectionId: string;
+  readonly resource: string;
+  /** Pages the sync will read; absent: not known. */
+  readonly pages?: number;
+  /** Called at each look at the run, before the next. */
+  readonly onPoll?: ((run: RunRow) => Promise<void>) | undefined;
+}
+
+/**
+ * Starts a sync through the API and polls it to its end, as any customer's program would, with a live line. Throws
+ * when the run does not end within five minutes.
+ */
+export async function syncAndWatch(
+  scene: Scene,
+  { connectionId, resource, pages, onPoll }: SyncOptions,
+): Promise<RunRow> {
+  const startedAt = performance.now();
+  const before = pagesServed(scene);
+  const { id } = await scene.api.sync(connectionId, resource);
+  for (;;) {
+    const run = await scene.api.run(id);
+    if (run.finishedAt !== null) return run;
+    const elapsedMs = performance.now() - startedAt;
+    if (elapsedMs > runMsMax) throw new Error(`run ${id} is still ${run.status} after 5 minutes`);
+    const page = `page ${pagesServed(scene) - before}${pages === undefined ? '' : `/${pages}`}`;
+    scene.screen.progress(`${resource}  ${run.status}  ${page}  ${progressOf(run, scene, elapsedMs)}`);
+    await onPoll?.(run);
+    await sleep(pollMs, undefined, { signal: scene.signal });
+  }
+}
+
+/** Records per second over the run's own times; 0 without them. */
+export function recordsPerSecond({ startedAt, finishedAt, statsJson }: RunRow): number {
+  if (startedAt === null || finishedAt === null) return 0;
+  return Math.round((statsJson.recordsIn * 1000) / Math.max(1, Date.parse(finishedAt) - Date.parse(startedAt)));
+}
+
+/** `in 1,000  out 999  skipped 0  quarantined 1`. */
+export const countsOf = ({ statsJson: { recordsIn, recordsOut, skipped, quarantined } }: RunRow): string =>
+  `in ${count(recordsIn)}  out ${count(recordsOut)}  skipped ${count(skipped)}  quarantined ${count(quarantined)}`;
+
+const pagesServed = ({ upstream }: Scene): number => Object.keys(upstream.journal().pages).length;
+
+function progressOf(run: RunRow, { upstream }: Scene, elapsedMs: number): string {
+  const { answers } = upstream.journal();
+  const retries = (answers['429'] ?? 0) + (answers['503'] ?? 0);
+  const rate = Math.round((run.statsJson.recordsIn * 1000) / elapsedMs);
+  return `${countsOf(run)}  ${retries} retries  ${count(rate)} rec/s`;
+}

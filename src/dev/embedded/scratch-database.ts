@@ -1,0 +1,24 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../config/config.ts';
+import { createLog } from '../../log.ts';
+import { startEmbedded } from './services.ts';
+
+/** An empty PostgreSQL server that is gone when disposed: for tests and generated files. */
+export interface ScratchDatabase extends AsyncDisposable {
+  /** As superuser. */
+  readonly url: string;
+}
+
+/** Starts one in a temporary folder, whatever the environment says of databases. */
+export async function startScratchDatabase(): Promise<ScratchDatabase> {
+  const stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'connector-sync-scratch-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  // The address of a Temporal server that is never called keeps the embedded one from being started.
+  const config = loadConfig({ ...process.env, DATABASE_URL: '', TEMPORAL_ADDRESS: 'unused:1', DATA_DIR: folder });
+  const services = await startEmbedded(config, createLog({ level: 'warn', name: 'scratch' }));
+  stack.defer(() => services.stop());
+  return { url: services.databaseUrl, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}

@@ -1,0 +1,86 @@
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import type { Config } from '../../config/config.ts';
+import type { Log } from '../../log.ts';
+import { lockDataDir } from './data-dir-lock.ts';
+import { type Guard, startGuard } from './guard.ts';
+import { startPostgres } from './postgres.ts';
+import { startTemporal } from './temporal-server.ts';
+
+/** Where PostgreSQL and Temporal are, whoever runs them. */
+export interface EmbeddedServices {
+  /** The control database: the configured one or ours. */
+  readonly databaseUrl: string;
+  /** `host:port`: the configured one or ours. */
+  readonly temporalAddress: string;
+  readonly temporalNamespace: string;
+  /** The Temporal UI; null when Temporal is external. */
+  readonly uiUrl: string | null;
+  /** What a process needs in its environment to use the embedded ones; nothing for external ones. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Stops processes when we are killed; for the processes that are started on top of the services. */
+  readonly guard: Guard;
+  /** Processes of now; they change when one is restarted. Null where external, and while a restart is pending. */
+  pids(): { readonly postgres: number | null; readonly temporal: number | null };
+  /** Stops Temporal and PostgreSQL, then gives the data folder free. */
+  stop(): Promise<void>;
+}
+
+/** What is told about a start. */
+export interface EmbeddedOptions {
+  /** Called after each start of a server: pids have changed. */
+  readonly onStart?: () => void;
+}
+
+/**
+ * Starts PostgreSQL and Temporal where the configuration names none. One supervisor per `DATA_DIR`.
+ * @throws DataDirInUseError when another process supervises this `DATA_DIR`; it is not disturbed.
+ * @throws Error when one of them does not start; the other is stopped again.
+ */
+export async function startEmbedded(
+  config: Config,
+  log: Log,
+  { onStart }: EmbeddedOptions = {},
+): Promise<EmbeddedServices> {
+  await using stack = new AsyncDisposableStack();
+  const lock = lockDataDir(config.dataDir, config.publicUrl);
+  stack.defer(() => lock.release());
+  const guard = stack.adopt(startGuard(log), (started) => started.close());
+  const surroundings = { guard, log, ...(onStart && { onStart }) };
+  // Both at once: each takes about half a second.
+  const [postgres, temporal] = await Promise.allSettled([
+    config.databaseUrl === null ? startPostgres(config.dataDir, surroundings) : null,
+    config.temporalConfigured ? null : startTemporal({ ...config, ...surroundings }),
+  ]);
+  // At once: neither uses the other, and each takes its time to write what it holds.
+  const processes = [temporal, postgres].flatMap((result) =>
+    result.status === 'fulfilled' && result.value !== null ? [result.value.process] : [],
+  );
+  stack.defer(async () => void (await Promise.all(processes.map((process) => process.stop()))));
+  if (postgres.status === 'rejected') throw postgres.reason;
+  if (temporal.status === 'rejected') throw temporal.reason;
+  const started = stack.move();
+  return { ...describe(config, postgres.value, temporal.value), guard, stop: () => started.disposeAsync() };
+}
+
+type Described = Omit<EmbeddedServices, 'guard' | 'stop'>;
+
+function describe(
+  config: Config,
+  postgres: Awaited<ReturnType<typeof startPostgres>> | null,
+  temporal: Awaited<ReturnType<typeof startTemporal>> | null,
+): Described {
+  const { connectionOptions, namespace } = temporal
+    ? { connectionOptions: {}, ...temporal }
+    : loadClientConnectConfig();
+  return {
+    databaseUrl: postgres?.databaseUrl ?? config.databaseUrl ?? '',
+    temporalAddress: temporal?.address ?? connectionOptions.address ?? 'localhost:7233',
+    temporalNamespace: namespace ?? 'default',
+    uiUrl: temporal?.uiUrl ?? null,
+    env: {
+      ...(postgres && { DATABASE_URL: postgres.databaseUrl }),
+      ...(temporal && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace }),
+    },
+    pids: () => ({ postgres: postgres?.process.pid() ?? null, temporal: temporal?.process.pid() ?? null }),
+  };
+}

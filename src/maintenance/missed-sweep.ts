@@ -1,0 +1,53 @@
+/** Tells an org of firings that Temporal has dropped: it was away for longer than their catch-up window. */
+import { recordOfConnection } from '../../db/queries/connections/connection-facts.ts';
+import { findSchedulesToAsk, type SweptSchedule } from '../../db/queries/runs/sweep.ts';
+import { noteMissedFirings } from '../../db/queries/schedules.ts';
+import { orgScope } from '../../db/scope.ts';
+import { wakeEndpoints } from '../connect/wake-endpoints.ts';
+import type { ApplyDeps } from '../control/schedules/apply.ts';
+import { scheduleMissed } from '../core/events/schedule-events.ts';
+import { isTemporalAway } from '../temporal/orchestrator.ts';
+import { someAtOnce } from '../temporal/some-at-once.ts';
+
+/** Between two rounds, ms. */
+const everyMs = 10_000;
+/** Schedules asked for in one round: each once an hour, 36,000 of them in all, and a round takes well below a second. */
+const limit = 100;
+
+/** A sweeper of its own clock. */
+export function createMissedSweep(deps: ApplyDeps): () => Promise<void> {
+  let dueAt = 0;
+  return async () => {
+    if (Date.now() < dueAt) return;
+    dueAt = Date.now() + everyMs;
+    await noteMissed(deps);
+  };
+}
+
+/** Asks Temporal for the missed firings of some schedules. Throws when it is away. */
+export async function noteMissed(deps: ApplyDeps): Promise<void> {
+  await someAtOnce(await findSchedulesToAsk(deps.db, limit), async (schedule) => {
+    try {
+      await noteMissedOf(deps, schedule);
+    } catch (error) {
+      if (isTemporalAway(error)) throw error;
+      deps.log.warn('missed firings not noted; the next round tries again', { scheduleId: schedule.id, error });
+    }
+  });
+}
+
+async function noteMissedOf(deps: ApplyDeps, { id: scheduleId, orgId }: SweptSchedule): Promise<void> {
+  const scope = orgScope(orgId);
+  const count = await deps.orchestrator.countMissedFirings(scheduleId);
+  const missed = await deps.db.transaction().execute(async (trx) => {
+    const noted = await noteMissedFirings(trx, scope, { id: scheduleId, count });
+    if (!noted || noted.missed === 0) return 0;
+    await recordOfConnection(trx, scope, noted.schedule.connectionId, (connection) => [
+      scheduleMissed({ ...noted, connection }),
+    ]);
+    return noted.missed;
+  });
+  if (missed === 0) return;
+  deps.log.warn('Temporal was away for too long: firings of a schedule are not made up for', { scheduleId, missed });
+  await wakeEndpoints(deps, scope);
+}

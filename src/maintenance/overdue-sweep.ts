@@ -1,0 +1,77 @@
+/** Tells an org when data of a connection become older than its schedules promise, and when they are fresh again. */
+import { recordOfConnection } from '../../db/queries/connections/connection-facts.ts';
+import {
+  findOverdueFacts,
+  findOverdueFlips,
+  findSchedulesWithoutGap,
+  markOverdue,
+  type SweptLane,
+  setLongestGap,
+} from '../../db/queries/connections/overdue.ts';
+import { orgScope } from '../../db/scope.ts';
+import { wakeEndpoints } from '../connect/wake-endpoints.ts';
+import { connectionOnTime, connectionOverdue } from '../core/events/freshness-events.ts';
+import { ageSecondsOf, isOverdue } from '../core/freshness.ts';
+import { longestGapSeconds } from '../core/schedule/longest-gap.ts';
+import type { Deps } from '../deps.ts';
+
+type OverdueDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
+
+/** Between two rounds, ms. */
+const everyMs = 30_000;
+/** Lanes and schedules looked at in one round. */
+const limit = 100;
+
+/** A sweeper of its own clock; it goes on at once while there is more than one round can take. */
+export function createOverdueSweep(deps: OverdueDeps): () => Promise<void> {
+  let dueAt = 0;
+  return async () => {
+    if (Date.now() < dueAt) return;
+    await noteMissingGaps(deps);
+    const found = await noteOverdueFlips(deps);
+    dueAt = found < limit ? Date.now() + everyMs : 0;
+  };
+}
+
+/** Records each change once. Returns how many it found. */
+export async function noteOverdueFlips(deps: OverdueDeps): Promise<number> {
+  const flips = await findOverdueFlips(deps.db, limit);
+  for (const lane of flips) {
+    try {
+      await noteFlip(deps, lane);
+    } catch (error) {
+      deps.log.warn('overdue lane not noted; the next round tries again', { laneId: lane.id, error });
+    }
+  }
+  return flips.length;
+}
+
+async function noteFlip(deps: OverdueDeps, { id: laneId, orgId }: SweptLane): Promise<void> {
+  const scope = orgScope(orgId);
+  const facts = await findOverdueFacts(deps.db, scope, laneId);
+  if (!facts) return;
+  const { connectionId, resourceKey, lastSuccessAt, expectedIntervalSeconds, overdueSince, now } = facts;
+  const overdue = isOverdue(facts, Date.parse(now));
+  const told = overdue ? connectionOverdue : connectionOnTime;
+  const ageSeconds = ageSecondsOf(lastSuccessAt, Date.parse(now));
+  await deps.db.transaction().execute(async (trx) => {
+    if (!(await markOverdue(trx, scope, { laneId, since: overdue ? now : null }))) return;
+    const occasion = overdue ? now : (overdueSince ?? now);
+    await recordOfConnection(trx, scope, connectionId, (connection) => [
+      told({ connection, resourceKey, lastSuccessAt, expectedIntervalSeconds, ageSeconds, occasion }),
+    ]);
+  });
+  deps.log.info(overdue ? 'connection overdue' : 'connection on time again', { connectionId, resourceKey });
+  await wakeEndpoints(deps, scope);
+}
+
+/** Works out what schedules lack that were made before their gaps were noted. */
+export async function noteMissingGaps({ db, log }: Pick<OverdueDeps, 'db' | 'log'>): Promise<void> {
+  for (const { id, orgId, cron } of await findSchedulesWithoutGap(db, limit)) {
+    try {
+      await setLongestGap(db, orgScope(orgId), { id, seconds: longestGapSeconds(cron) });
+    } catch (error) {
+      log.warn('schedule without an interval; it counts as none for freshness', { scheduleId: id, error });
+    }
+  }
+}

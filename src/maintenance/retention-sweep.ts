@@ -1,0 +1,69 @@
+/** Removes what is older than the deployment keeps it, a little in each round, so that nobody waits for it. */
+import {
+  type OldRows,
+  purgeCalls,
+  purgeDimensions,
+  purgeEndpoints,
+  purgeEvents,
+  purgePages,
+  purgeRecoveries,
+  purgeResolved,
+} from '../../db/queries/orgs/retention.ts';
+import type { Deps } from '../deps.ts';
+
+/** Between two looks, ms. */
+const everyMs = 60_000;
+/** Removing stops for this round after it, so that what runs wait for comes around again, ms. */
+const roundMsMax = 500;
+/** Rows removed in one statement: a few tens of milliseconds. */
+const rowsMax = 10_000;
+const dayMs = 86_400_000;
+
+/** A kind of rows that grow too old. */
+interface Part {
+  readonly name: string;
+  readonly purge: (db: Deps['db'], old: OldRows) => Promise<number>;
+  readonly rowsMax: number;
+}
+
+const parts: readonly Part[] = [
+  { name: 'calls', purge: purgeCalls, rowsMax },
+  { name: 'pages of runs', purge: purgePages, rowsMax },
+  { name: 'lists of runs', purge: purgeDimensions, rowsMax },
+  // Each takes its messages and deliveries with it.
+  { name: 'events', purge: purgeEvents, rowsMax: rowsMax / 10 },
+  { name: 'recoveries', purge: purgeRecoveries, rowsMax },
+  { name: 'deleted endpoints', purge: purgeEndpoints, rowsMax },
+  { name: 'resolved records', purge: purgeResolved, rowsMax },
+];
+
+/** A sweeper of its own clock: once a minute, and at every round while something is left. */
+export function createRetentionSweep(
+  { db, log }: Pick<Deps, 'db' | 'log'>,
+  retentionDays: number,
+): () => Promise<void> {
+  let lookAt = 0;
+  /** Parts of which something may be left; one with a full batch goes to the end, so that none keeps another waiting. */
+  let left: readonly Part[] = [];
+  return async () => {
+    if (left.length === 0) {
+      if (Date.now() < lookAt) return;
+      lookAt = Date.now() + everyMs;
+      left = parts;
+    }
+    const before = new Date(Date.now() - retentionDays * dayMs);
+    const endMs = performance.now() + roundMsMax;
+    while (performance.now() < endMs) {
+      const [part, ...others] = left;
+      if (!part) return;
+      left = others;
+      try {
+        const removed = await part.purge(db, { before, rowsMax: part.rowsMax });
+        if (removed > 0) log.debug('old rows removed', { what: part.name, removed });
+        if (removed === part.rowsMax) left = [...others, part];
+      } catch (error) {
+        log.warn('old rows not removed; tried again in a minute', { what: part.name, error });
+      }
+    }
+  };
+}

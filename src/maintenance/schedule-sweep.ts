@@ -1,0 +1,72 @@
+/** What makes schedules right although no request does: changes that Temporal has missed, and a comparison now and then. */
+
+import { findLiveSchedules, findSchedulesToApply, type SweptSchedule } from '../../db/queries/runs/sweep.ts';
+import { applyAgain, postponeApplying } from '../../db/queries/schedules.ts';
+import { orgScope } from '../../db/scope.ts';
+import { type ApplyDeps, applySchedule } from '../control/schedules/apply.ts';
+import { isTemporalAway } from '../temporal/orchestrator.ts';
+import { someAtOnce } from '../temporal/some-at-once.ts';
+
+/** Schedules applied in one round. */
+const limit = 100;
+/** Schedules without a row that one comparison deletes: a few seconds. */
+const orphansMax = 1000;
+/** Between two comparisons; and, when Temporal was away, until the next attempt, ms. */
+const comparisonMs = 3_600_000;
+const comparisonRetryMs = 10_000;
+
+/** A sweeper of its own clock: the first round compares, so that a namespace lost meanwhile is rebuilt at once. */
+export function createScheduleSweep(deps: ApplyDeps): () => Promise<void> {
+  let compareAt = 0;
+  return async () => {
+    if (Date.now() >= compareAt) {
+      compareAt = Date.now() + comparisonRetryMs;
+      await compareSchedules(deps);
+      compareAt = Date.now() + comparisonMs;
+    }
+    await applyMissedSchedules(deps);
+  };
+}
+
+/** Applies what no request has applied. Throws when Temporal is away: then no other can be applied either. */
+export async function applyMissedSchedules(deps: ApplyDeps): Promise<void> {
+  await someAtOnce(await findSchedulesToApply(deps.db, limit), (schedule) => applyMissed(deps, schedule));
+}
+
+async function applyMissed(deps: ApplyDeps, { id: scheduleId, orgId }: SweptSchedule): Promise<void> {
+  const scope = orgScope(orgId);
+  try {
+    await applySchedule(deps, scope, scheduleId);
+    deps.log.info('missed schedule applied', { scheduleId });
+  } catch (error) {
+    if (isTemporalAway(error)) throw error;
+    deps.log.warn('schedule not applied; it is tried again in 30 s', { scheduleId, error });
+    await postponeApplying(deps.db, scope, scheduleId);
+  }
+}
+
+/**
+ * Compares all rows with all of Temporal's schedules, in both directions: what is missing there or pauses where it should
+ * not is applied again by the sweeper, what has no row is deleted.
+ */
+export async function compareSchedules(deps: ApplyDeps): Promise<void> {
+  // In this order: a row is committed before Temporal hears of it.
+  const listed = new Map(
+    (await deps.orchestrator.listSchedules()).map(({ scheduleId, paused }) => [scheduleId, paused]),
+  );
+  const live = await findLiveSchedules(deps.db);
+  const wrong = live.filter(({ id, paused }) => listed.get(id) !== paused);
+  for (const [orgId, schedules] of Map.groupBy(wrong, (schedule) => schedule.orgId)) {
+    await applyAgain(
+      deps.db,
+      orgScope(orgId),
+      schedules.map(({ id }) => id),
+    );
+  }
+  const known = new Set(live.map(({ id }) => id));
+  const orphans = [...listed.keys()].filter((id) => !known.has(id)).slice(0, orphansMax);
+  await someAtOnce(orphans, (id) => deps.orchestrator.dropSchedule(id));
+  if (wrong.length > 0 || orphans.length > 0) {
+    deps.log.warn('schedules were not as their rows say', { wrong: wrong.length, orphans: orphans.length });
+  }
+}

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
+import { ownFolder } from '../config/cached-program.mjs';
+import { failureConverterPath } from './data-converter.ts';
+
+const sources = fileURLToPath(new URL('../../workflows', import.meta.url));
+const sdk = fileURLToPath(new URL('../../node_modules/@temporalio/worker/package.json', import.meta.url));
+
+/**
+ * The bundle of the workflows, as a file. Bundling takes 1 to 3 s of CPU, so the result is kept under its content: a
+ * worker that is started again polls that much earlier.
+ *
+ * @param cacheDir where bundles are kept, in `workflows`; when it cannot be written, or others can write to it, the bundle
+ * is made each time.
+ */
+export async function workflowBundle(
+  cacheDir: string,
+  logger: Logger,
+): Promise<{ readonly codePath: string } | { readonly code: string }> {
+  const folder = bundleFolder(cacheDir, logger);
+  const codePath = folder && join(folder, `workflows-${await contentHash()}.js`);
+  if (codePath !== null && existsSync(codePath)) return { codePath };
+  const workflowsPath = join(sources, 'index.ts');
+  const { code } = await bundleWorkflowCode({ workflowsPath, failureConverterPath, logger });
+  if (codePath === null) return { code };
+  try {
+    const draft = `${codePath}.${process.pid}`;
+    await writeFile(draft, code);
+    await rename(draft, codePath);
+    return { codePath };
+  } catch (error) {
+    logger.warn('workflow bundle not kept', { error });
+    return { code };
+  }
+}
+
+/** Where bundles are kept; null: nowhere. */
+function bundleFolder(cacheDir: string, logger: Logger): string | null {
+  const path = join(cacheDir, 'workflows');
+  try {
+    ownFolder(cacheDir);
+    mkdirSync(path, { recursive: true });
+    return path;
+  } catch (error) {
+    logger.warn('workflow bundle not kept', { error });
+    return null;
+  }
+}
+
+/** Of everything that decides what is in the bundle: the sources and the version of the SDK. */
+async function contentHash(): Promise<string> {
+  const hash = createHash('sha256').update(await readFile(sdk));
+  for (const file of (await readdir(sources)).toSorted()) hash.update(file).update(await readFile(join(sources, file)));
+  return hash.digest('hex').slice(0, 16);
+}

@@ -1,0 +1,44 @@
+/**
+ * The queries that have no scope, as `folder/file.function` of `db/queries`, with the reason. Everything else in there takes an
+ * `OrgScope` and touches rows of its org only; both are tested (`db/query-scopes.test.ts`, `row-security.ts`).
+ */
+export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'orgs/credentials.findCredential': 'the key says which org it is',
+    'orgs/credentials.touchCredential': 'the id is of the key that was just verified',
+    'hooks/hooks.findHookByToken': 'the token says which org it is',
+    'connections/oauth-states.takeOauthState': 'the state says which org it is',
+
+    'orgs/orgs.insertOrg': 'operator: makes the org',
+    'orgs/orgs.findOrg': 'operator',
+    'orgs/orgs.listOrgs': 'operator',
+    'orgs/canary.keepCanary': 'the canary of the key ring belongs to no org',
+    'orgs/canary.putCanaryKey': 'the canary of the key ring belongs to no org',
+    'connections/sealed-values.countSealed': 'operator: counts only',
+    'connections/sealed-values.findOtherwiseWrapped': 'operator: ids only',
+
+    'runs/sweep.findUndispatchedRuns': 'sweeper: ids only',
+    'runs/sweep.findSilentRuns': 'sweeper: ids only',
+    'runs/sweep.findSchedulesToApply': 'sweeper: ids only',
+    'runs/sweep.findSchedulesToAsk': 'sweeper: ids only',
+    'runs/sweep.findLiveSchedules': 'sweeper: ids only',
+    'runs/sweep.findEndpointsToWake': 'sweeper: ids only',
+    'connections/overdue.findOverdueFlips': 'sweeper: ids only',
+    'connections/overdue.findSchedulesWithoutGap': 'sweeper: ids and cron expressions only',
+    'hooks/hook-requests.findOverdueResources': 'sweeper: ids only',
+    'connections/purge.findPurgeableConnections': 'sweeper: ids only',
+
+    'hooks/hook-requests.purgeHookRequests': 'removes by age alone',
+    'orgs/idempotency.purgeIdempotencyKeys': 'removes by age alone',
+    'runs/lookup-cache.purgeLookupValues': 'removes by age alone',
+    'connections/oauth-states.purgeOauthStates': 'removes by age alone',
+    'orgs/retention.purgeCalls': 'removes by age alone',
+    'orgs/retention.purgeResolved': 'removes by age alone',
+    'orgs/retention.purgePages': 'removes by age alone',
+    'orgs/retention.purgeDimensions': 'removes by age alone',
+    'orgs/retention.purgeRecoveries': 'removes by age alone',
+    'orgs/retention.purgeEvents': 'removes by age alone',
+    'orgs/retention.purgeEndpoints': 'removes by age alone',
+    'webhooks/signing-secrets.purgeSigningSecrets': 'removes by age alone',
+  }),
+);

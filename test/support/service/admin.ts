@@ -1,0 +1,21 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+
+/** What a command of the operator printed. */
+export interface AdminOutcome {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Where the operator's command line starts. */
+export const adminFile = join(import.meta.dirname, '../../../src/admin.ts');
+
+/** Runs the command line as an operator would, in this environment. */
+export function runAdmin(env: NodeJS.ProcessEnv, ...args: readonly string[]): Promise<AdminOutcome> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [adminFile, ...args], { env }, (error, stdout, stderr) => {
+      resolve({ exitCode: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
+    });
+  });
+}

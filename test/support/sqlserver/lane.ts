@@ -1,0 +1,173 @@
+/**
+ * A SQL Server that remembers, as far as deliveries in mode upsert need one: what a session has staged goes with it, a
+ * batch is applied in one step or not at all, and a checkpoint row is compared as the statements say.
+ */
+import type { CountedDestination } from '../destinations/audit.ts';
+import { eventually } from '../service/eventually.ts';
+import { isBatch } from './script.ts';
+import { createLaneTables, type LaneTables, type StagedRow } from './tables.ts';
+import { type RequestAnswer, startTdsFake, type TdsFake, type TdsScript, type TdsSession } from './tds-fake.ts';
+import type { TdsRequest } from './tds-requests.ts';
+
+/** A moment of a delivery: part of a bulk copy is here, a batch came, a batch was executed and is not answered yet. */
+export type Moment = 'copying' | 'asked' | 'executed';
+
+/** A moment that lasts until the test ends it. */
+export interface MomentGate {
+  readonly reached: Promise<void>;
+  /** Unless `anyway`, a server that lost its client meanwhile does not go on. */
+  release(how?: 'anyway'): void;
+}
+
+/** The server, as a destination of a sync. */
+export interface LaneServer extends CountedDestination, Pick<LaneTables, 'rows'> {
+  readonly port: number;
+  /** Holds the nth of such moments, from now on. */
+  hold(moment: Moment, nth: number): MomentGate;
+  /** Bulk copies whose connection ended before they did. */
+  readonly brokenCopies: () => number;
+  /** Batches that were executed and found their lane taken, or themselves applied. */
+  readonly refused: () => number;
+}
+
+/** What a test decides. */
+export interface LaneServerOptions {
+  /** A free one unless given. */
+  readonly port?: number;
+  readonly tls?: NonNullable<TdsScript['tls']>;
+}
+
+/** Starts an empty server on 127.0.0.1. */
+export async function startLaneServer({ port = 0, tls }: LaneServerOptions = {}): Promise<LaneServer> {
+  const tables = createLaneTables();
+  const { hold, pass } = createGates();
+  let sessions = 0;
+  let brokenCopies = 0;
+  let refused = 0;
+  const session = (): TdsSession => {
+    sessions += 1;
+    return createSession(tables, {
+      pass,
+      refused: () => {
+        refused += 1;
+      },
+      ended: (isCopying) => {
+        sessions -= 1;
+        brokenCopies += Number(isCopying);
+      },
+    });
+  };
+  const fake: TdsFake = await startTdsFake({ session, ...(tls && { tls }) }, { port });
+  let audited = '';
+  return {
+    port: fake.port,
+    declared: {
+      kind: 'sqlserver',
+      host: '127.0.0.1',
+      port: fake.port,
+      database: 'shop',
+      user: 'sync',
+      password: '{{ secrets.destination }}',
+      encrypt: false,
+    },
+    secret: 'very-secret',
+    hold,
+    brokenCopies: () => brokenCopies,
+    refused: () => refused,
+    rows: tables.rows,
+    count: async (table) => tables.rows(table).length,
+    // Every write is in the journal from the start.
+    async audit(table) {
+      audited = table;
+    },
+    async writes() {
+      const made = tables.writes.filter(({ table }) => table === audited);
+      const by = (wanted: string) => made.filter(({ operation }) => operation === wanted);
+      const rows = new Set(by('insert').map(({ externalId }) => externalId)).size;
+      return { rows, inserts: by('insert').length, updates: by('update').length, deletes: by('delete').length };
+    },
+    quiet: async () => {
+      await eventually('no session is left', async () => sessions === 0, { everyMs: 20 });
+    },
+    [Symbol.asyncDispose]: () => fake[Symbol.asyncDispose](),
+  };
+}
+
+interface SessionPlan {
+  readonly pass: (moment: Moment) => Promise<'anyway' | undefined>;
+  readonly refused: () => void;
+  readonly ended: (isCopying: boolean) => void;
+}
+
+function createSession(tables: LaneTables, { pass, refused, ended }: SessionPlan): TdsSession {
+  const staged = new Map<string, readonly StagedRow[]>();
+  let copied = { table: '', columns: [] as readonly string[] };
+  let isOver = false;
+
+  const stage = (rows: readonly (readonly unknown[])[]) => {
+    const { table, columns } = copied;
+    staged.set(
+      table,
+      rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index] as string | number | null]))),
+    );
+  };
+
+  const execute = async (request: Exclude<TdsRequest, { kind: 'load' }>): Promise<RequestAnswer> => {
+    if (!isBatch(request)) return tables.execute(request, staged);
+    const how = await pass('asked');
+    if (isOver && how !== 'anyway') return 'cut';
+    const answer = tables.execute(request, staged);
+    if (Array.isArray(answer) && answer[0]?.outcome === 'lost') refused();
+    await pass('executed');
+    return answer;
+  };
+
+  return {
+    copying: async () => {
+      await pass('copying');
+    },
+    async request(request) {
+      if (request.kind === 'load') {
+        stage(request.rows);
+        return [];
+      }
+      const [, dropped] = /drop table if exists (#\w+)/.exec(request.sql) ?? [];
+      if (dropped !== undefined) staged.delete(dropped);
+      const [, table, columns = ''] = /insert bulk (#\w+)\((.*)\)/.exec(request.sql) ?? [];
+      if (table !== undefined) {
+        copied = { table, columns: [...columns.matchAll(/\[(\w+)\]/g)].map(([, name = '']) => name) };
+      }
+      return execute(request);
+    },
+    ended(isCopying) {
+      isOver = true;
+      ended(isCopying);
+    },
+  };
+}
+
+interface HeldMoment {
+  readonly moment: Moment;
+  left: number;
+  readonly arrive: () => void;
+  readonly opened: Promise<'anyway' | undefined>;
+}
+
+function createGates() {
+  const gates: HeldMoment[] = [];
+  return {
+    hold(moment: Moment, nth: number): MomentGate {
+      const arrival = Promise.withResolvers<void>();
+      const opening = Promise.withResolvers<'anyway' | undefined>();
+      gates.push({ moment, left: nth, arrive: arrival.resolve, opened: opening.promise });
+      return { reached: arrival.promise, release: (how) => opening.resolve(how) };
+    },
+    async pass(moment: Moment): Promise<'anyway' | undefined> {
+      const held = gates.filter((gate) => gate.moment === moment);
+      for (const gate of held) gate.left -= 1;
+      const here = held.find(({ left }) => left === 0);
+      here?.arrive();
+      return await here?.opened;
+    },
+  };
+}

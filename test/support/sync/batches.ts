@@ -1,0 +1,58 @@
+import type {
+  Batch,
+  Column,
+  ColumnType,
+  LaneClaim,
+  RejectedRow,
+  TargetTable,
+} from '../../../src/core/destinations/destination.ts';
+import type { Deliverable } from '../../../src/core/model/page-outcome.ts';
+
+/** A claim on lane `con_1/items` for table `items`. */
+export const claimOf = (schema: string, overrides: Partial<LaneClaim & TargetTable> = {}): LaneClaim => ({
+  lane: overrides.lane ?? 'con_1/items',
+  fence: overrides.fence ?? 1,
+  connectionId: overrides.connectionId ?? 'con_1',
+  target: {
+    schema,
+    table: overrides.table ?? 'items',
+    columns: overrides.columns ?? [],
+    evolve: overrides.evolve ?? 'add_columns',
+    mode: overrides.mode ?? 'upsert',
+  },
+});
+
+/** A batch whose receipt lists the ids refused. */
+export const batchOf = (rows: readonly Deliverable[], overrides: Partial<Batch> = {}): Batch => ({
+  runId: 'run_1',
+  batchNo: 1,
+  rows,
+  allNew: false,
+  tombstones: [],
+  completesGeneration: false,
+  receipt: receiptOf,
+  draft: () => '',
+  ...overrides,
+});
+
+/** What {@link batchOf} leaves in the checkpoint row. */
+export const receiptOf = (rejected: readonly RejectedRow[]): string =>
+  JSON.stringify({ rejected: rejected.map(({ externalId }) => externalId) });
+
+/** One record. */
+export const rowOf = (externalId: string, data: Deliverable['data'] = {}): Deliverable => ({
+  externalId,
+  hash: null,
+  data,
+});
+
+/** A nullable column. */
+export const columnOf = (name: string, type: ColumnType | ColumnType['kind']): Column => ({
+  name,
+  type: typeof type === 'string' ? plainType(type) : type,
+  nullable: true,
+});
+
+function plainType(kind: ColumnType['kind']): ColumnType {
+  return kind === 'numeric' ? { kind, precision: 18, scale: 4 } : { kind };
+}

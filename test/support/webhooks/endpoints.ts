@@ -1,0 +1,109 @@
+import { recordEvent } from '../../../db/queries/webhooks/events.ts';
+import { orgScope } from '../../../db/scope.ts';
+import { wakeEndpoints } from '../../../src/connect/wake-endpoints.ts';
+import { eventIdOf, type Happening } from '../../../src/core/events/envelope.ts';
+import type { EventType } from '../../../src/core/events/event-types.ts';
+import { newId } from '../../../src/core/ids.ts';
+import type { WebhookDeliveryDetail, WebhookDeliveryView, WebhookEndpointRow } from '../../../src/core/rows.ts';
+import { createLog } from '../../../src/log.ts';
+import { createOrchestrator } from '../../../src/temporal/orchestrator.ts';
+import type { Stack } from '../service/stack.ts';
+import type { EventReceiver } from './event-receiver.ts';
+
+/** An endpoint of the test's org. */
+export interface TestEndpoint {
+  readonly id: string;
+  /** What it is signed with at first. */
+  readonly secret: string;
+  /** What the API says of it. */
+  row(): Promise<WebhookEndpointRow>;
+  /** Every attempt at it, oldest first. */
+  attempts(): Promise<readonly WebhookDeliveryDetail[]>;
+  /** The queue: how many events are in which state. */
+  queue(): Promise<Readonly<Record<string, number>>>;
+  /** Asks for one more attempt. Throws on an error. */
+  redeliver(deliveryId: string): Promise<WebhookDeliveryView>;
+}
+
+/** Creates an endpoint that gets every type that is on by default. */
+export async function createEndpoint(
+  stack: Stack,
+  receiver: Pick<EventReceiver, 'url'>,
+  { name, ...settings }: { readonly name: string } & Readonly<Record<string, unknown>>,
+): Promise<TestEndpoint> {
+  const { call, orgId } = stack.org;
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const answer = await call(method, path, { body });
+    if (answer.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  const { id, secret } = await ask('POST', '/webhook-endpoints', { url: receiver.url(name), ...settings });
+  return {
+    id,
+    secret,
+    row: () => ask('GET', `/webhook-endpoints/${id}`),
+    async attempts() {
+      const rows = await stack.db
+        .selectFrom('webhookDeliveries')
+        .select('id')
+        .where('orgId', '=', orgId)
+        .where('endpointId', '=', id)
+        .orderBy('createdAt')
+        .orderBy('id')
+        .execute();
+      return await Promise.all(rows.map((row) => ask('GET', `/webhook-deliveries/${row.id}`)));
+    },
+    async queue() {
+      const rows = await stack.db
+        .selectFrom('webhookMessages')
+        .select((eb) => ['status', eb.fn.countAll<number>().as('count')])
+        .where('endpointId', '=', id)
+        .groupBy('status')
+        .execute();
+      return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+    },
+    redeliver: (deliveryId) => ask('POST', `/webhook-deliveries/${deliveryId}/redeliver`),
+  };
+}
+
+/** Deletes every endpoint of the test's org: they do not hear of what the next test does. */
+export async function deleteEndpoints({ org }: Stack): Promise<void> {
+  const { body } = await org.call('GET', '/webhook-endpoints');
+  for (const { id } of body) await org.call('DELETE', `/webhook-endpoints/${id}`);
+}
+
+/** Records that many events in one transaction and wakes the endpoints, as every part of the service does; their ids. */
+export const emit = (stack: Stack, count = 1): Promise<readonly string[]> => emitTypes(stack, typesOf(count));
+
+/** The same, with one event of each of these types. */
+export async function emitTypes(stack: Stack, types: readonly EventType[]): Promise<readonly string[]> {
+  const ids = await recordTypes(stack, types);
+  const log = createLog({ level: 'silent', name: 'test' });
+  const orchestrator = createOrchestrator(stack.temporal.client, log);
+  await wakeEndpoints({ db: stack.db, orchestrator, log }, orgScope(stack.org.orgId));
+  return ids;
+}
+
+/** Records that many events and tells nobody, as if the process had died after its commit; their ids. */
+export const recordEvents = (stack: Stack, count: number): Promise<readonly string[]> =>
+  recordTypes(stack, typesOf(count));
+
+const typesOf = (count: number): EventType[] => Array.from({ length: count }, () => 'spec.published');
+
+async function recordTypes(stack: Stack, types: readonly EventType[]): Promise<readonly string[]> {
+  const scope = orgScope(stack.org.orgId);
+  const happenings = types.map(happeningOf);
+  await stack.db.transaction().execute(async (tx) => {
+    for (const happening of happenings) await recordEvent(tx, scope, happening);
+  });
+  return happenings.map((happening) => eventIdOf(scope.orgId, happening));
+}
+
+const happeningOf = (type: EventType, n: number): Happening => ({
+  type,
+  subject: newId('spec'),
+  workspaceId: null,
+  connectionId: null,
+  runId: null,
+  data: { n, text: 'ä 🌍 \\u0000 "quoted"' },
+});

@@ -1,0 +1,61 @@
+/** An org's webhook receiver: writes down every request, and answers as the test says. */
+import { hash } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import type { UpstreamAnswer } from '../upstream/paging.ts';
+import { startUpstream, type Upstream } from '../upstream/upstream.ts';
+
+/** One request, as it came. */
+export interface ReceivedEvent {
+  /** From 1, repeats included. */
+  readonly nth: number;
+  /** The part of the path behind `/`: one receiver serves several endpoints. */
+  readonly endpoint: string;
+  readonly id: string;
+  readonly type: string;
+  readonly body: string;
+  readonly sha256: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+}
+
+/** A running receiver. */
+export interface EventReceiver extends AsyncDisposable {
+  /** The address of an endpoint of that name. */
+  url(endpoint: string): string;
+  readonly hostPort: string;
+  /** Requests to an endpoint so far, in the order of arrival. */
+  events(endpoint: string): readonly ReceivedEvent[];
+  /** Of the server: its gates and faults. */
+  readonly upstream: Upstream;
+  /** Decides what an endpoint answers from now on; undefined: 204. */
+  reply(endpoint: string, script: (event: ReceivedEvent) => UpstreamAnswer | undefined): void;
+}
+
+/** Starts it. */
+export async function startEventReceiver(): Promise<EventReceiver> {
+  const received: ReceivedEvent[] = [];
+  const scripts = new Map<string, (event: ReceivedEvent) => UpstreamAnswer | undefined>();
+  const upstream = await startUpstream({
+    answer: ({ nth, url, headers, body, receivedAt }) => {
+      const endpoint = url.slice(1);
+      const id = headers['webhook-id'] ?? '';
+      const type = headers['x-service-event-type'] ?? '';
+      const event = { nth, endpoint, id, type, headers, body, sha256: hash('sha256', body), receivedAt };
+      received.push(event);
+      return scripts.get(endpoint)?.(event) ?? { status: 204, body: '' };
+    },
+  });
+  return {
+    url: (endpoint) => `${upstream.url}/${endpoint}`,
+    hostPort: upstream.hostPort,
+    events: (endpoint) => received.filter((event) => event.endpoint === endpoint),
+    upstream,
+    reply: (endpoint, script) => void scripts.set(endpoint, script),
+    [Symbol.asyncDispose]: () => upstream[Symbol.asyncDispose](),
+  };
+}
+
+/** The parsed body, as the reference library gives it out. Throws when it does not take the request. */
+export const verified = ({ body, headers }: ReceivedEvent, secret: string): unknown =>
+  new Webhook(secret).verify(Buffer.from(body), headers);
