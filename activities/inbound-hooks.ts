@@ -4,7 +4,7 @@ import { dropTriggers, dueInMs, joinRun } from '../db/queries/hooks/hook-request
 import { findWaitingRun } from '../db/queries/runs/runs.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { startQueuedRun } from '../src/connect/start-run.ts';
-import type { RunRow } from '../src/core/rows.ts';
+import type { RunRow } from '../src/core/resources/run.ts';
 import type { Deps } from '../src/deps.ts';
 import type { InboundHookInput, InboundStep } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';

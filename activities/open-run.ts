@@ -1,4 +1,5 @@
 /** From the setup of a run to everything its pages go through: source, pipeline, destination, delivery. */
+
 import type { Db } from '../db/client.ts';
 import type { Attempt } from '../db/queries/runs/attempts.ts';
 import { findRecordStates } from '../db/queries/runs/record-state.ts';
@@ -13,7 +14,7 @@ import type { AskedIds } from '../src/core/pipeline/asked-ids.ts';
 import { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
 import { createKnownRecords, type KnownRecords } from '../src/core/pipeline/known-records.ts';
 import { createPipeline, type Pipeline } from '../src/core/pipeline/process-page.ts';
-import type { RunReading } from '../src/core/run/read-run.ts';
+import type { RunReading } from '../src/core/run/reading.ts';
 import { createEnrich } from '../src/core/source/lookups/enrich.ts';
 import { type LoadedLookup, loadLookups } from '../src/core/source/lookups/load-lookups.ts';
 import { lookupsInUse } from '../src/core/spec/connection/lookups-in-use.ts';

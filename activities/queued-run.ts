@@ -3,7 +3,8 @@ import { insertRun } from '../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
-import type { ConnectionRow, RunRow } from '../src/core/rows.ts';
+import type { ConnectionRow } from '../src/core/resources/connection.ts';
+import type { RunRow } from '../src/core/resources/run.ts';
 import { type RunTerms, runTerms } from '../src/core/spec/connection/run-terms.ts';
 import type { Deps } from '../src/deps.ts';
 

@@ -6,7 +6,7 @@ import { countLoginFailures } from '../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
 import { orgScope } from '../db/scope.ts';
 import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
-import type { RunStatus } from '../src/core/rows.ts';
+import type { RunStatus } from '../src/core/resources/run.ts';
 import { effectiveSpec } from '../src/core/spec/connection/effective.ts';
 import type { Deps } from '../src/deps.ts';
 import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';

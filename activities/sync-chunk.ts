@@ -6,13 +6,14 @@
  * in the control database. A crash before the destination commits loses pages in flight, which are fetched again; one
  * between the two commits is repaired from the receipt at the destination; one after both costs nothing.
  */
+
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { type Attempt, forgiveAttempts, noteFailure, takeLane } from '../db/queries/runs/attempts.ts';
 import { orgScope } from '../db/scope.ts';
-import type { Tombstone } from '../src/core/destinations/destination.ts';
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError } from '../src/core/http/client.ts';
+import type { Tombstone } from '../src/core/model/batch.ts';
 import type { PageOutcome } from '../src/core/model/page-outcome.ts';
 import { runStart } from '../src/core/model/run-position.ts';
 import { readRun } from '../src/core/run/read-run.ts';

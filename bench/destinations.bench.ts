@@ -1,9 +1,10 @@
 /** Rows per second into each kind of destination, one batch at a time, beside COPY of the same rows. */
+
 import { pipeline } from 'node:stream/promises';
 import { from as copyFrom } from 'pg-copy-streams';
 import { expect, it } from 'vitest';
 import type { Destination } from '../src/core/destinations/destination.ts';
-import type { Deliverable } from '../src/core/model/page-outcome.ts';
+import type { Deliverable } from '../src/core/model/batch.ts';
 import { deliveryKinds } from '../test/support/destinations/destination-kinds.ts';
 import { connectAdmin } from '../test/support/destinations/postgres-kind.ts';
 import { batchOf, claimOf, columnOf } from '../test/support/sync/batches.ts';

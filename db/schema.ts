@@ -1,23 +1,21 @@
 import type { ColumnType, JSONColumnType } from 'kysely';
-import type { EventType } from '../src/core/events/event-types.ts';
-import type { Dedupe, Verification } from '../src/core/hooks/verification-schema.ts';
 import type { RunPosition } from '../src/core/model/run-position.ts';
+import type { Validators } from '../src/core/model/validators.ts';
+import type { ConnectionStatus } from '../src/core/resources/connection.ts';
+import type { EventType } from '../src/core/resources/event-types.ts';
+import type { HookRequestStatus } from '../src/core/resources/hook.ts';
+import type { RunStatus, RunTrigger } from '../src/core/resources/run.ts';
+import type { SpecVersionStatus } from '../src/core/resources/spec.ts';
+import type { JsonObject } from '../src/core/resources/values.ts';
+import type { Dedupe, Verification } from '../src/core/resources/verification-schema.ts';
+import type { WebhookDeliveryState, WebhookTrigger } from '../src/core/resources/webhook-delivery.ts';
 import type {
-  ConnectionStatus,
-  HookRequestStatus,
-  JsonObject,
   RecoverySubject,
-  RunStatus,
-  RunTrigger,
   SignatureScheme,
-  SpecVersionStatus,
-  WebhookDeliveryState,
   WebhookDisabledReason,
   WebhookOrdering,
-  WebhookTrigger,
-  WorkspaceKind,
-} from '../src/core/rows.ts';
-import type { Validators } from '../src/core/source/source.ts';
+} from '../src/core/resources/webhook-endpoint.ts';
+import type { WorkspaceKind } from '../src/core/resources/workspace.ts';
 import type { DB, Generated } from './schema.gen.ts';
 
 type Typed<Table, Known> = Omit<Table, keyof Known> & Known;

@@ -1,5 +1,6 @@
-/** `npm run check`: types, lint, format, dead code, generated files in step. Every part runs; all faults are shown. */
+/** `npm run check`: types, lint, format, dead code, layers, generated files in step. Every part runs; all faults are shown. */
 import { spawnSync } from 'node:child_process';
+import { checkLayers } from './check-layers.ts';
 import { checkGenerated } from './generate.ts';
 
 const parts: readonly (readonly [name: string, ...command: string[]])[] = [
@@ -14,6 +15,11 @@ const failed = parts.flatMap(([name, script = '', ...args]) => {
   const { status } = spawnSync(process.execPath, [script, ...args], { stdio: 'inherit' });
   return status === 0 ? [] : [name];
 });
+const upward = checkLayers('.');
+if (upward.length > 0) {
+  process.stderr.write(`${upward.join('\n')}\n`);
+  failed.push('layers');
+}
 const stale = await checkGenerated();
 if (stale.length > 0) {
   process.stderr.write(`Out of step: ${stale.join(', ')}. Run: npm run generate\n`);
@@ -23,5 +29,5 @@ if (failed.length > 0) {
   process.stderr.write(`check failed: ${failed.join(', ')}\n`);
   process.exitCode = 1;
 } else {
-  process.stdout.write('check passed: types, lint, format, dead code, generated files\n');
+  process.stdout.write('check passed: types, lint, format, dead code, layers, generated files\n');
 }

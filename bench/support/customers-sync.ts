@@ -1,4 +1,4 @@
-import type { RunRow } from '../../src/core/rows.ts';
+import type { RunRow } from '../../src/core/resources/run.ts';
 import { type AuditedDestination, openAuditedDestination } from '../../test/support/destinations/audit.ts';
 import { eventually } from '../../test/support/service/eventually.ts';
 import type { Stack } from '../../test/support/service/stack.ts';

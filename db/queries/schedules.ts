@@ -1,6 +1,7 @@
 import { type SqlBool, sql } from 'kysely';
 import { newId } from '../../src/core/ids.ts';
-import type { ConnectionStatus, ScheduleRow } from '../../src/core/rows.ts';
+import type { ConnectionStatus } from '../../src/core/resources/connection.ts';
+import type { ScheduleRow } from '../../src/core/resources/schedule.ts';
 import type { Db } from '../client.ts';
 import { type Listing, openNewestFirst } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';

@@ -5,36 +5,20 @@ import { readOrgLimits, setOrgLimits } from '../../db/queries/orgs/org-limits.ts
 import { findOrg, listOrgs } from '../../db/queries/orgs/orgs.ts';
 import type { Database } from '../../db/schema.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
-import type { Config } from '../config/config.ts';
 import { issueWithin, withdrawWithin } from '../control/orgs/api-keys.ts';
 import { createOrg, fullScopes } from '../control/orgs/orgs.ts';
 import { createWorkspace } from '../control/orgs/workspaces.ts';
 import { notFound } from '../core/errors.ts';
 import { issueWords } from '../core/issue-words.ts';
 import { isOrgLimit, type OrgLimitName, orgLimits } from '../core/org-limits.ts';
-import { type ApiKeyRow, WorkspaceKind } from '../core/rows.ts';
+import { type ApiKeyRow } from '../core/resources/api-key.ts';
+import { WorkspaceKind } from '../core/resources/workspace.ts';
+import type { AdminTools, CommandResult } from './command.ts';
 import { rotateKeys, showKeys } from './key-commands.ts';
 
 /** The command line is not understood; the message says why. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
-}
-
-/** What a command found or did: one JSON document, and the same for people. */
-export interface CommandResult {
-  readonly json: unknown;
-  readonly lines: readonly string[];
-  /** True: not everything could be done, as the document says; the exit code is 1. */
-  readonly failed?: boolean;
-}
-
-/** What commands work with. */
-export interface AdminTools {
-  readonly db: Kysely<Database>;
-  /** Its `databaseUrl` is that of `db`. */
-  readonly config: Config;
-  /** Writes a line for whoever waits; never into the result. */
-  progress(this: void, line: string): void;
 }
 
 /** One command of the operator. */

@@ -1,4 +1,5 @@
 /** The operator's commands for the ring of encryption keys. */
+
 import { countSealed } from '../../db/queries/connections/sealed-values.ts';
 import { secretsKeyRing } from '../config/dev-secrets.ts';
 import type { KeyRing } from '../config/key-ring.ts';
@@ -8,8 +9,8 @@ import { createSecretBox } from '../core/crypto/secret-box.ts';
 import { createDeps, type Deps } from '../deps.ts';
 import { createLog } from '../log.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';
-import { countPayloadKeys, reencryptSchedules } from '../temporal/payload-keys.ts';
-import type { AdminTools, CommandResult } from './commands.ts';
+import type { AdminTools, CommandResult } from './command.ts';
+import { countPayloadKeys, reencryptSchedules } from './payload-keys.ts';
 
 /** What one key is needed for. */
 interface KeyUse {

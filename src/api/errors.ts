@@ -1,6 +1,6 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { AppError, type ErrorCode, type RequestErrorCode } from '../core/errors.ts';
-import type { ErrorBody } from '../core/rows.ts';
+import type { ErrorBody } from '../core/resources/error.ts';
 
 /** The status of each code a request can end with; a new code without a status does not compile. */
 export const statusOf = {

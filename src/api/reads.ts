@@ -2,7 +2,8 @@ import type { Db } from '../../db/client.ts';
 import { findConnections } from '../../db/queries/connections/connections.ts';
 import { findRuns } from '../../db/queries/runs/runs.ts';
 import type { OrgScope } from '../../db/scope.ts';
-import type { ConnectionRow, RunRow } from '../core/rows.ts';
+import type { ConnectionRow } from '../core/resources/connection.ts';
+import type { RunRow } from '../core/resources/run.ts';
 import { sharedAnswers } from '../core/shared-answers.ts';
 
 /** Rows that clients ask for by id, often many at once: one query answers all requests of an org that wait. */

@@ -3,7 +3,7 @@ import { findSigningSecrets } from '../../db/queries/webhooks/signing-secrets.ts
 import type { OrgScope } from '../../db/scope.ts';
 import type { SecretContext } from '../core/crypto/secret-box.ts';
 import { notFound } from '../core/errors.ts';
-import type { SignatureScheme } from '../core/rows.ts';
+import type { SignatureScheme } from '../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../deps.ts';
 
 /** What signs the requests to one endpoint at this moment. */

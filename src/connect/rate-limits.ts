@@ -1,7 +1,8 @@
 import type { Db } from '../../db/client.ts';
 import { type BucketRate, emptyBucket } from '../../db/queries/connections/buckets.ts';
 import type { OrgScope } from '../../db/scope.ts';
-import type { HttpAnswer, HttpClientOptions, HttpRequest } from '../core/http/client.ts';
+import type { HttpClientOptions } from '../core/http/client.ts';
+import type { HttpAnswer, HttpRequest } from '../core/model/http.ts';
 import { leftOf } from '../core/source/read/budget-left.ts';
 import { waitIn } from '../core/source/request/error-rules.ts';
 import type { HttpSettings, RateLimit } from '../core/spec/schema/http-schema.ts';

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Db } from '../../db/client.ts';
 import { findSecret } from '../../db/queries/connections/secrets.ts';
 import type { OrgScope } from '../../db/scope.ts';
-import { JsonObject } from '../core/rows.ts';
+import { JsonObject } from '../core/resources/values.ts';
 import type { Deps } from '../deps.ts';
 
 /** Under which the secret params of a connection are sealed. */

@@ -1,6 +1,6 @@
 import { markDispatched } from '../../db/queries/runs/runs.ts';
 import type { OrgScope } from '../../db/scope.ts';
-import type { RunRow } from '../core/rows.ts';
+import type { RunRow } from '../core/resources/run.ts';
 import type { Deps } from '../deps.ts';
 
 /** Starts the workflow of a queued run that was committed; a failure is logged and left to the sweeper. */

@@ -1,7 +1,7 @@
 /**
  * What it is made of.
  *
- * @import { FreshnessView, Health, ResourceFreshness } from '../core/freshness-view.ts'
+ * @import { FreshnessView, Health, ResourceFreshness } from '../core/resources/freshness.ts'
  */
 
 /**

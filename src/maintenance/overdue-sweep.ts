@@ -11,7 +11,7 @@ import {
 import { orgScope } from '../../db/scope.ts';
 import { wakeEndpoints } from '../connect/wake-endpoints.ts';
 import { connectionOnTime, connectionOverdue } from '../core/events/freshness-events.ts';
-import { ageSecondsOf, isOverdue } from '../core/freshness.ts';
+import { ageSecondsOf, isOverdue } from '../core/schedule/freshness.ts';
 import { longestGapSeconds } from '../core/schedule/longest-gap.ts';
 import type { Deps } from '../deps.ts';
 

@@ -19,7 +19,7 @@ import {
   webhookEndpointId,
   webhookEndpointType,
 } from '../../workflows/contract.ts';
-import type { RunTrigger } from '../core/rows.ts';
+import type { RunTrigger } from '../core/resources/run.ts';
 import type { Log } from '../log.ts';
 import { attributesOf } from './search-attributes.ts';
 import {

@@ -5,7 +5,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ApiServer, listen } from '../../src/api/server.ts';
 import { signEmbedToken } from '../../src/core/crypto/embed-token.ts';
-import type { RunStatus } from '../../src/core/rows.ts';
+import type { RunStatus } from '../../src/core/resources/run.ts';
 import { openBrowser, type TestBrowser } from '../support/browser/browser.ts';
 import { type PageServer, servePage } from '../support/browser/host-page.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ColumnType } from '../../src/core/destinations/destination.ts';
+import type { ColumnType } from '../../src/core/spec/schema/column-type.ts';
 import { destinationKinds } from '../support/destinations/destination-kinds.ts';
 import { batchOf, claimOf, columnOf, rowOf } from '../support/sync/batches.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { partitionOf } from '../../src/core/destinations/webhook/parts.ts';
-import type { Deliverable } from '../../src/core/model/page-outcome.ts';
+import type { Deliverable } from '../../src/core/model/batch.ts';
 import { decodeReceipt } from '../../src/core/model/receipt.ts';
 import { createWebhookPlace, type WebhookPlace } from '../support/destinations/webhook-kind.ts';
 import type { Post, ReceivedRecord } from '../support/destinations/webhook-receiver.ts';

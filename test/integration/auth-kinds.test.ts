@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { jwtVerify } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RunRow } from '../../src/core/rows.ts';
+import type { RunRow } from '../../src/core/resources/run.ts';
 import { openAuditedDestination } from '../support/destinations/audit.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { type Stack, startStack } from '../support/service/stack.ts';

@@ -4,7 +4,7 @@ import { openDatabase } from '../../db/client.ts';
 import { emptyBucket, takeToken } from '../../db/queries/connections/buckets.ts';
 import { orgScope } from '../../db/scope.ts';
 import { createRateLimits } from '../../src/connect/rate-limits.ts';
-import type { NamedRateLimit } from '../../src/core/http/client.ts';
+import type { NamedRateLimit } from '../../src/core/model/http.ts';
 import { HttpSettings } from '../../src/core/spec/schema/http-schema.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { insertTestConnection } from '../support/service/rows.ts';

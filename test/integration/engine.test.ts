@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { RunRow } from '../../src/core/rows.ts';
+import type { RunRow } from '../../src/core/resources/run.ts';
 import { syncRunId } from '../../workflows/contract.ts';
 import { type AuditedDestination, openAuditedDestination } from '../support/destinations/audit.ts';
 import { eventually } from '../support/service/eventually.ts';

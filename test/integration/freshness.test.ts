@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RunStatus } from '../../src/core/rows.ts';
+import type { RunStatus } from '../../src/core/resources/run.ts';
 import { noteMissingGaps, noteOverdueFlips } from '../../src/maintenance/overdue-sweep.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { endRunAs } from '../support/service/ended-run.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import type { RunRow } from '../../src/core/rows.ts';
+import type { RunRow } from '../../src/core/resources/run.ts';
 import { inboundHookId } from '../../workflows/contract.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { useStack } from '../support/service/use-stack.ts';

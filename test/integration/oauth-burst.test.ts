@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { setOrgLimits } from '../../db/queries/orgs/org-limits.ts';
 import { orgScope } from '../../db/scope.ts';
-import type { RunRow } from '../../src/core/rows.ts';
+import type { RunRow } from '../../src/core/resources/run.ts';
 import { figure } from '../support/security/figure.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { type Stack, startStack } from '../support/service/stack.ts';

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { RunRow } from '../../src/core/rows.ts';
+import type { RunRow } from '../../src/core/resources/run.ts';
 import { openAuditedDestination } from '../support/destinations/audit.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { type Stack, startStack } from '../support/service/stack.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RunRow } from '../../src/core/rows.ts';
+import type { RunRow } from '../../src/core/resources/run.ts';
 import { openAuditedDestination } from '../support/destinations/audit.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { type Stack, startStack } from '../support/service/stack.ts';

@@ -5,7 +5,7 @@ import { beginRun, endRun } from '../../db/queries/runs/lanes.ts';
 import { insertRun, requestCancel } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
-import type { RunTrigger } from '../../src/core/rows.ts';
+import type { RunTrigger } from '../../src/core/resources/run.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { newRun } from '../support/service/receipts.ts';
 import { insertTestConnection } from '../support/service/rows.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { RunRow, ScheduleRow } from '../../src/core/rows.ts';
+import type { RunRow } from '../../src/core/resources/run.ts';
+import type { ScheduleRow } from '../../src/core/resources/schedule.ts';
 import { type TickOutcome, temporalScheduleId } from '../../workflows/contract.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { useStack } from '../support/service/use-stack.ts';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createPayloadCodec } from '../../src/core/crypto/payload-codec.ts';
-import { eventTypes } from '../../src/core/events/event-types.ts';
+import { eventTypes } from '../../src/core/resources/event-types.ts';
 import { openAuditedDestination } from '../support/destinations/audit.ts';
 import { dumpTables, echoesOf, searchForSecrets } from '../support/security/planted-secrets.ts';
 import { eventually } from '../support/service/eventually.ts';

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { eventTypes } from '../../src/core/events/event-types.ts';
+import { eventTypes } from '../../src/core/resources/event-types.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { type Stack, startStack } from '../support/service/stack.ts';
 import { unusedPort } from '../support/service/temporal-dev-server.ts';

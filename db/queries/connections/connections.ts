@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
-import type { ConnectionRow, ConnectionStatus, JsonObject } from '../../../src/core/rows.ts';
+import type { ConnectionRow, ConnectionStatus } from '../../../src/core/resources/connection.ts';
+import type { JsonObject } from '../../../src/core/resources/values.ts';
 import type { Db } from '../../client.ts';
 import { countRows, type Listing, openNewestFirst } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';

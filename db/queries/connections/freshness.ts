@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { ResourceFacts } from '../../../src/core/freshness.ts';
-import type { RunRow } from '../../../src/core/rows.ts';
+import type { RunRow } from '../../../src/core/resources/run.ts';
+import type { ResourceFacts } from '../../../src/core/schedule/freshness.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { runColumns } from '../runs/run-columns.ts';

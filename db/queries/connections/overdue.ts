@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { overdueIntervals, type ResourceFacts } from '../../../src/core/freshness.ts';
+import { overdueIntervals, type ResourceFacts } from '../../../src/core/schedule/freshness.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { expectedInterval, lastSuccess } from './freshness.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
-import type { HookRequestRow } from '../../../src/core/rows.ts';
+import type { HookRequestRow } from '../../../src/core/resources/hook.ts';
 import type { Db } from '../../client.ts';
 import { type Listing, openNewestFirst } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';

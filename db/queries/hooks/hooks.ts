@@ -1,6 +1,7 @@
 import { type SqlBool, sql } from 'kysely';
 import type { SealedSecret } from '../../../src/core/crypto/secret-box.ts';
-import type { ConnectionStatus, HookRow } from '../../../src/core/rows.ts';
+import type { ConnectionStatus } from '../../../src/core/resources/connection.ts';
+import type { HookRow } from '../../../src/core/resources/hook.ts';
 import type { Db } from '../../client.ts';
 import { type Listing, openNewestFirst } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { NewApiKey } from '../../../src/core/crypto/api-key.ts';
 import { newId } from '../../../src/core/ids.ts';
-import type { ApiKeyRow } from '../../../src/core/rows.ts';
+import type { ApiKeyRow } from '../../../src/core/resources/api-key.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 

@@ -1,5 +1,5 @@
 import { newId } from '../../../src/core/ids.ts';
-import type { WorkspaceKind, WorkspaceRow } from '../../../src/core/rows.ts';
+import type { WorkspaceKind, WorkspaceRow } from '../../../src/core/resources/workspace.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 

@@ -3,7 +3,7 @@ import { bytesArray, textArray } from '../../../src/core/binary-arrays.ts';
 import { storableJson } from '../../../src/core/json/storable-json.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
 import { columnOf, type PageEntry, type Receipt, type RecordEntry } from '../../../src/core/model/receipt.ts';
-import type { RunStatus } from '../../../src/core/rows.ts';
+import type { RunStatus } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';

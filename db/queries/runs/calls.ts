@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
-import type { CallLogRow } from '../../../src/core/rows.ts';
+import type { CallLogRow } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import { countRows, type Listing, openListing } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';

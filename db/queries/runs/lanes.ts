@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { takenOver } from '../../../src/core/errors.ts';
 import { connectionFailed, connectionReauthRequired } from '../../../src/core/events/connection-events.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
-import type { RunRow, RunStatus } from '../../../src/core/rows.ts';
+import type { RunRow, RunStatus } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { recordOfConnection } from '../connections/connection-facts.ts';

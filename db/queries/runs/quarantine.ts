@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { QuarantineRow } from '../../../src/core/rows.ts';
+import type { QuarantineRow } from '../../../src/core/resources/quarantine.ts';
 import type { Db } from '../../client.ts';
 import { type Listing, openNewestFirst } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';

@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, sql } from 'kysely';
-import type { RunRow } from '../../../src/core/rows.ts';
+import type { RunRow } from '../../../src/core/resources/run.ts';
 import type { Database } from '../../schema.ts';
 
 const columns = [

@@ -1,4 +1,4 @@
-import type { RunRow, RunStatus, RunTrigger } from '../../../src/core/rows.ts';
+import type { RunRow, RunStatus, RunTrigger } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import { type Listing, openNewestFirst } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';

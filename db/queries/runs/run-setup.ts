@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { JsonObject } from '../../../src/core/rows.ts';
+import type { JsonObject } from '../../../src/core/resources/values.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
-import type { RunRow, RunStatus, RunTrigger } from '../../../src/core/rows.ts';
+import type { RunRow, RunStatus, RunTrigger } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import type { Backfill } from '../../schema.ts';
 import type { OrgScope } from '../../scope.ts';

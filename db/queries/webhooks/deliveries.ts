@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
-import type { WebhookDeliveryDetail, WebhookDeliveryView } from '../../../src/core/rows.ts';
+import type { WebhookDeliveryDetail, WebhookDeliveryView } from '../../../src/core/resources/webhook-delivery.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 

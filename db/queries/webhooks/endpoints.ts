@@ -1,6 +1,10 @@
 import { type SqlBool, sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
-import type { WebhookEndpointRow, WebhookEndpointState, WebhookEndpointStats } from '../../../src/core/rows.ts';
+import type {
+  WebhookEndpointRow,
+  WebhookEndpointState,
+  WebhookEndpointStats,
+} from '../../../src/core/resources/webhook-endpoint.ts';
 import type { Db } from '../../client.ts';
 import { countRows } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { eventIdOf, type Happening, toEnvelope } from '../../../src/core/events/envelope.ts';
-import { isDefaultEvent } from '../../../src/core/events/event-types.ts';
+import { isDefaultEvent } from '../../../src/core/resources/event-types.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 

@@ -3,10 +3,12 @@
  * statement, so that nothing is ever sent that the log does not know of. A claim is a lease: what its worker does not
  * settle in time is taken for lost.
  */
+
 import { sql } from 'kysely';
 import { failuresMax } from '../../../src/core/deliveries/endpoint-health.ts';
 import { newId } from '../../../src/core/ids.ts';
-import type { WebhookEndpointState, WebhookOrdering, WebhookTrigger } from '../../../src/core/rows.ts';
+import type { WebhookTrigger } from '../../../src/core/resources/webhook-delivery.ts';
+import type { WebhookEndpointState, WebhookOrdering } from '../../../src/core/resources/webhook-endpoint.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { endpointState, lockEndpoint } from './endpoints.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { eventTypes, isDefaultEvent } from '../../../src/core/events/event-types.ts';
 import { newId } from '../../../src/core/ids.ts';
-import type { RecoverySubject, WebhookRecovery } from '../../../src/core/rows.ts';
+import { eventTypes, isDefaultEvent } from '../../../src/core/resources/event-types.ts';
+import type { RecoverySubject, WebhookRecovery } from '../../../src/core/resources/webhook-endpoint.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 

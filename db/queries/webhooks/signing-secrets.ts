@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { SealedSecret } from '../../../src/core/crypto/secret-box.ts';
-import type { SignatureScheme } from '../../../src/core/rows.ts';
+import type { SignatureScheme } from '../../../src/core/resources/webhook-endpoint.ts';
 import type { Db } from '../../client.ts';
 import { countRows } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';

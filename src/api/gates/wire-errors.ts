@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ErrorBody } from '../../core/rows.ts';
+import type { ErrorBody } from '../../core/resources/error.ts';
 
 /** The answer to a request whose line or Host header makes no URL; the app never sees it. */
 export const refuseAddress = (): Response =>

@@ -1,5 +1,5 @@
 import type { RequestErrorCode } from '../../core/errors.ts';
-import type { ErrorBody } from '../../core/rows.ts';
+import type { ErrorBody } from '../../core/resources/error.ts';
 import { statusOf } from '../errors.ts';
 import type { Route } from '../route.ts';
 

@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import { eventCatalogue, eventSchema, exampleEvent } from '../../core/events/catalogue.ts';
-import { type EventType, eventTypes, isDefaultEvent } from '../../core/events/event-types.ts';
+import { type EventType, eventTypes, isDefaultEvent } from '../../core/resources/event-types.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { specDocument } from '../../../test/support/upstream/api-fixtures.ts';
-import { eventTypes } from '../../core/events/event-types.ts';
+import { eventTypes } from '../../core/resources/event-types.ts';
 import { statusOf } from '../errors.ts';
 import { routes } from '../routes/index.ts';
 import { renderOpenApi } from './openapi.ts';

@@ -1,7 +1,20 @@
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
-import { FreshnessView } from '../../core/freshness-view.ts';
-import * as rows from '../../core/rows.ts';
+import { ApiKeyRow } from '../../core/resources/api-key.ts';
+import { ConnectionRow } from '../../core/resources/connection.ts';
+import { ErrorBody } from '../../core/resources/error.ts';
+import { FreshnessView } from '../../core/resources/freshness.ts';
+import { QuarantineRow } from '../../core/resources/quarantine.ts';
+import { CallLogRow, RunRow, RunStats } from '../../core/resources/run.ts';
+import { Issue, SpecRow, SpecUpgrade, SpecVersionRow, ValidationResult } from '../../core/resources/spec.ts';
+import { WebhookDeliveryDetail, WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
+import {
+  EventTypeRow,
+  WebhookEndpointRow,
+  WebhookEndpointStats,
+  WebhookRecovery,
+} from '../../core/resources/webhook-endpoint.ts';
+import { WorkspaceRow } from '../../core/resources/workspace.ts';
 import { embedTokenHeader } from '../embed-auth.ts';
 import { Health, NotReady, Ready } from '../health.ts';
 import type { Route } from '../route.ts';
@@ -41,26 +54,26 @@ export function renderOpenApi(): Json {
 
 /** Schemas with a name of their own in the document. */
 const definitions = {
-  ConnectionRow: rows.ConnectionRow,
-  SpecUpgrade: rows.SpecUpgrade,
-  SpecVersionRow: rows.SpecVersionRow,
-  SpecRow: rows.SpecRow,
-  Issue: rows.Issue,
-  ValidationResult: rows.ValidationResult,
-  RunStats: rows.RunStats,
-  RunRow: rows.RunRow,
-  CallLogRow: rows.CallLogRow,
-  QuarantineRow: rows.QuarantineRow,
-  WebhookDeliveryView: rows.WebhookDeliveryView,
-  WebhookDeliveryDetail: rows.WebhookDeliveryDetail,
-  WebhookEndpointRow: rows.WebhookEndpointRow,
-  WebhookEndpointStats: rows.WebhookEndpointStats,
-  WebhookRecovery: rows.WebhookRecovery,
+  ConnectionRow,
+  SpecUpgrade,
+  SpecVersionRow,
+  SpecRow,
+  Issue,
+  ValidationResult,
+  RunStats,
+  RunRow,
+  CallLogRow,
+  QuarantineRow,
+  WebhookDeliveryView,
+  WebhookDeliveryDetail,
+  WebhookEndpointRow,
+  WebhookEndpointStats,
+  WebhookRecovery,
   FreshnessView,
-  WorkspaceRow: rows.WorkspaceRow,
-  ApiKeyRow: rows.ApiKeyRow,
-  EventTypeRow: rows.EventTypeRow,
-  ErrorBody: rows.ErrorBody,
+  WorkspaceRow,
+  ApiKeyRow,
+  EventTypeRow,
+  ErrorBody,
 };
 
 function conversion(typeMode: 'input' | 'output'): ConversionConfig {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { listApiKeys } from '../../../db/queries/orgs/api-keys.ts';
 import { issueApiKey, withdrawApiKey } from '../../control/orgs/api-keys.ts';
-import { ApiKeyRow } from '../../core/rows.ts';
+import { ApiKeyRow } from '../../core/resources/api-key.ts';
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';
 

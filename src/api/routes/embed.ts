@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { mintEmbedToken } from '../../control/connections/embed.ts';
 import { readFreshness } from '../../control/connections/freshness.ts';
 import { embedSecondsMax } from '../../core/crypto/embed-token.ts';
-import { FreshnessView } from '../../core/freshness-view.ts';
+import { FreshnessView } from '../../core/resources/freshness.ts';
 import { exampleId } from '../inputs.ts';
 import { route } from '../route.ts';
 

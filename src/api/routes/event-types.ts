@@ -1,8 +1,8 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { eventCatalogue, eventSchema, exampleEvent } from '../../core/events/catalogue.ts';
-import { type EventType, eventTypes, isDefaultEvent } from '../../core/events/event-types.ts';
-import { EventTypeRow } from '../../core/rows.ts';
+import { type EventType, eventTypes, isDefaultEvent } from '../../core/resources/event-types.ts';
+import { EventTypeRow } from '../../core/resources/webhook-endpoint.ts';
 import { route } from '../route.ts';
 
 /** What endpoints can be told of. */

@@ -4,8 +4,8 @@ import { listHookRequests } from '../../../db/queries/hooks/hook-requests.ts';
 import { findHook, listHooks } from '../../../db/queries/hooks/hooks.ts';
 import { createHook, deleteHook, rotateHook, toggleHook } from '../../control/hooks/hooks.ts';
 import { notFound } from '../../core/errors.ts';
-import { Dedupe, Verification } from '../../core/hooks/verification-schema.ts';
-import { HookRequestRow, HookRow } from '../../core/rows.ts';
+import { HookRequestRow, HookRow } from '../../core/resources/hook.ts';
+import { Dedupe, Verification } from '../../core/resources/verification-schema.ts';
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';
 

@@ -4,7 +4,7 @@ import { findQuarantined, listQuarantine } from '../../../db/queries/runs/quaran
 import { requeueConnection, requeueRecord } from '../../control/runs/requeue.ts';
 import { notFound } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
-import { QuarantineRow } from '../../core/rows.ts';
+import { QuarantineRow } from '../../core/resources/quarantine.ts';
 import { bodyId, idParams } from '../inputs.ts';
 import { queryId } from '../query-inputs.ts';
 import { route } from '../route.ts';

@@ -6,7 +6,7 @@ import { findRun } from '../../../db/queries/runs/runs.ts';
 import { cancelRun, replayRun } from '../../control/runs/runs.ts';
 import { notFound } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
-import { CallLogRow, RunRow, RunStatus, RunTrigger } from '../../core/rows.ts';
+import { CallLogRow, RunRow, RunStatus, RunTrigger } from '../../core/resources/run.ts';
 import { idParams } from '../inputs.ts';
 import { QueryText, queryId, queryInstant } from '../query-inputs.ts';
 import { route } from '../route.ts';

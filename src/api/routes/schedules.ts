@@ -3,7 +3,7 @@ import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { listSchedules } from '../../../db/queries/schedules.ts';
 import { createSchedule, deleteSchedule, toggleSchedule } from '../../control/schedules/schedules.ts';
 import { notFound } from '../../core/errors.ts';
-import { ScheduleRow } from '../../core/rows.ts';
+import { ScheduleRow } from '../../core/resources/schedule.ts';
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';
 

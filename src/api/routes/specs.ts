@@ -11,7 +11,8 @@ import {
 } from '../../control/specs/specs.ts';
 import { notFound } from '../../core/errors.ts';
 import { SpecKey } from '../../core/json/property-names.ts';
-import { JsonObject, SpecRow, SpecVersionRow, ValidationResult } from '../../core/rows.ts';
+import { SpecRow, SpecVersionRow, ValidationResult } from '../../core/resources/spec.ts';
+import { JsonObject } from '../../core/resources/values.ts';
 import { SpecVersion } from '../../core/spec/schema/spec-schema.ts';
 
 import { AnswerWithHeaders } from '../answer-headers.ts';

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { findDelivery, listDeliveries } from '../../../db/queries/webhooks/deliveries.ts';
 import { redeliver } from '../../control/webhooks/redelivery.ts';
 import { notFound } from '../../core/errors.ts';
-import { WebhookDeliveryDetail, WebhookDeliveryView } from '../../core/rows.ts';
+import { WebhookDeliveryDetail, WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import { bodyId, idParams } from '../inputs.ts';
 import { queryLimit } from '../query-inputs.ts';
 import { route } from '../route.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { EventType, SignatureScheme, WebhookOrdering } from '../../core/rows.ts';
+import { EventType, SignatureScheme, WebhookOrdering } from '../../core/resources/webhook-endpoint.ts';
 import { bodyId } from '../inputs.ts';
 
 const idsMax = 100;

@@ -6,14 +6,14 @@ import { recoverEndpoint } from '../../control/webhooks/recovery.ts';
 import { rotateSecret } from '../../control/webhooks/secrets.ts';
 import { testEndpoint } from '../../control/webhooks/test-endpoint.ts';
 import { notFound } from '../../core/errors.ts';
+import { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import {
   EventType,
   RecoverySubject,
-  WebhookDeliveryView,
   WebhookEndpointRow,
   WebhookEndpointStats,
   WebhookRecovery,
-} from '../../core/rows.ts';
+} from '../../core/resources/webhook-endpoint.ts';
 import { idParams } from '../inputs.ts';
 import { instant } from '../instant.ts';
 import { route } from '../route.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { listWorkspaces } from '../../../db/queries/orgs/workspaces.ts';
 import { createWorkspace } from '../../control/orgs/workspaces.ts';
-import { WorkspaceKind, WorkspaceRow } from '../../core/rows.ts';
+import { WorkspaceKind, WorkspaceRow } from '../../core/resources/workspace.ts';
 import { DisplayText } from '../inputs.ts';
 import { route } from '../route.ts';
 

@@ -12,7 +12,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import { AppError, notFound } from '../../core/errors.ts';
 import { connectionActivated, connectionRecovered } from '../../core/events/connection-events.ts';
 import { newId } from '../../core/ids.ts';
-import type { ConnectionRow, ConnectionStatus } from '../../core/rows.ts';
+import type { ConnectionRow, ConnectionStatus } from '../../core/resources/connection.ts';
 
 /** A connection that is active, and what it was before. */
 export interface Activation {

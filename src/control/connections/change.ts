@@ -1,4 +1,5 @@
 /** What a PATCH of a connection and an upgrade of its spec have in common: judge it as a whole, then apply it as a whole. */
+
 import { isDeepStrictEqual } from 'node:util';
 import type { Db } from '../../../db/client.ts';
 import { type ConnectionChange, changeConnection } from '../../../db/queries/connections/connections.ts';
@@ -12,7 +13,10 @@ import { openSecrets } from '../../connect/secrets.ts';
 import { type Issue, notFound } from '../../core/errors.ts';
 import { scheduleUpdated } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
-import type { ConnectionRow, JsonObject, RunRow, SpecUpgrade, SpecVersionRow } from '../../core/rows.ts';
+import type { ConnectionRow } from '../../core/resources/connection.ts';
+import type { RunRow } from '../../core/resources/run.ts';
+import type { SpecUpgrade, SpecVersionRow } from '../../core/resources/spec.ts';
+import type { JsonObject } from '../../core/resources/values.ts';
 import { effectiveSpec } from '../../core/spec/connection/effective.ts';
 import { planUpgrade } from '../../core/spec/connection/upgrade-plan.ts';
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';

@@ -3,8 +3,8 @@ import { findRecentRuns, findResourceFacts } from '../../../db/queries/connectio
 import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { notFound } from '../../core/errors.ts';
-import { freshnessOf } from '../../core/freshness.ts';
-import type { FreshnessView } from '../../core/freshness-view.ts';
+import type { FreshnessView } from '../../core/resources/freshness.ts';
+import { freshnessOf } from '../../core/schedule/freshness.ts';
 import { resourceKeysOf } from '../../core/spec/connection/resource-keys.ts';
 import type { Deps } from '../../deps.ts';
 

@@ -9,7 +9,7 @@ import { AppError, invalid, notFound } from '../../core/errors.ts';
 import { type LoggedCall, ThrottledError } from '../../core/http/client.ts';
 import { createRedactor } from '../../core/http/redact.ts';
 import { newId } from '../../core/ids.ts';
-import type { ConnectionTest } from '../../core/rows.ts';
+import type { ConnectionTest } from '../../core/resources/connection.ts';
 import { readPages } from '../../core/source/read/read-pages.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';

@@ -2,7 +2,7 @@ import { changeConnection, lockConnection } from '../../../db/queries/connection
 import type { OrgScope } from '../../../db/scope.ts';
 import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { conflict, invalid, notFound } from '../../core/errors.ts';
-import type { ConnectionRow } from '../../core/rows.ts';
+import type { ConnectionRow } from '../../core/resources/connection.ts';
 import { cancelWorkflows } from '../runs/runs.ts';
 import { applySchedulesOf } from '../schedules/apply.ts';
 import { applyChange, type ChangeDeps, judgeChange, type SettingsChange } from './change.ts';

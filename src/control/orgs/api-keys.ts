@@ -6,7 +6,7 @@ import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { makeApiKey } from '../../core/crypto/api-key.ts';
 import { notFound } from '../../core/errors.ts';
 import { apiKeyCreated, apiKeyRevoked } from '../../core/events/org-events.ts';
-import type { ApiKeyRow } from '../../core/rows.ts';
+import type { ApiKeyRow } from '../../core/resources/api-key.ts';
 import { requireRoom } from './org-limits.ts';
 
 /** A key at the one moment at which it is known. */

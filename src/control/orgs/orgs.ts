@@ -2,7 +2,7 @@ import type { Db } from '../../../db/client.ts';
 import { insertOrg, type Org } from '../../../db/queries/orgs/orgs.ts';
 import { insertWorkspace } from '../../../db/queries/orgs/workspaces.ts';
 import { orgScope } from '../../../db/scope.ts';
-import { WorkspaceKind, type WorkspaceRow } from '../../core/rows.ts';
+import { WorkspaceKind, type WorkspaceRow } from '../../core/resources/workspace.ts';
 import type { Deps } from '../../deps.ts';
 import { type IssuedApiKey, issueWithin } from './api-keys.ts';
 

@@ -1,7 +1,7 @@
 import { insertWorkspace } from '../../../db/queries/orgs/workspaces.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { conflict } from '../../core/errors.ts';
-import type { WorkspaceKind, WorkspaceRow } from '../../core/rows.ts';
+import type { WorkspaceKind, WorkspaceRow } from '../../core/resources/workspace.ts';
 import type { Deps } from '../../deps.ts';
 import { requireRoom } from './org-limits.ts';
 

@@ -7,7 +7,7 @@ import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { notFound } from '../../core/errors.ts';
 import { recordsRequeued } from '../../core/events/record-events.ts';
 import { newId } from '../../core/ids.ts';
-import type { QuarantineRow } from '../../core/rows.ts';
+import type { QuarantineRow } from '../../core/resources/quarantine.ts';
 
 /** Lets the next run of its resource try a quarantined record again; one that is resolved stays as it is. Throws not_found. */
 export async function requeueRecord(deps: WakeDeps, scope: OrgScope, id: string): Promise<QuarantineRow> {

@@ -6,7 +6,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import { startQueuedRun } from '../../connect/start-run.ts';
 import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { conflict, invalid, notFound } from '../../core/errors.ts';
-import type { RunRow, RunTrigger } from '../../core/rows.ts';
+import type { RunRow, RunTrigger } from '../../core/resources/run.ts';
 import { cursorText, parseInitialCursor } from '../../core/source/cursor/cursor-value.ts';
 import { runTerms } from '../../core/spec/connection/run-terms.ts';
 import { isTimeCursor } from '../../core/spec/schema/incremental-schema.ts';

@@ -13,7 +13,7 @@ import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { type Issue, invalid, notFound } from '../../core/errors.ts';
 import { scheduleCreated, scheduleDeleted, scheduleUpdated } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
-import type { ScheduleRow } from '../../core/rows.ts';
+import type { ScheduleRow } from '../../core/resources/schedule.ts';
 import { checkCron } from '../../core/schedule/cron.ts';
 import { firingGaps } from '../../core/schedule/firing-gaps.ts';
 import { longestGapSeconds } from '../../core/schedule/longest-gap.ts';

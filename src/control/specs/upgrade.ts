@@ -7,7 +7,7 @@ import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { conflict, notFound } from '../../core/errors.ts';
 import { connectionSpecUpgraded } from '../../core/events/connection-events.ts';
 import { newId } from '../../core/ids.ts';
-import type { SpecUpgrade, SpecVersionRow } from '../../core/rows.ts';
+import type { SpecUpgrade, SpecVersionRow } from '../../core/resources/spec.ts';
 import { applyChange, type ChangeDeps, judgeChange } from '../connections/change.ts';
 import { cancelWorkflows } from '../runs/runs.ts';
 import { applySchedulesOf } from '../schedules/apply.ts';

@@ -14,7 +14,7 @@ import { deleteSigningSecrets } from '../../../db/queries/webhooks/signing-secre
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { conflict, type Issue, invalid, notFound } from '../../core/errors.ts';
-import type { SignatureScheme, WebhookEndpointRow } from '../../core/rows.ts';
+import type { SignatureScheme, WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../../deps.ts';
 import { urlFault } from './endpoint-url.ts';
 import { giveKeyPair, giveSecrets, refuseBadSecret } from './secrets.ts';

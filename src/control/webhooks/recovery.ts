@@ -3,7 +3,7 @@ import { findRecovery, insertRecovery, type RecoveryRequest } from '../../../db/
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { type Issue, invalid, notFound } from '../../core/errors.ts';
-import type { WebhookRecovery } from '../../core/rows.ts';
+import type { WebhookRecovery } from '../../core/resources/webhook-endpoint.ts';
 
 const rangeMsMax = 30 * 24 * 3_600_000;
 

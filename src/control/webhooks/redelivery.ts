@@ -4,7 +4,8 @@ import { lockEndpoint, lockOldestEndpoint } from '../../../db/queries/webhooks/e
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { conflict, notFound } from '../../core/errors.ts';
-import type { WebhookDeliveryView, WebhookEndpointRow } from '../../core/rows.ts';
+import type { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
+import type { WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 
 /** Which delivery is asked for again. */
 export interface Redelivery {

@@ -11,7 +11,7 @@ import { makeSigningKeyPair } from '../../core/crypto/signing-key-pair.ts';
 import { makeSigningSecret, signingSecretFault } from '../../core/crypto/signing-secret.ts';
 import { conflict, invalid, notFound } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
-import type { SignatureScheme } from '../../core/rows.ts';
+import type { SignatureScheme } from '../../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../../deps.ts';
 
 type SecretDeps = Pick<Deps, 'secretBox'>;

@@ -8,9 +8,10 @@ import { notFound } from '../../core/errors.ts';
 import { eventCatalogue } from '../../core/events/catalogue.ts';
 import { webhookTest } from '../../core/events/endpoint-events.ts';
 import type { Happening } from '../../core/events/envelope.ts';
-import type { EventType } from '../../core/events/event-types.ts';
 import { newId } from '../../core/ids.ts';
-import type { WebhookDeliveryView, WebhookEndpointRow } from '../../core/rows.ts';
+import type { EventType } from '../../core/resources/event-types.ts';
+import type { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
+import type { WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 
 /**
  * Asks for one attempt to send an example of a type to an endpoint, and to no other; also to one that is off. It is a

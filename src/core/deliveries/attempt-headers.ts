@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import manifest from '../../../package.json' with { type: 'json' };
 import { webhookHeaders } from '../crypto/standard-webhook.ts';
-import type { WebhookTrigger } from '../rows.ts';
+import type { WebhookTrigger } from '../resources/webhook-delivery.ts';
 
 /** An attempt to deliver an event, about to be made. */
 export interface AttemptToSend {

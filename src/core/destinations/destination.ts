@@ -1,4 +1,5 @@
-import type { Deliverable } from '../model/page-outcome.ts';
+import type { Batch, RejectedRow } from '../model/batch.ts';
+import type { ColumnType } from '../spec/schema/column-type.ts';
 
 /** One column of a destination table. `type` is the ConnectorSpec's word, mapped to SQL by each kind. */
 export interface Column {
@@ -6,14 +7,6 @@ export interface Column {
   readonly type: ColumnType;
   readonly nullable: boolean;
 }
-
-/** The column types of a ConnectorSpec. */
-export type ColumnType =
-  | { readonly kind: 'text'; readonly maxLength?: number }
-  | { readonly kind: 'numeric'; readonly precision: number; readonly scale: number }
-  | {
-      readonly kind: 'integer' | 'bigint' | 'float' | 'boolean' | 'timestamptz' | 'date' | 'uuid' | 'json';
-    };
 
 /**
  * How rows are written. `upsert`: one row per record. `append`: one row per version. `update`: only the given columns
@@ -41,46 +34,6 @@ export interface LaneClaim {
   readonly fence: number;
   readonly connectionId: string;
   readonly target: TargetTable;
-}
-
-/** A record that the destination refused, by its own rules (type conflict, constraint). */
-export interface RejectedRow {
-  /** Its position in the rows of the batch, from 0. */
-  readonly index: number;
-  readonly externalId: string;
-  /** Safe to show: says which column and why, never the value. */
-  readonly message: string;
-  /** A receiver that took the others named it: `onInvalid` says what that means. Absent: `target.onTypeConflict` does. */
-  readonly isNamed?: true;
-}
-
-/** A record that is gone from the API: its rows are marked (`soft`) or removed (`hard`). */
-export interface Tombstone {
-  readonly externalId: string;
-  readonly effect: 'soft' | 'hard';
-}
-
-/**
- * Rows that are applied once, or not at all. External ids are unique over rows and tombstones; in mode append a record
- * may have several rows, and a tombstone that comes after them.
- */
-export interface Batch {
-  readonly runId: string;
-  /** Position in the run, from 1; the checkpoint row keeps the highest one applied. */
-  readonly batchNo: number;
-  readonly rows: readonly Deliverable[];
-  /** The lane has delivered no version of any of them. There may still be rows of theirs, of a lane that was reset. */
-  readonly allNew: boolean;
-  readonly tombstones: readonly Tombstone[];
-  /**
-   * Mode replace: the last batch of a complete read. What it and the batches of the run before it brought takes the
-   * place of the rows of earlier runs, in the same transaction. False in other modes.
-   */
-  readonly completesGeneration: boolean;
-  /** The text committed with the rows: all that the control database still has to record for them. No U+0000. */
-  receipt(rejected: readonly RejectedRow[]): string;
-  /** Text from which the receipt can still be made when this process is gone; see `restoreBatch`. No U+0000. */
-  draft(): string;
 }
 
 /** What the checkpoint row held when the lane was claimed. */

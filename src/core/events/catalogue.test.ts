@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { strictForm } from '../../../test/support/service/strict-form.ts';
+import { eventTypes } from '../resources/event-types.ts';
 import { eventCatalogue, eventSchema, exampleEvent } from './catalogue.ts';
-import { eventTypes } from './event-types.ts';
 
 describe('the catalogue of events', () => {
   it('has every type, and no other', () => {

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
+import type { EventType } from '../resources/event-types.ts';
 import { connectionEvents } from './connection-events.ts';
 import { endpointEvents } from './endpoint-events.ts';
 import { apiVersion } from './envelope.ts';
 import type { EventDeclarations } from './event-declaration.ts';
-import type { EventType } from './event-types.ts';
 import { freshnessEvents } from './freshness-events.ts';
 import { orgEvents } from './org-events.ts';
 import { recordEvents } from './record-events.ts';

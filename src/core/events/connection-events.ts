@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ConnectionStatus } from '../rows.ts';
+import { ConnectionStatus } from '../resources/connection.ts';
 import type { Happening } from './envelope.ts';
 import { aboutConnection, EventConnection } from './event-connection.ts';
 import type { EventDeclarations } from './event-declaration.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ConnectionRow } from '../rows.ts';
+import { ConnectionRow } from '../resources/connection.ts';
 import type { Happening } from './envelope.ts';
 
 const { id, displayName, externalCustomerId, workspaceId, pinnedSpecVersion, status } = ConnectionRow.entries;

@@ -1,5 +1,7 @@
 /** The rows that the examples of events are made of. */
-import type { RunRow, ScheduleRow } from '../rows.ts';
+
+import type { RunRow } from '../resources/run.ts';
+import type { ScheduleRow } from '../resources/schedule.ts';
 import type { EventConnection } from './event-connection.ts';
 
 export const exampleConnection: EventConnection = {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ScheduleRow } from '../rows.ts';
+import { ScheduleRow } from '../resources/schedule.ts';
 import type { Happening } from './envelope.ts';
 import { aboutConnection, type EventConnection } from './event-connection.ts';
 import type { EventDeclarations } from './event-declaration.ts';

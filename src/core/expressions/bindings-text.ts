@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import type { Bindings } from './evaluator-pool.ts';
+import type { Bindings } from './evaluation.ts';
 
 /** Lookup tables and parameters together, as JSON: a quarter of what a child's heap takes once parsed. */
 export const bindingsLengthMax = 16_000_000;

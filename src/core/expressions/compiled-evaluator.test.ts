@@ -6,7 +6,8 @@ import {
 } from '../../../test/support/expressions/expressions-by-hand.ts';
 import { splitExpression } from './compiled/split.ts';
 import { withCompiledExpressions } from './compiled-evaluator.ts';
-import { createEvaluatorPool, type Evaluator } from './evaluator-pool.ts';
+import { type Evaluator } from './evaluation.ts';
+import { createEvaluatorPool } from './evaluator-pool.ts';
 
 const children = createEvaluatorPool({ size: 3 });
 const pool = children.forOrg('org_a');

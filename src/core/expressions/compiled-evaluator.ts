@@ -4,7 +4,8 @@ import { createPlainValues } from './compiled/plain-values.ts';
 import { type SplitExpression, splitExpression } from './compiled/split.ts';
 import { isObject } from './compiled/values.ts';
 import { createSight, type Given, type Sight, see, sightOfInput } from './compiled-sight.ts';
-import type { Evaluated, Evaluator, EvaluatorPool } from './evaluator-pool.ts';
+import type { Evaluated, Evaluator } from './evaluation.ts';
+import type { EvaluatorPool } from './evaluator-pool.ts';
 
 type Row = Extract<Evaluated, { ok: true }>;
 

@@ -2,7 +2,7 @@ import { bindingsLengthMax } from './bindings-text.ts';
 import type { CompiledExpression } from './compiled/compile.ts';
 import { type PlainValue, plainInput } from './compiled/plain-values.ts';
 import { isObject } from './compiled/values.ts';
-import type { Bindings, RecordLookups } from './evaluator-pool.ts';
+import type { Bindings, RecordLookups } from './evaluation.ts';
 import { bareLookups, namesOfInput, withHidden, withoutNulls } from './scope.ts';
 
 /** What a compiled expression is given for one input. */

@@ -1,5 +1,6 @@
 /** For tests that know one org only: an evaluator with a pool of its own. */
-import { createEvaluatorPool, type Evaluator } from './evaluator-pool.ts';
+import { type Evaluator } from './evaluation.ts';
+import { createEvaluatorPool } from './evaluator-pool.ts';
 
 /** Disposing ends the children. */
 export type TestEvaluator = Evaluator & AsyncDisposable;

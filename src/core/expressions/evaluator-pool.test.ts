@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, expect, test } from 'vitest';
+import { type Bindings, type Evaluator, type RecordLookups } from './evaluation.ts';
 import { createTestEvaluator } from './evaluator-fixture.ts';
-import { type Bindings, createEvaluatorPool, type Evaluator, type RecordLookups } from './evaluator-pool.ts';
+import { createEvaluatorPool } from './evaluator-pool.ts';
 
 const everyone = createEvaluatorPool({ size: 3 });
 const pool = everyone.forOrg('org_a');

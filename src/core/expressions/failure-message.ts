@@ -1,6 +1,6 @@
 import { cutText } from '../json/cut-text.ts';
 import { storableText } from '../json/storable-text.ts';
-import type { EvaluationFailure } from './evaluator-pool.ts';
+import type { EvaluationFailure } from './evaluation.ts';
 
 /** Longest message that reaches a caller; JSONata's own doubles with every nested failure. */
 const messageLengthMax = 500;

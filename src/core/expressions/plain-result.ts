@@ -1,5 +1,5 @@
 import { recordLimits, textDefect } from '../json/json-limits.ts';
-import type { EvaluationFailure } from './evaluator-pool.ts';
+import type { EvaluationFailure } from './evaluation.ts';
 
 /** Longest JSON text of one result, in UTF-16 units. */
 const resultLengthMax = 1_048_576;

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import type { Evaluator } from './evaluator-pool.ts';
+import type { Evaluator } from './evaluation.ts';
 import { arrayOnPath, compilePlainPath } from './plain-path.ts';
 import { parseTemplate, type TemplatePart } from './template-parts.ts';
 

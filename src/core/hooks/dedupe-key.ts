@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Dedupe, Verification } from './verification-schema.ts';
+import type { Dedupe, Verification } from '../resources/verification-schema.ts';
 import type { ReceivedRequest } from './verify-request.ts';
 
 /** Where the kinds of verification have the id of a notification. */

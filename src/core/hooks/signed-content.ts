@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { standardWebhookKey } from '../crypto/standard-webhook.ts';
-import type { Verification } from './verification-schema.ts';
+import type { Verification } from '../resources/verification-schema.ts';
 
 /** Header values by lower-case name; null: absent. */
 export type HeaderLookup = (name: string) => string | null;

@@ -1,6 +1,6 @@
 import { isSameText } from '../crypto/same-text.ts';
+import type { Verification } from '../resources/verification-schema.ts';
 import { type HeaderLookup, isSigned, readClaim } from './signed-content.ts';
-import type { Verification } from './verification-schema.ts';
 
 /** A request as it came: nothing of it is parsed before it is verified. */
 export interface ReceivedRequest {

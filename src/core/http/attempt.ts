@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { AppError } from '../errors.ts';
-import type { HttpAnswer, HttpRequest, SendOptions } from './client.ts';
+import type { HttpAnswer, HttpRequest, SendOptions } from '../model/http.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import type { EgressGuard } from './egress.ts';
 import { type BlockReason, egressBlocked } from './egress-blocked.ts';

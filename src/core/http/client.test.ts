@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { openClient, serveHttp, serveRaw } from '../../../test/support/upstream/guarded-client.ts';
 import { AppError } from '../errors.ts';
-import { type HttpAnswer, type HttpClientOptions, ThrottledError } from './client.ts';
+import { type HttpAnswer } from '../model/http.ts';
+import { type HttpClientOptions, ThrottledError } from './client.ts';
 
 /** Answers the statuses in turn, the last one for ever. */
 const serveStatuses = (statuses: readonly number[], headers: Readonly<Record<string, string>> = {}) => {

@@ -28,89 +28,20 @@
  * One dispatcher per client, one client per run: no connection is ever shared by two customers. `HTTP_PROXY` and its like
  * are not read, as a proxy would open the socket past the guard; that of `EGRESS_PROXY` is the guard's own (egress.ts).
  */
+
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { AppError } from '../errors.ts';
-import type { RateLimit } from '../spec/schema/http-schema.ts';
+import type { Classify, HttpAnswer, HttpClient, HttpRequest, Verdict } from '../model/http.ts';
 import { createAttempts, type Outcome } from './attempt.ts';
 import type { EgressGuard } from './egress.ts';
 import type { LoggedCall } from './logged-call.ts';
 import { createRedactor } from './redact.ts';
-import type { RequestSigner } from './request-signer.ts';
-import { backoffMs, classifyByStatus, type RetryPolicy, retryAfterMs, type Verdict } from './retry.ts';
+import { backoffMs, classifyByStatus, type RetryPolicy, retryAfterMs } from './retry.ts';
 import { limitUrl } from './url-limit.ts';
 
 export type { LoggedCall } from './logged-call.ts';
-export type { RequestSigner } from './request-signer.ts';
-export type { RetryPolicy, Verdict } from './retry.ts';
-
-/** One logical request to a customer's system; retries and redirects happen inside the client. */
-export interface HttpRequest {
-  readonly method: 'GET' | 'POST';
-  readonly url: URL;
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** Milliseconds for one attempt, request and body together. */
-  readonly timeoutMs: number;
-  /** Milliseconds to the header of the answer; `timeoutMs` less the body's share unless given. */
-  readonly headersTimeoutMs?: number;
-  /** Decoded bytes. */
-  readonly responseBytesMax: number;
-  /** Hosts a redirect may lead to besides the request's own origin: exact or `*.host`. */
-  readonly allowedHosts: readonly string[];
-  /** A second, narrower bucket besides the API's; absent: none. */
-  readonly rateLimit?: NamedRateLimit;
-}
-
-/** The bucket of one kind of request. */
-export interface NamedRateLimit extends RateLimit {
-  /** The same for all requests that share it. */
-  readonly name: string;
-}
-
-/** The final answer of a request: any status that is not retried. */
-export interface HttpAnswer {
-  readonly status: number;
-  /** Lower-case names; repeated headers joined with `, `. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Decoded, whatever the content encoding was. */
-  readonly body: Uint8Array;
-  /** After redirects. */
-  readonly url: URL;
-}
-
-/** Sends requests to one connection's API. Throws `AppError` or {@link ThrottledError}. */
-export interface HttpClient extends AsyncDisposable {
-  send(request: HttpRequest, options: SendOptions): Promise<HttpAnswer>;
-  /** Puts a request into the call log that a cache made needless. */
-  logSaved(request: HttpRequest): Promise<void>;
-  /** Puts a request into the call log that is not made, because its address was refused before it was complete. */
-  logBlocked(method: HttpRequest['method'], url: URL): Promise<void>;
-}
-
-/** How one request is sent. */
-export interface SendOptions {
-  readonly signal: AbortSignal;
-  /** Adds the credentials; absent: the request is complete. */
-  readonly signer?: RequestSigner;
-  /** What the answers to this request mean; the client's own judgement unless given. */
-  readonly classify?: Classify;
-  /**
-   * Told of each answer, those to be followed or tried again among them, before it is logged and judged, which waits for
-   * what is given back. Must not throw.
-   */
-  readonly onAnswer?: ((answer: HttpAnswer) => Promise<void>) | undefined;
-}
-
-/** A request that got no answer. */
-export interface Unanswered {
-  readonly status: null;
-  readonly failure: 'network' | 'timeout';
-}
-
-/** Judges what came of a request. Nothing can be accepted where there is no answer. */
-export type Classify = (answer: HttpAnswer | Unanswered, request: HttpRequest) => Promise<Verdict>;
+export type { RetryPolicy } from './retry.ts';
 
 /** An {@link HttpClient} that can be told of secrets that came up after it was made. */
 export interface GuardedHttpClient extends HttpClient {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { HttpAnswer, HttpClient, HttpRequest } from './client.ts';
+import type { HttpAnswer, HttpClient, HttpRequest } from '../model/http.ts';
 import { withConcurrencyMax } from './concurrency.ts';
 
 const signal = new AbortController().signal;

@@ -1,4 +1,4 @@
-import type { HttpClient } from './client.ts';
+import type { HttpClient } from '../model/http.ts';
 
 /** The same client, through which at most `max` requests are under way at once; others wait in the order they came. */
 export function withConcurrencyMax(client: HttpClient, max: number): HttpClient {

@@ -1,7 +1,7 @@
 import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { AppError } from '../errors.ts';
-import type { HttpAnswer, HttpRequest } from './client.ts';
+import type { HttpAnswer, HttpRequest } from '../model/http.ts';
 import { requestWhole } from './whole-answer.ts';
 
 /** One request as it goes over the wire: the first of an attempt, or one that a redirect led to. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { HttpAnswer } from './client.ts';
+import type { HttpAnswer } from '../model/http.ts';
 import type { Hop } from './exchange.ts';
 import type { Redactor } from './redact.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { openClient, serveHttp } from '../../../test/support/upstream/guarded-client.ts';
-import type { HttpAnswer, HttpRequest } from './client.ts';
+import type { HttpAnswer, HttpRequest } from '../model/http.ts';
 import { nextHop } from './redirect.ts';
 
 type Seen = Pick<IncomingMessage, 'method' | 'url' | 'headers'> & { body: string };

@@ -1,4 +1,4 @@
-import type { HttpAnswer, HttpRequest } from './client.ts';
+import type { HttpAnswer, HttpRequest } from '../model/http.ts';
 import type { BlockReason } from './egress-blocked.ts';
 import type { Hop } from './exchange.ts';
 import { isDowngrade, isReachable } from './origin.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openClient, serveHttp } from '../../../test/support/upstream/guarded-client.ts';
 import { AppError } from '../errors.ts';
-import type { Classify, RequestSigner } from './client.ts';
+import type { Classify, RequestSigner } from '../model/http.ts';
 
 /** Answers the statuses in turn, the last one for ever, and notes the credentials that came. */
 const serveStatuses = (statuses: readonly number[], seen: (string | undefined)[]) => {

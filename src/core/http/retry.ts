@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import type { HttpAnswer, HttpRequest } from './client.ts';
+import type { HttpAnswer, HttpRequest, Verdict } from '../model/http.ts';
 
 /** `http.retry` of a spec. */
 export interface RetryPolicy {
@@ -11,16 +11,6 @@ export interface RetryPolicy {
   /** The longest wait a server may ask for; above it the run fails. */
   readonly maxWaitSeconds: number;
 }
-
-/** What an answer means for the request. */
-export type Verdict =
-  | { readonly action: 'accept' }
-  | { readonly action: 'retry' }
-  /** `waitMs` wins over a `Retry-After` header; without both the wait is a backoff. */
-  | { readonly action: 'rate_limited'; readonly waitMs?: number }
-  /** The credentials may be outdated: they are refreshed once and the request sent again; then `error` is final. */
-  | { readonly action: 'refresh'; readonly error: AppError }
-  | { readonly action: 'fail'; readonly error: AppError };
 
 /** Milliseconds before the next attempt after `attempt` (from 1) failed: full jitter over a doubling window. */
 export const backoffMs = (policy: RetryPolicy, attempt: number, random: () => number): number =>

@@ -1,15 +1,5 @@
-import type { Tombstone } from '../destinations/destination.ts';
+import type { Deliverable, Tombstone } from './batch.ts';
 import type { QuarantineEntry, RecordEntry } from './receipt.ts';
-
-/** A record on its way to the destination. */
-export interface Deliverable {
-  /** Text form of the primary key, unique per connection and resource. */
-  readonly externalId: string;
-  /** Fingerprint of this version, base64url; null where changes are not detected. */
-  readonly hash: string | null;
-  /** Columns by name: plain JSON values; integers beyond 2^53 are decimal strings. */
-  readonly data: Readonly<Record<string, unknown>>;
-}
 
 /** What the pipeline made of one record, unless it was skipped. */
 export type Outcome =

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts';
-import type { Validators } from '../source/source.ts';
 import type { RunPosition } from './run-position.ts';
+import type { Validators } from './validators.ts';
 
 /** One complete page as the ledger keeps it. */
 export interface PageEntry {

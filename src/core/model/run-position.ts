@@ -1,5 +1,5 @@
-import type { ReadPosition } from '../source/read/read-position.ts';
-import type { Validators } from '../source/source.ts';
+import type { ReadPosition } from './read-position.ts';
+import type { Validators } from './validators.ts';
 
 /** What the partitions read so far have come to. */
 export interface PartitionTotals {

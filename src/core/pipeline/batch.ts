@@ -1,5 +1,5 @@
-import type { Batch, RejectedRow, Tombstone } from '../destinations/destination.ts';
-import type { Deliverable, Outcome, PageOutcome } from '../model/page-outcome.ts';
+import type { Batch, Deliverable, RejectedRow, Tombstone } from '../model/batch.ts';
+import type { Outcome, PageOutcome } from '../model/page-outcome.ts';
 import {
   encodeReceipt,
   type PageEntry,

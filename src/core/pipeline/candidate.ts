@@ -1,42 +1,18 @@
+import { digestOf } from '../digest.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { valueAt } from '../json/dotted-path.ts';
 import { findDefect } from '../json/json-limits.ts';
 import { storableJson } from '../json/storable-json.ts';
 import type { RecordIssue } from '../json-schema/validate.ts';
+import type { Candidate } from '../model/candidate.ts';
 import { type ExternalId, externalIdOf, keylessExternalId } from '../model/external-id.ts';
 import { canonicalCursor } from '../source/cursor/cursor-value.ts';
 import { resourceFingerprint } from '../spec/connection/resource-fingerprint.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import { createFingerprint, digestOf } from './fingerprint.ts';
+import { createFingerprint } from './fingerprint.ts';
 import { cutRecord, excessBytes, recordBytesMaxDefault } from './record-size.ts';
 import { soundRecord } from './sound-record.ts';
-
-/** A record between two stages; once it has issues, the later stages leave it alone. */
-export interface Candidate {
-  /** As fetched. */
-  readonly raw: unknown;
-  readonly externalId: string;
-  /** Null where changes are not detected. */
-  readonly hash: string | null;
-  /** Expressions take `raw` as it is; false: they look first. */
-  readonly isPlain: boolean;
-  /** Canonical text; null: it has no cursor value. */
-  readonly cursor: string | null;
-  /** Null: none so far. */
-  readonly issues: readonly RecordIssue[] | null;
-  /** After the transform; null before it. */
-  readonly data: Readonly<Record<string, unknown>> | null;
-  /** What enrichments found for this record, seen in `$lookups` beside the tables; null: there are none. */
-  readonly lookups: Readonly<Record<string, unknown>> | null;
-  /** An enrichment says to quarantine the record, whatever `onInvalid` says. */
-  readonly setAside: boolean;
-  /** The record says of itself that it was deleted. */
-  readonly gone: boolean;
-}
-
-/** For lists of candidates. */
-export const idOf = ({ externalId }: Candidate): string => externalId;
 
 /**
  * The first stage: what a raw record is called, and whether it can pass at all. It never throws. `lookups` are the tables

@@ -1,9 +1,9 @@
+import { type Candidate, idOf } from '../model/candidate.ts';
+import type { RecordPage } from '../model/record-page.ts';
 import { mapWithPauses } from '../pauses.ts';
 import { compareCursors, cursorOfText, latestMeaning } from '../source/cursor/cursor-value.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import { type Candidate, idOf } from './candidate.ts';
 import type { KnownRecord, KnownRecords, Look } from './known-records.ts';
-import type { RecordPage } from './process-page.ts';
 
 /** What the change filter knows, and whether it lets unchanged records through as well. */
 interface ChangeFilterOptions {

@@ -1,5 +1,5 @@
+import type { Candidate } from '../model/candidate.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import type { Candidate } from './candidate.ts';
 import { judgeRecords } from './judge-records.ts';
 import type { EvaluateRecords } from './shape.ts';
 

@@ -1,9 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createTestEvaluator } from '../expressions/evaluator-fixture.ts';
+import { type Enrich } from '../model/candidate.ts';
 import { checkSpec } from '../spec/check/check.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { createKnownRecords } from './known-records.ts';
-import { createPipeline, type Enrich } from './process-page.ts';
+import { createPipeline } from './process-page.ts';
 
 const evaluator = createTestEvaluator({ size: 2 });
 afterAll(() => evaluator[Symbol.asyncDispose]());

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { digestOf } from '../digest.ts';
 import { canonicalJson, type IgnoredPaths } from '../json/canonical-json.ts';
 
 /** How records of a resource get their fingerprints. */
@@ -17,9 +17,6 @@ export function createFingerprint({ ignore, salt }: FingerprintOptions): (record
   const ignored = ignore.length === 0 ? undefined : pathTree(ignore);
   return (record) => digestOf(`${salt}\n${canonicalJson(record, ignored)}`);
 }
-
-/** The form of every fingerprint, of whatever text it is. */
-export const digestOf = (text: string): string => hash('sha256', text, 'base64url');
 
 function pathTree(paths: readonly string[]): IgnoredPaths {
   const root: MutablePaths = new Map();

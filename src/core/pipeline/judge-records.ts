@@ -1,5 +1,5 @@
 import { issueOf } from '../json-schema/validate.ts';
-import type { Candidate } from './candidate.ts';
+import type { Candidate } from '../model/candidate.ts';
 import type { EvaluateRecords } from './shape.ts';
 
 /** A record and whether the predicate holds for it. */

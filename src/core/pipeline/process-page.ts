@@ -1,13 +1,17 @@
 /**
  * One page through the stages: gate, key, filter, change filter, enrich, transform, validate. A bad record costs itself.
  */
-import type { Evaluator } from '../expressions/evaluator-pool.ts';
+
+import type { Evaluator } from '../expressions/evaluation.ts';
+import type { Enrich } from '../model/candidate.ts';
+import { type Candidate, idOf } from '../model/candidate.ts';
 import type { Outcome, PageOutcome } from '../model/page-outcome.ts';
 import type { RecordEntry } from '../model/receipt.ts';
+import type { RecordPage } from '../model/record-page.ts';
 import { mapWithPauses } from '../pauses.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import { type Candidate, createIdentify, idOf } from './candidate.ts';
+import { createIdentify } from './candidate.ts';
 import { createChangeFilter } from './change-filter.ts';
 import { createDeleteFlag } from './delete-flag.ts';
 import { invalidRecord, quarantineEntry, type Redact } from './invalid-record.ts';
@@ -39,25 +43,6 @@ export interface PipelineOptions {
   /** Bytes of a record's JSON, at most; 1 MiB unless given. */
   readonly recordBytesMax?: number;
 }
-
-/** Records on their way through the stages. */
-export interface RecordPage {
-  /** After `map` and `addFields`. */
-  readonly records: readonly unknown[];
-  /** Values of the partition they belong to; empty without `forEach`. */
-  readonly each: JsonObject;
-  /** `retried`: kept aside by an earlier run and asked for again; `fetched`: as the API gave them in this one. */
-  readonly origin: 'fetched' | 'retried';
-}
-
-/**
- * Looks up what the enrichments of a resource say of each record: `Candidate.lookups`, or issues where the spec sets the
- * record aside for it. Candidates with issues pass untouched; the order stays.
- */
-export type Enrich = (
-  candidates: readonly Candidate[],
-  page: Pick<RecordPage, 'each'>,
-) => Promise<readonly Candidate[]>;
 
 /** The stages of one run, in two steps because only the first depends on the pages before. */
 export interface Pipeline {

@@ -1,4 +1,4 @@
-import type { Candidate } from './candidate.ts';
+import type { Candidate } from '../model/candidate.ts';
 import { judgeRecords } from './judge-records.ts';
 import type { EvaluateRecords } from './shape.ts';
 

@@ -1,10 +1,10 @@
-import type { Evaluated } from '../expressions/evaluator-pool.ts';
+import type { Evaluated } from '../expressions/evaluation.ts';
 import { valueAt } from '../json/dotted-path.ts';
 import { createCoerce } from '../json-schema/coerce.ts';
 import { compileValidator, issueOf } from '../json-schema/validate.ts';
+import type { Candidate } from '../model/candidate.ts';
 import { mapWithPauses } from '../pauses.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import type { Candidate } from './candidate.ts';
 
 /** One expression over many raw records, with the bindings of the run and of a partition; each result stands alone. */
 export type EvaluateRecords = (

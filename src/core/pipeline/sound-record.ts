@@ -1,8 +1,8 @@
 import { byNames } from '../by-names.ts';
+import { digestOf } from '../digest.ts';
 import { isReservedName } from '../expressions/compiled/plain-json.ts';
 import { inOrder } from '../json/canonical-json.ts';
 import { forbiddenKeys, recordLimits, textDefect } from '../json/json-limits.ts';
-import { digestOf } from './fingerprint.ts';
 
 /** A record that passes the gate. */
 export interface SoundRecord {

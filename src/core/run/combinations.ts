@@ -1,5 +1,5 @@
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import type { Partition } from './partition-reads.ts';
+import type { Partition } from './reading.ts';
 import type { RunStore } from './run-store.ts';
 
 /** Lists whose values are combined, one for each entry of `forEach`. */

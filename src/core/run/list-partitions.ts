@@ -2,6 +2,7 @@
  * The partitions of a run: every combination of the values of `forEach`, listed once and kept for the whole run. Before
  * the values of a parent that is read live and has partitions itself come those of its own entries, and so on.
  */
+
 import { AppError } from '../errors.ts';
 import { renderTemplate } from '../expressions/template.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
@@ -17,24 +18,10 @@ import type { Resource } from '../spec/schema/spec-schema.ts';
 import { combinationAt, countCombinations } from './combinations.ts';
 import { listCombinations } from './list-combinations.ts';
 import { comparesCombinations, type ListStep, listSteps } from './list-steps.ts';
-import type { DimensionValue, RunStore } from './run-store.ts';
+import type { Listing, OpenResource } from './reading.ts';
+import type { DimensionValue } from './run-store.ts';
 
 type DimensionStep = Extract<ListStep, { readonly kind: 'dimension' }>;
-
-/** A resource, ready to be read. */
-interface OpenResource {
-  readonly resource: Resource;
-  readonly source: Omit<Source, 'watermark'>;
-}
-
-/** What listing needs. */
-export interface Listing extends OpenResource {
-  readonly store: RunStore;
-  /** Throws `spec_invalid` when there is none. */
-  findResource(resourceKey: string): Resource;
-  /** A parent resource, ready to be read. */
-  openParent(resourceKey: string): Promise<OpenResource>;
-}
 
 /** Stored parents that are looked at together. */
 const parentsMax = 1000;

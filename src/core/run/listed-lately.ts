@@ -1,6 +1,7 @@
+import type { Validators } from '../model/validators.ts';
 import { definitionKey } from '../source/lookups/lookup-key.ts';
 import type { LookupStore } from '../source/lookups/lookup-store.ts';
-import type { Source, Validators } from '../source/source.ts';
+import type { Source } from '../source/source.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 
 type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;

@@ -1,7 +1,6 @@
 import { combinationAt, countCombinations } from './combinations.ts';
 import { combinationsList, comparesCombinations, ownLists } from './list-steps.ts';
-import type { Partition } from './partition-reads.ts';
-import type { RunReading } from './read-run.ts';
+import type { Partition, RunReading } from './reading.ts';
 
 type ListedRun = Pick<RunReading, 'resource' | 'source' | 'store'>;
 

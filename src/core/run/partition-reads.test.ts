@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
-import type { HttpClient } from '../http/client.ts';
+import type { HttpClient } from '../model/http.ts';
 import type { PartitionPosition } from '../model/run-position.ts';
 import { memoryStore } from '../source/lookups/lookup-store-fixture.ts';
 import { pagesOf, sourceOf } from '../source/source-fixture.ts';

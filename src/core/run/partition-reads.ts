@@ -1,16 +1,9 @@
 import type { PartitionPosition } from '../model/run-position.ts';
+import type { Validators } from '../model/validators.ts';
 import { type PageRead, readPages } from '../source/read/read-pages.ts';
-import type { Validators } from '../source/source.ts';
 import { partitionAt } from './partition-at.ts';
-import type { RunReading, RunReadOptions } from './read-run.ts';
+import type { Partition, RunReading, RunReadOptions } from './reading.ts';
 import type { StoredPartition } from './run-store.ts';
-
-/** A partition of the run. */
-export interface Partition {
-  /** Empty without `forEach`. */
-  readonly key: string;
-  readonly each: Readonly<Record<string, unknown>>;
-}
 
 /** A partition that is being read. */
 interface PartitionRead {

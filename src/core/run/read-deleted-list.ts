@@ -2,14 +2,14 @@ import { AppError } from '../errors.ts';
 import { boundedKey } from '../model/external-id.ts';
 import type { PartitionEntry } from '../model/receipt.ts';
 import type { PartitionPosition, RunPosition } from '../model/run-position.ts';
+import type { Validators } from '../model/validators.ts';
 import { readPages } from '../source/read/read-pages.ts';
 import { createEvaluateEach } from '../source/request/evaluate-each.ts';
 import { openKeptAnswers } from '../source/request/open-response-cache.ts';
-import type { Source, Validators } from '../source/source.ts';
+import type { Source } from '../source/source.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { listedLately } from './listed-lately.ts';
-import type { Partition } from './partition-reads.ts';
-import type { RunReading, RunReadOptions, Stage } from './read-run.ts';
+import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
 import { stagePage } from './run-page.ts';
 
 type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;

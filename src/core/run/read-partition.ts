@@ -3,9 +3,9 @@ import type { PartitionEntry } from '../model/receipt.ts';
 import type { PartitionPosition, RunPosition } from '../model/run-position.ts';
 import type { PageRead } from '../source/read/read-pages.ts';
 import { partitionAt } from './partition-at.ts';
-import type { Partition, PartitionReads } from './partition-reads.ts';
+import type { PartitionReads } from './partition-reads.ts';
 import { readDeletedList } from './read-deleted-list.ts';
-import type { RunReading, RunReadOptions, Stage } from './read-run.ts';
+import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
 import type { RunNote, RunPage } from './run-page.ts';
 import { sweepMissing } from './sweep.ts';
 

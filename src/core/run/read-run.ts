@@ -3,39 +3,16 @@
  * absence or a list says is deleted. Where each page leads is in the page, so that a later attempt, in another process,
  * goes on behind the last page that was recorded.
  */
+
 import { canonicalJson } from '../json/canonical-json.ts';
 import type { ListPosition, PartitionPosition, PartitionTotals, RunPosition } from '../model/run-position.ts';
-import type { LookupStore } from '../source/lookups/lookup-store.ts';
-import type { ReadOptions } from '../source/read/read-pages.ts';
-import type { Source } from '../source/source.ts';
-import type { Resource } from '../spec/schema/spec-schema.ts';
-import { type Listing, listPartitions } from './list-partitions.ts';
+import { listPartitions } from './list-partitions.ts';
 import { countPartitions } from './partition-at.ts';
 import { openPartitionReads } from './partition-reads.ts';
 import { type PartitionOptions, readPartition } from './read-partition.ts';
+import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { type RunPage, stagePage } from './run-page.ts';
-import type { RunStore } from './run-store.ts';
 import { sweepMissing } from './sweep.ts';
-
-/** A run, ready to be read. */
-export interface RunReading extends Listing {
-  readonly resource: Resource;
-  readonly source: Omit<Source, 'watermark'>;
-  readonly store: RunStore;
-  /** Where answers to requests beside the read itself are kept. */
-  readonly lookupStore: LookupStore;
-  /** Held-back deletes are sent after all (a forced backfill). */
-  readonly force: boolean;
-}
-
-/** How a run is read. */
-export interface RunReadOptions extends Omit<ReadOptions, 'position'> {
-  /** Resolves when every page given so far is delivered and recorded. */
-  readonly delivered: () => Promise<void>;
-}
-
-/** The pages of a stage; it returns where the run goes on: null at its end, undefined when it was told to stop. */
-export type Stage = AsyncGenerator<RunPage, RunPosition | null | undefined, undefined>;
 
 /** Records that are tried again are taken so many at a time. */
 const requeuedMax = 500;

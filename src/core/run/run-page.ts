@@ -1,7 +1,7 @@
-import type { Tombstone } from '../destinations/destination.ts';
+import type { Tombstone } from '../model/batch.ts';
 import type { PartitionEntry } from '../model/receipt.ts';
+import type { RecordPage } from '../model/record-page.ts';
 import type { RunPosition } from '../model/run-position.ts';
-import type { RecordPage } from '../pipeline/process-page.ts';
 import type { ReadNote } from '../source/read/read-pages.ts';
 
 /** Something a reader of the run should know; the run goes on. */

@@ -1,5 +1,5 @@
 import type { RunPosition } from '../model/run-position.ts';
-import type { Validators } from '../source/source.ts';
+import type { Validators } from '../model/validators.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import type { PartitionEntry } from '../model/receipt.ts';
 import type { RunPosition } from '../model/run-position.ts';
-import type { RunReading, RunReadOptions, Stage } from './read-run.ts';
+import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { stagePage } from './run-page.ts';
 
 /** Tombstones on one page. */

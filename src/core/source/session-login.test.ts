@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import { parseAllowList } from '../http/addresses.ts';
-import type { HttpRequest } from '../http/client.ts';
 import { createEgressGuard } from '../http/egress.ts';
+import type { HttpRequest } from '../model/http.ts';
 import { openTokens } from './auth/open-tokens.ts';
 import { createTokenClient } from './auth/token-client.ts';
 import type { StoredToken } from './auth/token-store.ts';

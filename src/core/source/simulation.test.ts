@@ -4,9 +4,10 @@
  * every 300 s, pages of 20 at 0.37 s each, then five quiet runs; the destination is keyed by id. What is lost is a record
  * whose last version never arrived; what is redundant, a delivery of a version that was there.
  */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
-import type { HttpClient } from '../http/client.ts';
+import type { HttpClient } from '../model/http.ts';
 import type { RecordEntry } from '../model/receipt.ts';
 import { createKnownRecords } from '../pipeline/known-records.ts';
 import { createPipeline } from '../pipeline/process-page.ts';

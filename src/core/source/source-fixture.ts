@@ -1,9 +1,10 @@
 /** For tests: a real HTTP server in the part of a customer's API, and a source that reads from it. */
+
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as v from 'valibot';
-import type { Evaluator } from '../expressions/evaluator-pool.ts';
-import type { HttpAnswer, HttpClient } from '../http/client.ts';
+import type { Evaluator } from '../expressions/evaluation.ts';
+import type { HttpAnswer, HttpClient } from '../model/http.ts';
 import { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import { type PageRead, readPages } from './read/read-pages.ts';
 import type { Source } from './source.ts';

@@ -1,5 +1,6 @@
-import type { Evaluator } from '../expressions/evaluator-pool.ts';
-import type { HttpClient } from '../http/client.ts';
+import type { Evaluator } from '../expressions/evaluation.ts';
+import type { HttpClient } from '../model/http.ts';
+import type { Validators } from '../model/validators.ts';
 import type { Auth } from '../spec/schema/auth-schema.ts';
 import type { HttpSettings } from '../spec/schema/http-schema.ts';
 import type { Resource } from '../spec/schema/resource-schema.ts';
@@ -8,18 +9,6 @@ import type { KeptAnswers } from './request/response-cache.ts';
 
 /** The parts of a resource that say how it is read. */
 export type ReadableResource = Pick<Resource, 'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental'>;
-
-/** What is kept of an earlier answer: for a conditional request (RFC 9110 13.1), or to ask again only after a while. */
-export interface Validators {
-  /** `requestKey` of the answer they came with; they count for no other request. */
-  readonly requestKey: string;
-  /** Checksum of the spec that they came under; its records might be shaped otherwise now. */
-  readonly specChecksum: string;
-  readonly etag: string | null;
-  readonly lastModified: string | null;
-  /** When the answer came; ISO. */
-  readonly at: string;
-}
 
 /** One resource of one connection (and one partition of it), ready to be read. */
 export interface Source {

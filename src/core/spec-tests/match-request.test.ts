@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { HttpRequest } from '../http/client.ts';
+import type { HttpRequest } from '../model/http.ts';
 import { matchesRequest } from './match-request.ts';
 
 const request = (parts: Partial<HttpRequest> & { readonly at?: string } = {}): HttpRequest => ({

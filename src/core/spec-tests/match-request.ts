@@ -1,7 +1,7 @@
-import type { HttpRequest } from '../http/client.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { isObject } from '../json/dotted-path.ts';
 import { textOf } from '../json/json-text.ts';
+import type { HttpRequest } from '../model/http.ts';
 import type { RequestPattern } from '../spec/schema/test-schema.ts';
 
 /** Whether a request is of the given form; `basePath` is the path of `http.baseUrl`, without a slash at its end. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { HttpRequest } from '../http/client.ts';
+import type { HttpRequest } from '../model/http.ts';
 import type { Mock } from '../spec/schema/test-schema.ts';
 import { createMockApi } from './mock-api.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import type { HttpAnswer, HttpRequest } from '../http/client.ts';
+import type { HttpAnswer, HttpRequest } from '../model/http.ts';
 import type { Mock } from '../spec/schema/test-schema.ts';
 import { matchesRequest } from './match-request.ts';
 

@@ -1,12 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  askedWaitMs,
-  type Classify,
-  exhausted,
-  type HttpClient,
-  type RetryPolicy,
-  waitTooLong,
-} from '../http/client.ts';
+import { askedWaitMs, exhausted, type RetryPolicy, waitTooLong } from '../http/client.ts';
+import { type Classify, type HttpClient } from '../model/http.ts';
 import type { MockApi } from './mock-api.ts';
 
 /** What the client of one source is made of. */

@@ -2,8 +2,9 @@
  * The tests inside a spec: each is one run of a resource by the real engine, with a clock that stands still and an API
  * that is made of mocks. Nothing leaves the process and nothing is stored.
  */
+
 import type { Issue } from '../errors.ts';
-import type { Evaluator } from '../expressions/evaluator-pool.ts';
+import type { Evaluator } from '../expressions/evaluation.ts';
 import { cutText } from '../json/cut-text.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import type { SpecTest } from '../spec/schema/test-schema.ts';

@@ -1,4 +1,4 @@
-import type { Evaluator } from '../expressions/evaluator-pool.ts';
+import type { Evaluator } from '../expressions/evaluation.ts';
 import type { LookupStore } from '../source/lookups/lookup-store.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import type { MockApi } from './mock-api.ts';

@@ -1,4 +1,4 @@
-import type { Deliverable } from '../model/page-outcome.ts';
+import type { Deliverable } from '../model/batch.ts';
 import type { Receipt } from '../model/receipt.ts';
 import { createMemoryRecords, type MemoryRecords } from './memory-records.ts';
 

@@ -1,5 +1,9 @@
 import * as v from 'valibot';
-import { CallLogRow, ConnectionRow, ErrorBody, QuarantineRow, RunRow, SpecVersionRow } from '../../core/rows.ts';
+import { ConnectionRow } from '../../core/resources/connection.ts';
+import { ErrorBody } from '../../core/resources/error.ts';
+import { QuarantineRow } from '../../core/resources/quarantine.ts';
+import { CallLogRow, RunRow } from '../../core/resources/run.ts';
+import { SpecVersionRow } from '../../core/resources/spec.ts';
 
 /** A connection to be made, as `POST /connections` takes it. */
 export interface NewConnection {

@@ -1,4 +1,4 @@
-import type { RunRow } from '../../core/rows.ts';
+import type { RunRow } from '../../core/resources/run.ts';
 import { count } from './console.ts';
 import type { Scene } from './scene.ts';
 import type { Service } from './service.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunRow } from '../../core/rows.ts';
+import type { RunRow } from '../../core/resources/run.ts';
 import type { Checks } from './checks.ts';
 import type { ApiClient } from './client.ts';
 import type { Screen } from './console.ts';

@@ -1,5 +1,5 @@
 /** The story of the demo, one function per step. Each shows what happened and verifies what it shows. */
-import type { CallLogRow, RunRow } from '../../core/rows.ts';
+import type { CallLogRow, RunRow } from '../../core/resources/run.ts';
 import { attribution } from './cities.ts';
 import { count } from './console.ts';
 import type { CityRow } from './destination.ts';

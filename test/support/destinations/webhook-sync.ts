@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import type { CallLogRow, QuarantineRow, RunRow } from '../../../src/core/rows.ts';
+import type { QuarantineRow } from '../../../src/core/resources/quarantine.ts';
+import type { CallLogRow, RunRow } from '../../../src/core/resources/run.ts';
 import { eventually } from '../service/eventually.ts';
 import { type Stack, startStack } from '../service/stack.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from '../upstream/upstream.ts';

@@ -3,7 +3,7 @@ import { compile } from '../../../src/core/expressions/compiled/compile.ts';
 import { HandedBack } from '../../../src/core/expressions/compiled/evaluation.ts';
 import { createPlainValues } from '../../../src/core/expressions/compiled/plain-values.ts';
 import { createSight, see } from '../../../src/core/expressions/compiled-sight.ts';
-import type { Bindings, RecordLookups } from '../../../src/core/expressions/evaluator-pool.ts';
+import type { Bindings, RecordLookups } from '../../../src/core/expressions/evaluation.ts';
 import { isNode, parseExpression } from '../../../src/core/expressions/expression.ts';
 import { interpretedExpression } from '../../../src/core/expressions/interpreted-expression.ts';
 import { plainResult } from '../../../src/core/expressions/plain-result.ts';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { insertCalls } from '../../../db/queries/runs/calls.ts';
 import { orgScope } from '../../../db/scope.ts';
 import { firstIdAt, newId } from '../../../src/core/ids.ts';
-import type { RunStatus } from '../../../src/core/rows.ts';
+import type { RunStatus } from '../../../src/core/resources/run.ts';
 import { happen, receiverUrl } from '../webhooks/webhook-rows.ts';
 import type { TestApi, TestOrg } from './api.ts';
 import { newCall } from './calls.ts';

@@ -11,7 +11,7 @@ import { withCompiledExpressions } from '../../../src/core/expressions/compiled-
 import { createEvaluatorPool } from '../../../src/core/expressions/evaluator-pool.ts';
 import { parseAllowList } from '../../../src/core/http/addresses.ts';
 import { createEgressGuard } from '../../../src/core/http/egress.ts';
-import { ErrorBody } from '../../../src/core/rows.ts';
+import { ErrorBody } from '../../../src/core/resources/error.ts';
 import { createLog } from '../../../src/log.ts';
 import { asOneRequest, openUnderRowSecurity } from '../security/row-security.ts';
 import { openTestDatabase } from './database.ts';

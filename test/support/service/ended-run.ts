@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../db/client.ts';
-import type { RunStatus } from '../../../src/core/rows.ts';
+import type { RunStatus } from '../../../src/core/resources/run.ts';
 
 /** How a run ended, and how long ago. */
 interface End {

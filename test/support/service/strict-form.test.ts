@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { routes } from '../../../src/api/routes/index.ts';
-import { ConnectionRow, ValidationResult } from '../../../src/core/rows.ts';
+import { ConnectionRow } from '../../../src/core/resources/connection.ts';
+import { ValidationResult } from '../../../src/core/resources/spec.ts';
 import { strictForm } from './strict-form.ts';
 
 const row = {

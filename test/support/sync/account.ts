@@ -1,4 +1,6 @@
-import type { QuarantineRow, RunRow, SpecUpgrade } from '../../../src/core/rows.ts';
+import type { QuarantineRow } from '../../../src/core/resources/quarantine.ts';
+import type { RunRow } from '../../../src/core/resources/run.ts';
+import type { SpecUpgrade } from '../../../src/core/resources/spec.ts';
 import { eventually } from '../service/eventually.ts';
 import type { Stack } from '../service/stack.ts';
 import { type Customer, connectCustomer, intoDatabase } from './customer.ts';

@@ -1,12 +1,6 @@
-import type {
-  Batch,
-  Column,
-  ColumnType,
-  LaneClaim,
-  RejectedRow,
-  TargetTable,
-} from '../../../src/core/destinations/destination.ts';
-import type { Deliverable } from '../../../src/core/model/page-outcome.ts';
+import type { Column, LaneClaim, TargetTable } from '../../../src/core/destinations/destination.ts';
+import type { Batch, Deliverable, RejectedRow } from '../../../src/core/model/batch.ts';
+import type { ColumnType } from '../../../src/core/spec/schema/column-type.ts';
 
 /** A claim on lane `con_1/items` for table `items`. */
 export const claimOf = (schema: string, overrides: Partial<LaneClaim & TargetTable> = {}): LaneClaim => ({

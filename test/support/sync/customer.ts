@@ -1,4 +1,4 @@
-import type { CallLogRow, RunRow } from '../../../src/core/rows.ts';
+import type { CallLogRow, RunRow } from '../../../src/core/resources/run.ts';
 import { type AuditedDestination, openAuditedDestination } from '../destinations/audit.ts';
 import { eventually } from '../service/eventually.ts';
 import type { Stack } from '../service/stack.ts';

@@ -1,4 +1,5 @@
-import type { Batch, WriteMode } from '../../../src/core/destinations/destination.ts';
+import type { WriteMode } from '../../../src/core/destinations/destination.ts';
+import type { Batch } from '../../../src/core/model/batch.ts';
 import type { DeliveryPlace } from '../destinations/destination-kind.ts';
 import { batchOf, claimOf, rowOf } from './batches.ts';
 

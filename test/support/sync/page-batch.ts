@@ -1,4 +1,4 @@
-import type { Deliverable } from '../../../src/core/model/page-outcome.ts';
+import type { Deliverable } from '../../../src/core/model/batch.ts';
 import { assembleBatch, type PageBatch } from '../../../src/core/pipeline/batch.ts';
 import { readyPage } from '../../../src/core/pipeline/ready-page-fixture.ts';
 import type { Target } from '../../../src/core/spec/schema/destination-schema.ts';

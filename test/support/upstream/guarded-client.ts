@@ -1,14 +1,10 @@
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createRawServer, type Server, type Socket } from 'node:net';
 import { parseAllowList } from '../../../src/core/http/addresses.ts';
-import {
-  createHttpClient,
-  type HttpClientOptions,
-  type HttpRequest,
-  type SendOptions,
-} from '../../../src/core/http/client.ts';
+import { createHttpClient, type HttpClientOptions } from '../../../src/core/http/client.ts';
 import { createEgressGuard } from '../../../src/core/http/egress.ts';
 import type { LoggedCall } from '../../../src/core/http/logged-call.ts';
+import { type HttpRequest, type SendOptions } from '../../../src/core/model/http.ts';
 
 /** A server on a free port of 127.0.0.1, closed with its sockets on dispose. */
 export interface LocalServer extends AsyncDisposable {

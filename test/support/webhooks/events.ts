@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import * as v from 'valibot';
 import type { Database } from '../../../db/schema.ts';
 import { eventSchema } from '../../../src/core/events/catalogue.ts';
-import { type EventType, eventTypes } from '../../../src/core/events/event-types.ts';
+import { type EventType, eventTypes } from '../../../src/core/resources/event-types.ts';
 import { strictForm } from '../service/strict-form.ts';
 
 /** An event as receivers get it. */

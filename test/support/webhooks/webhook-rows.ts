@@ -1,8 +1,8 @@
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import { orgScope } from '../../../db/scope.ts';
 import { eventIdOf } from '../../../src/core/events/envelope.ts';
-import type { EventType } from '../../../src/core/events/event-types.ts';
 import { newId } from '../../../src/core/ids.ts';
+import type { EventType } from '../../../src/core/resources/event-types.ts';
 import type { TestApi, TestOrg } from '../service/api.ts';
 
 type WithDb = Pick<TestApi, 'deps'>;

@@ -1,5 +1,6 @@
 import type { EgressGuard } from '../../http/egress.ts';
-import type { Destination, LaneClaim, RejectedRow } from '../destination.ts';
+import type { RejectedRow } from '../../model/batch.ts';
+import type { Destination, LaneClaim } from '../destination.ts';
 import { type AdmittedFields, admitFields } from '../sql/record-fields.ts';
 import { encodeRows } from '../sql/record-rows.ts';
 import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } from '../sql/sql-destination.ts';

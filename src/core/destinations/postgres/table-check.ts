@@ -1,4 +1,5 @@
-import type { Column, ColumnType } from '../destination.ts';
+import type { ColumnType } from '../../spec/schema/column-type.ts';
+import type { Column } from '../destination.ts';
 import { checkPurpose, type Purpose, typeClash } from '../sql/table-check.ts';
 import type { StoredColumn, StoredTable } from './table.ts';
 import { postgresType } from './types.ts';

@@ -1,4 +1,4 @@
-import type { ColumnType } from '../destination.ts';
+import type { ColumnType } from '../../spec/schema/column-type.ts';
 
 /** Longest n of varchar(n); beyond it the column is text. */
 const varcharLengthMax = 10_485_760;

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../json/json-value.ts';
+import type { ColumnType } from '../../spec/schema/column-type.ts';
 import { parseColumnType } from '../../spec/schema/column-type.ts';
-import type { ColumnType } from '../destination.ts';
 
 /** The column type of one property of a record schema; null when the schema leaves it open. */
 export function columnTypeOf(schema: unknown): { readonly type: ColumnType; readonly nullable: boolean } | null {

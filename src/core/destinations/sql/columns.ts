@@ -1,9 +1,10 @@
 import { AppError } from '../../errors.ts';
 import { isJsonObject } from '../../json/json-value.ts';
+import type { ColumnType } from '../../spec/schema/column-type.ts';
 import { parseColumnType } from '../../spec/schema/column-type.ts';
 import type { DestinationSpec, TargetColumn } from '../../spec/schema/destination-schema.ts';
 import type { Resource } from '../../spec/schema/resource-schema.ts';
-import type { Column, ColumnType, TargetTable } from '../destination.ts';
+import type { Column, TargetTable } from '../destination.ts';
 import { columnTypeOf } from './column-types.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Deliverable } from '../../model/page-outcome.ts';
+import type { Deliverable } from '../../model/batch.ts';
 import type { Column, TargetTable, WriteMode } from '../destination.ts';
 import { inferredType } from './column-types.ts';
 import { canNameColumn } from './identifiers.ts';

@@ -1,5 +1,4 @@
-import type { Deliverable } from '../../model/page-outcome.ts';
-import type { RejectedRow } from '../destination.ts';
+import type { Deliverable, RejectedRow } from '../../model/batch.ts';
 import { shownName } from './identifiers.ts';
 import type { Cell, ToCell } from './record-values.ts';
 

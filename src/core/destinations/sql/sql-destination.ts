@@ -1,6 +1,6 @@
 import type { AppError } from '../../errors.ts';
-import type { Deliverable } from '../../model/page-outcome.ts';
-import type { Batch, Destination, LaneClaim, OpenedLane, RejectedRow, TargetTable } from '../destination.ts';
+import type { Batch, Deliverable, RejectedRow } from '../../model/batch.ts';
+import type { Destination, LaneClaim, OpenedLane, TargetTable } from '../destination.ts';
 import { type AdmittedFields, coversFields, nothingRefused } from './record-fields.ts';
 
 /** What a kind of database gives to be a destination: one session, one lane at a time. */

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts';
-import type { Batch, RejectedRow } from '../destination.ts';
+import type { Batch, RejectedRow } from '../../model/batch.ts';
 import { fenced, notTaken } from '../sql/lane-errors.ts';
 import { receiptLengthMax } from './driver/messages.ts';
 import type { Session } from './driver/session.ts';

@@ -1,4 +1,4 @@
-import type { Tombstone } from '../destination.ts';
+import type { Tombstone } from '../../model/batch.ts';
 import type { EncodedRows } from '../sql/record-rows.ts';
 import { externalIdLengthMax, keyCollation } from './definitions.ts';
 import type { LoadedColumn, Session } from './driver/session.ts';

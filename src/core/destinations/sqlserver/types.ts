@@ -1,4 +1,4 @@
-import type { ColumnType } from '../destination.ts';
+import type { ColumnType } from '../../spec/schema/column-type.ts';
 
 /** Longest n of nvarchar(n); beyond it the column is nvarchar(max). */
 const nvarcharLengthMax = 4000;

@@ -1,4 +1,5 @@
-import type { Batch, Checkpoint, RejectedRow } from '../destination.ts';
+import type { Batch, RejectedRow } from '../../model/batch.ts';
+import type { Checkpoint } from '../destination.ts';
 
 /** One request of a batch, stored before it is sent and unchanged however often it is sent. */
 export interface OutboxPart {

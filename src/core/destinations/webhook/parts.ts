@@ -1,6 +1,8 @@
 /** What is posted: the records of a batch in requests of bounded size, each with bytes and an id of its own. */
+
 import { hash } from 'node:crypto';
-import type { Batch, RejectedRow, WriteMode } from '../destination.ts';
+import type { Batch, RejectedRow } from '../../model/batch.ts';
+import type { WriteMode } from '../destination.ts';
 import type { OutboxPart } from './outbox.ts';
 
 /** What is sent. */

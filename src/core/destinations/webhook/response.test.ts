@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { HttpAnswer } from '../../http/client.ts';
+import type { HttpAnswer } from '../../model/http.ts';
 import { judgeAnswer } from './response.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { AppError } from '../../errors.ts';
-import type { HttpAnswer } from '../../http/client.ts';
 import { retryAfterMs } from '../../http/retry.ts';
+import type { HttpAnswer } from '../../model/http.ts';
 
 /** A record that the receiver does not take. */
 export interface Refusal {

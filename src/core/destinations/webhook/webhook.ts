@@ -4,9 +4,11 @@
  * dies is posted again under the same id; nothing else ever is. A receiver that drops the ids it knows sees each record
  * once. Requests that are under way at once have no record in common: versions of a record arrive in their order.
  */
+
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { AppError } from '../../errors.ts';
-import type { Destination, RejectedRow, WriteMode } from '../destination.ts';
+import type { RejectedRow } from '../../model/batch.ts';
+import type { Destination, WriteMode } from '../destination.ts';
 import { createWebhookClient, type WebhookClientDeps } from './client.ts';
 import { parseWebhookOptions } from './options.ts';
 import type { Outbox, OutboxPart, PendingBatch } from './outbox.ts';

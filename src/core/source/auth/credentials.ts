@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../../http/client.ts';
+import type { HttpRequest } from '../../model/http.ts';
 import type { Source } from '../source.ts';
 import { type Credentials, leafTexts, staticCredentials, tokenCredentials } from './auth.ts';
 import { authValues } from './auth-values.ts';

@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { AppError } from '../../errors.ts';
-import type { HttpRequest } from '../../http/client.ts';
+import type { HttpRequest } from '../../model/http.ts';
 import type { HmacAuth } from '../../spec/schema/auth-schema.ts';
 import { type Credentials, inHeaders } from './auth.ts';
 import { type AuthContext, authValues } from './auth-values.ts';

@@ -3,8 +3,9 @@
  * and sent by the guarded client. Answers are read by us: the library takes standard ones only, while `tokenResponse`
  * exists for providers that answer in a form of their own.
  */
+
 import { type AuthorizationServer, type Client, type ClientAuth, genericTokenEndpointRequest } from 'oauth4webapi';
-import type { HttpClient } from '../../http/client.ts';
+import type { HttpClient } from '../../model/http.ts';
 import type { OauthAuthorizationCode, OauthClientCredentials } from '../../spec/schema/auth-schema.ts';
 import { renderUrl } from '../request/url-template.ts';
 import type { AuthValues } from './auth-values.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { HttpClient } from '../../http/client.ts';
+import type { HttpClient } from '../../model/http.ts';
 import type { TokenAuth } from '../../spec/schema/auth-schema.ts';
 import type { Source } from '../source.ts';
 import { authValues } from './auth-values.ts';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
-import type { HttpRequest } from '../../http/client.ts';
+import type { HttpRequest } from '../../model/http.ts';
 import { buildRequest } from '../request/request.ts';
 import type { Source } from '../source.ts';
 import { sourceOf } from '../source-fixture.ts';

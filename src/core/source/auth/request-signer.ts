@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts';
-import type { HttpRequest, RequestSigner } from '../../http/client.ts';
+import type { HttpRequest, RequestSigner } from '../../model/http.ts';
 import { refuseControlCharacters } from '../request/render-request.ts';
 import type { Source } from '../source.ts';
 import { credentialsOf } from './credentials.ts';

@@ -2,15 +2,12 @@ import { AppError } from '../../errors.ts';
 import {
   createHttpClient,
   type GuardedHttpClient,
-  type HttpAnswer,
-  type HttpClient,
   type HttpClientOptions,
-  type HttpRequest,
   type LoggedCall,
-  type Verdict,
 } from '../../http/client.ts';
 import { classifyByStatus } from '../../http/retry.ts';
 import { isObject } from '../../json/dotted-path.ts';
+import { type HttpAnswer, type HttpClient, type HttpRequest, type Verdict } from '../../model/http.ts';
 import { decodeJson } from '../decode/decode-json.ts';
 
 /** What a token request comes to, retries included, ms: less than a lease lasts. */

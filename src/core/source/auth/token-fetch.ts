@@ -5,7 +5,7 @@ import {
   customFetch,
   type TokenEndpointRequestOptions,
 } from 'oauth4webapi';
-import type { HttpClient } from '../../http/client.ts';
+import type { HttpClient } from '../../model/http.ts';
 import { decodeTokenAnswer, sendTokenRequest, tokenTransport } from './token-client.ts';
 
 /** The options with which a request of oauth4webapi goes through the guarded client; it throws as `sendTokenRequest`. */

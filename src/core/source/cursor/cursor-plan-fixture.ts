@@ -1,5 +1,5 @@
+import type { CursorPlan } from '../../model/read-position.ts';
 /** For tests. */
-import type { CursorPlan } from '../read/read-position.ts';
 
 /** A date and time in `updated_at`, ascending, with everything else off. */
 export const plainCursorPlan: CursorPlan = {

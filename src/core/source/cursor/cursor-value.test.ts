@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { type CursorShape } from '../../model/read-position.ts';
 import {
-  type CursorShape,
   canonicalCursor,
   compareCursors,
   cursorOfText,

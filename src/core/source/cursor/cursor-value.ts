@@ -1,19 +1,9 @@
 import { textDefect } from '../../json/json-limits.ts';
+import type { CursorShape } from '../../model/read-position.ts';
 import { plainInstant, plainInstantMs } from '../../plain-instant.ts';
 import { isTimeCursor } from '../../spec/schema/incremental-schema.ts';
 import { offsetMinutes, timeFormat } from './time-format.ts';
 import { boundedInstant, instantMax, instantMs, repeatMs, utcMs, wallTime } from './zoned-time.ts';
-
-/** How an API writes its cursor values: `incremental.cursor` of a resource. */
-export interface CursorShape {
-  readonly type: 'datetime' | 'date' | 'epoch_s' | 'epoch_ms' | 'integer' | 'string';
-  /** strptime-like; undefined: ISO 8601. */
-  readonly format?: string | undefined;
-  /** IANA zone of values without an offset; undefined: UTC. */
-  readonly timezone?: string | undefined;
-  /** How requests write it; undefined: as the API itself does. */
-  readonly sendAs?: 'iso' | 'date' | 'epoch_s' | 'epoch_ms' | 'raw' | undefined;
-}
 
 /** A cursor value that can be compared: milliseconds since 1970, an integer, or (type string only) text. */
 export type CursorValue = bigint | string;

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts';
-import type { HttpAnswer } from '../../http/client.ts';
+import type { HttpAnswer } from '../../model/http.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import type { Source } from '../source.ts';
 import { decodeCsv } from './decode-csv.ts';

@@ -1,4 +1,4 @@
-import type { RecordLookups } from '../../expressions/evaluator-pool.ts';
+import type { RecordLookups } from '../../expressions/evaluation.ts';
 import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
 import type { EvaluateEach } from '../request/evaluate-each.ts';
 import type { Source } from '../source.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { AppError, type ErrorCode } from '../../errors.ts';
-import type { Classify, HttpRequest } from '../../http/client.ts';
 import { storableJson } from '../../json/storable-json.ts';
+import type { Classify, HttpRequest } from '../../model/http.ts';
 import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
 import { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import { authRoot, createSigner } from '../auth/request-signer.ts';

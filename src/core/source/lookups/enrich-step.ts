@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts';
-import type { Candidate } from '../../pipeline/candidate.ts';
+import type { Candidate } from '../../model/candidate.ts';
 import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
 import { createEvaluateEach } from '../request/evaluate-each.ts';
 import type { Source } from '../source.ts';

@@ -1,8 +1,8 @@
 /** What other requests say of the records of a page, looked up only for those that are new or changed. */
+
 import { hash } from 'node:crypto';
 import { storableJson } from '../../json/storable-json.ts';
-import type { Candidate } from '../../pipeline/candidate.ts';
-import type { Enrich } from '../../pipeline/process-page.ts';
+import type { Candidate, Enrich } from '../../model/candidate.ts';
 import { dependenciesOf } from '../../spec/check/step-dependencies.ts';
 import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
 import type { Source } from '../source.ts';

@@ -1,10 +1,10 @@
 import { AppError } from '../../errors.ts';
 import { bindingsLengthMax } from '../../expressions/bindings-text.ts';
 import { storableJson } from '../../json/storable-json.ts';
+import type { ReadPosition } from '../../model/read-position.ts';
 import { mapWithPauses } from '../../pauses.ts';
 import type { Lookup } from '../../spec/schema/lookup-schema.ts';
 import { readPages } from '../read/read-pages.ts';
-import type { ReadPosition } from '../read/read-position.ts';
 import { createEvaluateEach, type EvaluateEach } from '../request/evaluate-each.ts';
 import type { Source } from '../source.ts';
 import { lookupKeyText } from './lookup-key-text.ts';

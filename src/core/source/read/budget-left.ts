@@ -1,4 +1,4 @@
-import type { HttpAnswer } from '../../http/client.ts';
+import type { HttpAnswer } from '../../model/http.ts';
 import type { RateLimit } from '../../spec/schema/http-schema.ts';
 import type { Source } from '../source.ts';
 

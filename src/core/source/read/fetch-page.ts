@@ -1,6 +1,8 @@
 import { AppError } from '../../errors.ts';
-import type { HttpAnswer } from '../../http/client.ts';
 import { resolveLink } from '../../http/origin.ts';
+import type { HttpAnswer } from '../../model/http.ts';
+import type { PagePosition } from '../../model/read-position.ts';
+import type { Validators } from '../../model/validators.ts';
 import { authRoot, createSigner } from '../auth/request-signer.ts';
 import { decodeBody } from '../decode/decode-body.ts';
 import type { Evaluate } from '../request/evaluate.ts';
@@ -10,12 +12,11 @@ import { UnansweredError } from '../request/no-response.ts';
 import { type BuiltRequest, buildRequest, type RequestRoots } from '../request/request.ts';
 import { type Sent, unkept } from '../request/response-cache.ts';
 import { isFresh, validatorsOf } from '../request/validators.ts';
-import type { Source, Validators } from '../source.ts';
+import type { Source } from '../source.ts';
 import { budgetLeft } from './budget-left.ts';
 import { checkpointText } from './checkpoint-text.ts';
 import { type AnswerRoots, nextPage, type PageItems, pageIdentity, pageRoots } from './paginate.ts';
 import { earlyNext } from './peek-next-page.ts';
-import type { PagePosition } from './read-position.ts';
 import { selectItems, shapeRecords } from './select-records.ts';
 
 /** What came of asking for one page. */

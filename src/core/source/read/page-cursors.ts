@@ -1,8 +1,9 @@
 import { AppError } from '../../errors.ts';
 import { valueAt } from '../../json/dotted-path.ts';
+import type { CursorPlan, ReadPosition } from '../../model/read-position.ts';
+import { type CursorShape } from '../../model/read-position.ts';
 import { mapWithPauses } from '../../pauses.ts';
 import {
-  type CursorShape,
   type CursorValue,
   compareCursors,
   cursorOfText,
@@ -10,7 +11,6 @@ import {
   latestMeaning,
   parseCursor,
 } from '../cursor/cursor-value.ts';
-import type { CursorPlan, ReadPosition } from './read-position.ts';
 
 /** The records of a page that count, and what their cursor field says. */
 export interface CursorPage {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { createPageGuard, type GuardState, noPages, pageKey } from './page-guard.ts';
+import { type GuardState } from '../../model/read-position.ts';
+import { createPageGuard, noPages, pageKey } from './page-guard.ts';
 
 test('notices the first page that comes again', () => {
   const guard = createPageGuard(noPages);

@@ -1,16 +1,6 @@
 import { hash } from 'node:crypto';
 import { storableJson } from '../../json/storable-json.ts';
-
-/**
- * What a later process needs to notice a loop: the keys 1, 2, 4, 8, … of the window and the latest.
- *
- * A loop must come back to one of them (Brent's cycle detection), at most one turn later than the full set
- * would notice; so a checkpoint holds 15 keys at page 10,000, not 10,000.
- */
-export interface GuardState {
-  readonly count: number;
-  readonly marks: readonly string[];
-}
+import type { GuardState } from '../../model/read-position.ts';
 
 /** Remembers the pages of one window and notices one that comes again. */
 export interface PageGuard {

@@ -16,14 +16,15 @@
  *    page before repeats the end of the one before it, as the first page of a window is always asked for alone: there all
  *    that is ahead is thrown away and asked for again. A declared overlap repeats records by itself and covers such moves.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { durableWaitMs, ThrottledError } from '../../http/client.ts';
+import type { PagePosition } from '../../model/read-position.ts';
 import type { Source } from '../source.ts';
 import { rateLimitsOf } from './budget-left.ts';
 import type { FetchOptions, Page, PageRequest } from './fetch-page.ts';
 import { hasLeft } from './look-ahead.ts';
 import { heavyBytes } from './page-size.ts';
-import type { PagePosition } from './read-position.ts';
 
 /** The pages of one read. Disposing ends the requests that are under way. */
 export interface PagesAhead extends AsyncDisposable {

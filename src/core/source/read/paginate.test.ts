@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
+import type { ReadPosition } from '../../model/read-position.ts';
 import {
   type ApiReply,
   type ApiRequest,
@@ -12,7 +13,6 @@ import {
   startApi,
 } from '../source-fixture.ts';
 import { readPages } from './read-pages.ts';
-import type { ReadPosition } from './read-position.ts';
 
 let evaluator: TestEvaluator;
 beforeAll(() => {

@@ -1,10 +1,10 @@
 import { AppError } from '../../errors.ts';
 import { valueAt } from '../../json/dotted-path.ts';
+import type { PagePosition } from '../../model/read-position.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import type { Evaluate } from '../request/evaluate.ts';
 import { linkOf } from '../request/link-header.ts';
 import { checkpointText } from './checkpoint-text.ts';
-import type { PagePosition } from './read-position.ts';
 
 /** A decoded answer as expressions see it. */
 export interface AnswerRoots {

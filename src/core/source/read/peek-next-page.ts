@@ -1,12 +1,12 @@
 import { compilePlainPath } from '../../expressions/plain-path.ts';
-import type { HttpAnswer } from '../../http/client.ts';
+import type { HttpAnswer } from '../../model/http.ts';
+import type { PagePosition } from '../../model/read-position.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import type { Source } from '../source.ts';
 import { budgetLeft } from './budget-left.ts';
 import { heavyBytes } from './page-size.ts';
 import { nextPage, type PageItems } from './paginate.ts';
 import { withoutList } from './parse-envelope.ts';
-import type { PagePosition } from './read-position.ts';
 
 /** An answer that nobody has judged or decoded yet. */
 interface NewAnswer extends Pick<PageItems, 'position' | 'resolveLink'> {

@@ -3,12 +3,15 @@
  * a later process needs to go on is in the position, so a read can stop after any page and continue elsewhere
  * without asking for a complete page again.
  */
+
 import { AppError } from '../../errors.ts';
 import { renderTemplate } from '../../expressions/template.ts';
+import type { ReadPlan, ReadPosition } from '../../model/read-position.ts';
+import type { Validators } from '../../model/validators.ts';
 import { cursorOfText, sendCursor, sendLowerBound } from '../cursor/cursor-value.ts';
 import { createEvaluate } from '../request/evaluate.ts';
 import type { RequestRoots } from '../request/request.ts';
-import type { Source, Validators } from '../source.ts';
+import type { Source } from '../source.ts';
 import { fetchPage, type Page, type PageRequest } from './fetch-page.ts';
 import { lookAhead } from './look-ahead.ts';
 import { type CursorPage, readCursors } from './page-cursors.ts';
@@ -16,7 +19,6 @@ import { createPageGuard, type PageGuard, pageKey } from './page-guard.ts';
 import { heavyBytes } from './page-size.ts';
 import { createPagesAhead, type PagesAhead } from './pages-ahead.ts';
 import { planRead } from './read-plan.ts';
-import type { ReadPlan, ReadPosition } from './read-position.ts';
 import { advance, restartFromStart, restartWindow, resumePosition, splitWindow } from './read-window.ts';
 
 /** Something a reader of the run should know; the read goes on. */

@@ -1,11 +1,12 @@
 import { AppError } from '../../errors.ts';
 import { textOf } from '../../json/json-text.ts';
+import { type CursorPlan, type ReadPlan } from '../../model/read-position.ts';
 import { durationMs } from '../../spec/schema/duration.ts';
 import type { Incremental } from '../../spec/schema/incremental-schema.ts';
 import { cursorText, parseInitialCursor } from '../cursor/cursor-value.ts';
 import type { Source } from '../source.ts';
 import { firstPage } from './paginate.ts';
-import { type CursorPlan, type ReadPlan, readFingerprint } from './read-position.ts';
+import { readFingerprint } from './read-fingerprint.ts';
 
 type CursorIncremental = Extract<Incremental, { kind: 'cursor' }>;
 

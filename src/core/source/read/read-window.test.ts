@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { CursorPlan, PagePosition, ReadPlan, ReadPosition } from '../../model/read-position.ts';
 import { plainCursorPlan } from '../cursor/cursor-plan-fixture.ts';
 import { parseCursor } from '../cursor/cursor-value.ts';
 import { noPages } from './page-guard.ts';
-import type { CursorPlan, PagePosition, ReadPlan, ReadPosition } from './read-position.ts';
 import { advance, firstPosition, restartWindow, resumePosition, type Step, splitWindow } from './read-window.ts';
 
 const dayMs = 86_400_000;

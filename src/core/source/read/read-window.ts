@@ -1,9 +1,10 @@
 import { AppError } from '../../errors.ts';
+import type { CursorPlan, PagePosition, ReadPlan, ReadPosition } from '../../model/read-position.ts';
+import { type GuardState } from '../../model/read-position.ts';
 import { isTimeCursor } from '../../spec/schema/incremental-schema.ts';
 import { type CursorValue, cursorOfText, cursorText } from '../cursor/cursor-value.ts';
 import { advanceWatermark, continuesAscending, greaterCursor, greatestCursor } from '../cursor/watermark.ts';
-import { type GuardState, noPages } from './page-guard.ts';
-import type { CursorPlan, PagePosition, ReadPlan, ReadPosition } from './read-position.ts';
+import { noPages } from './page-guard.ts';
 
 /** What a page tells the plan. */
 export interface PageFacts {

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts';
-import type { Evaluator } from '../../expressions/evaluator-pool.ts';
+import type { Evaluator } from '../../expressions/evaluation.ts';
 import { arrayOnPath, compilePlainPath } from '../../expressions/plain-path.ts';
 import { isObject, valueAt } from '../../json/dotted-path.ts';
 import { mapWithPauses } from '../../pauses.ts';

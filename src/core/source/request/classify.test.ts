@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
-import type { HttpAnswer, HttpRequest } from '../../http/client.ts';
+import type { HttpAnswer, HttpRequest } from '../../model/http.ts';
 import { sourceOf } from '../source-fixture.ts';
 import { createClassify } from './classify.ts';
 import { matchRule } from './error-rules.ts';

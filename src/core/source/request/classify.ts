@@ -1,5 +1,6 @@
-import type { Classify, Unanswered } from '../../http/client.ts';
-import { classifyByStatus, type Verdict } from '../../http/retry.ts';
+import { classifyByStatus } from '../../http/retry.ts';
+import type { Classify, Unanswered } from '../../model/http.ts';
+import { type Verdict } from '../../model/http.ts';
 import { isRefreshable } from '../auth/request-signer.ts';
 import type { Source } from '../source.ts';
 import { matchRule, ruleFailure, waitOf } from './error-rules.ts';

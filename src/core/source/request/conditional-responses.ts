@@ -1,4 +1,4 @@
-import type { HttpAnswer } from '../../http/client.ts';
+import type { HttpAnswer } from '../../model/http.ts';
 import { type KeptAnswers, type KeptShelf, type Sent, unkept } from './response-cache.ts';
 import { type AnswerAtRest, fromRest, toRest } from './stored-response.ts';
 

@@ -1,4 +1,4 @@
-import type { RecordLookups } from '../../expressions/evaluator-pool.ts';
+import type { RecordLookups } from '../../expressions/evaluation.ts';
 import { arrayOnPath, compilePlainPath } from '../../expressions/plain-path.ts';
 import { mapWithPauses } from '../../pauses.ts';
 import type { RecordRoots } from '../read/select-records.ts';

@@ -1,4 +1,4 @@
-import type { Evaluator } from '../../expressions/evaluator-pool.ts';
+import type { Evaluator } from '../../expressions/evaluation.ts';
 import { arrayOnPath, compilePlainPath } from '../../expressions/plain-path.ts';
 
 /** Evaluates one expression of a resource over its roots; undefined when it selects nothing. Throws `spec_invalid`. */

@@ -1,5 +1,5 @@
+import type { HttpAnswer, HttpClient } from '../../model/http.ts';
 /** For tests: a client whose requests stay open until the test lets them be answered, in whatever order it likes. */
-import type { HttpAnswer, HttpClient } from '../../http/client.ts';
 
 /** The open requests of a client and all that it was asked; each by its position: the value of one query parameter. */
 export interface HeldClient {

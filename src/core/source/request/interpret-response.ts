@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.ts';
-import type { HttpAnswer } from '../../http/client.ts';
+import type { HttpAnswer } from '../../model/http.ts';
+import type { PagePosition } from '../../model/read-position.ts';
 import { tryDecodeBody } from '../decode/decode-body.ts';
-import type { PagePosition } from '../read/read-position.ts';
 import type { Source } from '../source.ts';
 import { matchRule, type Outcome, ruleFailure } from './error-rules.ts';
 import type { Evaluate } from './evaluate.ts';

@@ -1,5 +1,5 @@
-import type { HttpClient } from '../../http/client.ts';
 import { BlockedUrlError } from '../../http/egress-blocked.ts';
+import type { HttpClient } from '../../model/http.ts';
 
 /** What `addressOf` gives. An address that it refuses is in the call log before the error goes on to the caller. */
 export async function loggingBlocked<Address>(

@@ -3,7 +3,7 @@
  * validators: a 304 says that there is nothing new. What is looked up, or listed as deleted, has to be there again, in
  * every run: so the answer itself is kept, and a 304 brings it back whole. Nothing is lost by that, wherever a run ended.
  */
-import type { HttpRequest } from '../../http/client.ts';
+import type { HttpRequest } from '../../model/http.ts';
 import type { RequestTemplate } from '../../spec/schema/http-schema.ts';
 import { definitionKey, valueKey } from '../lookups/lookup-key.ts';
 import type { LookupStore } from '../lookups/lookup-store.ts';

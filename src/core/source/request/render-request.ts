@@ -1,10 +1,10 @@
 import { AppError } from '../../errors.ts';
 import { type Roots, renderTemplate } from '../../expressions/template.ts';
-import type { HttpRequest } from '../../http/client.ts';
 import { BlockedUrlError } from '../../http/egress-blocked.ts';
 import { isReachable } from '../../http/origin.ts';
 import { isObject } from '../../json/dotted-path.ts';
 import { textOf } from '../../json/json-text.ts';
+import type { HttpRequest } from '../../model/http.ts';
 import type { HttpSettings, RequestTemplate } from '../../spec/schema/http-schema.ts';
 import type { Inject } from '../../spec/schema/pagination-schema.ts';
 import type { Source } from '../source.ts';

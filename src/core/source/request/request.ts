@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Roots } from '../../expressions/template.ts';
+import type { PagePosition } from '../../model/read-position.ts';
+import type { Validators } from '../../model/validators.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import { pageRoots } from '../read/paginate.ts';
-import type { PagePosition } from '../read/read-position.ts';
-import type { Source, Validators } from '../source.ts';
+import type { Source } from '../source.ts';
 import { type Injection, type RenderedRequest, rendererFor, renderRequest } from './render-request.ts';
 import { conditionalHeaders, storedFor } from './validators.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import type { HttpAnswer, HttpRequest } from '../../http/client.ts';
+import type { HttpAnswer, HttpRequest } from '../../model/http.ts';
 import { HttpSettings, RequestTemplate } from '../../spec/schema/http-schema.ts';
 import { type MemoryStore, memoryStore } from '../lookups/lookup-store-fixture.ts';
 import { openKeptAnswers } from './open-response-cache.ts';

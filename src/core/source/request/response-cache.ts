@@ -1,4 +1,4 @@
-import type { HttpAnswer, HttpClient, HttpRequest, SendOptions } from '../../http/client.ts';
+import type { HttpAnswer, HttpClient, HttpRequest, SendOptions } from '../../model/http.ts';
 import type { LookupStore } from '../lookups/lookup-store.ts';
 
 /** Sends requests, or answers them with what is kept of earlier ones. */

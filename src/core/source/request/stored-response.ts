@@ -1,4 +1,4 @@
-import type { HttpAnswer, HttpRequest } from '../../http/client.ts';
+import type { HttpAnswer, HttpRequest } from '../../model/http.ts';
 
 /** An answer as it is kept. Plain JSON. */
 export interface AnswerAtRest extends Pick<HttpAnswer, 'status' | 'headers'> {

@@ -1,4 +1,4 @@
-import type { HttpAnswer, HttpRequest } from '../../http/client.ts';
+import type { HttpAnswer, HttpRequest } from '../../model/http.ts';
 import { type KeptAnswers, type KeptPage, type KeptShelf, type Sent, unkept } from './response-cache.ts';
 import { type AnswerAtRest, fromRest, toRest } from './stored-response.ts';
 

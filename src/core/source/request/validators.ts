@@ -1,7 +1,8 @@
-import type { HttpAnswer } from '../../http/client.ts';
 import { textDefect } from '../../json/json-limits.ts';
-import type { PagePosition } from '../read/read-position.ts';
-import type { Source, Validators } from '../source.ts';
+import type { HttpAnswer } from '../../model/http.ts';
+import type { PagePosition } from '../../model/read-position.ts';
+import type { Validators } from '../../model/validators.ts';
+import type { Source } from '../source.ts';
 
 /** What is to be kept of an answer for a later read of the same request; null: nothing. */
 export function validatorsOf(source: Source, requestKey: string, answer: HttpAnswer): Validators | null {

@@ -1,5 +1,5 @@
+import { digestOf } from '../../digest.ts';
 import { canonicalJson } from '../../json/canonical-json.ts';
-import { digestOf } from '../../pipeline/fingerprint.ts';
 import type { StoredFields } from './stored-fields.ts';
 
 /** The parts of an effective resource that decide what is delivered for a given raw record. */

@@ -1,5 +1,5 @@
 import { conflict, invalid } from '../../errors.ts';
-import type { JsonObject } from '../../rows.ts';
+import type { JsonObject } from '../../resources/values.ts';
 import type { Resource } from '../schema/spec-schema.ts';
 import { effectiveSpec } from './effective.ts';
 

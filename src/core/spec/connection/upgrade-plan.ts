@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Issue } from '../../errors.ts';
-import type { SpecUpgrade } from '../../rows.ts';
+import type { SpecUpgrade } from '../../resources/spec.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
 import { storedFieldsOf } from './stored-fields.ts';

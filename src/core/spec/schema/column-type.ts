@@ -1,5 +1,12 @@
 import * as v from 'valibot';
-import type { ColumnType } from '../../destinations/destination.ts';
+
+/** The column types of a ConnectorSpec. */
+export type ColumnType =
+  | { readonly kind: 'text'; readonly maxLength?: number }
+  | { readonly kind: 'numeric'; readonly precision: number; readonly scale: number }
+  | {
+      readonly kind: 'integer' | 'bigint' | 'float' | 'boolean' | 'timestamptz' | 'date' | 'uuid' | 'json';
+    };
 
 const words = ['integer', 'bigint', 'float', 'boolean', 'timestamptz', 'date', 'uuid', 'json'] as const;
 /** The digits that every SQL destination can hold (SQL Server's limit). */

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
-import { ConnectionRow, RunRow, RunStats, RunStatus, Timestamp } from './rows.ts';
+import { ConnectionRow } from './connection.ts';
+import { RunRow, RunStats, RunStatus } from './run.ts';
+import { Timestamp } from './values.ts';
 
 /** How a connection or a resource does. */
 export const Health = v.pipe(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Health } from '../resources/freshness.ts';
 import { freshnessOf, isOverdue, type ResourceFacts } from './freshness.ts';
-import type { Health } from './freshness-view.ts';
 
 const nowMs = Date.parse('2026-03-01T12:00:00.000Z');
 const ago = (seconds: number) => new Date(nowMs - seconds * 1000).toISOString();

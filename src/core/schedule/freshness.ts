@@ -1,6 +1,7 @@
 /** How well a connection is kept up to date: judged from its runs and schedules. */
-import type { Freshness, Health, ResourceFreshness } from './freshness-view.ts';
-import type { RunStatus } from './rows.ts';
+
+import type { Freshness, Health, ResourceFreshness } from '../resources/freshness.ts';
+import type { RunStatus } from '../resources/run.ts';
 
 /** What is known of one resource of a connection. */
 export interface ResourceFacts {

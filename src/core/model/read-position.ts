@@ -1,6 +1,24 @@
-import { createHash } from 'node:crypto';
-import type { CursorShape } from '../cursor/cursor-value.ts';
-import type { GuardState } from './page-guard.ts';
+/** How an API writes its cursor values: `incremental.cursor` of a resource. */
+export interface CursorShape {
+  readonly type: 'datetime' | 'date' | 'epoch_s' | 'epoch_ms' | 'integer' | 'string';
+  /** strptime-like; undefined: ISO 8601. */
+  readonly format?: string | undefined;
+  /** IANA zone of values without an offset; undefined: UTC. */
+  readonly timezone?: string | undefined;
+  /** How requests write it; undefined: as the API itself does. */
+  readonly sendAs?: 'iso' | 'date' | 'epoch_s' | 'epoch_ms' | 'raw' | undefined;
+}
+
+/**
+ * What a later process needs to notice a loop: the keys 1, 2, 4, 8, … of the window and the latest.
+ *
+ * A loop must come back to one of them (Brent's cycle detection), at most one turn later than the full set
+ * would notice; so a checkpoint holds 15 keys at page 10,000, not 10,000.
+ */
+export interface GuardState {
+  readonly count: number;
+  readonly marks: readonly string[];
+}
 
 /** Where a page stands in its window, and what its request carries. Plain JSON. */
 export interface PagePosition {
@@ -82,29 +100,4 @@ export interface ReadPosition {
   /** The watermark that held when this window began, and the one that holds now. */
   readonly base: string | null;
   readonly claim: string | null;
-}
-
-/**
- * The fingerprint of a plan. `specChecksum` is the effective spec's, `partition` the values of `each`, `backfillFrom`
- * undefined for an ordinary read.
- */
-export function readFingerprint(parts: {
-  readonly resourceKey: string;
-  readonly partition: unknown;
-  readonly watermarkBefore: string | null;
-  readonly specChecksum: string;
-  readonly backfillFrom: string | null | undefined;
-}): string {
-  const { resourceKey, partition, watermarkBefore, specChecksum, backfillFrom } = parts;
-  // The first entry is the form of ReadPosition: raise it when old checkpoints can no longer be continued.
-  const content = [
-    1,
-    resourceKey,
-    partition,
-    watermarkBefore,
-    specChecksum,
-    backfillFrom ?? null,
-    backfillFrom !== undefined,
-  ];
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32);
 }

@@ -13,7 +13,7 @@ import {
 import { applySchedule } from '../control/schedules/apply.ts';
 import { type Payload, payloadKeyId } from '../core/crypto/payload-codec.ts';
 import type { Deps } from '../deps.ts';
-import { someAtOnce } from './some-at-once.ts';
+import { someAtOnce } from '../temporal/some-at-once.ts';
 
 type PayloadKeyDeps = Pick<Deps, 'db' | 'temporal' | 'orchestrator'>;
 

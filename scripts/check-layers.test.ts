@@ -1,0 +1,43 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { checkLayers } from './check-layers.ts';
+
+function treeOf(files: Readonly<Record<string, string>>): string {
+  const root = mkdtempSync(join(tmpdir(), 'layers-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, file)), { recursive: true });
+    writeFileSync(join(root, file), text);
+  }
+  return root;
+}
+
+it('an import of a floor below is allowed', () => {
+  const files = { 'src/core/run/a.ts': "import { b } from '../json/b.ts';\n", 'src/core/json/b.ts': '' };
+  expect(checkLayers(treeOf(files))).toEqual([]);
+});
+
+it.each([
+  ['value', "import { b } from '../run/b.ts';\n"],
+  ['type', "import type {\n  B,\n} from '../run/b.ts';\n"],
+  ['re-exported', "export { b } from '../run/b.ts';\n"],
+])('an import of a floor above is found: a %s', (_, text) => {
+  const files = { 'src/core/json/a.ts': text, 'src/core/run/b.ts': '' };
+  expect(checkLayers(treeOf(files))).toEqual(['src/core/json/a.ts imports src/core/run/b.ts of a floor above it.']);
+});
+
+it('files that import each other over a third are found', () => {
+  const files = {
+    'db/a.ts': "import type { B } from './b.ts';\n",
+    'db/b.ts': "import type { C } from './c.ts';\n",
+    'db/c.ts': "import type { A } from './a.ts';\n",
+  };
+  expect(checkLayers(treeOf(files))).toEqual([expect.stringMatching(/^These files import each other: /)]);
+});
+
+it('a room without a floor is told of by name', () => {
+  const files = { 'src/core/attic/a.ts': "import { b } from '../json/b.ts';\n", 'src/core/json/b.ts': '' };
+  expect(() => checkLayers(treeOf(files))).toThrow('src/core/attic has no floor');
+});

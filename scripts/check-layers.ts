@@ -1,0 +1,88 @@
+/**
+ * The floors of `src/core`: a file imports from its own floor and from those below it, types included, and no circle of
+ * imports exists anywhere. Part of `npm run check`.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, sep } from 'node:path';
+
+/** Rooms of `src/core` from the lowest to the highest; the first are the files that lie in `src/core` itself. */
+const floors = [
+  '',
+  'json',
+  'resources',
+  'crypto',
+  'schedule',
+  'json-schema',
+  'expressions',
+  'spec',
+  'model',
+  'http',
+  'source',
+  'pipeline',
+  'destinations',
+  'run',
+  'spec-tests',
+  'hooks',
+  'events',
+  'deliveries',
+];
+
+const importPattern = /^\s*(?:import|export)\b[^;'"]*?\bfrom\s+'(?<path>\.[^']+)'/gm;
+
+/** What is wrong with the imports of the tree, a sentence each; empty when nothing is. */
+export function checkLayers(root: string): readonly string[] {
+  const files = globSync('{src,db,activities,workflows}/**/*.ts', { cwd: root })
+    .map((file) => file.split(sep).join('/'))
+    .filter((file) => !/\.test\.ts$|-fixture\.ts$|\.gen\.ts$/.test(file));
+  const imports = new Map(files.map((file) => [file, importsOf(root, file)]));
+  const upward = [...imports].flatMap(([file, targets]) =>
+    targets.filter((target) => isAbove(target, file)).map((target) => `${file} imports ${target} of a floor above it.`),
+  );
+  return [...upward, ...circles(imports).map((circle) => `These files import each other: ${circle.join(', ')}.`)];
+}
+
+const importsOf = (root: string, file: string): readonly string[] =>
+  [...readFileSync(join(root, file), 'utf8').matchAll(importPattern)].map(({ groups }) =>
+    normalize(join(dirname(file), groups?.['path'] ?? ''))
+      .split(sep)
+      .join('/'),
+  );
+
+function isAbove(target: string, file: string): boolean {
+  const [from, to] = [floorOf(file), floorOf(target)];
+  return from !== null && to !== null && to > from;
+}
+
+/** Null: not a file of `src/core`. Throws for a room that has no floor. */
+function floorOf(file: string): number | null {
+  const [, room = '', name] = /^src\/core\/(?:([^/]+)\/)?(.+)$/.exec(file) ?? [];
+  if (name === undefined) return null;
+  const floor = floors.indexOf(room);
+  if (floor === -1) throw new Error(`src/core/${room} has no floor. Give it one in scripts/check-layers.ts.`);
+  return floor;
+}
+
+/** Groups of files that reach each other (strongly connected components of two files or more, by Tarjan's algorithm). */
+function circles(imports: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+  const found: string[][] = [];
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const open: string[] = [];
+  const visit = (file: string): number => {
+    order.set(file, order.size);
+    lowest.set(file, order.size - 1);
+    open.push(file);
+    for (const target of imports.get(file) ?? []) {
+      if (!imports.has(target)) continue;
+      const reached = order.has(target) ? (open.includes(target) ? (order.get(target) ?? 0) : Infinity) : visit(target);
+      lowest.set(file, Math.min(lowest.get(file) ?? 0, reached));
+    }
+    if (lowest.get(file) === order.get(file)) {
+      const group = open.splice(open.indexOf(file));
+      if (group.length > 1) found.push(group);
+    }
+    return lowest.get(file) ?? 0;
+  };
+  for (const file of imports.keys()) if (!order.has(file)) visit(file);
+  return found;
+}

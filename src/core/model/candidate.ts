@@ -1,0 +1,36 @@
+import type { RecordIssue } from '../json-schema/validate.ts';
+
+/** A record between two stages; once it has issues, the later stages leave it alone. */
+export interface Candidate {
+  /** As fetched. */
+  readonly raw: unknown;
+  readonly externalId: string;
+  /** Null where changes are not detected. */
+  readonly hash: string | null;
+  /** Expressions take `raw` as it is; false: they look first. */
+  readonly isPlain: boolean;
+  /** Canonical text; null: it has no cursor value. */
+  readonly cursor: string | null;
+  /** Null: none so far. */
+  readonly issues: readonly RecordIssue[] | null;
+  /** After the transform; null before it. */
+  readonly data: Readonly<Record<string, unknown>> | null;
+  /** What enrichments found for this record, seen in `$lookups` beside the tables; null: there are none. */
+  readonly lookups: Readonly<Record<string, unknown>> | null;
+  /** An enrichment says to quarantine the record, whatever `onInvalid` says. */
+  readonly setAside: boolean;
+  /** The record says of itself that it was deleted. */
+  readonly gone: boolean;
+}
+
+/** For lists of candidates. */
+export const idOf = ({ externalId }: Candidate): string => externalId;
+
+/**
+ * Looks up what the enrichments of a resource say of each record: `Candidate.lookups`, or issues where the spec sets the
+ * record aside for it. Candidates with issues pass untouched; the order stays.
+ */
+export type Enrich = (
+  candidates: readonly Candidate[],
+  page: { readonly each: Readonly<Record<string, unknown>> },
+) => Promise<readonly Candidate[]>;

@@ -1,0 +1,88 @@
+import type { AppError } from '../errors.ts';
+import type { RateLimit } from '../spec/schema/http-schema.ts';
+
+/** One logical request to a customer's system; retries and redirects happen inside the client. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: URL;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Milliseconds for one attempt, request and body together. */
+  readonly timeoutMs: number;
+  /** Milliseconds to the header of the answer; `timeoutMs` less the body's share unless given. */
+  readonly headersTimeoutMs?: number;
+  /** Decoded bytes. */
+  readonly responseBytesMax: number;
+  /** Hosts a redirect may lead to besides the request's own origin: exact or `*.host`. */
+  readonly allowedHosts: readonly string[];
+  /** A second, narrower bucket besides the API's; absent: none. */
+  readonly rateLimit?: NamedRateLimit;
+}
+
+/** The bucket of one kind of request. */
+export interface NamedRateLimit extends RateLimit {
+  /** The same for all requests that share it. */
+  readonly name: string;
+}
+
+/** The final answer of a request: any status that is not retried. */
+export interface HttpAnswer {
+  readonly status: number;
+  /** Lower-case names; repeated headers joined with `, `. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Decoded, whatever the content encoding was. */
+  readonly body: Uint8Array;
+  /** After redirects. */
+  readonly url: URL;
+}
+
+/** Sends requests to one connection's API. Throws `AppError` or {@link ThrottledError}. */
+export interface HttpClient extends AsyncDisposable {
+  send(request: HttpRequest, options: SendOptions): Promise<HttpAnswer>;
+  /** Puts a request into the call log that a cache made needless. */
+  logSaved(request: HttpRequest): Promise<void>;
+  /** Puts a request into the call log that is not made, because its address was refused before it was complete. */
+  logBlocked(method: HttpRequest['method'], url: URL): Promise<void>;
+}
+
+/** How one request is sent. */
+export interface SendOptions {
+  readonly signal: AbortSignal;
+  /** Adds the credentials; absent: the request is complete. */
+  readonly signer?: RequestSigner;
+  /** What the answers to this request mean; the client's own judgement unless given. */
+  readonly classify?: Classify;
+  /**
+   * Told of each answer, those to be followed or tried again among them, before it is logged and judged, which waits for
+   * what is given back. Must not throw.
+   */
+  readonly onAnswer?: ((answer: HttpAnswer) => Promise<void>) | undefined;
+}
+
+/** A request that got no answer. */
+export interface Unanswered {
+  readonly status: null;
+  readonly failure: 'network' | 'timeout';
+}
+
+/** Judges what came of a request. Nothing can be accepted where there is no answer. */
+export type Classify = (answer: HttpAnswer | Unanswered, request: HttpRequest) => Promise<Verdict>;
+
+/** Puts credentials into one logical request. */
+export interface RequestSigner {
+  /** Asked anew for each attempt, after its wait: no token and no timestamp is older than the attempt it goes with. */
+  sign(request: HttpRequest): Promise<HttpRequest>;
+  /** Replaces the credentials of the last attempt, which the API refused. */
+  refresh(): Promise<void>;
+}
+
+/** What an answer means for the request. */
+export type Verdict =
+  | { readonly action: 'accept' }
+  | { readonly action: 'retry' }
+  /** `waitMs` wins over a `Retry-After` header; without both the wait is a backoff. */
+  | { readonly action: 'rate_limited'; readonly waitMs?: number }
+  /** The credentials may be outdated: they are refreshed once and the request sent again; then `error` is final. */
+  | { readonly action: 'refresh'; readonly error: AppError }
+  | { readonly action: 'fail'; readonly error: AppError };

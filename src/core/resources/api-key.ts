@@ -1,0 +1,14 @@
+import * as v from 'valibot';
+import { Timestamp } from './values.ts';
+
+/** An API key without the key: that is shown once, when it is made. */
+export const ApiKeyRow = v.object({
+  id: v.pipe(v.string(), v.examples(['key_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  last4: v.pipe(v.string(), v.description('The last four characters of the key.')),
+  workspaceId: v.pipe(v.nullable(v.string()), v.description('Null: the key is not bound to a workspace.')),
+  createdAt: Timestamp,
+  expiresAt: v.pipe(v.nullable(Timestamp), v.description('Null: the key does not expire.')),
+  revokedAt: v.nullable(Timestamp),
+  lastUsedAt: v.pipe(v.nullable(Timestamp), v.description('Kept to the minute.')),
+});
+export type ApiKeyRow = v.InferOutput<typeof ApiKeyRow>;

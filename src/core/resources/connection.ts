@@ -1,0 +1,56 @@
+import * as v from 'valibot';
+import { JsonObject } from './values.ts';
+
+/** `pending`: never activated; `error`: credentials or destination refused; only `active` syncs. */
+export const ConnectionStatus = v.picklist(['pending', 'active', 'paused', 'error']);
+export type ConnectionStatus = v.InferOutput<typeof ConnectionStatus>;
+
+/** One customer's configured instance of a spec. Secrets are never part of it. */
+export const ConnectionRow = v.object({
+  id: v.pipe(v.string(), v.examples(['con_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  orgId: v.string(),
+  workspaceId: v.string(),
+  specId: v.string(),
+  pinnedSpecVersion: v.pipe(v.string(), v.examples(['1.4.0'])),
+  displayName: v.string(),
+  externalCustomerId: v.pipe(v.nullable(v.string()), v.description("The caller's id of the end customer.")),
+  status: ConnectionStatus,
+  paramsJson: JsonObject,
+  specOverridesJson: v.pipe(
+    v.nullable(JsonObject),
+    v.description('Keyed merge patch on the pinned spec; null without one.'),
+  ),
+});
+export type ConnectionRow = v.InferOutput<typeof ConnectionRow>;
+
+/** What trying a connection came to. */
+export const ConnectionTest = v.object({
+  ok: v.pipe(v.boolean(), v.description('Every step went well.')),
+  steps: v.array(
+    v.object({
+      step: v.pipe(
+        v.picklist(['values', 'source', 'destination']),
+        v.description(
+          'values: spec, params and secrets fit. source: the credentials are taken and a first page can be read. destination: it can be reached and takes the credentials; of a webhook only the address is judged.',
+        ),
+      ),
+      ok: v.boolean(),
+      code: v.pipe(v.nullable(v.string()), v.description('As in the error of a run; null when the step went well.')),
+      message: v.string(),
+      durationMs: v.number(),
+    }),
+  ),
+  calls: v.pipe(
+    v.array(
+      v.object({
+        method: v.string(),
+        url: v.string(),
+        statusCode: v.pipe(v.nullable(v.number()), v.description('Null: no answer arrived.')),
+        durationMs: v.number(),
+        errorCode: v.nullable(v.string()),
+      }),
+    ),
+    v.description('The requests that were sent, redacted.'),
+  ),
+});
+export type ConnectionTest = v.InferOutput<typeof ConnectionTest>;

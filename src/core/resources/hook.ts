@@ -1,0 +1,43 @@
+import * as v from 'valibot';
+import { Timestamp } from './values.ts';
+import { Dedupe, Verification } from './verification-schema.ts';
+
+/** An address that an upstream posts to when something is new. Neither the address nor its secret is ever shown again. */
+export const HookRow = v.object({
+  id: v.pipe(v.string(), v.examples(['hook_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  connectionId: v.string(),
+  resourceKeys: v.pipe(v.array(v.string()), v.description('What is synced.'), v.examples([['contacts']])),
+  verification: Verification,
+  dedupe: v.pipe(v.nullable(Dedupe), v.description('Null: as the kind of verification has it.')),
+  debounceSeconds: v.number(),
+  maxWaitSeconds: v.number(),
+  enabled: v.boolean(),
+  createdAt: Timestamp,
+});
+export type HookRow = v.InferOutput<typeof HookRow>;
+
+/** What became of a request to a hook. */
+export const HookRequestStatus = v.picklist(['accepted', 'duplicate', 'coalesced', 'ignored', 'rejected']);
+export type HookRequestStatus = v.InferOutput<typeof HookRequestStatus>;
+
+/** One request to a hook, without what was in it. */
+export const HookRequestRow = v.object({
+  id: v.pipe(v.string(), v.examples(['hreq_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  hookId: v.string(),
+  receivedAt: Timestamp,
+  status: v.pipe(
+    HookRequestStatus,
+    v.description('coalesced: accepted, and an earlier request had asked for the same run already.'),
+  ),
+  reason: v.pipe(v.nullable(v.string()), v.description('Why it was ignored or rejected; null: it was neither.')),
+  runs: v.pipe(
+    v.array(
+      v.object({
+        resourceKey: v.string(),
+        runId: v.pipe(v.nullable(v.string()), v.description('Null: no run is made for it yet, or none may be.')),
+      }),
+    ),
+    v.description('What it asked for; empty unless it was accepted. Each run started after the request came.'),
+  ),
+});
+export type HookRequestRow = v.InferOutput<typeof HookRequestRow>;

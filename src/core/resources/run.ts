@@ -1,0 +1,59 @@
+import * as v from 'valibot';
+import { Count, JsonObject, Timestamp } from './values.ts';
+
+/** Why a run exists. */
+export const RunTrigger = v.picklist(['manual', 'schedule', 'webhook', 'backfill']);
+export type RunTrigger = v.InferOutput<typeof RunTrigger>;
+
+/** `succeeded`, `partial`, `failed` and `canceled` are final; `partial`: not every fetched record was delivered. */
+export const RunStatus = v.picklist(['queued', 'running', 'succeeded', 'failed', 'partial', 'canceled']);
+export type RunStatus = v.InferOutput<typeof RunStatus>;
+
+/** Record counts of a run: `recordsIn = recordsOut + skipped + quarantined +` records deleted by a flag. */
+export const RunStats = v.object({
+  recordsIn: v.pipe(Count, v.description('Records selected from responses, and quarantined ones retried.')),
+  recordsOut: v.pipe(Count, v.description('Records acknowledged by the destination.')),
+  skipped: v.pipe(Count, v.description('Unchanged, filtered, stale or repeated records.')),
+  deleted: v.pipe(Count, v.description('Deletions acknowledged by the destination.')),
+  quarantined: v.pipe(Count, v.description('Records stored as quarantined instead of delivered.')),
+});
+export type RunStats = v.InferOutput<typeof RunStats>;
+
+/** One execution of a sync of one resource of a connection. */
+export const RunRow = v.object({
+  id: v.pipe(v.string(), v.examples(['run_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  connectionId: v.string(),
+  resourceKey: v.pipe(v.string(), v.examples(['contacts'])),
+  trigger: RunTrigger,
+  status: RunStatus,
+  startedAt: v.pipe(v.nullable(Timestamp), v.description('Null while queued.')),
+  finishedAt: v.pipe(v.nullable(Timestamp), v.description('Null until the status is final.')),
+  statsJson: RunStats,
+  watermarkBefore: v.pipe(v.nullable(v.string()), v.description('Null: no incremental sync has finished yet.')),
+  watermarkAfter: v.nullable(v.string()),
+  error: v.pipe(
+    v.nullable(v.object({ code: v.pipe(v.string(), v.examples(['source_rejected'])), message: v.string() })),
+    v.description(
+      'Why the run failed and what to do about it. While it runs: why its last attempt failed, which is tried again.',
+    ),
+  ),
+});
+export type RunRow = v.InferOutput<typeof RunRow>;
+
+/** The redacted log of one outbound HTTP request of a run. */
+export const CallLogRow = v.object({
+  id: v.string(),
+  runId: v.string(),
+  sequence: v.pipe(v.number(), v.description('Position in the run, from 1.')),
+  method: v.string(),
+  url: v.string(),
+  statusCode: v.pipe(v.nullable(v.number()), v.description('Null: no answer arrived.')),
+  durationMs: v.nullable(v.number()),
+  attempt: v.pipe(v.number(), v.description('From 1.')),
+  cacheHit: v.boolean(),
+  reqHeadersRedacted: JsonObject,
+  reqBodyRedacted: v.nullable(v.string()),
+  respHeaders: JsonObject,
+  respBodyTruncated: v.nullable(v.string()),
+});
+export type CallLogRow = v.InferOutput<typeof CallLogRow>;

@@ -1,0 +1,12 @@
+import * as v from 'valibot';
+
+/** A cron-driven trigger of one resource of a connection. */
+export const ScheduleRow = v.object({
+  id: v.pipe(v.string(), v.examples(['sched_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  connectionId: v.string(),
+  resourceKey: v.pipe(v.string(), v.examples(['contacts'])),
+  cron: v.pipe(v.string(), v.description('5 fields, or 6 with the second first.'), v.examples(['*/15 * * * *'])),
+  timezone: v.pipe(v.string(), v.description('A zone of the IANA database.'), v.examples(['Europe/Berlin'])),
+  enabled: v.boolean(),
+});
+export type ScheduleRow = v.InferOutput<typeof ScheduleRow>;

@@ -1,0 +1,86 @@
+import * as v from 'valibot';
+import type { Issue as IssueShape } from '../errors.ts';
+import { JsonObject, Timestamp } from './values.ts';
+
+/** Drafts are mutable; publishing freezes a version; `deprecated` takes no new pins. */
+export const SpecVersionStatus = v.picklist(['draft', 'published', 'deprecated']);
+export type SpecVersionStatus = v.InferOutput<typeof SpecVersionStatus>;
+
+/** One version of a connector definition. */
+export const SpecVersionRow = v.object({
+  id: v.pipe(v.string(), v.examples(['specver_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  specId: v.string(),
+  version: v.pipe(v.string(), v.description('Semver without a build part.'), v.examples(['1.4.0'])),
+  specJson: JsonObject,
+  status: SpecVersionStatus,
+  checksum: v.pipe(v.string(), v.description('`sha256:` and the hex digest of the RFC 8785 form of `specJson`.')),
+  publishedAt: v.nullable(Timestamp),
+});
+export type SpecVersionRow = v.InferOutput<typeof SpecVersionRow>;
+
+/** A connector definition with the versions it has. */
+export const SpecRow = v.object({
+  id: v.pipe(v.string(), v.examples(['spec_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  key: v.pipe(v.string(), v.examples(['acme-crm'])),
+  versions: v.pipe(
+    v.array(v.object({ version: v.string(), status: SpecVersionStatus })),
+    v.description('Newest first.'),
+  ),
+});
+export type SpecRow = v.InferOutput<typeof SpecRow>;
+
+/** One thing wrong with an input; `path` is dotted, with array indexes. */
+export const Issue = v.object({
+  code: v.picklist(['schema', 'duplicate_key', 'duplicate_assign_to', 'unresolved_dependency', 'cycle']),
+  path: v.pipe(v.string(), v.examples(['resources.0.transform'])),
+  message: v.string(),
+}) satisfies v.GenericSchema<unknown, IssueShape>;
+export type Issue = v.InferOutput<typeof Issue>;
+
+/** What judging a candidate spec says. */
+export const ValidationResult = v.variant('valid', [
+  v.object({ valid: v.literal(true), spec: JsonObject }),
+  v.object({ valid: v.literal(false), issues: v.array(Issue) }),
+]);
+export type ValidationResult = v.InferOutput<typeof ValidationResult>;
+
+const UpgradeClass = v.pipe(
+  v.picklist(['compatible', 'resets', 'breaking']),
+  v.description('`resets`: the next run starts over. `breaking`: something stops working.'),
+);
+
+/** What an upgrade means for one resource. */
+const ResourcePlan = v.object({
+  resourceKey: v.string(),
+  class: UpgradeClass,
+  changed: v.pipe(v.array(v.string()), v.description('Fields of the resource that differ.')),
+  resets: v.pipe(
+    v.picklist(['nothing', 'watermark', 'state']),
+    v.description('What the next run forgets first; `state`: every known record and the watermark.'),
+  ),
+  redelivers: v.pipe(
+    v.picklist(['nothing', 'fetched', 'everything']),
+    v.description(
+      'Records delivered again although they did not change; `fetched`: those that a run happens to fetch.',
+    ),
+  ),
+  backfillRecommended: v.pipe(v.boolean(), v.description('Delivered records keep their old form until then.')),
+  rekeyedTable: v.pipe(v.nullable(v.string()), v.description('The table whose upsert keys change; null: none.')),
+  effect: v.pipe(v.string(), v.description('The same in words.')),
+});
+
+/** What an upgrade of a connection's spec did, or would do. */
+export const SpecUpgrade = v.object({
+  connectionId: v.string(),
+  from: v.pipe(v.string(), v.examples(['1.0.0'])),
+  to: v.pipe(v.string(), v.examples(['1.1.0'])),
+  applied: v.pipe(v.boolean(), v.description('False for a dry run.')),
+  plan: v.object({
+    class: UpgradeClass,
+    changed: v.pipe(v.array(v.string()), v.description('Parts of the spec beside its resources that differ.')),
+    resources: v.array(ResourcePlan),
+    backfillRecommended: v.boolean(),
+    issues: v.pipe(v.array(Issue), v.description('Why it cannot be applied; empty when it can.')),
+  }),
+});
+export type SpecUpgrade = v.InferOutput<typeof SpecUpgrade>;

@@ -1,0 +1,50 @@
+import * as v from 'valibot';
+import { JsonObject, Timestamp } from './values.ts';
+
+/** One attempt to tell an endpoint of an event, as the log shows it. */
+export const WebhookDeliveryView = v.object({
+  id: v.pipe(v.string(), v.examples(['whd_01kaemm0dce7xb1k4c1m1f2p3q'])),
+  orgId: v.string(),
+  connectionId: v.pipe(v.nullable(v.string()), v.description('Null: the event is about no connection.')),
+  runId: v.pipe(v.nullable(v.string()), v.description('Null: the event is about no run.')),
+  eventType: v.pipe(v.string(), v.examples(['run.succeeded'])),
+  url: v.string(),
+  statusCode: v.pipe(v.nullable(v.number()), v.description('Null: not sent yet, or no answer arrived.')),
+  delivered: v.pipe(v.boolean(), v.description('The receiver answered with 2xx.')),
+  createdAt: Timestamp,
+});
+export type WebhookDeliveryView = v.InferOutput<typeof WebhookDeliveryView>;
+
+/** Who asked for an attempt. */
+export const WebhookTrigger = v.picklist(['auto', 'redelivery', 'recover', 'test']);
+export type WebhookTrigger = v.InferOutput<typeof WebhookTrigger>;
+
+/** How far an attempt is; `unknown`: its worker died, and nobody knows what became of it. */
+export const WebhookDeliveryState = v.picklist(['queued', 'sending', 'done', 'unknown']);
+export type WebhookDeliveryState = v.InferOutput<typeof WebhookDeliveryState>;
+
+/** Everything that is known of one attempt. */
+export const WebhookDeliveryDetail = v.object({
+  ...WebhookDeliveryView.entries,
+  eventId: v.pipe(v.string(), v.description('Sent as `webhook-id`: the same in every attempt.')),
+  endpointId: v.string(),
+  attempt: v.pipe(v.number(), v.description('Counts the attempts of the event at the endpoint from 1.')),
+  trigger: WebhookTrigger,
+  state: WebhookDeliveryState,
+  redeliveryOf: v.pipe(v.nullable(v.string()), v.description('The delivery that was asked for again.')),
+  payload: v.pipe(v.string(), v.description('The body, byte for byte as it is sent in every attempt.')),
+  requestHeaders: v.pipe(v.nullable(JsonObject), v.description('Signatures masked; null: not sent.')),
+  responseHeaders: v.pipe(v.nullable(JsonObject), v.description('Null: no answer arrived.')),
+  responseBody: v.pipe(v.nullable(v.string()), v.description('Its first 16 KiB; null: no answer arrived.')),
+  durationMs: v.nullable(v.number()),
+  errorCode: v.pipe(
+    v.nullable(v.string()),
+    v.description('Why it failed; null: it succeeded, or is not over.'),
+    v.examples(['timeout']),
+  ),
+  nextAttemptAt: v.pipe(
+    v.nullable(Timestamp),
+    v.description('When the event is sent to the endpoint again by itself; null: it is not.'),
+  ),
+});
+export type WebhookDeliveryDetail = v.InferOutput<typeof WebhookDeliveryDetail>;
