@@ -133,7 +133,7 @@ async function readRecords(
 ): Promise<RecordsPage> {
   const { answer, evaluate } = read;
   const { resource, params, each, lookups, run, evaluator } = source;
-  const { response, pagination, incremental } = resource;
+  const { response: rules, pagination, incremental } = resource;
   const body = await decodeBody(answer, source);
   const roots: AnswerRoots = {
     body,
@@ -142,8 +142,8 @@ async function readRecords(
     params,
     watermark: page.watermark,
   };
-  await checkSuccess(response.successWhen, roots, evaluate);
-  const { items, missing } = selectItems(body, response);
+  await checkSuccess(rules.successWhen, roots, evaluate);
+  const { items, missing } = selectItems(body, rules);
   const next = await loggingBlocked(source.client, resource.request.method, () =>
     nextPage(pagination, {
       answer: roots,
@@ -154,7 +154,7 @@ async function readRecords(
     }),
   );
   const now = new Date(run.startedAt);
-  const records = await shapeRecords(items, response, {
+  const records = await shapeRecords(items, rules, {
     roots: { params, each, lookups, run },
     request: { window: page.window, watermark: page.watermark },
     evaluator,
@@ -169,7 +169,7 @@ async function readRecords(
     next: next?.position ?? null,
     pagesLeft: next?.pagesLeft ?? 0,
     identity: pageIdentity(pagination, { items }, next?.position ?? null),
-    total: await totalOf(response.total, roots, evaluate),
+    total: await totalOf(rules.total, roots, evaluate),
     token: tokenText(token),
     recordsMissing: missing,
   };
