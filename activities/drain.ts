@@ -13,7 +13,7 @@ import { openSigningSecrets } from '../src/connect/endpoint-secrets.ts';
 import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
 import { signingKeyOf } from '../src/core/crypto/signing-key-pair.ts';
 import { attemptHeaders, maskedHeaders, type SigningKeys } from '../src/core/deliveries/attempt-headers.ts';
-import { judgeAttempt } from '../src/core/deliveries/judge-attempt.ts';
+import { classifyAttempt } from '../src/core/deliveries/judge-attempt.ts';
 import type { PostSlots } from '../src/core/deliveries/post-slots.ts';
 import { retryDelayMs } from '../src/core/deliveries/retry-delay.ts';
 import { shownOutcome, signingRedactor } from '../src/core/deliveries/shown-outcome.ts';
@@ -21,7 +21,7 @@ import type { Redactor } from '../src/core/http/redact.ts';
 import type { WebhookSender } from '../src/core/http/webhook-post.ts';
 import type { Deps } from '../src/deps.ts';
 import type { DrainResult, WebhookEndpointInput } from '../workflows/contract.ts';
-import { createLandings } from './landings.ts';
+import { createTaskGroup } from './landings.ts';
 import { createSettler, type Settler } from './settler.ts';
 
 /** What draining works with. */
@@ -50,13 +50,13 @@ export async function drain(
   stopping: AbortSignal,
 ): Promise<DrainResult> {
   const scope = orgScope(orgId);
-  await queue.mendLeases(deps.db, scope, endpointId);
+  await queue.reclaimExpired(deps.db, scope, endpointId);
   const run = openDrain(deps, scope, endpointId);
   try {
     await sendAll(run, stopping);
   } finally {
     try {
-      await run.landings.all();
+      await run.taskGroup.all();
     } finally {
       await run.settler.settle();
     }
@@ -76,7 +76,7 @@ function openDrain(deps: DrainDeps, scope: OrgScope, endpointId: string) {
     scope,
     endpointId,
     leaseToken,
-    patienceMs: schedule.reduce((sum, seconds) => sum + seconds, 0) * 1000,
+    retryWindowMs: schedule.reduce((sum, seconds) => sum + seconds, 0) * 1000,
     onEvents: () => void wakeEndpoints(deps, scope),
   });
   return {
@@ -86,13 +86,13 @@ function openDrain(deps: DrainDeps, scope: OrgScope, endpointId: string) {
     schedule,
     leaseToken,
     settler,
-    landings: createLandings(),
+    taskGroup: createTaskGroup(),
     count: { sent: 0, failed: 0 },
   };
 }
 
 async function sendAll(run: OpenDrain, stopping: AbortSignal): Promise<void> {
-  const { deps, scope, endpointId, settler, landings, count } = run;
+  const { deps, scope, endpointId, settler, taskGroup, count } = run;
   const endMs = performance.now() + drainMsMax;
   let restingSince: number | null = null;
   let careful = true;
@@ -106,15 +106,15 @@ async function sendAll(run: OpenDrain, stopping: AbortSignal): Promise<void> {
     const { claimed, waitMs } = await claimNext(run, endpoint);
     if (claimed > 0) {
       restingSince = null;
-      if (landings.size() <= endpoint.window / 2) continue;
-      await landings.next(lookMs);
-      if (landings.size() > endpoint.window / 2) await landings.within(gatherMs);
-    } else if (landings.size() > 0 || waitMs !== null) {
-      await landings.next(waitMs ?? lookMs);
+      if (taskGroup.size() <= endpoint.window / 2) continue;
+      await taskGroup.next(lookMs);
+      if (taskGroup.size() > endpoint.window / 2) await taskGroup.within(gatherMs);
+    } else if (taskGroup.size() > 0 || waitMs !== null) {
+      await taskGroup.next(waitMs ?? lookMs);
     } else {
       restingSince ??= performance.now();
       if (count.sent === 0 || performance.now() - restingSince > lingerMs) return;
-      await landings.within(lingerLookMs);
+      await taskGroup.within(lingerLookMs);
     }
   }
 }
@@ -127,10 +127,10 @@ interface ClaimedNow {
 
 /** Claims as much as there is room for, and starts to send it. */
 async function claimNext(run: OpenDrain, endpoint: queue.OpenEndpoint): Promise<ClaimedNow> {
-  const { deps, scope, endpointId, landings } = run;
+  const { deps, scope, endpointId, taskGroup } = run;
   const room = {
-    asked: endpoint.asked ? endpoint.maxInFlight - landings.size() : 0,
-    due: (endpoint.dueInMs ?? 1) <= 0 ? endpoint.window - landings.size() : 0,
+    asked: endpoint.asked ? endpoint.maxInFlight - taskGroup.size() : 0,
+    due: (endpoint.dueInMs ?? 1) <= 0 ? endpoint.window - taskGroup.size() : 0,
   };
   const most = Math.max(room.asked, room.due);
   if (most <= 0) return { claimed: 0, waitMs: null };
@@ -147,7 +147,7 @@ async function claimNext(run: OpenDrain, endpoint: queue.OpenEndpoint): Promise<
       slots,
     });
     const redactor = signingRedactor([...v1, ...v1a]);
-    for (const attempt of attempts) landings.add(makeAttempt(run, { endpoint, attempt, secretId, keys, redactor }));
+    for (const attempt of attempts) taskGroup.add(makeAttempt(run, { endpoint, attempt, secretId, keys, redactor }));
   } finally {
     deps.slots.give(scope.orgId, slots - attempts.length);
   }
@@ -200,7 +200,7 @@ async function makeAttempt(run: OpenDrain, { endpoint, attempt, secretId, keys, 
       body: attempt.payload,
       timeoutMs: endpoint.timeoutMs,
     });
-    const verdict = judgeAttempt(outcome, Date.now());
+    const verdict = classifyAttempt(outcome, Date.now());
     const { message } = attempt;
     count.sent += 1;
     if (!verdict.delivered) count.failed += 1;

@@ -1,7 +1,7 @@
 /** Work under way, and the moments in which some of it ends. */
-export interface Landings {
+export interface TaskGroup {
   size(): number;
-  /** Adds work. Its failure is thrown by {@link Landings.all}. */
+  /** Adds work. Its failure is thrown by {@link TaskGroup.all}. */
   add(work: Promise<void>): void;
   /** Resolves when some work ends, or after `ms`. */
   next(ms: number): Promise<void>;
@@ -12,7 +12,7 @@ export interface Landings {
 }
 
 /** Starts with none. */
-export function createLandings(): Landings {
+export function createTaskGroup(): TaskGroup {
   const underWay = new Set<Promise<void>>();
   let failure: { readonly error: unknown } | null = null;
   let landed = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
 import type { Attempt } from '../db/queries/runs/attempts.ts';
-import { type AskedIds, createAskedIds } from '../src/core/pipeline/asked-ids.ts';
+import { createSeenIdFilter, type SeenIdFilter } from '../src/core/pipeline/asked-ids.ts';
 
 /**
  * Lanes that had nothing stored when this process began to read them: what was not asked for since then is not known, and
@@ -9,7 +9,7 @@ export interface NewLanes {
   /**
    * What was asked for since the lane was new; null: only the database knows. Nothing may be stored of a lane that is `fresh`.
    */
-  take(attempt: Pick<Attempt, 'laneId' | 'fence' | 'fenceBefore'>, fresh: boolean): AskedIds | null;
+  take(attempt: Pick<Attempt, 'laneId' | 'fence' | 'fenceBefore'>, fresh: boolean): SeenIdFilter | null;
   /** The run was read to its end. */
   leave(laneId: number): void;
 }
@@ -19,13 +19,13 @@ const lanesMax = 8;
 
 /** Those of one process. */
 export function createNewLanes(): NewLanes {
-  const lanes = new Map<number, { readonly fence: number; readonly ids: AskedIds }>();
+  const lanes = new Map<number, { readonly fence: number; readonly ids: SeenIdFilter }>();
   return {
     take({ laneId, fence, fenceBefore }, fresh) {
       const before = lanes.get(laneId);
       lanes.delete(laneId);
       // Another attempt in between may have stored what was not asked for here.
-      const ids = fresh ? createAskedIds() : before?.fence === fenceBefore ? before.ids : null;
+      const ids = fresh ? createSeenIdFilter() : before?.fence === fenceBefore ? before.ids : null;
       if (ids === null) return null;
       lanes.set(laneId, { fence, ids });
       for (const oldest of [...lanes.keys()].slice(0, -lanesMax)) lanes.delete(oldest);

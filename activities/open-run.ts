@@ -10,7 +10,7 @@ import { ofResource, type ResourceSetup } from '../src/connect/setup.ts';
 import type { Destination, TargetTable } from '../src/core/destinations/destination.ts';
 import type { LoggedCall } from '../src/core/http/client.ts';
 import { createRedactor } from '../src/core/http/redact.ts';
-import type { AskedIds } from '../src/core/pipeline/asked-ids.ts';
+import type { SeenIdFilter } from '../src/core/pipeline/asked-ids.ts';
 import { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
 import { createKnownRecords, type KnownRecords } from '../src/core/pipeline/known-records.ts';
 import { createPipeline, type Pipeline } from '../src/core/pipeline/process-page.ts';
@@ -43,7 +43,7 @@ export interface OpenRun extends AsyncDisposable {
 /** Where an attempt starts. */
 export interface RunStart extends Pick<StartPoint, 'batchNo' | 'fresh' | 'records' | 'invalid' | 'carried'> {
   /** Of a new lane: ids that were not asked for are not stored. Null: the lane is not new. */
-  readonly asked: AskedIds | null;
+  readonly asked: SeenIdFilter | null;
 }
 
 /** A run whose start is known. */
@@ -78,7 +78,7 @@ export async function openRun(
     startedAt,
     outbox: createOutbox(deps, scope, { owner: { laneId, fence, runId }, redact }),
     logCall,
-    onStrayRefusals: (stray) => deps.log.warn('the receiver refused records that it was not sent', { ...stray }),
+    onStrayRejections: (stray) => deps.log.warn('the receiver refused records that it was not sent', { ...stray }),
   });
   stack.use(destination);
   const clients = stack.use(new AsyncDisposableStack());

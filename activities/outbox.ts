@@ -58,8 +58,8 @@ export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner,
 }
 
 /** What a query answers to the attempt that holds the lane. Throws `fenced` for any other. */
-function held<Answer>(answer: Answer | null): Answer {
-  if (answer !== null) return answer;
+function held<Reply>(response: Reply | null): Reply {
+  if (response !== null) return response;
   throw new AppError('fenced', 'A later attempt has taken over this resource; this one ends without sending.');
 }
 

@@ -27,14 +27,14 @@ export async function queueRun(
 ): Promise<RunRow | string> {
   const connectionId = connection.id;
   const specJson = (await findPinnedSpec(trx, scope, connectionId))?.specJson ?? {};
-  const terms = termsOrFault({ ...connection, specJson, resourceKey, defaultDestination, path: 'resourceKey' });
+  const terms = termsOrIssue({ ...connection, specJson, resourceKey, defaultDestination, path: 'resourceKey' });
   if (typeof terms === 'string') return terms;
   const { concurrentMax, waitsFor } = terms;
   const run = { connectionId, resourceKey, concurrentMax, waitsFor, trigger, backfill: null };
   return insertRun(trx, scope, { ...run, ...firing });
 }
 
-function termsOrFault(question: Parameters<typeof runTerms>[0]): RunTerms | string {
+function termsOrIssue(question: Parameters<typeof runTerms>[0]): RunTerms | string {
   try {
     return runTerms(question);
   } catch (error) {

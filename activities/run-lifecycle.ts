@@ -76,9 +76,9 @@ async function findProvider(
   const scope = orgScope(orgId);
   const connection = await findConnection(db, scope, connectionId);
   const pinned = await findPinnedSpec(db, scope, connectionId);
-  const judged = connection && pinned && effectiveSpec(pinned.specJson, connection.specOverridesJson);
-  if (!judged?.valid || judged.spec.auth.kind !== 'oauth2_authorization_code') return null;
-  return judged.spec.metadata.name;
+  const checked = connection && pinned && effectiveSpec(pinned.specJson, connection.specOverridesJson);
+  if (!checked?.valid || checked.spec.auth.kind !== 'oauth2_authorization_code') return null;
+  return checked.spec.metadata.name;
 }
 
 async function wake({ orchestrator, log }: Pick<Deps, 'orchestrator' | 'log'>, next: SyncRunInput): Promise<void> {

@@ -7,7 +7,7 @@ const pagesMax = 4;
 const recordsMax = 5000;
 
 /** Pages under way between the read and the delivery, in their order; each is handed on as soon as it can be. */
-export interface Shaping {
+export interface OrderedQueue {
   /** Takes a page whose stages have begun; waits while there are enough. Throws what an earlier page threw. */
   add(page: RunPage, outcome: Promise<PageOutcome>): Promise<void>;
   /** Hands on all that is left, up to the first page that failed, and throws what it threw. */
@@ -15,7 +15,7 @@ export interface Shaping {
 }
 
 /** A short queue in front of `deliver`. */
-export function createShaping(deliver: (page: RunPage, outcome: PageOutcome) => Promise<void>): Shaping {
+export function createOrderedQueue(deliver: (page: RunPage, outcome: PageOutcome) => Promise<void>): OrderedQueue {
   const underWay: { readonly page: RunPage; readonly outcome: Promise<PageOutcome> }[] = [];
   // One that failed stays: nothing behind what it could not hand on may ever leave.
   let handing: Promise<void> | null = null;

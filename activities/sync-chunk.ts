@@ -9,7 +9,7 @@
 
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { type Attempt, forgiveAttempts, noteFailure, takeLane } from '../db/queries/runs/attempts.ts';
+import { type Attempt, noteFailure, resetAttempts, takeLane } from '../db/queries/runs/attempts.ts';
 import { orgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError } from '../src/core/http/client.ts';
@@ -28,7 +28,7 @@ import { type OpenRun, openRun, type RunStart } from './open-run.ts';
 import { type ProgressReport, reportProgress } from './progress.ts';
 import { repairFromCheckpoint, type StartPoint } from './repair.ts';
 import { beginRun, endRun } from './run-lifecycle.ts';
-import { createShaping } from './shaping.ts';
+import { createOrderedQueue } from './shaping.ts';
 
 /**
  * A chunk ends after either: fairness between tenants acts when chunks are handed out. A thousand pages are four seconds of a
@@ -154,7 +154,7 @@ async function runChunk(
   });
   if (result.done) deps.newLanes.leave(attempt.laneId);
   // A run that is read ends with this attempt.
-  else await forgiveAttempts(deps.db, scope, input.runId);
+  else await resetAttempts(deps.db, scope, input.runId);
   // Told to stop by a shutdown the chunk has simply ended early; told to cancel, it says that it was.
   if (cancelled.reason instanceof CancelledFailure && cancelled.reason.message !== 'WORKER_SHUTDOWN')
     throw cancelled.reason;
@@ -199,7 +199,7 @@ async function readOn(
   const chunkEnd = performance.now() + chunkMsMax;
   const runEnd = runEndOf(run);
   const { delivery, load } = run.startFrom(start);
-  const shaping = createShaping(async (page, outcome) => {
+  const orderedQueue = createOrderedQueue(async (page, outcome) => {
     pageNo += 1;
     done = page.positionAfter === null;
     if (page.notes.length > 0) run.log.warn('the read is not as the spec says', { pageNo, notes: page.notes });
@@ -223,7 +223,7 @@ async function readOn(
   progress.show(progressOf(delivery, () => ({ pages: pageNo, records })));
   const drained = async () => {
     try {
-      await shaping.drained();
+      await orderedQueue.drained();
     } finally {
       await delivery.drained();
     }
@@ -237,7 +237,7 @@ async function readOn(
         movement.moved();
         records += page.records.length;
         const outcome = pipeline.select(page).then((selection) => pipeline.shape(selection));
-        await shaping.add(page, withTombstones(outcome, page.tombstones));
+        await orderedQueue.add(page, withTombstones(outcome, page.tombstones));
         // Pages fetched ahead of the one that reaches the limit are left.
         if (limited()) break;
       }

@@ -39,8 +39,8 @@ type Request = Pick<LoadOptions, 'method' | 'paths' | 'inFlight' | 'body' | 'sta
 
 const authorization = () => ({ authorization: `Bearer ${stack.org.apiKey}` });
 
-/** Throws on an answer with another status. */
-const expectAnswers = (origin: string, request: Request) => {
+/** Throws on a response with another status. */
+const expectResponses = (origin: string, request: Request) => {
   const headers = { ...authorization(), 'content-type': 'application/json' };
   return load.ask('send', { origin, headers, seconds: secondsOfRound, ...request });
 };
@@ -53,12 +53,12 @@ it.each([
 ])('%s, %d in flight', async (what, inFlight) => {
   const paths = what.includes(':id') ? ids.map((id) => `/api/v1/connections/${id}`) : ['/api/v1/connections'];
   const request = { method: 'GET', paths, inFlight, status: 200 } as const;
-  await expectSameAnswer(paths[0] ?? '');
+  await expectSameResponse(paths[0] ?? '');
   // Both are warm before anything counts.
-  for (const origin of [stack.apiUrl, bareUrl]) await expectAnswers(origin, request);
+  for (const origin of [stack.apiUrl, bareUrl]) await expectResponses(origin, request);
   const measured: { readonly own: Sent; readonly bare: Sent }[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    measured.push({ own: await expectAnswers(stack.apiUrl, request), bare: await expectAnswers(bareUrl, request) });
+    measured.push({ own: await expectResponses(stack.apiUrl, request), bare: await expectResponses(bareUrl, request) });
   }
   const middle = (of: (round: (typeof measured)[number]) => number): number => median(measured.map(of));
   results.push({
@@ -74,9 +74,9 @@ it.each([
   });
 });
 
-type Sent = Awaited<ReturnType<typeof expectAnswers>>;
+type Sent = Awaited<ReturnType<typeof expectResponses>>;
 
-async function expectSameAnswer(path: string): Promise<void> {
+async function expectSameResponse(path: string): Promise<void> {
   const headers = authorization();
   const read = async (origin: string): Promise<unknown> =>
     JSON.parse(await load.ask('read', { origin, path, headers }));
@@ -87,9 +87,9 @@ it('POST sync, one in flight', async () => {
   const paths = ids.map((id) => `/api/v1/connections/${id}/sync`);
   const body = JSON.stringify({ resource: customersKey });
   const request = { method: 'POST', paths, inFlight: 1, body, status: 202 } as const;
-  await expectAnswers(stack.apiUrl, request);
+  await expectResponses(stack.apiUrl, request);
   const measured: Sent[] = [];
-  for (let round = 0; round < rounds; round += 1) measured.push(await expectAnswers(stack.apiUrl, request));
+  for (let round = 0; round < rounds; round += 1) measured.push(await expectResponses(stack.apiUrl, request));
   const p50 = median(measured.map((sent) => sent.p50));
   results.push({
     what: 'POST /connections/:id/sync',

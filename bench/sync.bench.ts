@@ -165,20 +165,20 @@ it.each(rounds)(`${wholeReads}, one in a hundred changed, everything again, roun
 async function expectBothToRead({
   paging,
   latency,
-  faults,
+  issues,
   ...work
 }: {
   readonly scenario: string;
   readonly paging: Paging;
   readonly latency?: number;
-  readonly faults?: boolean;
+  readonly issues?: boolean;
   readonly transform?: string;
   readonly form?: CeilingForm;
 }): Promise<void> {
   const { scenario, transform, form } = work;
   await using sync = await connectCustomers(stack, { url, paging, ...(transform && { transform }) });
   await using beside = await openAuditedDestination();
-  const behaviour = { records, latencyMs: latency ?? 0, faults: faults ?? false };
+  const behaviour = { records, latencyMs: latency ?? 0, issues: issues ?? false };
   await upstream.ask('begin', behaviour);
   await expectRunOfService(sync, { scenario });
   if (scenario === slow) heldSeconds.push((await upstream.ask('report')).heldMs / 1000);
@@ -223,9 +223,9 @@ it.each(rounds)(`${slowNumbered}, round %d`, () =>
   expectBothToRead({ scenario: slowNumbered, paging: 'page', latency: latencyMs }),
 );
 
-const faulty = '429 every 100th, 500 every 150th, reset every 170th';
+const failing = '429 every 100th, 500 every 150th, reset every 170th';
 
-it.each(rounds)(`${faulty}, round %d`, () => expectBothToRead({ scenario: faulty, paging: 'cursor', faults: true }));
+it.each(rounds)(`${failing}, round %d`, () => expectBothToRead({ scenario: failing, paging: 'cursor', issues: true }));
 
 it('a hundred records', async () => {
   const [accepted, succeeded, alone]: [number[], number[], number[]] = [[], [], []];

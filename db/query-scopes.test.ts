@@ -45,7 +45,7 @@ function closingOf(text: string, from: number): number {
 const takesScope = ({ parameters }: QueryFunction): boolean =>
   /^\s*(?:db|tx): Db,\s*(?:scope|\{[^}]*\}): OrgScope\b/.test(parameters);
 
-/** Whether a function with a scope reads the org of it, or hands it on to another one, which is judged too. */
+/** Whether a function with a scope reads the org of it, or hands it on to another one, which is checked too. */
 function usesScope({ parameters, body }: QueryFunction): boolean {
   const scope = /(?<name>\w+|\{[^}]*\}): OrgScope\b/.exec(parameters)?.groups?.['name'] ?? '';
   if (scope === 'scope') return /\bscope\.orgId\b|[(,]\s*scope\s*[,)]|= scope;/.test(body);
@@ -71,8 +71,8 @@ describe('the functions of db/queries', () => {
   });
 
   it('take an OrgScope right after db, unless they are listed as across orgs', () => {
-    const faulty = exportedQueries.filter((query) => !queriesAcrossOrgs.has(query.name) && !takesScope(query));
-    expect(faulty.map(({ name }) => name)).toEqual([]);
+    const failing = exportedQueries.filter((query) => !queriesAcrossOrgs.has(query.name) && !takesScope(query));
+    expect(failing.map(({ name }) => name)).toEqual([]);
   });
 
   it('are what others call: a statement on its own takes no scope', () => {

@@ -6,7 +6,7 @@ export type Placeholders<Values> = { readonly [Name in keyof Values]: RawBuilder
 
 /**
  * A statement that is built once; each use brings its values. For those of every request and every page: building one
- * takes as long as the answer of the database.
+ * takes as long as the response of the database.
  *
  * @param build makes the statement; it is called once, with placeholders for the values.
  */

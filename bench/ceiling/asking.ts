@@ -1,21 +1,21 @@
 /** Asking for pages with a bare socket: what their latency alone costs, for a reader that does nothing with them. */
 import { connect } from 'node:net';
 
-/** Asks for every page, each as soon as the answer before it has said which it is; how many there were. */
+/** Asks for every page, each as soon as the response before it has said which it is; how many there were. */
 export async function askForPages(url: string): Promise<number> {
   const { hostname, port, host } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const ask = (cursor: string) => socket.write(`GET /cursor?limit=100${cursor} HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
-  let answer = Buffer.alloc(0);
+  let reply = Buffer.alloc(0);
   let pages = 0;
   socket.once('error', reject);
   socket.on('data', (chunk) => {
-    answer = answer.length === 0 ? chunk : Buffer.concat([answer, chunk]);
-    if (!isWhole(answer)) return;
+    reply = reply.length === 0 ? chunk : Buffer.concat([reply, chunk]);
+    if (!isWhole(reply)) return;
     pages += 1;
-    const next = /"next_cursor":"(\d+)"/.exec(answer.toString('latin1', answer.length - 100))?.[1];
-    answer = Buffer.alloc(0);
+    const next = /"next_cursor":"(\d+)"/.exec(reply.toString('latin1', reply.length - 100))?.[1];
+    reply = Buffer.alloc(0);
     if (next === undefined) resolve(pages);
     else ask(`&cursor=${next}`);
   });
@@ -27,8 +27,8 @@ export async function askForPages(url: string): Promise<number> {
   }
 }
 
-function isWhole(answer: Buffer): boolean {
-  const head = answer.indexOf('\r\n\r\n');
-  const length = /content-length: (\d+)/i.exec(answer.toString('latin1', 0, head))?.[1];
-  return head !== -1 && answer.length >= head + 4 + Number(length);
+function isWhole(reply: Buffer): boolean {
+  const head = reply.indexOf('\r\n\r\n');
+  const length = /content-length: (\d+)/i.exec(reply.toString('latin1', 0, head))?.[1];
+  return head !== -1 && reply.length >= head + 4 + Number(length);
 }

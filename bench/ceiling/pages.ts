@@ -89,9 +89,9 @@ async function* numberedPages(get: Get): AsyncGenerator<Page> {
 async function* inAdvance(pages: AsyncGenerator<Page>, depth: number): AsyncGenerator<Page> {
   const asked = Array.from({ length: depth }, () => pages.next());
   for (;;) {
-    const answer = await asked.shift();
-    if (!answer || answer.done) return;
+    const reply = await asked.shift();
+    if (!reply || reply.done) return;
     asked.push(pages.next());
-    yield answer.value;
+    yield reply.value;
   }
 }

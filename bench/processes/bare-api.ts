@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto';
 import { serve } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import pg from 'pg';
-import { answerJobs } from '../support/partner.ts';
+import { runJobs } from '../support/partner.ts';
 
 export type BareApiJobs = typeof jobs;
-const jobs = answerJobs({
+const jobs = runJobs({
   /** Starts to listen; `http://127.0.0.1:<port>`. */
   listen: async (databaseUrl: string): Promise<string> => {
     const fetch = appOver(new pg.Pool({ connectionString: databaseUrl, max: 10 })).fetch;

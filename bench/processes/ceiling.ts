@@ -7,7 +7,7 @@ import { type Page, type ReadOptions, readPages } from '../ceiling/pages.ts';
 import { check, copied, evaluated, fingerprintOf, mapped, type Row } from '../ceiling/rows.ts';
 import { type CeilingTable, openTable, type Progress } from '../ceiling/table.ts';
 import type { Customer } from '../support/customers.ts';
-import { answerJobs } from '../support/partner.ts';
+import { runJobs } from '../support/partner.ts';
 
 /**
  * `whole` filters by fingerprint, maps in plain JavaScript and validates; `jsonata` does the same with the interpreter;
@@ -25,7 +25,7 @@ interface SyncOptions extends Omit<ReadOptions, 'since'> {
 const rowsOfBatch = 1000;
 
 export type CeilingJobs = typeof jobs;
-const jobs = answerJobs({
+const jobs = runJobs({
   /** Reads everything once. */
   async sync({ databaseUrl, form, incremental, ...read }: SyncOptions): Promise<void> {
     await using table = await openTable(databaseUrl);

@@ -1,7 +1,7 @@
 /** Sends requests as fast as they are answered, and says how many that were. */
 import { Pool, request } from 'undici';
 import { median, percentile } from '../support/figures.ts';
-import { answerJobs } from '../support/partner.ts';
+import { runJobs } from '../support/partner.ts';
 
 /** What is sent. */
 export interface LoadOptions {
@@ -19,8 +19,8 @@ export interface LoadOptions {
 }
 
 export type LoadJobs = typeof jobs;
-const jobs = answerJobs({
-  /** The body of one answer. */
+const jobs = runJobs({
+  /** The body of one response. */
   read: async ({ origin, path, headers }: Pick<LoadOptions, 'origin' | 'headers'> & { readonly path: string }) =>
     (await request(new URL(path, origin), { headers })).body.text(),
   /** Latencies in ms. */
@@ -48,8 +48,8 @@ type Sent = Pick<LoadOptions, 'method' | 'headers' | 'body' | 'status'>;
 
 async function sendOne(pool: Pool, path: string, { method, headers, body, status }: Sent): Promise<number> {
   const sentAt = performance.now();
-  const answer = await pool.request({ path, method, headers, ...(body !== undefined && { body }) });
-  const text = await answer.body.text();
-  if (answer.statusCode !== status) throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
+  const reply = await pool.request({ path, method, headers, ...(body !== undefined && { body }) });
+  const text = await reply.body.text();
+  if (reply.statusCode !== status) throw new Error(`${method} ${path}: ${reply.statusCode} ${text}`);
   return performance.now() - sentAt;
 }

@@ -5,18 +5,18 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Checksum, type Customer, checksumOf, customerOf } from '../support/customers.ts';
-import { answerJobs } from '../support/partner.ts';
+import { runJobs } from '../support/partner.ts';
 
 interface Behaviour {
   /** How many customers there are. */
   readonly records: number;
-  /** Before each answer. */
+  /** Before each response. */
   readonly latencyMs: number;
   /** Every 100th request gets a 429 with one second to wait, every 150th a 500, every 170th a reset. */
-  readonly faults: boolean;
+  readonly issues: boolean;
 }
 
-let behaviour: Behaviour = { records: 0, latencyMs: 0, faults: false };
+let behaviour: Behaviour = { records: 0, latencyMs: 0, issues: false };
 /** Versions of the customers that have changed, by id. */
 let versions = new Map<number, number>();
 let changes = 0;
@@ -30,7 +30,7 @@ let report = emptyReport();
 const waiting = new Set<{ readonly pages: number; readonly done: () => void }>();
 
 export type UpstreamJobs = typeof jobs;
-const jobs = answerJobs({
+const jobs = runJobs({
   /** Starts to listen; `host:port`. */
   listen: async (): Promise<string> => {
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -39,7 +39,7 @@ const jobs = answerJobs({
   /** Begins anew: no customer has changed, nothing was asked for. */
   begin: (next: Partial<Behaviour> & Pick<Behaviour, 'records'>): void => {
     const isOther = next.records !== behaviour.records || changes > 0;
-    behaviour = { latencyMs: 0, faults: false, ...next };
+    behaviour = { latencyMs: 0, issues: false, ...next };
     report = emptyReport();
     if (!isOther) return;
     changes = 0;
@@ -126,14 +126,14 @@ function joinedSince(since: string): ReturnType<typeof joined> {
 const server = createServer((request, response) => {
   report.arrivals.push(Date.now());
   const nth = report.arrivals.length;
-  const answer = (): void => {
-    if (!behaviour.faults || !sendFault(nth, response)) sendPage(request.url ?? '', response);
+  const reply = (): void => {
+    if (!behaviour.issues || !sendFault(nth, response)) sendPage(request.url ?? '', response);
   };
-  if (behaviour.latencyMs === 0) return answer();
+  if (behaviour.latencyMs === 0) return reply();
   const heldAt = performance.now();
   setTimeout(() => {
     report.heldMs += performance.now() - heldAt;
-    answer();
+    reply();
   }, behaviour.latencyMs);
 });
 

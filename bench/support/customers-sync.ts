@@ -80,11 +80,11 @@ export async function createConnection(
   return id;
 }
 
-/** Throws on an answer that is an error. */
+/** Throws on a response that is an error. */
 const askOf = (stack: Stack) => async (method: string, path: string, body?: unknown) => {
-  const answer = await stack.org.call(method, path, { body });
-  if (answer.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
+  const reply = await stack.org.call(method, path, { body });
+  if (reply.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(reply.body)}`);
+  return reply.body;
 };
 
 const pagings = {

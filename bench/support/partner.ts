@@ -9,7 +9,7 @@ type Jobs = Readonly<Record<string, (input: any) => unknown>>;
 /** A process of its own, so that its CPU seconds are told from everybody else's. Disposing ends it. */
 export interface Partner<Own extends Jobs> extends AsyncDisposable {
   readonly pid: number;
-  /** Resolves with the answer; rejects with what went wrong there, or when the process ends. */
+  /** Resolves with the response; rejects with what went wrong there, or when the process ends. */
   ask<Name extends keyof Own & string>(
     name: Name,
     ...input: Parameters<Own[Name]>
@@ -21,7 +21,7 @@ interface Asked {
   readonly name: string;
   readonly input: unknown;
 }
-type Answered = { readonly no: number } & ({ readonly answer: unknown } | { readonly error: string });
+type Responded = { readonly no: number } & ({ readonly reply: unknown } | { readonly error: string });
 
 /** Starts the file `bench/processes/<name>.ts`. */
 export function startPartner<Own extends Jobs>(name: string): Partner<Own> {
@@ -31,11 +31,11 @@ export function startPartner<Own extends Jobs>(name: string): Partner<Own> {
   if (pid === undefined) throw new Error(`${name} could not be started`);
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   child.on('message', (message) => {
-    const answered = message as Answered;
-    const asked = waiting.get(answered.no);
-    waiting.delete(answered.no);
-    if ('error' in answered) asked?.reject(new Error(`${name}: ${answered.error}`));
-    else asked?.resolve(answered.answer);
+    const replied = message as Responded;
+    const asked = waiting.get(replied.no);
+    waiting.delete(replied.no);
+    if ('error' in replied) asked?.reject(new Error(`${name}: ${replied.error}`));
+    else asked?.resolve(replied.reply);
   });
   const ended = once(child, 'exit');
   child.once('exit', () => {
@@ -59,17 +59,17 @@ export function startPartner<Own extends Jobs>(name: string): Partner<Own> {
 }
 
 /** For the file of such a process: does what it is asked until the bench is gone. Returns the jobs, for their types. */
-export function answerJobs<Own extends Jobs>(jobs: Own): Own {
-  const answer = async ({ no, name, input }: Asked): Promise<Answered> => {
+export function runJobs<Own extends Jobs>(jobs: Own): Own {
+  const reply = async ({ no, name, input }: Asked): Promise<Responded> => {
     try {
-      return { no, answer: await jobs[name]?.(input) };
+      return { no, reply: await jobs[name]?.(input) };
     } catch (error) {
       return { no, error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
     }
   };
   process.on('message', (message) => {
     // It never rejects.
-    void answer(message as Asked).then((answered) => process.send?.(answered));
+    void reply(message as Asked).then((replied) => process.send?.(replied));
   });
   process.once('disconnect', () => process.exit());
   return jobs;

@@ -107,10 +107,10 @@ export function collectResults(): Results {
 /** Goals with their results, as rows of a table; what was not measured is left out. */
 export const goalRows = (goals: readonly Goal[]): readonly Readonly<Record<string, unknown>>[] =>
   goals.flatMap(({ what, result, unit, ...wanted }) =>
-    result === undefined ? [] : [{ what, result: rounded(result, 3), unit, ...judged(result, wanted) }],
+    result === undefined ? [] : [{ what, result: rounded(result, 3), unit, ...checked(result, wanted) }],
   );
 
-function judged(result: number, { atMost, atLeast }: Pick<Goal, 'atMost' | 'atLeast'>) {
+function checked(result: number, { atMost, atLeast }: Pick<Goal, 'atMost' | 'atLeast'>) {
   if (atMost !== undefined) return { goal: `<= ${atMost}`, met: result <= atMost };
   if (atLeast !== undefined) return { goal: `>= ${atLeast}`, met: result >= atLeast };
   return { goal: '', met: '' };

@@ -180,12 +180,12 @@ function command<E extends v.ObjectEntries>({ options, run, ...facts }: Declarat
     async run(tools, given) {
       const { success, output, issues } = v.safeParse(options, given);
       if (success) return run(tools, output);
-      throw new UsageError(issues.map(faultOf).join('\n'));
+      throw new UsageError(issues.map(issueOf).join('\n'));
     },
   };
 }
 
-function faultOf(issue: v.BaseIssue<unknown>): string {
+function issueOf(issue: v.BaseIssue<unknown>): string {
   return `--${v.getDotPath(issue) ?? ''} ${issueWords(issue)}`;
 }
 

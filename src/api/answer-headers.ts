@@ -1,5 +1,5 @@
-/** An answer with headers of its own, which its route declares under `headers`. */
-export class AnswerWithHeaders<Body> {
+/** A response with headers of its own, which its route declares under `headers`. */
+export class ResponseWithHeaders<Body> {
   readonly body: Body;
   readonly headers: Readonly<Record<string, string>>;
   constructor(body: Body, headers: Readonly<Record<string, string>>) {

@@ -3,11 +3,11 @@ import { cors } from 'hono/cors';
 import { secureHeaders } from 'hono/secure-headers';
 import { findCredential } from '../../db/queries/orgs/credentials.ts';
 import { AppError } from '../core/errors.ts';
-import { sharedAnswers } from '../core/shared-answers.ts';
+import { sharedResponses } from '../core/shared-answers.ts';
 import { authenticate } from './auth.ts';
 import { serveCodec } from './codec.ts';
 import { embedTokenHeader } from './embed-auth.ts';
-import { HttpRefusal, toErrorAnswer } from './errors.ts';
+import { HttpRejection, toErrorResponse } from './errors.ts';
 import { createCostlyRequests } from './gates/costly-requests.ts';
 import { createListsAtOnce } from './gates/lists-at-once.ts';
 import { addressOf, createRateLimits, type RateLimits } from './gates/rate-limits.ts';
@@ -22,13 +22,13 @@ import { type ApiEnv, serveRoute } from './serve-route.ts';
 import { serveWidget, widgetPath } from './widget.ts';
 
 /**
- * Of every answer that a handler makes through its context, unless it says otherwise. Hono's are taken once: set by its
+ * Of every response that a handler makes through its context, unless it says otherwise. Hono's are taken once: set by its
  * middleware, behind the handler, they take a tenth of a small answer's time.
  */
 const hardened = await new Hono().get('/', secureHeaders(), (c) => c.body(null)).request('/');
 const safeHeaders = [...hardened.headers, ['cache-control', 'no-store'] as const];
 
-/** The HTTP interface. A request is judged in this order: credential, route, body, schema, then by the handler. */
+/** The HTTP interface. A request is checked in this order: credential, route, body, schema, then by the handler. */
 export function createApp(made: AppDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   const deps: ApiDeps = {
@@ -39,7 +39,7 @@ export function createApp(made: AppDeps): Hono<ApiEnv> {
   };
   const limits = createRateLimits(deps.requestsPerSecond);
   // Clients ask many things at once with one key.
-  const findCredentialOnce = sharedAnswers(
+  const findCredentialOnce = sharedResponses(
     ([lookupId]: readonly [string, ...string[]]) => findCredential(deps.db, lookupId),
     (lookupId) => lookupId,
   );
@@ -78,8 +78,8 @@ export function createApp(made: AppDeps): Hono<ApiEnv> {
   }
 
   refuseOtherMethods(app);
-  app.notFound((c) => answerError(c, deps, noEndpoint()));
-  app.onError(async (error, c) => answerError(c, deps, await orTooOften(error, limits, c)));
+  app.notFound((c) => respondError(c, deps, noEndpoint()));
+  app.onError(async (error, c) => respondError(c, deps, await orTooOften(error, limits, c)));
   return app;
 }
 
@@ -103,15 +103,15 @@ async function orTooOften(error: unknown, limits: RateLimits | null, c: Context<
   }
 }
 
-function answerError(c: Context<ApiEnv>, { log }: ApiDeps, error: unknown): Response {
+function respondError(c: Context<ApiEnv>, { log }: ApiDeps, error: unknown): Response {
   const requestId = c.get('requestId');
-  const { status, body, headers, unexpected } = toErrorAnswer(error, requestId);
+  const { status, body, headers, unexpected } = toErrorResponse(error, requestId);
   if (unexpected) log.error('request failed', { requestId, error });
   return c.json(body, status, headers);
 }
 
-const noEndpoint = (): HttpRefusal =>
-  new HttpRefusal(404, 'There is no such endpoint: GET /api/openapi.json lists them.', { code: 'not_found' });
+const noEndpoint = (): HttpRejection =>
+  new HttpRejection(404, 'There is no such endpoint: GET /api/openapi.json lists them.', { code: 'not_found' });
 
 /** Behind every path that exists: 405 with the methods it has. */
 function refuseOtherMethods(app: Hono<ApiEnv>): void {
@@ -121,7 +121,7 @@ function refuseOtherMethods(app: Hono<ApiEnv>): void {
     const methods = all.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
     const allow = [...new Set(methods)].join(', ');
     app.all(path, () => {
-      throw new HttpRefusal(405, `This path takes ${allow}.`, { code: 'validation', headers: { allow } });
+      throw new HttpRejection(405, `This path takes ${allow}.`, { code: 'validation', headers: { allow } });
     });
   }
 }

@@ -18,7 +18,7 @@ export interface Caller {
 interface AuthDeps {
   readonly db: Db;
   readonly log: Log;
-  /** Never an answer of before the question, or a revoked key would be let in once more. */
+  /** Never a response of before the question, or a revoked key would be let in once more. */
   readonly findCredential: (lookupId: string) => Promise<Credential | undefined>;
 }
 

@@ -4,7 +4,7 @@ import { cors } from 'hono/cors';
 import * as v from 'valibot';
 import type { Payload, PayloadCodec } from '../core/crypto/payload-codec.ts';
 import { isSameText } from '../core/crypto/same-text.ts';
-import { HttpRefusal } from './errors.ts';
+import { HttpRejection } from './errors.ts';
 import { readBody } from './gates/body-gate.ts';
 import { codecPath } from './observe.ts';
 import type { ApiDeps } from './route.ts';
@@ -28,7 +28,7 @@ export function serveCodec(app: Hono<ApiEnv>, { codec: settings }: Pick<ApiDeps,
     if (!isSameText(c.req.param('token'), settings.token)) throw noCodec();
     const { success, output } = v.safeParse(Payloads, await readBody(c.req.raw));
     if (!success)
-      throw new HttpRefusal(400, 'The body must hold Temporal payloads: { "payloads": [...] }.', {
+      throw new HttpRejection(400, 'The body must hold Temporal payloads: { "payloads": [...] }.', {
         code: 'validation',
       });
     const payloads = output.payloads.map(({ metadata, data }) => ({
@@ -48,7 +48,7 @@ async function decodeOne(codec: PayloadCodec, payload: Payload): Promise<Payload
   return decoded;
 }
 
-const noCodec = (): HttpRefusal => new HttpRefusal(404, 'There is no such endpoint.', { code: 'not_found' });
+const noCodec = (): HttpRejection => new HttpRejection(404, 'There is no such endpoint.', { code: 'not_found' });
 
 const bytes = (base64: string): Uint8Array => Buffer.from(base64, 'base64');
 const text = (data: Uint8Array | null | undefined): string => Buffer.from(data ?? []).toString('base64');

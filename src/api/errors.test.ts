@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AppError, invalid, notFound, type RequestErrorCode } from '../core/errors.ts';
-import { HttpRefusal, statusOf, toErrorAnswer } from './errors.ts';
+import { HttpRejection, statusOf, toErrorResponse } from './errors.ts';
 
 const requestId = 'req-1';
 const databaseError = (code: string) => Object.assign(new Error('duplicate key (email)=(a@b.c)'), { code });
@@ -15,24 +15,24 @@ describe('error answers', () => {
     ['immutable', 409],
     ['rate_limited', 429],
   ])('give %s the status %i and its message', (code, status) => {
-    const { body, ...answer } = toErrorAnswer(new AppError(code, 'what, why, what next'), requestId);
-    expect(answer).toMatchObject({ status, unexpected: false });
+    const { body, ...response } = toErrorResponse(new AppError(code, 'what, why, what next'), requestId);
+    expect(response).toMatchObject({ status, unexpected: false });
     expect(body).toEqual({ error: { code, message: 'what, why, what next' } });
     expect(statusOf[code]).toBe(status);
   });
 
   it('name the scheme of the credential that is missing', () => {
-    const { headers } = toErrorAnswer(new AppError('unauthorized', 'a key is required'), requestId);
+    const { headers } = toErrorResponse(new AppError('unauthorized', 'a key is required'), requestId);
     expect(headers).toEqual({ 'www-authenticate': 'Bearer' });
   });
 
   it('carry the issues of a validation error', () => {
     const issues = [{ code: 'schema', path: 'params.region', message: 'is required' }] as const;
-    expect(toErrorAnswer(invalid('bad', issues), requestId).body.error.issues).toEqual(issues);
+    expect(toErrorResponse(invalid('bad', issues), requestId).body.error.issues).toEqual(issues);
   });
 
   it('carry no issues otherwise', () => {
-    expect(toErrorAnswer(notFound('Run'), requestId).body).toEqual({
+    expect(toErrorResponse(notFound('Run'), requestId).body).toEqual({
       error: { code: 'not_found', message: 'Run not found' },
     });
   });
@@ -44,27 +44,27 @@ describe('error answers', () => {
     ['a failure of a run', new AppError('destination_unavailable', 'password=hunter2')],
     ['a lost database', databaseError('57P01')],
   ])('show nothing of %s but the request id', (_what, error) => {
-    const answer = toErrorAnswer(error, requestId);
-    expect(answer).toMatchObject({ status: 500, unexpected: true });
-    expect(answer.body.error.code).toBe('internal');
-    expect(answer.body.error.message).toContain('req-1');
-    expect(JSON.stringify(answer.body)).not.toMatch(/hunter2|duplicate key|a@b\.c/);
+    const response = toErrorResponse(error, requestId);
+    expect(response).toMatchObject({ status: 500, unexpected: true });
+    expect(response.body.error.code).toBe('internal');
+    expect(response.body.error.message).toContain('req-1');
+    expect(JSON.stringify(response.body)).not.toMatch(/hunter2|duplicate key|a@b\.c/);
   });
 
   it.each(['22P02', '22021', '54000', '54001', '08P01'])('turn SQLSTATE %s into 400 without its text', (code) => {
-    const answer = toErrorAnswer(databaseError(code), requestId);
-    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'validation' } } });
-    expect(JSON.stringify(answer.body)).not.toContain('a@b.c');
+    const response = toErrorResponse(databaseError(code), requestId);
+    expect(response).toMatchObject({ status: 400, body: { error: { code: 'validation' } } });
+    expect(JSON.stringify(response.body)).not.toContain('a@b.c');
   });
 
   it('turn a unique violation into 409 without its text', () => {
-    const answer = toErrorAnswer(databaseError('23505'), requestId);
-    expect(answer).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
-    expect(JSON.stringify(answer.body)).not.toContain('a@b.c');
+    const response = toErrorResponse(databaseError('23505'), requestId);
+    expect(response).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+    expect(JSON.stringify(response.body)).not.toContain('a@b.c');
   });
 
   it('leave the code out where the specification has none', () => {
-    const answer = toErrorAnswer(new HttpRefusal(400, 'The body is not JSON.', { code: null }), requestId);
-    expect(answer.body).toEqual({ error: { message: 'The body is not JSON.' } });
+    const response = toErrorResponse(new HttpRejection(400, 'The body is not JSON.', { code: null }), requestId);
+    expect(response.body).toEqual({ error: { message: 'The body is not JSON.' } });
   });
 });

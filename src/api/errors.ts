@@ -14,7 +14,7 @@ export const statusOf = {
   internal: 500,
 } as const satisfies Record<RequestErrorCode, ContentfulStatusCode>;
 
-interface RefusalOptions {
+interface RejectionOptions {
   /** Null: the specification's errors without a code (invalid JSON, a missing query parameter). */
   readonly code: 'validation' | 'not_found' | 'rate_limited' | null;
   readonly headers?: Readonly<Record<string, string>>;
@@ -22,13 +22,13 @@ interface RefusalOptions {
 }
 
 /** A refusal by the HTTP layer itself, before the service: the status says more than a code could. */
-export class HttpRefusal extends Error {
+export class HttpRejection extends Error {
   override readonly name = 'HttpRefusal';
   readonly status: 400 | 404 | 405 | 413 | 429;
-  readonly code: RefusalOptions['code'];
+  readonly code: RejectionOptions['code'];
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: HttpRefusal['status'], message: string, options: RefusalOptions) {
+  constructor(status: HttpRejection['status'], message: string, options: RejectionOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.status = status;
     this.code = options.code;
@@ -37,11 +37,11 @@ export class HttpRefusal extends Error {
 }
 
 /** What the caller gets for a failure. */
-export interface ErrorAnswer {
+export interface ErrorResponse {
   readonly status: ContentfulStatusCode;
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
-  /** The failure is ours: its cause belongs into the log, and nothing of it into the answer. */
+  /** The failure is ours: its cause belongs into the log, and nothing of it into the response. */
   readonly unexpected: boolean;
 }
 
@@ -51,31 +51,31 @@ const headersOf: Partial<Record<string, Readonly<Record<string, string>>>> = {
   rate_limited: { 'retry-after': '10' },
 };
 
-/** The answer to any thrown value. Text of errors that are not ours never leaves the process. */
-export function toErrorAnswer(error: unknown, requestId: string): ErrorAnswer {
-  if (error instanceof HttpRefusal) {
+/** The response to any thrown value. Text of errors that are not ours never leaves the process. */
+export function toErrorResponse(error: unknown, requestId: string): ErrorResponse {
+  if (error instanceof HttpRejection) {
     const code = error.code === null ? {} : { code: error.code };
-    return answer(error.status, { ...code, message: error.message }, { headers: error.headers });
+    return response(error.status, { ...code, message: error.message }, { headers: error.headers });
   }
   if (error instanceof AppError && isRequestCode(error.code) && error.code !== 'internal') {
     const issues = error.issues === undefined ? {} : { issues: error.issues.map((issue) => ({ ...issue })) };
     const headers = headersOf[error.code] ?? {};
-    return answer(statusOf[error.code], { code: error.code, message: error.message, ...issues }, { headers });
+    return response(statusOf[error.code], { code: error.code, message: error.message, ...issues }, { headers });
   }
   const code = codeOfSqlState(error);
   if (code === 'validation') {
-    return answer(400, { code, message: 'The request holds a value that cannot be stored.', issues: [] });
+    return response(400, { code, message: 'The request holds a value that cannot be stored.', issues: [] });
   }
-  if (code === 'conflict') return answer(409, { code, message: 'Something with the same name exists already.' });
+  if (code === 'conflict') return response(409, { code, message: 'Something with the same name exists already.' });
   const message = `Unexpected error. Quote request id ${requestId} when you report it.`;
-  return answer(500, { code: 'internal', message }, { unexpected: true });
+  return response(500, { code: 'internal', message }, { unexpected: true });
 }
 
-function answer(
+function response(
   status: ContentfulStatusCode,
   error: ErrorBody['error'],
-  { headers = {}, unexpected = false }: Partial<Pick<ErrorAnswer, 'headers' | 'unexpected'>> = {},
-): ErrorAnswer {
+  { headers = {}, unexpected = false }: Partial<Pick<ErrorResponse, 'headers' | 'unexpected'>> = {},
+): ErrorResponse {
   return { status, body: { error }, headers, unexpected };
 }
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { type Issue, invalid, notFound } from '../core/errors.ts';
 import { type IdPrefix, idPattern } from '../core/ids.ts';
 import { issueWords } from '../core/issue-words.ts';
-import { HttpRefusal } from './errors.ts';
+import { HttpRejection } from './errors.ts';
 
 /** An id that was made up: for examples only. */
 export const exampleId = (prefix: IdPrefix): string => `${prefix}_01kaemm0dce7xb1k4c1m1f2p3q`;
@@ -63,7 +63,7 @@ export function checkQuery<S extends v.GenericSchema>(schema: S, query: Query): 
   const result = v.safeParse(schema, single);
   const missing = result.issues?.find(isMissing);
   if (missing) {
-    throw new HttpRefusal(400, `The query parameter ${v.getDotPath(missing)} is required.`, { code: null });
+    throw new HttpRejection(400, `The query parameter ${v.getDotPath(missing)} is required.`, { code: null });
   }
   const issues = result.success ? repeatedIn(query, result.output) : result.issues.map(toIssue);
   if (!result.success || issues.length > 0) throw invalid('The query is not valid.', issues);

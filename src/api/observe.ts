@@ -16,7 +16,7 @@ export const codecPath = '/api/codec/';
 
 const saneId = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 
-/** Gives every answer an `x-request-id` and every request one line in the log: no query, no bodies, no headers. */
+/** Gives every response an `x-request-id` and every request one line in the log: no query, no bodies, no headers. */
 export function observe(log: Log): MiddlewareHandler<{ Variables: RequestFacts }> {
   return async (c, next) => {
     const startedMs = performance.now();

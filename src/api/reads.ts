@@ -4,7 +4,7 @@ import { findRuns } from '../../db/queries/runs/runs.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { ConnectionRow } from '../core/resources/connection.ts';
 import type { RunRow } from '../core/resources/run.ts';
-import { sharedAnswers } from '../core/shared-answers.ts';
+import { sharedResponses } from '../core/shared-answers.ts';
 
 /** Rows that clients ask for by id, often many at once: one query answers all requests of an org that wait. */
 export interface Reads {
@@ -25,7 +25,7 @@ export const createReads = (db: Db): Reads => ({
 function readTogether<Row extends { readonly id: string }>(
   find: (scope: OrgScope, ids: readonly string[]) => Promise<readonly Row[]>,
 ): Read<Row> {
-  const rowsOf = sharedAnswers(
+  const rowsOf = sharedResponses(
     async (asked: readonly [Asked, ...Asked[]]) => {
       const rows = await find(asked[0].scope, [...new Set(asked.map(({ id }) => id))]);
       return new Map(rows.map((row) => [row.id, row]));

@@ -7,7 +7,7 @@ import { notFound } from '../core/errors.ts';
 import {
   cloudEventsHandshake,
   graphHandshake,
-  type HandshakeAnswer,
+  type HandshakeResponse,
   hubHandshake,
   slackHandshake,
 } from '../core/hooks/handshake.ts';
@@ -42,7 +42,7 @@ export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
   });
 }
 
-/** One answer for a token that nobody has, a deleted hook and a disabled one. */
+/** One response for a token that nobody has, a deleted hook and a disabled one. */
 async function hookOf(c: HookContext, { db }: ApiDeps): Promise<ReceivingHook> {
   const hook = await findHookByToken(db, hashHookToken(c.req.param('token') ?? ''));
   if (!hook) throw notFound('Hook');
@@ -52,9 +52,9 @@ async function hookOf(c: HookContext, { db }: ApiDeps): Promise<ReceivingHook> {
 
 const headersOf = (c: HookContext) => (name: string) => c.req.raw.headers.get(name);
 
-const shake = (c: HookContext, { body, headers }: HandshakeAnswer): Response => c.body(body, 200, headers);
+const shake = (c: HookContext, { body, headers }: HandshakeResponse): Response => c.body(body, 200, headers);
 
-function shakeOrRefuse(c: HookContext, answer: HandshakeAnswer | null): Response {
-  if (!answer) throw notFound('Handshake');
-  return shake(c, answer);
+function shakeOrRefuse(c: HookContext, response: HandshakeResponse | null): Response {
+  if (!response) throw notFound('Handshake');
+  return shake(c, response);
 }

@@ -23,7 +23,7 @@ const good: RawRequest = {
   query: { at: ['home'] },
   document: { name: 'n' },
 };
-const refusalOf = (changes: Partial<RawRequest>): unknown => {
+const rejectionOf = (changes: Partial<RawRequest>): unknown => {
   try {
     return rename.prepare({ ...good, ...changes });
   } catch (error) {
@@ -39,12 +39,12 @@ describe('a declared endpoint', () => {
 
   it('answers 404 with the noun for an id that no query needs to see', () => {
     for (const id of ['abc', 'con_', 'run_01kaemm0dce7xb1k4c1m1f2p3q', 'CON_01KAEMM0DCE7XB1K4C1M1F2P3Q', 'a\u0000b']) {
-      expect(refusalOf({ params: { id } })).toMatchObject({ code: 'not_found', message: 'Thing not found' });
+      expect(rejectionOf({ params: { id } })).toMatchObject({ code: 'not_found', message: 'Thing not found' });
     }
   });
 
   it('names every fault of a body by its path, and no value', () => {
-    expect(refusalOf({ document: { name: '', tags: ['ok', 7, 'hunter2', {}] } })).toMatchObject({
+    expect(rejectionOf({ document: { name: '', tags: ['ok', 7, 'hunter2', {}] } })).toMatchObject({
       code: 'validation',
       issues: [
         { code: 'schema', path: 'name', message: 'expected at least 1 character' },
@@ -52,31 +52,31 @@ describe('a declared endpoint', () => {
         { code: 'schema', path: 'tags.3', message: 'expected a string' },
       ],
     });
-    expect(refusalOf({ document: {} })).toMatchObject({ issues: [{ path: 'name', message: 'is required' }] });
+    expect(rejectionOf({ document: {} })).toMatchObject({ issues: [{ path: 'name', message: 'is required' }] });
   });
 
   it.each([null, 'x', true, 7, []])('refuses %j as a body', (document) => {
-    expect(refusalOf({ document })).toMatchObject({ code: 'validation' });
+    expect(rejectionOf({ document })).toMatchObject({ code: 'validation' });
   });
 
   it('refuses a missing query parameter without a code, and a wrong one with', () => {
-    expect(refusalOf({ query: {} })).toMatchObject({ name: 'HttpRefusal', status: 400, code: null });
-    expect(refusalOf({ query: { at: ['x'], size: ['huge'] } })).toMatchObject({
+    expect(rejectionOf({ query: {} })).toMatchObject({ name: 'HttpRefusal', status: 400, code: null });
+    expect(rejectionOf({ query: { at: ['x'], size: ['huge'] } })).toMatchObject({
       code: 'validation',
       issues: [{ path: 'size' }],
     });
   });
 
   it('refuses a query parameter given twice, and ignores one that it does not have', () => {
-    expect(refusalOf({ query: { at: ['x', 'y'], other: ['1', '2'] } })).toMatchObject({
+    expect(rejectionOf({ query: { at: ['x', 'y'], other: ['1', '2'] } })).toMatchObject({
       code: 'validation',
       issues: [{ code: 'schema', path: 'at', message: 'is given more than once: send it once' }],
     });
-    expect(refusalOf({ query: { at: ['x'], other: ['1', '2'] } })).toBeTypeOf('function');
+    expect(rejectionOf({ query: { at: ['x'], other: ['1', '2'] } })).toBeTypeOf('function');
   });
 
   it('judges the body before it says that an id does not exist', () => {
-    expect(refusalOf({ params: { id: 'abc' }, document: {} })).toMatchObject({ code: 'validation' });
+    expect(rejectionOf({ params: { id: 'abc' }, document: {} })).toMatchObject({ code: 'validation' });
   });
 
   it('compiles only when the handler reads what is declared and returns the response', () => {

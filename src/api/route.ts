@@ -3,7 +3,7 @@ import type { Listing } from '../../db/listing.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { RequestErrorCode } from '../core/errors.ts';
 import type { Deps } from '../deps.ts';
-import type { AnswerWithHeaders } from './answer-headers.ts';
+import type { ResponseWithHeaders } from './answer-headers.ts';
 import type { Caller } from './auth.ts';
 import type { EmbedCaller } from './embed-auth.ts';
 import type { CostlyRequests } from './gates/costly-requests.ts';
@@ -58,26 +58,26 @@ export interface Route {
   readonly body?: Schema | undefined;
   /** No body at all counts as an object without properties. */
   readonly bodyOptional?: true;
-  /** The body's schema in the document, where `body` leaves the judgement to the handler. */
+  /** The body's schema in the document, where `body` leaves the verdict to the handler. */
   readonly bodyName?: 'ConnectorSpec';
   /** A body that works, for the document. */
   readonly bodyExample?: unknown;
   readonly status: 200 | 201 | 202;
   /** An array schema makes it a list: streamed, with `X-Total-Count`. */
   readonly response: Schema;
-  /** Headers of a success besides those of every answer, with the values they may have. */
+  /** Headers of a success besides those of every response, with the values they may have. */
   readonly headers?: Readonly<Record<string, HeaderFacts>>;
   /** The errors of the endpoint itself; those every endpoint has are added. */
   readonly errors: readonly RequestErrorCode[];
-  /** What a repeated `Idempotency-Key` gets: the first answer again, or 409. Absent: the header is not looked at. */
+  /** What a repeated `Idempotency-Key` gets: the first response again, or 409. Absent: the header is not looked at. */
   readonly repeated?: 'same_answer' | 'conflict';
   /** It evaluates expressions or waits for servers that a customer names: an org may have only some under way at once. */
   readonly costly?: true;
-  /** Checks the request; what it returns does the work. Throws `AppError` or `HttpRefusal`. */
+  /** Checks the request; what it returns does the work. Throws `AppError` or `HttpRejection`. */
   prepare(this: void, request: RawRequest): (deps: ApiDeps) => Promise<unknown>;
 }
 
-/** A header of an answer. */
+/** A header of a response. */
 export interface HeaderFacts {
   readonly description: string;
   readonly values: readonly string[];
@@ -125,7 +125,7 @@ interface Declaration<
   readonly query?: Q;
   readonly body?: B;
   readonly response: R;
-  readonly handle: (input: Input<A, P, Q, B>, deps: ApiDeps) => Promise<Result<R> | AnswerWithHeaders<Result<R>>>;
+  readonly handle: (input: Input<A, P, Q, B>, deps: ApiDeps) => Promise<Result<R> | ResponseWithHeaders<Result<R>>>;
 }
 
 /** Declares an endpoint: reading an unknown parameter or returning another shape than `response` does not compile. */

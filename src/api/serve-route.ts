@@ -1,11 +1,11 @@
 import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { verifyState } from '../control/oauth/oauth.ts';
-import { AnswerWithHeaders } from './answer-headers.ts';
+import { ResponseWithHeaders } from './answer-headers.ts';
 import type { Caller } from './auth.ts';
 import { authenticateEmbed, type EmbedCaller } from './embed-auth.ts';
 import { readBody } from './gates/body-gate.ts';
-import { answerOnce } from './gates/idempotency.ts';
+import { respondOnce } from './gates/idempotency.ts';
 import type { RequestFacts } from './observe.ts';
 import type { ApiDeps, Route } from './route.ts';
 import { type ListResult, toListBody } from './stream.ts';
@@ -25,16 +25,16 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
     if (caller && route.repeated && key !== undefined) {
       const { method, path } = c.req;
       const request = { method, path, key, document, repeated: route.repeated };
-      const answer = await answerOnce(deps.db, caller.scope, request, async () => ({
+      const response = await respondOnce(deps.db, caller.scope, request, async () => ({
         status: route.status,
         json: JSON.stringify(await act(deps)),
       }));
-      if (answer.replayed) c.header('idempotent-replayed', 'true');
-      return json(c, answer.json, route.status);
+      if (response.replayed) c.header('idempotent-replayed', 'true');
+      return json(c, response.json, route.status);
     }
-    const answer = await (caller && route.costly ? deps.costly.run(caller.scope.orgId, () => act(deps)) : act(deps));
-    const result = answer instanceof AnswerWithHeaders ? answer.body : answer;
-    const headers = answer instanceof AnswerWithHeaders ? answer.headers : {};
+    const response = await (caller && route.costly ? deps.costly.run(caller.scope.orgId, () => act(deps)) : act(deps));
+    const result = response instanceof ResponseWithHeaders ? response.body : response;
+    const headers = response instanceof ResponseWithHeaders ? response.headers : {};
     for (const [name, value] of Object.entries(headers)) c.header(name, value);
     if (route.response.type !== 'array') return json(c, JSON.stringify(result), route.status);
     // `Result` of route.ts: the handler of a list gives one.

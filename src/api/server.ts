@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
-import { answerParserErrors, refuseAddress } from './gates/wire-errors.ts';
+import { refuseAddress, respondToParserErrors } from './gates/wire-errors.ts';
 import type { ApiEnv } from './serve-route.ts';
 
 /** Where to listen. */
@@ -52,7 +52,7 @@ export async function listen(
   const server = createServer({ ...limits, requireHostHeader: false }, serve);
   // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', serve);
-  answerParserErrors(server);
+  respondToParserErrors(server);
   server.maxConnections = connectionsMax;
   const listening = Promise.withResolvers<void>();
   server.once('error', listening.reject);

@@ -4,11 +4,11 @@ import { ConfigError, describeVariables, loadConfig } from './config.ts';
 
 const key = (fill: number): string => Buffer.alloc(32, fill).toString('base64');
 
-function faultsOf(env: NodeJS.ProcessEnv): readonly string[] {
+function issuesOf(env: NodeJS.ProcessEnv): readonly string[] {
   try {
     loadConfig(env);
   } catch (error) {
-    if (error instanceof ConfigError) return error.faults;
+    if (error instanceof ConfigError) return error.messages;
     throw error;
   }
   return [];
@@ -23,8 +23,13 @@ describe('loadConfig', () => {
   });
 
   it('names all faults at once, with the expected form', () => {
-    const faults = faultsOf({ PORT: '70000', EGRESS_ALLOW_HTTP: 'yes', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://x' });
-    expect(faults).toEqual([
+    const messages = issuesOf({
+      PORT: '70000',
+      EGRESS_ALLOW_HTTP: 'yes',
+      LOG_LEVEL: 'loud',
+      DATABASE_URL: 'mysql://x',
+    });
+    expect(messages).toEqual([
       'PORT must be an integer from 1 to 65535',
       'DATABASE_URL must be a URL that starts with postgres:// or postgresql://',
       'EGRESS_ALLOW_HTTP must be 0 or 1',
@@ -40,7 +45,7 @@ describe('loadConfig', () => {
     ['EMBED_ALLOWED_ORIGINS', 'https://app.example.com/'],
     ['EMBED_ALLOWED_ORIGINS', '*,https://app.example.com'],
   ])('refuses %s=%s before anything starts', (name, value) => {
-    expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be .*separated by`))]);
+    expect(issuesOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be .*separated by`))]);
   });
 
   it('lets pages of every origin show a connection unless told', () => {
@@ -51,20 +56,20 @@ describe('loadConfig', () => {
   });
 
   it('never shows a faulty value', () => {
-    const faults = faultsOf({
+    const messages = issuesOf({
       SECRETS_KEYS: 'k1:hunter2',
       DATABASE_URL: 'http://me:hunter2@db',
       DEFAULT_DESTINATION: '{"password":"hunter2"',
       WORKER_QUEUES: 'hunter2',
       EGRESS_PROXY: 'https://me:hunter2@proxy:4750',
     });
-    expect(faults).toHaveLength(5);
-    expect(faults.join('\n')).not.toContain('hunter2');
+    expect(messages).toHaveLength(5);
+    expect(messages.join('\n')).not.toContain('hunter2');
   });
 
   it('refuses production without database, Temporal and keys', () => {
-    const faults = faultsOf({ NODE_ENV: 'production' });
-    expect(faults.map((fault) => /[A-Z_]{8,}/.exec(fault)?.[0])).toEqual([
+    const messages = issuesOf({ NODE_ENV: 'production' });
+    expect(messages.map((issue) => /[A-Z_]{8,}/.exec(issue)?.[0])).toEqual([
       'SECRETS_KEYS',
       'DATABASE_URL',
       'TEMPORAL_ADDRESS',
@@ -101,20 +106,20 @@ describe('loadConfig', () => {
     ['a missing id', key(1)],
     ['an empty entry', `k1:${key(1)},`],
   ])('refuses a key ring with %s', (_, ring) => {
-    expect(faultsOf({ SECRETS_KEYS: ring })).toHaveLength(1);
+    expect(issuesOf({ SECRETS_KEYS: ring })).toHaveLength(1);
   });
 
   it('reads the default destination as an object and nothing else', () => {
     expect(loadConfig({ DEFAULT_DESTINATION: '{"kind":"postgres"}' }).defaultDestination).toEqual({ kind: 'postgres' });
-    expect(faultsOf({ DEFAULT_DESTINATION: '[1]' })).toEqual(['DEFAULT_DESTINATION must be a JSON object']);
+    expect(issuesOf({ DEFAULT_DESTINATION: '[1]' })).toEqual(['DEFAULT_DESTINATION must be a JSON object']);
   });
 
   it('reads the retry schedule of events, in seconds', () => {
     expect(loadConfig({ WEBHOOK_RETRY_SCHEDULE_SECONDS: ' 5, 30,120 ' }).webhookRetryScheduleSeconds).toEqual([
       5, 30, 120,
     ]);
-    for (const faulty of ['5,', '-1', '5;30', '1.5']) {
-      expect(faultsOf({ WEBHOOK_RETRY_SCHEDULE_SECONDS: faulty })).toEqual([
+    for (const failing of ['5,', '-1', '5;30', '1.5']) {
+      expect(issuesOf({ WEBHOOK_RETRY_SCHEDULE_SECONDS: failing })).toEqual([
         'WEBHOOK_RETRY_SCHEDULE_SECONDS must be whole seconds, separated by commas, such as 5,30,120',
       ]);
     }

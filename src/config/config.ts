@@ -74,14 +74,14 @@ export interface Config {
   readonly logLevel: LogLevel;
 }
 
-/** The environment has faults; `faults` names every one: variable and expected form, never the value. */
+/** The environment has faults; `issues` names every one: variable and expected form, never the value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  readonly faults: readonly string[];
+  readonly messages: readonly string[];
 
-  constructor(faults: readonly string[]) {
-    super(`These environment variables must be corrected:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
-    this.faults = faults;
+  constructor(messages: readonly string[]) {
+    super(`These environment variables must be corrected:\n${messages.map((issue) => `  ${issue}`).join('\n')}`);
+    this.messages = messages;
   }
 }
 
@@ -191,8 +191,8 @@ const Environment = v.object({
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''));
   const { success, output, issues } = v.safeParse(Environment, set);
-  const faults = [...faultsOfForm(issues ?? []), ...faultsOfProduction(set)];
-  if (!success || faults.length > 0) throw new ConfigError(faults);
+  const messages = [...issuesOfForm(issues ?? []), ...issuesOfProduction(set)];
+  if (!success || messages.length > 0) throw new ConfigError(messages);
   const production = output.NODE_ENV === 'production';
   return {
     production,
@@ -252,21 +252,21 @@ function variable<const S extends v.OptionalSchema<v.GenericSchema, unknown>>(sc
 
 const temporalVariables = ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'] as const;
 
-function faultsOfForm(issues: readonly v.InferIssue<typeof Environment>[]): readonly string[] {
-  const faulty = new Set(issues.map((issue) => v.getDotPath(issue)?.split('.')[0]));
+function issuesOfForm(issues: readonly v.InferIssue<typeof Environment>[]): readonly string[] {
+  const failing = new Set(issues.map((issue) => v.getDotPath(issue)?.split('.')[0]));
   return describeVariables()
-    .filter(({ name }) => faulty.has(name))
+    .filter(({ name }) => failing.has(name))
     .map(({ name, form: expected }) => `${name} must be ${expected}`);
 }
 
-function faultsOfProduction(set: Readonly<Record<string, unknown>>): readonly string[] {
+function issuesOfProduction(set: Readonly<Record<string, unknown>>): readonly string[] {
   if (set['NODE_ENV'] !== 'production') return [];
-  const faults: string[] = [];
-  if (set['SECRETS_KEYS'] === undefined) faults.push(`SECRETS_KEYS must be set in production: ${keyRingForm}`);
+  const messages: string[] = [];
+  if (set['SECRETS_KEYS'] === undefined) messages.push(`SECRETS_KEYS must be set in production: ${keyRingForm}`);
   if (set['DATABASE_URL'] === undefined)
-    faults.push('DATABASE_URL must be set in production: the URL of a PostgreSQL database');
+    messages.push('DATABASE_URL must be set in production: the URL of a PostgreSQL database');
   if (temporalVariables.every((name) => set[name] === undefined)) {
-    faults.push(`One of ${temporalVariables.join(', ')} must be set in production: where Temporal is`);
+    messages.push(`One of ${temporalVariables.join(', ')} must be set in production: where Temporal is`);
   }
-  return faults;
+  return messages;
 }

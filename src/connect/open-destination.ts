@@ -10,7 +10,7 @@ import { DestinationSpec } from '../core/spec/schema/destination-schema.ts';
 import type { Deps } from '../deps.ts';
 import type { ResourceSetup } from './setup.ts';
 
-interface PreparedRun extends Pick<DestinationDeps, 'outbox' | 'logCall' | 'onStrayRefusals'> {
+interface PreparedRun extends Pick<DestinationDeps, 'outbox' | 'logCall' | 'onStrayRejections'> {
   readonly id: string;
   readonly startedAt: Date;
 }
@@ -20,7 +20,7 @@ export async function prepareDestination(
   deps: Pick<Deps, 'egress' | 'evaluators' | 'defaultDestination'>,
   scope: OrgScope,
   { spec, resource, params, secrets }: ResourceSetup,
-  { outbox, logCall, onStrayRefusals, ...run }: PreparedRun,
+  { outbox, logCall, onStrayRejections, ...run }: PreparedRun,
 ): Promise<{ readonly destination: Destination; readonly target: TargetTable }> {
   const declared = spec.destination ?? defaultDestination(deps.defaultDestination);
   const roots = { params, secrets, auth: {}, run: { id: run.id, startedAt: run.startedAt.toISOString() } };
@@ -36,7 +36,7 @@ export async function prepareDestination(
       orgId: scope.orgId,
       outbox,
       logCall,
-      onStrayRefusals,
+      onStrayRejections,
       secrets: leafTexts(secrets),
       resource: { resourceKey: resource.key, specVersion: spec.metadata.version },
     }),

@@ -59,7 +59,7 @@ export async function openSource(
     run: { id: runId, startedAt: startedAt.toISOString(), mode: backfill === null ? 'incremental' : 'backfill' },
     backfill,
     validators: null,
-    answers: null,
+    responses: null,
     evaluator,
     mask,
     now: () => new Date(),

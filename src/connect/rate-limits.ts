@@ -2,11 +2,11 @@ import type { Db } from '../../db/client.ts';
 import { type BucketRate, emptyBucket } from '../../db/queries/connections/buckets.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { HttpClientOptions } from '../core/http/client.ts';
-import type { HttpAnswer, HttpRequest } from '../core/model/http.ts';
+import type { HttpRequest, HttpResponse } from '../core/model/http.ts';
 import { leftOf } from '../core/source/read/budget-left.ts';
 import { waitIn } from '../core/source/request/error-rules.ts';
 import type { HttpSettings, RateLimit } from '../core/spec/schema/http-schema.ts';
-import { createTokenStock } from './token-stock.ts';
+import { createPrefetchedPermits } from './token-stock.ts';
 
 /** Whose requests share the buckets, and what the spec says of them. */
 interface RateLimitsOptions {
@@ -15,7 +15,7 @@ interface RateLimitsOptions {
   readonly http: Pick<HttpSettings, 'rateLimit' | 'retry'>;
 }
 
-type RateLimits = Required<Pick<HttpClientOptions, 'takeToken' | 'noteAnswer'>>;
+type RateLimits = Required<Pick<HttpClientOptions, 'takeToken' | 'noteResponse'>>;
 
 /**
  * The buckets of a connection's requests, in the database, so that they hold across processes: the API's own, and the
@@ -39,23 +39,23 @@ function limitsOver(
   { http, bucketsOf }: RateLimitsOptions & { readonly bucketsOf: (request: HttpRequest) => readonly Bucket[] },
 ): RateLimits {
   const waitMsMax = http.retry.maxWaitSeconds * 1000;
-  const stock = createTokenStock(db, scope);
+  const permits = createPrefetchedPermits(db, scope);
   return {
     async takeToken(request, { reserveWithinMs }) {
       let longest = 0;
       for (const { rate } of bucketsOf(request)) {
-        const waitMs = await stock.take(rate, reserveWithinMs);
+        const waitMs = await permits.take(rate, reserveWithinMs);
         // Who has to come back later asks all of them again; the token taken before costs one slot at most.
         if (waitMs > reserveWithinMs) return waitMs;
         longest = Math.max(longest, waitMs);
       }
       return longest;
     },
-    async noteAnswer(request, answer) {
+    async noteResponse(request, response) {
       for (const { rate, limit } of bucketsOf(request)) {
-        const waitMs = askedWaitMs(limit, answer);
+        const waitMs = askedWaitMs(limit, response);
         if (waitMs !== null && waitMs > 0) {
-          stock.clear();
+          permits.clear();
           await emptyBucket(db, scope, { rate, waitMs: Math.min(waitMs, waitMsMax) });
         }
       }
@@ -77,11 +77,11 @@ interface Bucket {
   readonly rate: BucketRate;
 }
 
-/** Milliseconds to the reset of a budget that is used up; null: something is left, or the answer does not say. */
-function askedWaitMs(limit: RateLimit, answer: HttpAnswer): number | null {
+/** Milliseconds to the reset of a budget that is used up; null: something is left, or the response does not say. */
+function askedWaitMs(limit: RateLimit, response: HttpResponse): number | null {
   const { headers: names } = limit;
-  const { headers } = answer;
-  if (names?.reset === undefined || !(leftOf(limit, answer) < 1)) return null;
+  const { headers } = response;
+  if (names?.reset === undefined || !(leftOf(limit, response) < 1)) return null;
   // The reset is an instant of the API's clock.
   const now = Date.parse(headers['date'] ?? '');
   return waitIn(headers[names.reset.toLowerCase()], names.resetFormat, new Date(Number.isNaN(now) ? Date.now() : now));

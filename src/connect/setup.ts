@@ -37,11 +37,11 @@ export async function setUpConnection(
   scope: OrgScope,
   { connectionId, specJson, specOverridesJson, paramsJson }: StoredParts,
 ): Promise<ConnectionSetup> {
-  const judged = effectiveSpec(specJson, specOverridesJson);
-  if (!judged.valid) {
-    throw new AppError('spec_invalid', `The effective spec is invalid: ${judged.issues[0]?.message ?? 'no detail'}`);
+  const checked = effectiveSpec(specJson, specOverridesJson);
+  if (!checked.valid) {
+    throw new AppError('spec_invalid', `The effective spec is invalid: ${checked.issues[0]?.message ?? 'no detail'}`);
   }
-  const values = checkConnectionValues(judged.spec, {
+  const values = checkConnectionValues(checked.spec, {
     params: paramsJson,
     secrets: await openSecrets(deps, deps.db, scope, connectionId),
   });
@@ -53,7 +53,7 @@ export async function setUpConnection(
     );
   }
   const { params, secrets } = values;
-  return { spec: judged.spec, specChecksum: specChecksum(judged.document), params, secrets };
+  return { spec: checked.spec, specChecksum: specChecksum(checked.document), params, secrets };
 }
 
 /** The setup of one resource. Throws `spec_invalid` when the spec has no such resource. */

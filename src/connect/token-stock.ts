@@ -6,14 +6,14 @@ import type { OrgScope } from '../../db/scope.ts';
 const togetherSeconds = 0.05;
 
 /** Tokens of one bucket that are taken and not used yet. */
-interface Stock {
+interface Permits {
   left: number;
   /** When they may be used, ms since the epoch. */
   readonly readyAt: number;
 }
 
 /** Takes tokens of buckets for one run. */
-export interface TokenStock {
+export interface PrefetchedPermits {
   /** Milliseconds to wait before sending. At most `waitMsMax`: the token is the caller's. More: it is not. */
   take(rate: BucketRate, waitMsMax: number): Promise<number>;
   /** Gives up what is left, when the API says that there is nothing. */
@@ -21,21 +21,21 @@ export interface TokenStock {
 }
 
 /** A stock for one run; what it does not use is lost, which is less than what the bucket gives in 50 ms. */
-export function createTokenStock(db: Db, scope: OrgScope): TokenStock {
-  const stocks = new Map<string, Stock>();
+export function createPrefetchedPermits(db: Db, scope: OrgScope): PrefetchedPermits {
+  const permitsByBucket = new Map<string, Permits>();
   return {
     async take(rate, waitMsMax) {
-      const stock = stocks.get(rate.name);
-      if (stock && stock.left > 0) {
-        stock.left -= 1;
-        return Math.max(0, stock.readyAt - Date.now());
+      const permits = permitsByBucket.get(rate.name);
+      if (permits && permits.left > 0) {
+        permits.left -= 1;
+        return Math.max(0, permits.readyAt - Date.now());
       }
       const tokens = tokensTogether(rate);
       const waitMs = await takeToken(db, scope, { rate, tokens, waitMsMax });
-      if (waitMs <= waitMsMax) stocks.set(rate.name, { left: tokens - 1, readyAt: Date.now() + waitMs });
+      if (waitMs <= waitMsMax) permitsByBucket.set(rate.name, { left: tokens - 1, readyAt: Date.now() + waitMs });
       return waitMs;
     },
-    clear: () => stocks.clear(),
+    clear: () => permitsByBucket.clear(),
   };
 }
 

@@ -5,21 +5,21 @@ const objectOf = (names: readonly string[]): object => Object.fromEntries(names.
 const joined = (names: readonly string[]): string => names.join();
 
 test('asks once for each list of names, in whatever object they come', () => {
-  const judge = vi.fn<typeof joined>(joined);
-  const verdict = byNames(judge);
+  const classify = vi.fn<typeof joined>(joined);
+  const verdict = byNames(classify);
   const lists = [[], ['a'], ['a', 'b'], ['b', 'a'], ['a', 'c'], ['b']];
   for (const names of [...lists, ...lists]) expect(verdict(objectOf(names))).toBe(joined(names));
-  expect(judge).toHaveBeenCalledTimes(lists.length);
+  expect(classify).toHaveBeenCalledTimes(lists.length);
 });
 
 test('keeps a few lists that begin alike, the latest, and none of 101 names', () => {
-  const judge = vi.fn<typeof joined>(joined);
-  const verdict = byNames(judge);
+  const classify = vi.fn<typeof joined>(joined);
+  const verdict = byNames(classify);
   const many = Array.from({ length: 101 }, (_, index) => `n${index}`);
   for (const end of 'bcdefghijjb') verdict(objectOf(['a', end]));
-  expect(judge).toHaveBeenCalledTimes(10);
+  expect(classify).toHaveBeenCalledTimes(10);
   for (const names of [many, many]) expect(verdict(objectOf(names))).toBe(joined(names));
-  expect(judge).toHaveBeenCalledTimes(12);
+  expect(classify).toHaveBeenCalledTimes(12);
 });
 
 test('begins anew once 500 lists are kept, and is right all the time', () => {

@@ -11,11 +11,11 @@ interface Known<Verdict> {
 }
 
 /**
- * `judge` of the names of an object's properties, asked once for each list of names: the objects of an API's records have
+ * `classify` of the names of an object's properties, asked once for each list of names: the objects of an API's records have
  * the same names in the same order, and comparing them costs less than looking at each, or than listing them. For objects
  * of data, which inherit no names.
  */
-export function byNames<Verdict>(judge: (names: readonly string[]) => Verdict): (object: object) => Verdict {
+export function byNames<Verdict>(classify: (names: readonly string[]) => Verdict): (object: object) => Verdict {
   const known = new Map<string, Known<Verdict>[]>();
   return (object) => {
     const first = firstName(object);
@@ -24,7 +24,7 @@ export function byNames<Verdict>(judge: (names: readonly string[]) => Verdict): 
     if (latest !== undefined && hasNames(object, latest.names)) return latest.verdict;
     const names = Object.keys(object);
     for (const before of alike) if (areEqual(before.names, names)) return before.verdict;
-    const verdict = judge(names);
+    const verdict = classify(names);
     if (names.length > namesMax) return verdict;
     if (known.size >= keptMax) known.clear();
     known.set(first, [{ names, verdict }, ...alike.slice(0, alikeMax - 1)]);

@@ -1,24 +1,24 @@
 /**
  * Questions of which several are asked at once, answered together: who asks while others of the same group are answered
- * waits for the next answer, which is one for all who wait. So no answer is older than its question, and there is one
+ * waits for the next response, which is one for all who wait. So no response is older than its question, and there is one
  * question to a group at a time.
  *
  * @param ask answers all the questions of a group, in the order in which they were asked.
  */
-export function sharedAnswers<Question, Answer>(
-  ask: (questions: readonly [Question, ...Question[]]) => Promise<Answer>,
+export function sharedResponses<Question, Reply>(
+  ask: (questions: readonly [Question, ...Question[]]) => Promise<Reply>,
   groupOf: (question: Question) => string,
-): (question: Question) => Promise<Answer> {
-  const underWay = new Map<string, Promise<Answer>>();
-  const next = new Map<string, { readonly others: Question[]; readonly answer: Promise<Answer> }>();
-  const begin = (group: string, questions: readonly [Question, ...Question[]]): Promise<Answer> => {
-    const answer = ask(questions);
-    underWay.set(group, answer);
+): (question: Question) => Promise<Reply> {
+  const underWay = new Map<string, Promise<Reply>>();
+  const next = new Map<string, { readonly others: Question[]; readonly response: Promise<Reply> }>();
+  const begin = (group: string, questions: readonly [Question, ...Question[]]): Promise<Reply> => {
+    const response = ask(questions);
+    underWay.set(group, response);
     const forget = () => {
-      if (underWay.get(group) === answer) underWay.delete(group);
+      if (underWay.get(group) === response) underWay.delete(group);
     };
-    answer.then(forget, forget);
-    return answer;
+    response.then(forget, forget);
+    return response;
   };
   return (question) => {
     const group = groupOf(question);
@@ -27,15 +27,15 @@ export function sharedAnswers<Question, Answer>(
     const waiting = next.get(group);
     if (waiting) {
       waiting.others.push(question);
-      return waiting.answer;
+      return waiting.response;
     }
     const others: Question[] = [];
     const beginNext = () => {
       next.delete(group);
       return begin(group, [question, ...others]);
     };
-    const answer = current.then(beginNext, beginNext);
-    next.set(group, { others, answer });
-    return answer;
+    const response = current.then(beginNext, beginNext);
+    next.set(group, { others, response });
+    return response;
   };
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { migrateToLatest } from '../../db/migrate.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
-import { awaitAnswer } from './embedded/await-response.ts';
+import { awaitResponse } from './embedded/await-response.ts';
 import { isPortFree } from './embedded/ports.ts';
 import { killGroup } from './embedded/process-table.ts';
 import { startEmbedded } from './embedded/services.ts';
@@ -122,8 +122,8 @@ function run(program: string, env: NodeJS.ProcessEnv): ChildProcess {
 
 async function untilReady(name: ProcessName, started: SupervisedProcess, ask: () => Promise<void>): Promise<void> {
   const child = started.current();
-  const answer = awaitAnswer({ ask, child, timeoutMs: readyMs });
-  const answered = await answer.catch((cause: unknown) => {
+  const response = awaitResponse({ ask, child, timeoutMs: readyMs });
+  const answered = await response.catch((cause: unknown) => {
     throw new StartError(`The ${name} was not ready within ${readyMs / 1000} s`, { cause });
   });
   if (answered) return;

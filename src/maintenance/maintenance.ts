@@ -108,11 +108,11 @@ async function repairSilentRuns(deps: MaintenanceDeps): Promise<void> {
 async function forEachRun(
   { log }: MaintenanceDeps,
   runs: readonly SweptRun[],
-  mend: (run: SweptRun) => Promise<void>,
+  repair: (run: SweptRun) => Promise<void>,
 ): Promise<void> {
   for (const run of runs) {
     try {
-      await mend(run);
+      await repair(run);
     } catch (error) {
       if (isTemporalAway(error)) throw error;
       log.warn('run not mended; the next round tries again', { runId: run.id, error });

@@ -56,9 +56,9 @@ async function noteFlip(deps: OverdueDeps, { id: laneId, orgId }: SweptLane): Pr
   const ageSeconds = ageSecondsOf(lastSuccessAt, Date.parse(now));
   await deps.db.transaction().execute(async (trx) => {
     if (!(await markOverdue(trx, scope, { laneId, since: overdue ? now : null }))) return;
-    const occasion = overdue ? now : (overdueSince ?? now);
+    const deduplicationId = overdue ? now : (overdueSince ?? now);
     await recordOfConnection(trx, scope, connectionId, (connection) => [
-      told({ connection, resourceKey, lastSuccessAt, expectedIntervalSeconds, ageSeconds, occasion }),
+      told({ connection, resourceKey, lastSuccessAt, expectedIntervalSeconds, ageSeconds, deduplicationId }),
     ]);
   });
   deps.log.info(overdue ? 'connection overdue' : 'connection on time again', { connectionId, resourceKey });

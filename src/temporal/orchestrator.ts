@@ -173,7 +173,7 @@ const [invalidArgument, deadlineExceeded, unavailable] = [3, 4, 14];
 export const isTemporalAway = (error: unknown): boolean =>
   hasStatus(error, unavailable) || hasStatus(error, deadlineExceeded);
 
-/** The SDK wraps the answer of the server. */
+/** The SDK wraps the response of the server. */
 function hasStatus(error: unknown, status: number | undefined): boolean {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   return isGrpcServiceError(cause) && cause.code === status;

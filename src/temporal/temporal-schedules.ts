@@ -129,8 +129,8 @@ const jitter = { fromSeconds: 300, share: 0.05, secondsMax: 60 };
 
 /** Times and policies of a schedule. Never as text: Temporal reads other things into cron expressions, silently. */
 function timesOf(cron: string, timezone: string): Required<Pick<ScheduleOptions, 'spec' | 'policies'>> {
-  const { calendars, fault } = checkCron(cron);
-  if (!calendars) throw new Error(`The cron expression of a schedule is not valid any more: ${fault}`);
+  const { calendars, issue } = checkCron(cron);
+  if (!calendars) throw new Error(`The cron expression of a schedule is not valid any more: ${issue}`);
   const { shortest, longest } = firingGaps(calendars);
   const catchup = Math.min(Math.max(2 * longest, catchupSeconds.least), catchupSeconds.most);
   const spread = shortest < jitter.fromSeconds ? 0 : Math.min(shortest * jitter.share, jitter.secondsMax);

@@ -70,8 +70,8 @@ interface OpenPage extends AsyncDisposable {
   readonly complaints: readonly string[];
   /** As they begin. */
   readonly requests: readonly string[];
-  /** How many reads of the connection have their answer. */
-  readonly answers: () => number;
+  /** How many reads of the connection have their response. */
+  readonly replies: () => number;
   text(part: string): Promise<string>;
 }
 
@@ -98,11 +98,11 @@ async function openPage({
   const page = await context.newPage();
   const complaints: string[] = [];
   const requests: string[] = [];
-  let answers = 0;
+  let replies = 0;
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
   page.on('requestfinished', (request) => {
-    if (request.url().endsWith('/embed/connection')) answers += 1;
+    if (request.url().endsWith('/embed/connection')) replies += 1;
   });
   page.on('request', (request) => requests.push(`${request.method()} ${request.url()}`));
   await page.clock.install();
@@ -112,7 +112,7 @@ async function openPage({
     host,
     complaints,
     requests,
-    answers: () => answers,
+    replies: () => replies,
     text: async (part) => (await page.locator(`connector-freshness [part="${part}"]`).innerText()).trim(),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
@@ -230,9 +230,9 @@ describe('a token', () => {
     await using opened = await openPage({ script: withToken(await expiredToken(), fromServer) });
     await expectState(opened, 'Not synced yet');
     expect(opened.host.mints()).toBe(1);
-    const before = opened.answers();
+    const before = opened.replies();
     await letTimePass(opened);
-    await eventually('it asks again', async () => opened.answers() > before);
+    await eventually('it asks again', async () => opened.replies() > before);
     expect(opened.host.mints()).toBe(1);
   });
 
@@ -354,9 +354,9 @@ describe('its looks', () => {
        const options = { subtree: true, childList: true, characterData: true };
        new MutationObserver(() => window.said.push(region.textContent.trim())).observe(region, options);`,
     );
-    const before = opened.answers();
+    const before = opened.replies();
     await letTimePass(opened);
-    await eventually('it has asked again', async () => opened.answers() > before);
+    await eventually('it has asked again', async () => opened.replies() > before);
     expect(await opened.page.evaluate('window.said')).toEqual([]);
     await run('failed');
     await letTimePass(opened);

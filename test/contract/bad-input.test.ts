@@ -10,7 +10,7 @@ import {
   type Placeholders,
   readBadInput,
   send,
-  type WireAnswer,
+  type WireResponse,
 } from '../support/security/bad-input.ts';
 import { caseFigure } from '../support/security/figure.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
@@ -34,7 +34,7 @@ const overrides: Readonly<Record<string, Partial<BadInput>>> = {
 };
 
 /** Second checks, by the words of `then` in the corpus. */
-const thens: Readonly<Record<string, (answer: WireAnswer) => Promise<void> | void>> = {
+const thens: Readonly<Record<string, (reply: WireResponse) => Promise<void> | void>> = {
   B027: ({ text }) => expect(JSON.parse(text).displayName).toBe('second'),
   B044: ({ text }) => expect(JSON.parse(text).displayName).toBe("'; drop table connections; --"),
   B079: ({ text }) => expect(JSON.parse(text).orgId).toBe(ours.orgId),
@@ -147,14 +147,14 @@ async function rowCounts(): Promise<unknown> {
 
 const oneOf = <T>(expected: T | readonly T[]): readonly T[] => (Array.isArray(expected) ? expected : [expected]) as T[];
 
-const isError = ({ status, text }: WireAnswer) => status >= 400 && text !== '';
+const isError = ({ status, text }: WireResponse) => status >= 400 && text !== '';
 
 /** Null: no error, one without a code, or one of Node's own parser, which never reaches the app and has no body. */
-const codeOf = (answer: WireAnswer): string | null =>
-  isError(answer) ? (JSON.parse(answer.text).error.code ?? null) : null;
+const codeOf = (reply: WireResponse): string | null =>
+  isError(reply) ? (JSON.parse(reply.text).error.code ?? null) : null;
 
-const expectedCodes = ({ expectCode }: BadInput, answer: WireAnswer) =>
-  isError(answer) ? oneOf(expectCode) : [...oneOf(expectCode), null];
+const expectedCodes = ({ expectCode }: BadInput, reply: WireResponse) =>
+  isError(reply) ? oneOf(expectCode) : [...oneOf(expectCode), null];
 
 describe('the corpus of bad input', () => {
   it.each(entries)('$id $method $path: $why', async (entry) => {
@@ -163,16 +163,16 @@ describe('the corpus of bad input', () => {
     const before = await rowCounts();
     const startedMs = performance.now();
 
-    const answer = await send(entry, server.port, values);
-    caseFigure('badInput5xx', answer.status >= 500);
+    const reply = await send(entry, server.port, values);
+    caseFigure('badInput5xx', reply.status >= 500);
 
-    expect(oneOf(entry.expectStatus)).toContain(answer.status);
+    expect(oneOf(entry.expectStatus)).toContain(reply.status);
     expect(performance.now() - startedMs).toBeLessThan(5000);
-    expect(answer.text).not.toMatch(/\bat \S+ \(|node_modules|\.ts:\d|select .* from|insert into/i);
-    expect(expectedCodes(entry, answer)).toContain(codeOf(answer));
+    expect(reply.text).not.toMatch(/\bat \S+ \(|node_modules|\.ts:\d|select .* from|insert into/i);
+    expect(expectedCodes(entry, reply)).toContain(codeOf(reply));
     // What is refused leaves nothing behind.
-    expect(answer.status >= 400 ? await rowCounts() : before).toEqual(before);
-    await thens[entry.id]?.(answer);
+    expect(reply.status >= 400 ? await rowCounts() : before).toEqual(before);
+    await thens[entry.id]?.(reply);
     const health = performance.now();
     expect((await api.app.request('/api/health')).status).toBe(200);
     expect(performance.now() - health).toBeLessThan(200);

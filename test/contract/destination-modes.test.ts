@@ -33,9 +33,9 @@ describe.each(destinationKinds)('$name', (kind) => {
       await using proxy = await startTcpProxy(place.port, { host: place.host });
       await using destination = place.connect({ port: proxy.port });
       await destination.open(claimOf(place.schema, { mode }));
-      // A generation begins with several statements, so the answer to cut is that of its second batch.
+      // A generation begins with several statements, so the response to cut is that of its second batch.
       await destination.apply(batchOf([rowOf('1', { a: 'x' })]));
-      proxy.cutNextAnswer(place.commitMark);
+      proxy.cutNextResponse(place.commitMark);
       const second = batchOf([rowOf('2', { a: 'y' })], { batchNo: 2 });
       await expect(destination.apply(second)).rejects.toMatchObject({ code: 'destination_unavailable' });
       await using next = place.connect();
@@ -177,14 +177,14 @@ describe.each(destinationKinds)('$name', (kind) => {
       await using place = await kind.createPlace();
       await deliver(place, { mode, table: 'versions' }, { rows: [rowOf('1', { a: 'x' })] });
       await deliver(place, { table: 'records', fence: 2 }, { rows: [rowOf('1', { a: 'x' })] });
-      const refusal = (key: string) => ({
+      const rejection = (key: string) => ({
         code: 'destination_rejected',
         message: expect.stringContaining(`${key} is not its key, which mode`),
       });
       await expect(deliver(place, { mode: other, table: 'versions', fence: 3 })).rejects.toMatchObject(
-        refusal('(_connection_id, _external_id)'),
+        rejection('(_connection_id, _external_id)'),
       );
-      await expect(deliver(place, { mode, table: 'records', fence: 3 })).rejects.toMatchObject(refusal('(_seq)'));
+      await expect(deliver(place, { mode, table: 'records', fence: 3 })).rejects.toMatchObject(rejection('(_seq)'));
       expect(await place.rows('versions')).toHaveLength(1);
       expect(await place.columnTypes('records')).not.toHaveProperty('_seq');
     });

@@ -180,7 +180,7 @@ describe.each(destinationKinds)('$name', (kind) => {
     await using proxy = await startTcpProxy(place.port, { host: place.host });
     await using destination = place.connect({ port: proxy.port });
     await destination.open(claimOf(place.schema));
-    proxy.cutNextAnswer(place.commitMark);
+    proxy.cutNextResponse(place.commitMark);
     await expect(destination.apply(batchOf([rowOf('1')]))).rejects.toMatchObject({ code: 'destination_unavailable' });
     await using next = place.connect();
     expect(await next.open(claimOf(place.schema, { fence: 2 }))).toMatchObject({

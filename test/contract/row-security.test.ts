@@ -9,17 +9,17 @@ import { asOneRequest, openUnderRowSecurity } from '../support/security/row-secu
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 
 let database: TestDatabase;
-let judged: Awaited<ReturnType<typeof openUnderRowSecurity>>;
+let checked: Awaited<ReturnType<typeof openUnderRowSecurity>>;
 let ours: Awaited<ReturnType<typeof newOrg>>;
 let theirs: Awaited<ReturnType<typeof newOrg>>;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  judged = await openUnderRowSecurity(database.db, database.url, `${new URL(database.url).pathname.slice(1)}_judged`);
+  checked = await openUnderRowSecurity(database.db, database.url, `${new URL(database.url).pathname.slice(1)}_judged`);
   [ours, theirs] = [await newOrg(), await newOrg()];
 });
 afterAll(async () => {
-  await judged[Symbol.asyncDispose]();
+  await checked[Symbol.asyncDispose]();
   await database[Symbol.asyncDispose]();
 });
 
@@ -35,18 +35,18 @@ const unscopedById = (db: Db, id: string | undefined = '') =>
 
 describe('under row security a query', () => {
   it('with the org of its scope finds the rows that are there', async () => {
-    expect(await listWorkspaces(judged.db, ours.scope)).toEqual(await listWorkspaces(database.db, ours.scope));
+    expect(await listWorkspaces(checked.db, ours.scope)).toEqual(await listWorkspaces(database.db, ours.scope));
   });
 
   it('that forgot the org fails, where it would have found rows of everybody', async () => {
     expect(new Set((await unscoped(database.db)).map(({ orgId }) => orgId)).size).toBe(2);
-    await expect(unscoped(judged.db)).rejects.toMatchObject({ code: '42501' });
-    await expect(unscopedById(judged.db, ours.workspaces[0]?.id)).rejects.toMatchObject({ code: '42501' });
-    await expect(judged.db.deleteFrom('workspaces').execute()).rejects.toMatchObject({ code: '42501' });
+    await expect(unscoped(checked.db)).rejects.toMatchObject({ code: '42501' });
+    await expect(unscopedById(checked.db, ours.workspaces[0]?.id)).rejects.toMatchObject({ code: '42501' });
+    await expect(checked.db.deleteFrom('workspaces').execute()).rejects.toMatchObject({ code: '42501' });
   });
 
   it('fails in a transaction too, after others that named their org', async () => {
-    const work = judged.db.transaction().execute(async (tx) => {
+    const work = checked.db.transaction().execute(async (tx) => {
       await listWorkspaces(tx, ours.scope);
       await unscoped(tx);
     });
@@ -54,7 +54,7 @@ describe('under row security a query', () => {
   });
 
   it('that names an org reaches no row of another one', async () => {
-    const query = judged.db.selectFrom('workspaces').select('orgId');
+    const query = checked.db.selectFrom('workspaces').select('orgId');
     const loose = await query
       .where((eb) => eb.or([eb('orgId', '=', ours.org.id), eb('orgId', '<>', ours.org.id)]))
       .execute();
@@ -64,19 +64,19 @@ describe('under row security a query', () => {
   it('that names an org writes no row of another one', async () => {
     const insert = sql`insert into workspaces (id, org_id, name, kind)
       select 'ws_x', id, 'x', 'dev' from orgs where id <> ${ours.org.id}`;
-    await expect(insert.execute(judged.db)).rejects.toMatchObject({ code: '42501' });
+    await expect(insert.execute(checked.db)).rejects.toMatchObject({ code: '42501' });
   });
 
   it('that is on the list may do without', async () => {
     const lookupId = ours.apiKey.key.slice(3, 15);
-    expect(await findCredential(judged.db, lookupId)).toMatchObject({ orgId: ours.org.id });
+    expect(await findCredential(checked.db, lookupId)).toMatchObject({ orgId: ours.org.id });
   });
 
   it('is refused when it names another org than the credential of its request', async () => {
     const lookupId = ours.apiKey.key.slice(3, 15);
     const request = asOneRequest(async () => {
-      await findCredential(judged.db, lookupId);
-      await insertWorkspace(judged.db, theirs.scope, { name: 'planted', kind: 'dev' });
+      await findCredential(checked.db, lookupId);
+      await insertWorkspace(checked.db, theirs.scope, { name: 'planted', kind: 'dev' });
     });
     await expect(request).rejects.toThrow('another org than the request');
     expect((await listWorkspaces(database.db, theirs.scope)).map(({ name }) => name)).not.toContain('planted');
@@ -92,7 +92,7 @@ describe('the judging role', () => {
     expect(rows.length).toBeGreaterThan(25);
     expect(rows.filter(({ bound }) => !bound)).toEqual([]);
     const { rows: roles } = await sql<{ free: boolean }>`
-      select rolsuper or rolbypassrls as free from pg_roles where rolname = current_user`.execute(judged.db);
+      select rolsuper or rolbypassrls as free from pg_roles where rolname = current_user`.execute(checked.db);
     expect(roles).toEqual([{ free: false }]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { connectFake, isBatch, laneScript, statementsOf, written } from '../support/sqlserver/script.ts';
-import { type RequestAnswer, startTdsFake } from '../support/sqlserver/tds-fake.ts';
+import { type RequestReply, startTdsFake } from '../support/sqlserver/tds-fake.ts';
 import type { TdsRequest } from '../support/sqlserver/tds-requests.ts';
 import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/sync/batches.ts';
 
@@ -22,8 +22,8 @@ const errors = {
 };
 
 /** Fails the first batches with these errors; the others are written. */
-function failing(...answers: readonly RequestAnswer[]) {
-  const left = [...answers];
+function failing(...replies: readonly RequestReply[]) {
+  const left = [...replies];
   return laneScript((request) => (isBatch(request) ? (left.shift() ?? written) : undefined));
 }
 
@@ -75,12 +75,12 @@ describe('a batch', () => {
     ['locks that are held for long', [errors.lockTimeout, errors.lockTimeout]],
     ['a row that another session has inserted meanwhile', [errors.duplicateKey, errors.duplicateRow]],
     ['rows that appeared between update and insert', [[{ outcome: 'race' }]]],
-  ])('is repeated after %s, without staging it again', async (_, answers) => {
-    await using fake = await startTdsFake(failing(...answers));
+  ])('is repeated after %s, without staging it again', async (_, replies) => {
+    await using fake = await startTdsFake(failing(...replies));
     await using destination = connectFake(fake);
     await destination.open(claim);
     expect(await destination.apply(batchOf([rowOf('1', { a: 'x' })]))).toEqual([]);
-    expect(fake.requests.filter(isBatch)).toHaveLength(answers.length + 1);
+    expect(fake.requests.filter(isBatch)).toHaveLength(replies.length + 1);
     expect(loads(fake.requests)).toHaveLength(1);
     expect(statementsOf(fake)).toContain('if @@trancount > 0 rollback transaction;');
   });

@@ -152,10 +152,10 @@ async function theirState(): Promise<unknown> {
     hooks,
     ...webhooks,
   ];
-  const answers = await Promise.all(paths.map((path) => theirs.call('GET', path)));
+  const replies = await Promise.all(paths.map((path) => theirs.call('GET', path)));
   const { body: keys } = await theirs.call('GET', '/api-keys');
   const revocations = keys.map(({ id, revokedAt }: { id: string; revokedAt: string | null }) => ({ id, revokedAt }));
-  return [...answers.map(({ body }) => body), revocations];
+  return [...replies.map(({ body }) => body), revocations];
 }
 
 describe('every endpoint behind an API key', () => {
@@ -163,11 +163,11 @@ describe('every endpoint behind an API key', () => {
     'answers 401 without one: %s',
     async (endpoint) => {
       const [method = '', path = ''] = endpoint.split(' ');
-      // With a body that would be refused: the credential is judged first.
+      // With a body that would be refused: the credential is checked first.
       const malformed = method === 'get' ? {} : { body: '{' };
       const address = path.replace(/:\w+/g, 'x');
-      const answer = await ours.call(method.toUpperCase(), address, { apiKey: null, ...malformed });
-      expect(answer).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } });
+      const reply = await ours.call(method.toUpperCase(), address, { apiKey: null, ...malformed });
+      expect(reply).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } });
     },
   );
 });
@@ -179,9 +179,9 @@ describe('every endpoint with something of an org in its path', () => {
     expect(Object.keys(cases).toSorted()).toEqual(withIds.map(name).toSorted());
   });
 
-  const judged = withIds.map(name).filter((endpoint) => cases[endpoint]?.exempt === undefined);
+  const checked = withIds.map(name).filter((endpoint) => cases[endpoint]?.exempt === undefined);
 
-  it.each(judged)('answers 404 to another org as to nobody’s id, and changes nothing: %s', async (endpoint) => {
+  it.each(checked)('answers 404 to another org as to nobody’s id, and changes nothing: %s', async (endpoint) => {
     const { real, unknown, body } = cases[endpoint] ?? { real: () => '', unknown: '' };
     const method = endpoint.split(' ')[0]?.toUpperCase() ?? '';
     const put = {
@@ -207,9 +207,9 @@ describe('every endpoint with something of an org in its path', () => {
 describe('an id of another org outside the path', () => {
   it('is a 404 as a filter', async () => {
     for (const list of ['/runs', '/quarantine']) {
-      const answer = await ours.call('GET', `${list}?connectionId=${theirThings.activeConnectionId}`);
+      const reply = await ours.call('GET', `${list}?connectionId=${theirThings.activeConnectionId}`);
       const absent = await ours.call('GET', `${list}?connectionId=${newId('con')}`);
-      expect(answer).toMatchObject({ status: 404, body: absent.body });
+      expect(reply).toMatchObject({ status: 404, body: absent.body });
     }
   });
 
@@ -233,12 +233,12 @@ describe('an id of another org outside the path', () => {
   });
 
   it('is ignored as orgId of a body and in headers', async () => {
-    const answer = await ours.call('POST', '/specs', {
+    const reply = await ours.call('POST', '/specs', {
       body: { ...specDocument({ key: 'own' }), orgId: theirs.orgId },
       headers: { 'x-organization-id': theirs.orgId, 'x-org-id': theirs.orgId, 'x-user-id': theirs.orgId },
     });
-    expect(answer.status).toBe(201);
-    expect(answer.body.specJson).not.toHaveProperty('orgId');
+    expect(reply.status).toBe(201);
+    expect(reply.body.specJson).not.toHaveProperty('orgId');
     expect((await theirs.call('GET', '/specs/own/versions')).status).toBe(404);
     expect((await ours.call('GET', '/specs/own/versions')).body).toHaveLength(1);
   });

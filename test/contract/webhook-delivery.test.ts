@@ -113,7 +113,7 @@ describe('a receiver that refuses records', () => {
     expect(await send(rowsOf(3))).toMatchObject([{ index: 1, externalId: '1' }]);
     const [post] = place.receiver.posts;
     expect(place.receiver.posts).toHaveLength(1);
-    expect(place.strays).toEqual([{ partId: post?.id, refusals: 2 }]);
+    expect(place.strays).toEqual([{ partId: post?.id, rejections: 2 }]);
   });
 
   it('for the moment gets them once more, after all others, and then they are refused', async () => {

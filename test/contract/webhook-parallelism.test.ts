@@ -41,7 +41,7 @@ async function reopen(fence: number, options?: Options) {
 
 const idsIn = ({ batch }: Post) => batch.records.map(({ externalId }) => externalId);
 const partition = (post: Post) => partitionOf(idsIn(post)[0] ?? '', 4);
-const underWay = () => place.receiver.upstream.journal.filter(({ answeredAt }) => answeredAt === null);
+const underWay = () => place.receiver.upstream.journal.filter(({ responseAt }) => responseAt === null);
 const isFirstTime = ({ id }: Post, index: number, posts: readonly Post[]) =>
   posts.findIndex((post) => post.id === id) === index;
 const bytesOf = ({ headers }: Post) => Number(headers['content-length']);
@@ -137,15 +137,15 @@ describe('a batch that was interrupted', () => {
     await receiver.upstream.requested(4);
     receiver.upstream.resume();
     expect(await sent).toMatchObject({ name: 'ThrottledError', waitMs: 60_000 });
-    const answered = receiver.posts.filter(({ nth }) => nth <= 4);
-    const refused = new Set(answered.map((post) => idsIn(post)[0]));
-    expect(new Set(answered.map(partition)).size).toBe(4);
+    const replied = receiver.posts.filter(({ nth }) => nth <= 4);
+    const refused = new Set(replied.map((post) => idsIn(post)[0]));
+    expect(new Set(replied.map(partition)).size).toBe(4);
     receiver.reply(() => undefined);
     const { quarantine, pages } = await reopen(2);
     expect(quarantine).toHaveLength(4);
     expect(new Set(quarantine.map(({ externalId }) => externalId))).toEqual(refused);
     expect(pages).toMatchObject([{ recordsIn: 200, recordsOut: 196, quarantined: 4 }]);
-    for (const { id } of answered) expect(receiver.posts.filter((post) => post.id === id)).toHaveLength(1);
+    for (const { id } of replied) expect(receiver.posts.filter((post) => post.id === id)).toHaveLength(1);
     expectInOrder(200, 1);
   });
 
@@ -179,8 +179,8 @@ describe('a receiver that fails one of several requests', () => {
     expect(await sent).toMatchObject({ code: 'destination_login' });
     expect(receiver.posts).toHaveLength(4);
     const [failed, ...others] = receiver.posts.toSorted((one, other) => one.nth - other.nth);
-    const answered = new Set(others.map(({ id }) => id));
-    expect(await storedIds()).toEqual(stored.filter((id) => !answered.has(id)));
+    const replied = new Set(others.map(({ id }) => id));
+    expect(await storedIds()).toEqual(stored.filter((id) => !replied.has(id)));
     receiver.reply(() => undefined);
     expect(await reopen(2)).toMatchObject({ pages: [{ recordsOut: 200 }] });
     const repeated = receiver.posts.filter((post, index, posts) => !isFirstTime(post, index, posts));

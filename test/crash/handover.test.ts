@@ -15,7 +15,7 @@ const records = pages * perPage;
 const watch = watchPages(perPage);
 const shared = useStack({
   collections: Object.fromEntries(['told', 'frozen', 'locking'].map((name) => [name, generateRecords(records)])),
-  answer: watch.answer,
+  reply: watch.reply,
   latencyMs: 5,
 });
 
@@ -25,9 +25,9 @@ test('a worker told to stop hands its run to another at a page boundary: no page
   const runId = await sync.requestPaused();
   const first = stack.worker();
   await stack.startWorker();
-  const answered = watch.answered('told', 50);
+  const replied = watch.replied('told', 50);
   upstream.resume();
-  await answered;
+  await replied;
   await first.kill('SIGTERM');
   expect(first.exitCode()).toBe(0);
   expect((await sync.run(runId)).status).toBe('running');
@@ -39,12 +39,12 @@ test('a worker frozen past its heartbeat timeout delivers nothing more when it w
   await using sync = await createSync(stack, { upstream, collection: 'frozen', perPage });
   const runId = await sync.requestPaused();
   const frozen = stack.worker();
-  const answered = watch.answered('frozen', 50);
+  const replied = watch.replied('frozen', 50);
   upstream.resume();
-  await answered;
+  await replied;
   await frozen.kill('SIGSTOP');
   await stack.startWorker();
-  const successor = watch.answered('frozen', 120);
+  const successor = watch.replied('frozen', 120);
   await successor;
   await frozen.kill('SIGCONT');
   await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlightMax(perPage)] });
@@ -71,7 +71,7 @@ test('a worker frozen in the middle of its bookkeeping loses its locks, and the 
   await gate.open();
   await stack.startWorker();
   // Far behind all that the frozen one had asked for: the successor has taken the lane.
-  await watch.answered('locking', 120);
+  await watch.replied('locking', 120);
   await frozen.kill('SIGKILL');
   await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlightMax(perPage)] });
 });

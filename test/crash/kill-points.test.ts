@@ -28,7 +28,7 @@ type Step = (typeof steps)[number];
 const watch = watchPages(perPage);
 const shared = useStack({
   collections: Object.fromEntries(steps.map((step) => [step, generateRecords(records)])),
-  answer: watch.answer,
+  reply: watch.reply,
 });
 
 const syncOf = (step: Step): Promise<Sync> =>
@@ -52,9 +52,9 @@ test('a worker killed between fetch and delivery fetches only the pages in fligh
   const { stack, upstream } = shared();
   await using sync = await syncOf('fetched');
   const runId = await sync.requestPaused();
-  const answered = watch.answered('fetched', page);
+  const replied = watch.replied('fetched', page);
   upstream.resume();
-  await answered;
+  await replied;
   const inFlight = await killAndReplace(sync);
   expect(inFlight).toBeGreaterThan(0);
   await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlight] });

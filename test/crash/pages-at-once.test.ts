@@ -9,13 +9,13 @@ const pages = 120;
 const perPage = 50;
 const records = pages * perPage;
 const maxConcurrent = 8;
-/** The worker is killed after the answer to each of these pages. */
+/** The worker is killed after the response to each of these pages. */
 const moments = [3, 40, 85];
 
 const watch = watchPages(perPage);
 const shared = useStack({
   collections: { numbered: generateRecords(records) },
-  answer: watch.answer,
+  reply: watch.reply,
   // So that a later page is often answered first.
   latencyMs: () => Math.random() * 20,
 });
@@ -32,9 +32,9 @@ test('a worker killed with pages under way at once fetches only these again and 
   const runId = await sync.requestPaused();
   const inFlight: number[] = [];
   for (const page of moments) {
-    const answered = watch.answered('numbered', page);
+    const replied = watch.replied('numbered', page);
     upstream.resume();
-    await answered;
+    await replied;
     await stack.killWorker('SIGKILL');
     inFlight.push(await sync.pagesInFlight());
     await stack.startWorker();

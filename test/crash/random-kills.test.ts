@@ -14,7 +14,7 @@ const kills = 10;
 const watch = watchPages(perPage);
 const shared = useStack({
   collections: { records: generateRecords(records, { bytes: 200 }) },
-  answer: watch.answer,
+  reply: watch.reply,
   latencyMs: 2,
 });
 
@@ -26,9 +26,9 @@ test(`${kills} kills at random moments over ${pages} pages lose nothing and deli
   const runId = await sync.requestPaused();
   const inFlight: number[] = [];
   for (const { page, ms } of moments) {
-    const answered = watch.answered('records', page);
+    const replied = watch.replied('records', page);
     upstream.resume();
-    await answered;
+    await replied;
     await sleep(ms);
     await stack.killWorker('SIGKILL');
     inFlight.push(await sync.pagesInFlight());

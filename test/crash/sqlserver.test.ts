@@ -32,7 +32,7 @@ const shared = useStack(
       copying: generateRecords(large.count, { bytes: large.bytes }),
       ...Object.fromEntries([...steps, 'random'].map((step) => [step, generateRecords(count)])),
     },
-    answer: watch.answer,
+    reply: watch.reply,
   },
   { allow: [...[...servers.values()].map(({ port }) => `127.0.0.1:${port}`), ...(real ? [real.hostPort] : [])] },
 );
@@ -166,9 +166,9 @@ test.skipIf(real === null)(
     const runId = await sync.requestPaused();
     const moment = { page: 1 + Math.floor(Math.random() * 30), ms: Math.floor(Math.random() * 30) };
     console.info(`kill after page ${moment.page}, ${moment.ms} ms later`);
-    const answered = watch.answered('random', moment.page);
+    const replied = watch.replied('random', moment.page);
     upstream.resume();
-    await answered;
+    await replied;
     await sleep(moment.ms);
     await stack.killWorker('SIGKILL');
     await stack.startWorker();

@@ -15,7 +15,7 @@ const outageMs = 20_000;
 const watch = watchPages(perPage);
 const shared = useStack({
   collections: { long: generateRecords(pages * perPage, { bytes: 200 }), short: generateRecords(1000) },
-  answer: watch.answer,
+  reply: watch.reply,
   latencyMs,
 });
 
@@ -39,9 +39,9 @@ test('a run goes on while Temporal is down for 20 s, and ends exactly when it is
   const { stack, upstream } = shared();
   await using sync = await createSync(stack, { upstream, collection: 'long', perPage });
   const runId = await sync.requestPaused();
-  const answered = watch.answered('long', 20);
+  const replied = watch.replied('long', 20);
   upstream.resume();
-  await answered;
+  await replied;
   await stack.temporal.stop();
   const before = sync.fetches();
   await sleep(outageMs);

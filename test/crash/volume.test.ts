@@ -3,7 +3,7 @@ import { syncRunId } from '../../workflows/contract.ts';
 import { peakMemory } from '../support/service/process-memory.ts';
 import { useStack } from '../support/service/use-stack.ts';
 import { createSync, pageOf } from '../support/sync/sync.ts';
-import type { UpstreamAnswer } from '../support/upstream/upstream.ts';
+import type { UpstreamResponse } from '../support/upstream/upstream.ts';
 
 const perPage = 100;
 const records = 500_000;
@@ -19,7 +19,7 @@ const growthMax = 1.1;
 const eventsMax = 500;
 
 const reached = { [early]: Promise.withResolvers<void>(), [half]: Promise.withResolvers<void>() };
-const shared = useStack({ collections: { records: [] }, answer: ({ url }) => answerPage(pageOf(url, perPage)) });
+const shared = useStack({ collections: { records: [] }, reply: ({ url }) => respondPage(pageOf(url, perPage)) });
 
 // Peak memory of another process is read from /proc, which only Linux has.
 test.skipIf(process.platform !== 'linux')(
@@ -51,7 +51,7 @@ test.skipIf(process.platform !== 'linux')(
 );
 
 /** Records made while they are asked for: half a million of them would be the test's own memory. */
-function answerPage(page: number): UpstreamAnswer {
+function respondPage(page: number): UpstreamResponse {
   const first = (page - 1) * perPage;
   if (first >= early) reached[early].resolve();
   if (first >= half) reached[half].resolve();

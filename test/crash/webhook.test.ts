@@ -25,7 +25,7 @@ const syncOf = (
 };
 const postsOf = (key: Step) => shared().receiver.posts.filter(({ batch }) => batch.resourceKey === key);
 
-/** Ends the worker and waits for what its successor posts first; the answers stay held. */
+/** Ends the worker and waits for what its successor posts first; the responses stay held. */
 async function killAndReplace(): Promise<void> {
   const { stack, receiver } = shared();
   const posted = receiver.upstream.journal.length;
@@ -76,7 +76,7 @@ test('a worker killed with a request in flight: that one is repeated, byte for b
   expect(again?.headers['webhook-id']).toBe(lost?.headers['webhook-id']);
   // The receiver takes the request of the dead worker after all, and then its repetition.
   gate.release();
-  await eventually('the first is taken', async () => lost?.answeredAt !== null);
+  await eventually('the first is taken', async () => lost?.responseAt !== null);
   next.release();
   expect(await expectDelivered('in-flight', { sync, runId })).toEqual({ repeated: 1 });
 });

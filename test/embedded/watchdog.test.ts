@@ -22,7 +22,7 @@ const watch = watchPages(perPage);
 const shared = useStack(
   {
     collections: Object.fromEntries(['frozen', 'looping', 'killed'].map((name) => [name, generateRecords(records)])),
-    answer: watch.answer,
+    reply: watch.reply,
     latencyMs: 5,
   },
   { workers: 0 },
@@ -118,9 +118,9 @@ describe('npm start', () => {
       const { stack, upstream } = shared();
       await using sync = await createSync(stack, { upstream, collection: how, perPage });
       const runId = await sync.requestPaused();
-      const answered = watch.answered(how, 50);
+      const replied = watch.replied(how, 50);
       upstream.resume();
-      await answered;
+      await replied;
       await replaced('worker', signal);
       await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [inFlightMax(perPage)] });
       figure('notReplaced', { count: 0, of: 1 });

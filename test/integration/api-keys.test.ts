@@ -94,20 +94,20 @@ describe('Idempotency-Key', () => {
   });
 
   it('makes one thing of many simultaneous requests', async () => {
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 8 }, () => post('/workspaces', 'k-race', { name: 'Raced', kind: 'dev' })),
     );
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 201));
-    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
-    expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === null)).toHaveLength(1);
+    expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 201));
+    expect(new Set(replies.map(({ body }) => body.id)).size).toBe(1);
+    expect(replies.filter(({ headers }) => headers.get('idempotent-replayed') === null)).toHaveLength(1);
   });
 
   it('lets one of many simultaneous requests with different bodies through', async () => {
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 8 }, (_, index) => post('/workspaces', 'k-mixed', { name: `Mixed ${index}`, kind: 'dev' })),
     );
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    expect(answers.filter(({ status }) => status === 409)).toHaveLength(7);
+    expect(replies.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(replies.filter(({ status }) => status === 409)).toHaveLength(7);
   });
 
   it('knows a body again whose properties come in another order', async () => {
@@ -118,10 +118,10 @@ describe('Idempotency-Key', () => {
 
   it('passes to a request that waits when the first is refused', async () => {
     await org.call('POST', '/workspaces', { body: { name: 'Occupied', kind: 'dev' } });
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 4 }, () => post('/workspaces', 'k-passed', { name: 'Occupied', kind: 'dev' })),
     );
-    for (const { body } of answers) expect(body.error.message).toContain('workspace of that name');
+    for (const { body } of replies) expect(body.error.message).toContain('workspace of that name');
   });
 
   it('is given back by a request that was refused', async () => {

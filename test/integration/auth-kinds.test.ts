@@ -22,7 +22,7 @@ beforeAll(async () => {
   upstream = started.use(
     await startUpstream({
       collections: { one: generateRecords(1000), two: generateRecords(1000) },
-      answer: (request) => {
+      reply: (request) => {
         if (request.url === '/login') return { body: '{"session":{"id":"session-1","ends":4102444800}}' };
         return accepts(request) ? undefined : { status: 401, body: '{}' };
       },
@@ -32,7 +32,7 @@ beforeAll(async () => {
 }, 60_000);
 beforeEach(() => {
   accepts = ({ headers }) => oauth.isValid((headers['authorization'] ?? '').replace('Bearer ', ''));
-  oauth.answer = () => undefined;
+  oauth.reply = () => undefined;
 });
 afterEach(({ task }) => {
   if (task.result?.state === 'fail') process.stderr.write(`${stack.tails()}\n`);
@@ -63,11 +63,11 @@ describe('client credentials', () => {
   });
 
   it('a token that is about to expire is replaced before the next run', async () => {
-    oauth.answer = () => ({ expiresIn: 1 });
+    oauth.reply = () => ({ expiresIn: 1 });
     const connection = await connect(clientCredentials());
     expect((await connection.sync('one')).status).toBe('succeeded');
     const before = oauth.requests.length;
-    oauth.answer = () => undefined;
+    oauth.reply = () => undefined;
     const until = Date.now() + 1000;
     await eventually('half a second of a token is over', async () => Date.now() > until);
     expect((await connection.sync('two')).status).toBe('succeeded');
@@ -87,7 +87,7 @@ describe('client credentials', () => {
   });
 
   it('a client that is refused fails the run, and its connection goes to error', async () => {
-    oauth.answer = () => ({ status: 401, body: { error: 'invalid_client', error_description: clientSecret } });
+    oauth.reply = () => ({ status: 401, body: { error: 'invalid_client', error_description: clientSecret } });
     const connection = await connect(clientCredentials());
     const run = await connection.sync('one');
     expect(run).toMatchObject({ status: 'failed', error: { code: 'auth_failed' } });
@@ -107,7 +107,7 @@ describe('client credentials', () => {
 
   it('an endpoint in trouble only delays the run', async () => {
     const until = oauth.requests.length + 4;
-    oauth.answer = () => (oauth.requests.length <= until ? { status: 503, body: {} } : undefined);
+    oauth.reply = () => (oauth.requests.length <= until ? { status: 503, body: {} } : undefined);
     const connection = await connect(clientCredentials());
     expect((await connection.sync('one')).status).toBe('succeeded');
     expect(await connection.status()).toBe('active');
@@ -208,9 +208,9 @@ async function connect(auth: unknown, own: Readonly<Record<string, unknown>> = {
   connections += 1;
   const specKey = `auth-${connections}`;
   const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await call(method, path, { body });
-    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(400);
-    return answer.body;
+    const reply = await call(method, path, { body });
+    expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(400);
+    return reply.body;
   };
   await ask('POST', '/specs', specDocument(specKey, auth, own));
   await ask('POST', `/specs/${specKey}/versions/1.0.0/publish`);

@@ -6,7 +6,7 @@ import { connectCustomer } from '../support/sync/customer.ts';
 import { createScriptedApi, type ScriptedReply } from '../support/upstream/scripted-api.ts';
 
 const scripted = createScriptedApi();
-const shared = useStack({ answer: scripted.answer });
+const shared = useStack({ reply: scripted.reply });
 
 /** Addresses that are refused although their hosts are in `allowedHosts`, and one whose host is not. */
 const refused = [

@@ -113,9 +113,9 @@ describe('the rate limits of a connection', () => {
   it('give up tokens that they have taken when the API says that nothing is left', async () => {
     const { orgId, connectionId } = await insertTestConnection(database.db);
     const headers = { remaining: 'X-Left', reset: 'X-Reset', resetFormat: 'seconds' };
-    const { take, answered } = limits(orgId, connectionId, { requests: 1000, burst: 1000, headers });
+    const { take, replied } = limits(orgId, connectionId, { requests: 1000, burst: 1000, headers });
     expect(await take()).toBe(0);
-    await answered({ 'x-left': '0', 'x-reset': '40' });
+    await replied({ 'x-left': '0', 'x-reset': '40' });
     expect(await take()).toBeGreaterThan(30_000);
   });
 
@@ -126,13 +126,13 @@ describe('the rate limits of a connection', () => {
   ])('heed what the API says is left, %s', async (_how, resetFormat, reset) => {
     const { orgId, connectionId } = await insertTestConnection(database.db);
     const headers = { remaining: 'X-Left', reset: 'X-Reset', resetFormat };
-    const { take, answered } = limits(orgId, connectionId, { requests: 1000, headers });
+    const { take, replied } = limits(orgId, connectionId, { requests: 1000, headers });
     const date = new Date(Date.UTC(2030, 0, 1)).toUTCString();
-    await answered({ date, 'x-left': '1', 'x-reset': reset });
-    await answered({ date, 'x-left': '0' });
-    await answered({ date, 'x-reset': reset });
+    await replied({ date, 'x-left': '1', 'x-reset': reset });
+    await replied({ date, 'x-left': '0' });
+    await replied({ date, 'x-reset': reset });
     expect(await take()).toBe(0);
-    await answered({ date, 'x-left': '0', 'x-reset': reset });
+    await replied({ date, 'x-left': '0', 'x-reset': reset });
     const wait = await take();
     expect(wait).toBeGreaterThan(30_000);
     expect(wait).toBeLessThanOrEqual(45_100);
@@ -148,8 +148,8 @@ function limits(orgId: string, connectionId: string, limit: Readonly<Record<stri
   return {
     take: (own?: NamedRateLimit) =>
       ports.takeToken(own ? { ...request, rateLimit: own } : request, { reserveWithinMs: 1000 }),
-    answered: (headers: Readonly<Record<string, string>>) =>
-      ports.noteAnswer(request, { status: 200, headers, body: new Uint8Array(), url }),
+    replied: (headers: Readonly<Record<string, string>>) =>
+      ports.noteResponse(request, { status: 200, headers, body: new Uint8Array(), url }),
   };
 }
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
   spellings = await loopbackSpellings(canaries);
   upstream = started.use(
     await startUpstream({
-      answer: ({ url }) => {
+      reply: ({ url }) => {
         const to = new URL(url, 'http://upstream').searchParams.get('to');
         return to === null ? { body: '[]' } : { status: 302, headers: { location: to }, body: '' };
       },
@@ -68,7 +68,7 @@ describe('listeners on loopback', () => {
       spellings.urls,
       async (url, specKey) => {
         const connectionId = await connect(specKey, { target: url });
-        if (connectionId !== null) expectRefusal(await stack.org.call('POST', `/connections/${connectionId}/test`));
+        if (connectionId !== null) expectRejection(await stack.org.call('POST', `/connections/${connectionId}/test`));
       },
       parts,
     );
@@ -80,7 +80,7 @@ describe('listeners on loopback', () => {
       spellings.hosts,
       async (host, specKey) => {
         const connectionId = await connect(specKey, { target: host });
-        if (connectionId !== null) expectRefusal(await stack.org.call('POST', `/connections/${connectionId}/test`));
+        if (connectionId !== null) expectRejection(await stack.org.call('POST', `/connections/${connectionId}/test`));
       },
       { destination: { kind, ...fields } },
     );
@@ -101,8 +101,8 @@ describe('listeners on loopback', () => {
         const { status, body } = await stack.org.call('GET', `/oauth/${connectionId}/authorize`);
         if (status !== 200) return;
         const state = new URL(body.authorizeUrl).searchParams.get('state');
-        const answer = await stack.org.call('GET', `/oauth/callback?code=x&state=${state}`);
-        expect(answer.status).toBe(409);
+        const reply = await stack.org.call('GET', `/oauth/callback?code=x&state=${state}`);
+        expect(reply.status).toBe(409);
       },
       { auth: { ...auth, clientAuth: 'none' } },
     );
@@ -139,9 +139,9 @@ async function expectSilence(
   await publish(specKey, parts);
   const before = canaries.hits();
   for (const target of targets) await attack(target, specKey);
-  const heard = canaries.hits() - before;
-  figure('canariesReached', { count: heard, of: targets.length });
-  expect(heard).toBe(0);
+  const received = canaries.hits() - before;
+  figure('canariesReached', { count: received, of: targets.length });
+  expect(received).toBe(0);
 }
 
 async function publish(specKey: string, { request = { path: '/' }, ...parts }: SpecParts): Promise<void> {
@@ -158,8 +158,8 @@ async function publish(specKey: string, { request = { path: '/' }, ...parts }: S
     ['/specs', spec],
     [`/specs/${specKey}/versions/1.0.0/publish`, undefined],
   ] as const) {
-    const answer = await stack.org.call('POST', path, { body });
-    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(400);
+    const reply = await stack.org.call('POST', path, { body });
+    expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(400);
   }
 }
 
@@ -173,6 +173,12 @@ async function connect(specKey: string, params: SpecParts): Promise<string | nul
 }
 
 /** A test of a connection that says which of its steps failed. */
-function expectRefusal({ status, body }: { readonly status: number; readonly body: { readonly ok?: unknown } }): void {
+function expectRejection({
+  status,
+  body,
+}: {
+  readonly status: number;
+  readonly body: { readonly ok?: unknown };
+}): void {
   expect({ status, ok: body.ok }).toEqual({ status: 200, ok: false });
 }

@@ -5,7 +5,7 @@ import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 import type { UpstreamRequest } from '../support/upstream/upstream.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 
 const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
   openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
@@ -25,7 +25,7 @@ interface Collection {
 }
 
 /**
- * A resource of two pages that is asked for conditionally, and its API: it gives an ETag with every answer and 304 to a
+ * A resource of two pages that is asked for conditionally, and its API: it gives an ETag with every response and 304 to a
  * request that brings the one that still holds.
  */
 function cached(key: string, collection: Collection, parts: Readonly<Record<string, unknown>> = {}) {

@@ -29,8 +29,8 @@ async function secretsOf(connectionId: string): Promise<unknown> {
   return sealed && JSON.parse(api.deps.secretBox.open(sealed, { orgId: org.orgId, ...place }));
 }
 
-const issuePaths = (answer: { readonly body: { error: { issues: { path: string }[] } } }) =>
-  answer.body.error.issues.map(({ path }) => path);
+const issuePaths = (reply: { readonly body: { error: { issues: { path: string }[] } } }) =>
+  reply.body.error.issues.map(({ path }) => path);
 
 describe('PATCH /connections/:id', () => {
   it('changes what is given and nothing else', async () => {
@@ -86,9 +86,9 @@ describe('PATCH /connections/:id', () => {
     ['no name', { displayName: null }, 'displayName'],
   ])('answers 400 naming the place for %s, and changes nothing', async (_what, changes, path) => {
     const { row, patch, read, secrets } = await connection();
-    const answer = await patch({ externalCustomerId: 'changed', ...changes });
-    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'validation' } } });
-    expect(issuePaths(answer)).toContain(path);
+    const reply = await patch({ externalCustomerId: 'changed', ...changes });
+    expect(reply).toMatchObject({ status: 400, body: { error: { code: 'validation' } } });
+    expect(issuePaths(reply)).toContain(path);
     expect(await read()).toEqual(row);
     expect(await secrets()).toEqual({});
   });
@@ -131,8 +131,8 @@ describe('PATCH /connections/:id', () => {
   it('loses none of many simultaneous changes', async () => {
     const { row, patch, read, secrets } = await connection();
     const changes = [{ displayName: 'A' }, { params: { subdomain: 'b' } }, { secrets: { apiKey: 'c' } }];
-    const answers = await Promise.all([...changes, { externalCustomerId: 'd' }].map(patch));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const replies = await Promise.all([...changes, { externalCustomerId: 'd' }].map(patch));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     const paramsJson = { subdomain: 'b', startDate: '2020-01-01' };
     expect(await read()).toEqual({ ...row, displayName: 'A', paramsJson, externalCustomerId: 'd' });
     expect(await secrets()).toEqual({ apiKey: 'c' });

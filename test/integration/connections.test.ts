@@ -129,8 +129,8 @@ describe('GET /connections/:id', () => {
     await publishSpec(other);
     const ids = await Promise.all([org, org, org, other, other].map((of) => createConnection(of)));
     const asked = [...ids, ...ids, newId('con')].flatMap((id) => [org, other].map((caller) => ({ caller, id })));
-    const answers = await Promise.all(asked.map(({ caller, id }) => caller.call('GET', `/connections/${id}`)));
-    const got = answers.map(({ status, body }) => (status === 200 ? `${body.orgId} ${body.id}` : status));
+    const replies = await Promise.all(asked.map(({ caller, id }) => caller.call('GET', `/connections/${id}`)));
+    const got = replies.map(({ status, body }) => (status === 200 ? `${body.orgId} ${body.id}` : status));
     const ownerOf = (id: string) => [org, org, org, other, other][ids.indexOf(id)];
     expect(got).toEqual(asked.map(({ caller, id }) => (ownerOf(id) === caller ? `${caller.orgId} ${id}` : 404)));
   });
@@ -157,15 +157,15 @@ describe('activate and pause', () => {
     await publishSpec(capped);
     const ids: string[] = [];
     for (let index = 0; index < 6; index += 1) ids.push(await createConnection(capped));
-    const answers = await Promise.all(ids.map((id) => capped.call('POST', `/connections/${id}/activate`)));
-    expect(Map.groupBy(answers, ({ status }) => status).get(200)).toHaveLength(2);
-    expect(Map.groupBy(answers, ({ status }) => status).get(402)).toHaveLength(4);
-    expect(answers.find(({ status }) => status === 402)?.body.error.code).toBe('plan_limit');
+    const replies = await Promise.all(ids.map((id) => capped.call('POST', `/connections/${id}/activate`)));
+    expect(Map.groupBy(replies, ({ status }) => status).get(200)).toHaveLength(2);
+    expect(Map.groupBy(replies, ({ status }) => status).get(402)).toHaveLength(4);
+    expect(replies.find(({ status }) => status === 402)?.body.error.code).toBe('plan_limit');
 
-    const active = answers.find(({ status }) => status === 200)?.body.id;
+    const active = replies.find(({ status }) => status === 200)?.body.id;
     expect((await capped.call('POST', `/connections/${active}/activate`)).status).toBe(200);
     await capped.call('POST', `/connections/${active}/pause`);
-    const refused = answers.findIndex(({ status }) => status === 402);
+    const refused = replies.findIndex(({ status }) => status === 402);
     expect((await capped.call('POST', `/connections/${ids[refused]}/activate`)).status).toBe(200);
   });
 });

@@ -10,13 +10,13 @@ import {
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 
 const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
   openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
 
-const resource = (key: string, deletes: ListedResourceOptions['deletes'], answer: ListedResourceOptions['answer']) =>
-  listedResource(api, key, { deletes, answer });
+const resource = (key: string, deletes: ListedResourceOptions['deletes'], reply: ListedResourceOptions['reply']) =>
+  listedResource(api, key, { deletes, reply });
 
 describe('a record that says of itself that it is deleted', () => {
   const flag = (effect: string) => ({ mode: 'flag', when: 'gone = true', effect });

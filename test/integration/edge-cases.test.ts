@@ -14,7 +14,7 @@ import { generateRecords } from '../support/upstream/upstream.ts';
 
 const api = createScriptedApi();
 const shared = useStack({
-  answer: api.answer,
+  reply: api.reply,
   collections: { same: generateRecords(300), crowd: generateRecords(3000, { stepMs: 0, bytes: 200 }) },
 });
 const connection = (name: string, resource: Readonly<Record<string, unknown>>): Promise<Connected> =>
@@ -94,12 +94,12 @@ describe('edge cases', () => {
     // The first page claimed two days ago; the second took the claim back.
     expect(failed).toMatchObject({ status: 'failed', statsJson: { recordsOut: 4 }, watermarkAfter: null });
     broken = false;
-    const mended = {
+    const repaired = {
       status: 'succeeded',
       statsJson: { recordsOut: 2, skipped: 4 },
       watermarkAfter: rows[1]?.updated_at,
     };
-    expect(await unordered.sync()).toMatchObject(mended);
+    expect(await unordered.sync()).toMatchObject(repaired);
     expect(await unordered.rows()).toHaveLength(6);
   });
 
@@ -114,7 +114,7 @@ describe('edge cases', () => {
       response: { records: 'data' },
       pagination: { ...byToken, inject: { in: 'body', name: 'after' } },
     });
-    // Its answer is lost on the way: the API has done the search, we have seen nothing of it.
+    // Its response is lost on the way: the API has done the search, we have seen nothing of it.
     upstream.failAt(upstream.journal.length + 2, { kind: 'reset', when: 'midway' });
     expect(await searched.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 6, recordsOut: 6 } });
     const bodies = upstream.journal.filter(({ url }) => url === '/searched').map(({ body }) => JSON.parse(body));

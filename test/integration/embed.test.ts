@@ -153,9 +153,9 @@ describe('GET /embed/connection', () => {
       },
     ],
   ])('answers 401 to a token that %s', async (_name, token) => {
-    const answer = await read(await token());
-    caseFigure('forgedEmbedTokens', answer.status !== 401);
-    expect(answer).toMatchObject({
+    const reply = await read(await token());
+    caseFigure('forgedEmbedTokens', reply.status !== 401);
+    expect(reply).toMatchObject({
       status: 401,
       body: { error: { code: 'unauthorized', message: expect.stringContaining('x-service-embed-token') } },
     });
@@ -180,8 +180,8 @@ describe('GET /embed/connection', () => {
     expect(body.connection.id).toBe(connectionId);
     for (const { method, path: address } of routes.filter(({ auth }) => auth === 'api_key')) {
       const real = address.replace(':id', connectionId).replace(/:\w+/g, 'x');
-      const answer = await org.call(method.toUpperCase(), real, { apiKey: null, headers });
-      expect([address, answer.status]).toEqual([address, 401]);
+      const reply = await org.call(method.toUpperCase(), real, { apiKey: null, headers });
+      expect([address, reply.status]).toEqual([address, 401]);
     }
   });
 
@@ -211,9 +211,9 @@ describe('pages of other origins', () => {
     });
 
   it('may read the embedded connection, its errors too, and the preflight says so', async () => {
-    const answers = [await read(await tokenFor(), { origin }), await read('', { origin })];
-    expect(answers.map(({ status }) => status)).toEqual([200, 401]);
-    for (const { headers } of answers) {
+    const replies = [await read(await tokenFor(), { origin }), await read('', { origin })];
+    expect(replies.map(({ status }) => status)).toEqual([200, 401]);
+    for (const { headers } of replies) {
       expect(corsOf(headers)).toEqual([['access-control-allow-origin', '*']]);
       expect(headers.get('cache-control')).toBe('no-store');
     }
@@ -230,8 +230,8 @@ describe('pages of other origins', () => {
   it('may read nothing else', async () => {
     const others = [...routes.filter((route) => route.path !== path).map((route) => `/api/v1${route.path}`), '/'];
     for (const address of [...others, '/api/health', '/api/openapi.json', '/embed/freshness.js']) {
-      const answers = [await preflight(address), await api.app.request(address, { headers: { origin } })];
-      for (const { headers } of answers) expect([address, corsOf(headers)]).toEqual([address, []]);
+      const replies = [await preflight(address), await api.app.request(address, { headers: { origin } })];
+      for (const { headers } of replies) expect([address, corsOf(headers)]).toEqual([address, []]);
     }
     const posted = await org.call('POST', path, { headers: { origin } });
     expect([posted.status, corsOf(posted.headers)]).toEqual([405, []]);
@@ -268,8 +268,8 @@ describe('GET /embed/freshness.js', () => {
   it('is not sent again to a browser that has it', async () => {
     const etag = (await get()).headers.get('etag') ?? '';
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const answer = await get({ 'if-none-match': known });
-      expect([answer.status, await answer.text(), answer.headers.get('etag')]).toEqual([304, '', etag]);
+      const reply = await get({ 'if-none-match': known });
+      expect([reply.status, await reply.text(), reply.headers.get('etag')]).toEqual([304, '', etag]);
     }
     expect((await get({ 'if-none-match': '"other"' })).status).toBe(200);
   });

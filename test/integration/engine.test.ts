@@ -17,7 +17,7 @@ let limited = false;
 
 const shared = useStack({
   collections: {
-    mended: generateRecords(records),
+    repaired: generateRecords(records),
     pausing: generateRecords(many),
     slow: generateRecords(records),
     hanging: generateRecords(records),
@@ -26,7 +26,7 @@ const shared = useStack({
     unexpected: generateRecords(records),
     limited: generateRecords(records),
   },
-  answer({ url }) {
+  reply({ url }) {
     if (refused && url.includes('/guarded')) return { status: 401, body: '{}' };
     if (limited && url.includes('/limited')) {
       limited = false;
@@ -261,9 +261,9 @@ async function connect(
   specs += 1;
   const key = `engine-${specs}`;
   const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await call(method, path, { body });
-    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(400);
-    return answer.body;
+    const reply = await call(method, path, { body });
+    expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(400);
+    return reply.body;
   };
   await ask('POST', '/specs', specDocument({ key, url: upstream.url, collection, resource }));
   await ask('POST', `/specs/${key}/versions/1.0.0/publish`);

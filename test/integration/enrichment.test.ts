@@ -6,7 +6,7 @@ import { createAsked } from '../support/upstream/asked.ts';
 import { createScriptedApi, type Script } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 const asked = createAsked(() => shared().upstream);
 const pathsAsked = (name: string) =>
   asked(name)

@@ -267,8 +267,8 @@ describe('endpoints', () => {
     const version = { specId: newId('spec'), key: 'k', version: '1.0.0', checksum: '', publishedAt: null };
     const about = endpoints[1]?.id ?? '';
     for (const _repeat of [1, 2]) {
-      const happening = specPublished(version);
-      await api.deps.db.transaction().execute((trx) => recordEvent(trx, scope, happening, about));
+      const domainEvent = specPublished(version);
+      await api.deps.db.transaction().execute((trx) => recordEvent(trx, scope, domainEvent, about));
     }
     const events = await recordedEvents(api.deps.db, { orgId: org.orgId });
     const ours = events.filter(({ data }) => data.specId === version.specId);

@@ -6,7 +6,7 @@ import { createScriptedApi, type ScriptedReply } from '../support/upstream/scrip
 import { recordedEvents, typesOf, withoutGaps } from '../support/webhooks/events.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 
 const planted = { param: 'planted-param', secret: 'planted-secret', record: 'planted-record' };
 const good = { body: [{ id: 1, name: planted.record, count: 1 }] };
@@ -17,7 +17,7 @@ const withInvalid = {
   ],
 };
 
-/** Publishes a spec with resources that answer as `replies` say, and activates a connection of it. */
+/** Publishes a spec with resources that response as `replies` say, and activates a connection of it. */
 async function open(key: string, resources: readonly string[], reply: () => ScriptedReply) {
   const { upstream, stack } = shared();
   for (const resource of resources) api.serve(resource, reply);
@@ -51,9 +51,9 @@ async function open(key: string, resources: readonly string[], reply: () => Scri
 }
 
 const call = async (method: string, path: string, body?: object) => {
-  const answer = await shared().stack.org.call(method, path, body === undefined ? {} : { body });
-  if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
+  const reply = await shared().stack.org.call(method, path, body === undefined ? {} : { body });
+  if (reply.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(reply.body)}`);
+  return reply.body;
 };
 
 const eventsOf = ({ connectionId }: Pick<Customer, 'connectionId'>) =>

@@ -35,9 +35,9 @@ describe('an org whose peers are silent', () => {
     await Promise.all(held.map(({ reached }) => reached));
     const run = await victim.ended(await victim.request('r0'));
     expect(run.status).toBe('succeeded');
-    const unanswered = upstream.journal.slice(0, slots).filter(({ status }) => status === null).length;
-    caseFigure('starvedRuns', unanswered < slots);
-    expect(unanswered).toBe(slots);
+    const noResponse = upstream.journal.slice(0, slots).filter(({ status }) => status === null).length;
+    caseFigure('starvedRuns', noResponse < slots);
+    expect(noResponse).toBe(slots);
     for (const { release } of held) release();
     for (const id of attacks) expect((await attacker.ended(id)).status).toBe('succeeded');
     // Nothing was asked for twice: a slow API is waited for as before.

@@ -11,13 +11,13 @@ import {
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 
 const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
   openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
 
-const resource = (key: string, deletes: ListedResourceOptions['deletes'], answer: ListedResourceOptions['answer']) =>
-  listedResource(api, key, { deletes, answer });
+const resource = (key: string, deletes: ListedResourceOptions['deletes'], reply: ListedResourceOptions['reply']) =>
+  listedResource(api, key, { deletes, reply });
 
 const ten = Array.from({ length: 10 }, (_, no) => no);
 
@@ -139,13 +139,13 @@ describe('a full scan', () => {
     ],
     ['of which a limit left some', { limits: { maxRecords: 1 } }, undefined, 'partial'],
     ['that fails', {}, { status: 400 }, 'failed'],
-  ] as const)('deletes nothing after a read %s', async (_what, parts, answer, status) => {
+  ] as const)('deletes nothing after a read %s', async (_what, parts, reply, status) => {
     const key = `scan${(scans += 1)}`;
     const paged = { pagination: { kind: 'page', size: 2, inject: { in: 'query', name: 'page' } } };
     const all = rowsOf(1, 2, 3, 4);
     let shrunk = false;
     api.serve(key, (query) => {
-      if (shrunk && answer) return answer;
+      if (shrunk && reply) return reply;
       const from = (Number(query.get('page')) - 1) * 2;
       const page = all.slice(from, from + 2);
       return { body: 'response' in parts ? { data: page } : page };

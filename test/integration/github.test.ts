@@ -6,7 +6,7 @@ import { specDocument } from '../support/sync/spec-documents.ts';
 
 const token = 'ghp_0123456789abcdefghij';
 const github = imitateGitHub({ token });
-const shared = useStack({ answer: (request) => github.answer(request) });
+const shared = useStack({ reply: (request) => github.reply(request) });
 
 /** GitHub's times are whole seconds. */
 const monthAgo = Math.floor(Date.now() / 1000) * 1000 - 30 * 86_400_000;

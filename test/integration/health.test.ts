@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../db/client.ts';
 import { createApp } from '../../src/api/app.ts';
 import { listen } from '../../src/api/server.ts';
-import { type Answer, startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { type Reply, startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 
 let api: TestApi;
 let org: TestOrg;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-const get = async (path: string, init: RequestInit = {}): Promise<Answer> => {
+const get = async (path: string, init: RequestInit = {}): Promise<Reply> => {
   const response = await api.app.request(path, init);
   return { status: response.status, headers: response.headers, body: await response.json() };
 };
@@ -90,9 +90,9 @@ describe('an address without an endpoint', () => {
   });
 
   it('is a 405 that names the methods when another one would do', async () => {
-    const answer = await org.call('PATCH', '/workspaces');
-    expect(answer).toMatchObject({ status: 405, body: { error: { code: 'validation' } } });
-    expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
+    const reply = await org.call('PATCH', '/workspaces');
+    expect(reply).toMatchObject({ status: 405, body: { error: { code: 'validation' } } });
+    expect(reply.headers.get('allow')).toBe('GET, HEAD, POST');
     expect((await api.app.request('/api/health', { method: 'POST' })).status).toBe(405);
   });
 });
@@ -111,9 +111,9 @@ describe('the server', () => {
     const server = await listen(api.app, { host: '127.0.0.1', port: 0 });
     const url = `http://127.0.0.1:${server.port}/api/health`;
     const open = fetch(url);
-    const answered = await open;
+    const replied = await open;
     await server.stop();
-    expect(answered.status).toBe(200);
+    expect(replied.status).toBe(200);
     await expect(fetch(url)).rejects.toThrow('fetch failed');
   });
 

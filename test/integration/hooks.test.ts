@@ -23,9 +23,9 @@ const body = '{"id":"evt_1","event_id":"Ev1","type":"contact.changed"}';
 const without = (headers: Readonly<Record<string, string>>, ...names: readonly string[]) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name)));
 
-async function expectRejected(answer: Response, hook: TestHook, reason: RegExp): Promise<void> {
-  expect(answer.status).toBe(401);
-  expect(await answer.json()).toMatchObject({ error: { code: 'unauthorized' } });
+async function expectRejected(reply: Response, hook: TestHook, reason: RegExp): Promise<void> {
+  expect(reply.status).toBe(401);
+  expect(await reply.json()).toMatchObject({ error: { code: 'unauthorized' } });
   expect((await hook.requests())[0]).toMatchObject({
     status: 'rejected',
     reason: expect.stringMatching(reason),
@@ -50,9 +50,9 @@ const kinds: readonly (readonly [
 describe.each(kinds)('a hook for %s', (kind, sign, signed) => {
   it('accepts what the upstream has signed, once', async () => {
     const hook = await hookOf(verificationOf(kind));
-    const answer = await hook.post(body, sign(body, hook.secret, new Date()));
-    expect(answer.status).toBe(202);
-    expect(await answer.json()).toEqual({ accepted: true });
+    const reply = await hook.post(body, sign(body, hook.secret, new Date()));
+    expect(reply.status).toBe(202);
+    expect(await reply.json()).toEqual({ accepted: true });
     const again = await hook.post(body, sign(body, hook.secret, minutesAgo(1)));
     expect(again.status).toBe(202);
     expect(await again.json()).toEqual({ accepted: true, duplicate: true });
@@ -110,17 +110,17 @@ describe('a stripe signature without its time', () => {
 });
 
 /** What an accepted request is told. */
-async function isDuplicate(answer: Promise<Response>): Promise<boolean> {
-  const told = await (await answer).text();
+async function isDuplicate(reply: Promise<Response>): Promise<boolean> {
+  const told = await (await reply).text();
   expect(told).toMatch(/^\{"accepted":true(,"duplicate":true)?\}$/);
   return told.includes('duplicate');
 }
 
 describe('the same notification', () => {
   const counted = async (hook: TestHook, bodies: readonly string[]) => {
-    const answers: boolean[] = [];
-    for (const content of bodies) answers.push(await isDuplicate(hook.post(content)));
-    return answers;
+    const replies: boolean[] = [];
+    for (const content of bodies) replies.push(await isDuplicate(hook.post(content)));
+    return replies;
   };
 
   it('is one with the same body, unless there is none', async () => {
@@ -177,28 +177,28 @@ describe('the same notification', () => {
 
   it('is accepted once when it comes ten times at once', async () => {
     const hook = await hookOf();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => isDuplicate(hook.post(body))));
-    expect(answers.filter((duplicate) => !duplicate)).toHaveLength(1);
+    const replies = await Promise.all(Array.from({ length: 10 }, () => isDuplicate(hook.post(body))));
+    expect(replies.filter((duplicate) => !duplicate)).toHaveLength(1);
   });
 });
 
 describe('an address', () => {
   it('answers the same when it is nobody’s, deleted, disabled, replaced, or of a deleted connection', async () => {
     const [deleted, disabled, replaced] = [await hookOf(), await hookOf(), await hookOf()];
-    const goneConnection = await createConnection(org);
-    const gone = await createHook(sendTo(api), org, goneConnection);
+    const deletedConnection = await createConnection(org);
+    const gone = await createHook(sendTo(api), org, deletedConnection);
     await org.call('DELETE', `/hooks/${deleted.id}`);
     await org.call('PATCH', `/hooks/${disabled.id}`, { body: { enabled: false } });
     await org.call('POST', `/hooks/${replaced.id}/rotate`, { body: { replace: ['url'] } });
-    await org.call('DELETE', `/connections/${goneConnection}`);
+    await org.call('DELETE', `/connections/${deletedConnection}`);
     const nobodys = { post: async () => api.app.request('/api/hooks/nobodys', { method: 'POST', body }) };
-    const answers = [];
+    const replies = [];
     for (const { post } of [nobodys, deleted, disabled, replaced, gone]) {
-      const answer = await post(body);
-      answers.push([answer.status, await answer.text()]);
+      const reply = await post(body);
+      replies.push([reply.status, await reply.text()]);
     }
-    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
-    expect(answers[0]).toEqual([404, '{"error":{"code":"not_found","message":"Hook not found"}}']);
+    expect(new Set(replies.map((reply) => JSON.stringify(reply))).size).toBe(1);
+    expect(replies[0]).toEqual([404, '{"error":{"code":"not_found","message":"Hook not found"}}']);
     await org.call('PATCH', `/hooks/${disabled.id}`, { body: { enabled: true } });
     expect((await disabled.post(body)).status).toBe(202);
   });
@@ -214,8 +214,8 @@ describe('an address', () => {
   it('takes any bytes, also none that are text', async () => {
     const hook = await hookOf();
     const path = new URL(hook.url).pathname;
-    const answer = await api.app.request(path, { method: 'POST', body: Uint8Array.of(0, 0xff, 0xfe) });
-    expect(answer.status).toBe(202);
+    const reply = await api.app.request(path, { method: 'POST', body: Uint8Array.of(0, 0xff, 0xfe) });
+    expect(reply.status).toBe(202);
   });
 
   it('is in no log, nor is its secret', async () => {
@@ -229,15 +229,15 @@ describe('an address', () => {
 
   it('refuses other methods', async () => {
     const hook = await hookOf();
-    const answer = await api.app.request(new URL(hook.url).pathname, { method: 'PUT' });
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, GET, HEAD, OPTIONS']);
+    const reply = await api.app.request(new URL(hook.url).pathname, { method: 'PUT' });
+    expect([reply.status, reply.headers.get('allow')]).toEqual([405, 'POST, GET, HEAD, OPTIONS']);
   });
 });
 
 describe('a handshake', () => {
   const ask = (hook: TestHook, query: string, init: RequestInit = {}) =>
     api.app.request(`${new URL(hook.url).pathname}${query}`, init);
-  const text = async (answer: Response) => [answer.status, answer.headers.get('content-type'), await answer.text()];
+  const text = async (reply: Response) => [reply.status, reply.headers.get('content-type'), await reply.text()];
   const plain = 'text/plain; charset=utf-8';
 
   it('of Slack is answered when it is signed', async () => {
@@ -253,9 +253,9 @@ describe('a handshake', () => {
   });
 
   it('of Microsoft Graph is answered with the token decoded', async () => {
-    const answer = await ask(await hookOf(), '?validationToken=Validation%3a+Testing%3cb%3e', { method: 'POST' });
-    expect(await text(answer)).toEqual([200, plain, 'Validation: Testing<b>']);
-    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    const reply = await ask(await hookOf(), '?validationToken=Validation%3a+Testing%3cb%3e', { method: 'POST' });
+    expect(await text(reply)).toEqual([200, plain, 'Validation: Testing<b>']);
+    expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
   it('of Meta is answered with the challenge', async () => {
@@ -271,13 +271,13 @@ describe('a handshake', () => {
 
   it('of CloudEvents is answered with the origin', async () => {
     const hook = await hookOf();
-    const answer = await ask(hook, '', {
+    const reply = await ask(hook, '', {
       method: 'OPTIONS',
       headers: { 'webhook-request-origin': 'events.example.com' },
     });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('webhook-allowed-origin')).toBe('events.example.com');
-    expect(answer.headers.get('webhook-allowed-rate')).toBe('*');
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('webhook-allowed-origin')).toBe('events.example.com');
+    expect(reply.headers.get('webhook-allowed-rate')).toBe('*');
     expect((await ask(hook, '', { method: 'OPTIONS' })).status).toBe(404);
   });
 
@@ -370,8 +370,8 @@ describe('a hook', () => {
     ],
     ['another mode', { resourceKeys: ['items'], verification: { kind: 'none' }, mode: 'payload' }, 'mode'],
   ])('is refused with %s', async (_name, wanted, path) => {
-    const answer = await post(wanted);
-    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'validation', issues: [{ path }] } } });
+    const reply = await post(wanted);
+    expect(reply).toMatchObject({ status: 400, body: { error: { code: 'validation', issues: [{ path }] } } });
   });
 
   it('gets a new secret, and the old one is refused from then on', async () => {

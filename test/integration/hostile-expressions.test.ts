@@ -15,7 +15,7 @@ import { isAlive, quantile, watchHealth } from '../support/service/watch-health.
 /** Those of a length that a spec takes. */
 const inSpecs = hostileExpressions.filter((vector) => expressionText(vector).length <= 65_536);
 const shared = useStack({
-  answer: ({ url }) => {
+  reply: ({ url }) => {
     const vector = hostileExpressions.find(({ id }) => url === `/records/${encodeURIComponent(id)}`);
     return vector && { body: JSON.stringify([{ id: vector.id, ...Object(vector.record) }]) };
   },
@@ -47,11 +47,11 @@ describe('hostile expressions', () => {
     const hanging = { expression: '{ "s": $contains(s, /^(a+)+$/) }', record: { s: `${'a'.repeat(40)}!` } };
     const plain = { expression: '{ "s": $map(s, $string) }', record: { s: 'a' } };
     expect((await previewOf(victim, plain)).status).toBe(200);
-    const answered: string[] = [];
+    const replied: string[] = [];
     const hostileOnes = Array.from({ length: 100 }, async () => {
-      const answer = await previewOf(hostile, hanging);
-      answered.push(`hostile ${answer.status}`);
-      return answer;
+      const reply = await previewOf(hostile, hanging);
+      replied.push(`hostile ${reply.status}`);
+      return reply;
     });
     await Promise.race(hostileOnes);
     let slowestMs = 0;
@@ -59,14 +59,14 @@ describe('hostile expressions', () => {
       const startedAt = performance.now();
       const { status } = await previewOf(victim, plain);
       slowestMs = Math.max(slowestMs, performance.now() - startedAt);
-      answered.push(`victim ${status}`);
+      replied.push(`victim ${status}`);
     }
-    const before = answered.slice(0, answered.lastIndexOf('victim 200')).filter((answer) => answer === 'hostile 400');
+    const before = replied.slice(0, replied.lastIndexOf('victim 200')).filter((reply) => reply === 'hostile 400');
     const refused = (await Promise.all(hostileOnes)).filter(({ status }) => status === 429);
     figure('othersPreviewMs', { count: Math.round(slowestMs), of: 5 });
-    expect(answered.filter((answer) => answer.startsWith('victim'))).toEqual(Array(5).fill('victim 200'));
+    expect(replied.filter((reply) => reply.startsWith('victim'))).toEqual(Array(5).fill('victim 200'));
     expect(before.length).toBeLessThan(5);
-    expect(answered.filter((answer) => answer.startsWith('hostile')).toSorted()).toEqual([
+    expect(replied.filter((reply) => reply.startsWith('hostile')).toSorted()).toEqual([
       ...Array(20).fill('hostile 400'),
       ...Array(80).fill('hostile 429'),
     ]);
@@ -113,9 +113,9 @@ async function connect(): Promise<{ readonly connectionId: string; readonly reso
   const { stack, upstream } = shared();
   const destination = await openAuditedDestination();
   const ask = async (path: string, body?: unknown) => {
-    const answer = await stack.org.call('POST', path, { body });
-    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(400);
-    return answer.body;
+    const reply = await stack.org.call('POST', path, { body });
+    expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(400);
+    return reply.body;
   };
   const spec = specDocument(upstream.url);
   const { issues = [] } = await ask('/specs/hostile/validate', spec);
@@ -158,9 +158,9 @@ const specDocument = (baseUrl: string) => ({
 });
 
 async function sync(connectionId: string, resource: string): Promise<string> {
-  const answer = await shared().stack.org.call('POST', `/connections/${connectionId}/sync`, { body: { resource } });
-  expect(answer.status, JSON.stringify(answer.body)).toBe(202);
-  return answer.body.id;
+  const reply = await shared().stack.org.call('POST', `/connections/${connectionId}/sync`, { body: { resource } });
+  expect(reply.status, JSON.stringify(reply.body)).toBe(202);
+  return reply.body.id;
 }
 
 const ended = (runId: string) =>

@@ -7,7 +7,7 @@ import { useStack } from '../support/service/use-stack.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const scripted = createScriptedApi();
-const shared = useStack({ answer: scripted.answer });
+const shared = useStack({ reply: scripted.reply });
 const manyParameters = '?key='.repeat(200_000);
 
 describe('a response made to be slow to mask', () => {

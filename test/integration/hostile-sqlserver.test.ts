@@ -60,12 +60,12 @@ it('hostile SQL Servers end no process, and another org is served meanwhile', as
   const [api, worker] = [stack.api(), stack.worker()];
   const attacker = await stack.newOrg();
   const victim = await createSync(stack, { upstream, collection: 'victim' });
-  let [asked, unanswered] = [0, 0];
+  let [asked, noResponse] = [0, 0];
   const probe = setInterval(() => {
     asked += 1;
     void stack.org.call('GET', '/runs').then(
-      ({ status }) => void (unanswered += Number(status !== 200)),
-      () => void (unanswered += 1),
+      ({ status }) => void (noResponse += Number(status !== 200)),
+      () => void (noResponse += 1),
     );
   }, 100);
   const attack = async (name: string, server: HostileSqlServer, code: unknown) => {
@@ -94,9 +94,9 @@ it('hostile SQL Servers end no process, and another org is served meanwhile', as
   clearInterval(probe);
   const ended = [api, worker].filter(({ pid }) => !isAlive(pid)).length;
   figure('tdsProcesses', { count: ended, of: Object.keys(attacks).length * 2 });
-  figure('tdsVictim', { count: unanswered, of: asked });
+  figure('tdsVictim', { count: noResponse, of: asked });
   expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: records } });
-  expect({ ended, unanswered }).toEqual({ ended: 0, unanswered: 0 });
+  expect({ ended, noResponse }).toEqual({ ended: 0, noResponse: 0 });
   expect([stack.api().pid, stack.worker().pid]).toEqual([api.pid, worker.pid]);
   expect((await victim.ended(await victim.request())).status).toBe('succeeded');
   await eventually('no driver is left but those that wait', async () => {

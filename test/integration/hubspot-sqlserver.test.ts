@@ -20,7 +20,7 @@ const hubspot = imitateHubSpot({ code, accessToken: 'hubspot-access-token' });
 const server = await startLaneServer({ port: spec.port, tls });
 afterAll(() => server[Symbol.asyncDispose]());
 const shared = useStack(
-  { answer: (request) => hubspot.answer(request) },
+  { reply: (request) => hubspot.reply(request) },
   {
     allow: [`127.0.0.1:${spec.port}`, `[::1]:${spec.port}`],
     // An authority of the operator's own: the spec has no field for one.

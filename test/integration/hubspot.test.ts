@@ -6,7 +6,7 @@ import { specDocument } from '../support/sync/spec-documents.ts';
 
 const code = 'the-code';
 const hubspot = imitateHubSpot({ code, accessToken: 'hubspot-access-token' });
-const shared = useStack({ answer: (request) => hubspot.answer(request) });
+const shared = useStack({ reply: (request) => hubspot.reply(request) });
 
 const count = 12_500;
 /** Within one year, so that one window holds more than a search gives. */
@@ -106,10 +106,10 @@ describe('the HubSpot spec', () => {
     const authorizeUrl = new URL(body.authorizeUrl);
     expect(authorizeUrl.origin).toBe('https://app.hubspot.com');
     const state = authorizeUrl.searchParams.get('state') ?? '';
-    const answer = await org.call('GET', `/oauth/callback?code=${code}&state=${encodeURIComponent(state)}`, {
+    const reply = await org.call('GET', `/oauth/callback?code=${code}&state=${encodeURIComponent(state)}`, {
       apiKey: null,
     });
-    expect(answer).toMatchObject({ status: 200, body: { connected: true, connectionId: customer.connectionId } });
+    expect(reply).toMatchObject({ status: 200, body: { connected: true, connectionId: customer.connectionId } });
   });
 
   it('reads every contact although a search gives 10,000 at most, with owners, countries and companies', async () => {

@@ -28,8 +28,8 @@ async function postMany({ post }: TestHook, count: number, atOnce: number): Prom
   const numbers = Array.from({ length: count }, (_item, index) => index).values();
   const send = async () => {
     for (const number of numbers) {
-      const answer = await post(`{"number":${number}}`);
-      expect([answer.status, await answer.json()]).toEqual([202, { accepted: true }]);
+      const reply = await post(`{"number":${number}}`);
+      expect([reply.status, await reply.json()]).toEqual([202, { accepted: true }]);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, send));

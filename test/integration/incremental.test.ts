@@ -4,7 +4,7 @@ import { type Connected, connect } from '../support/sync/connected.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 const connection = (name: string, resource: Readonly<Record<string, unknown>>): Promise<Connected> =>
   connect(shared().stack, { upstream: shared().upstream, name, resource });
 
@@ -275,14 +275,14 @@ describe('a record dated in the future', () => {
 });
 
 describe('a limit of the run', () => {
-  const pages = (name: string, answer: () => { readonly status: number } | undefined = () => undefined) => {
+  const pages = (name: string, reply: () => { readonly status: number } | undefined = () => undefined) => {
     const rows = Array.from({ length: 50 }, (_, id) => ({ id: id + 100, at: ago((50 - id) * dayMs) }));
     api.serve(name, (query) => {
       const found = rows.filter(({ at }) => at >= (query.get('since') ?? ''));
       const from = Number(query.get('page') ?? 0);
-      const refusal = from > 0 ? answer() : undefined;
+      const rejection = from > 0 ? reply() : undefined;
       const next = from + 10 < found.length ? String(from + 10) : null;
-      return refusal ?? { body: { data: found.slice(from, from + 10), next } };
+      return rejection ?? { body: { data: found.slice(from, from + 10), next } };
     });
     return { request: since(name), response: { records: 'data' }, pagination: byToken, incremental };
   };

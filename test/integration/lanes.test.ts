@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findConnection, setConnectionStatus } from '../../db/queries/connections/connections.ts';
-import { forgiveAttempts, noteFailure, takeLane } from '../../db/queries/runs/attempts.ts';
+import { noteFailure, resetAttempts, takeLane } from '../../db/queries/runs/attempts.ts';
 import { recordBatch } from '../../db/queries/runs/batches.ts';
 import { beginRun, endRun, type RunOutcome } from '../../db/queries/runs/lanes.ts';
 import { findRecordStates } from '../../db/queries/runs/record-state.ts';
@@ -244,7 +244,7 @@ describe('taking the lane', () => {
     await begin(first);
     await noteFailure(database.db, scope, { runId: first, code: 'source_unavailable', message: 'down' });
     expect(await attempt(scope, first)).toMatchObject({ attempts: 1, errorCode: 'source_unavailable' });
-    await forgiveAttempts(database.db, scope, first);
+    await resetAttempts(database.db, scope, first);
     expect(await attempt(scope, first)).toMatchObject({ attempts: 1, errorCode: null });
   });
 });

@@ -8,7 +8,7 @@ import { useStack } from '../support/service/use-stack.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const scripted = createScriptedApi();
-const shared = useStack({ answer: scripted.answer });
+const shared = useStack({ reply: scripted.reply });
 const large = 'x'.repeat(3_000_000);
 
 describe('a record that is too large', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { useStack } from '../support/service/use-stack.ts';
 import { createSync, pageOf } from '../support/sync/sync.ts';
-import type { UpstreamAnswer } from '../support/upstream/upstream.ts';
+import type { UpstreamResponse } from '../support/upstream/upstream.ts';
 
 const perPage = 10;
 /** Given twice: 1,600 pages in two chunks, and what the second reads was read in the first. */
@@ -12,7 +12,7 @@ describe.each([1, 2])('a first run whose API gives every record twice, with %d w
   const shared = useStack(
     {
       collections: { repeating: [] },
-      answer: ({ url }) => answerPage(pageOf(url, perPage)),
+      reply: ({ url }) => respondPage(pageOf(url, perPage)),
     },
     { workers },
   );
@@ -30,7 +30,7 @@ describe.each([1, 2])('a first run whose API gives every record twice, with %d w
   });
 });
 
-function answerPage(page: number): UpstreamAnswer {
+function respondPage(page: number): UpstreamResponse {
   const first = (page - 1) * perPage;
   const data = Array.from({ length: perPage }, (_, index) => recordOf((first + index) % records));
   const after = first + perPage;

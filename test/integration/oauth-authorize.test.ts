@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { purgeOauthStates } from '../../db/queries/connections/oauth-states.ts';
 import { createApp } from '../../src/api/app.ts';
 import { caseFigure, figure } from '../support/security/figure.ts';
-import { type Answer, startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { type Reply, startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { specDocument } from '../support/upstream/api-fixtures.ts';
 import { type OauthServer, startOauthServer } from '../support/upstream/oauth-server.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   org = await api.newOrg();
 }, 60_000);
 beforeEach(() => {
-  oauth.answer = () => undefined;
+  oauth.reply = () => undefined;
   oauth.sentBack = {};
 });
 afterAll(() => started.disposeAsync());
@@ -62,16 +62,16 @@ describe('authorize', () => {
 
   it('refuses a connection that nobody has to authorize', async () => {
     const id = await connect({}, { kind: 'none' });
-    const answer = await org.call('GET', `/oauth/${id}/authorize`);
-    expect(answer).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+    const reply = await org.call('GET', `/oauth/${id}/authorize`);
+    expect(reply).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
   });
 
   it.each(['http://login.acme.example/authorize', 'https://169.254.169.254/authorize'])(
     'sends nobody to %s',
     async (address) => {
       const id = await connect({ authorizeUrl: address });
-      const answer = await org.call('GET', `/oauth/${id}/authorize`);
-      expect(answer).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+      const reply = await org.call('GET', `/oauth/${id}/authorize`);
+      expect(reply).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
     },
   );
 
@@ -91,10 +91,10 @@ describe('callback', () => {
   it('exchanges the code, seals the tokens and sets the connection active', async () => {
     const id = await connect();
     const url = await authorizeUrl(id);
-    const answer = await come(await oauth.agree(url));
-    expect(answer).toMatchObject({ status: 200, body: { connected: true, connectionId: id } });
-    expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
-    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const reply = await come(await oauth.agree(url));
+    expect(reply).toMatchObject({ status: 200, body: { connected: true, connectionId: id } });
+    expect(reply.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(reply.headers.get('cache-control')).toBe('no-store');
     expect((await org.call('GET', `/connections/${id}`)).body.status).toBe('active');
 
     const { authorization, fields = {} } = oauth.requests.at(-1) ?? {};
@@ -120,10 +120,10 @@ describe('callback', () => {
     const id = await connect();
     const path = await oauth.agree(await authorizeUrl(id));
     const before = oauth.requests.length;
-    const answers = await Promise.all([come(path), come(path)]);
-    const taken = answers.filter(({ status }) => status === 200).length;
-    figure('forgedOauthStates', { count: taken - 1, of: answers.length - 1 });
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 401]));
+    const replies = await Promise.all([come(path), come(path)]);
+    const taken = replies.filter(({ status }) => status === 200).length;
+    figure('forgedOauthStates', { count: taken - 1, of: replies.length - 1 });
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200, 401]));
     expect(oauth.requests).toHaveLength(before + 1);
     expect(await come(path)).toMatchObject(unauthorized);
   });
@@ -152,9 +152,9 @@ describe('callback', () => {
     ];
     for (const state of states) {
       url.searchParams.set('state', state);
-      const answer = await come(url.pathname + url.search);
-      caseFigure('forgedOauthStates', answer.status !== 401);
-      expect(answer).toMatchObject(unauthorized);
+      const reply = await come(url.pathname + url.search);
+      caseFigure('forgedOauthStates', reply.status !== 401);
+      expect(reply).toMatchObject(unauthorized);
     }
     url.searchParams.set('state', `${head}.${body}.${signature}`);
     expect((await come(url.pathname + url.search)).status).toBe(200);
@@ -219,12 +219,12 @@ describe('callback', () => {
     ['has no access token', { status: 200, body: { token_type: 'Bearer' } }],
     ['is a refusal', { status: 400, body: { error: 'invalid_grant', error_description: clientSecret } }],
     ['is trouble', { status: 503, body: {} }],
-  ])('is a conflict when what the token endpoint answers %s', async (_name, refusal) => {
+  ])('is a conflict when what the token endpoint answers %s', async (_name, rejection) => {
     const id = await connect();
-    oauth.answer = () => refusal;
-    const answer = await come(await oauth.agree(await authorizeUrl(id)));
-    expect(answer).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
-    expect(JSON.stringify(answer.body)).not.toContain(clientSecret);
+    oauth.reply = () => rejection;
+    const reply = await come(await oauth.agree(await authorizeUrl(id)));
+    expect(reply).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+    expect(JSON.stringify(reply.body)).not.toContain(clientSecret);
     expect((await org.call('GET', `/connections/${id}`)).body.status).toBe('pending');
   });
 
@@ -272,9 +272,9 @@ async function connect(
   connections += 1;
   const specKey = `oauth-${connections}`;
   const ask = async (path: string, body?: unknown) => {
-    const answer = await call('POST', path, { body });
-    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(400);
-    return answer.body;
+    const reply = await call('POST', path, { body });
+    expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(400);
+    return reply.body;
   };
   await ask('/specs', { ...specDocument({ key: specKey }), auth });
   await ask(`/specs/${specKey}/versions/1.0.0/publish`);
@@ -302,7 +302,7 @@ async function authorizeUrl(connectionId: string, { call }: TestOrg = org): Prom
 }
 
 /** The customer comes back. */
-const come = (path: string): Promise<Answer> => org.call('GET', path, { apiKey: null });
+const come = (path: string): Promise<Reply> => org.call('GET', path, { apiKey: null });
 
 const stateRow = (stateId = '') =>
   api.deps.db

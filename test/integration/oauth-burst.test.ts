@@ -23,7 +23,7 @@ beforeAll(async () => {
   upstream = started.use(
     await startUpstream({
       collections: { records: generateRecords(records) },
-      answer: ({ headers }) =>
+      reply: ({ headers }) =>
         oauth.isValid((headers['authorization'] ?? '').replace('Bearer ', ''))
           ? undefined
           : { status: 401, body: '{}' },
@@ -57,10 +57,10 @@ describe('runs of one connection in two processes', () => {
   }, 180_000);
 
   it('ask for one new token when theirs is over before they begin', async () => {
-    oauth.answer = () => ({ expiresIn: 2 });
+    oauth.reply = () => ({ expiresIn: 2 });
     oauth.revokeAll();
     await customer.sync('r0');
-    oauth.answer = () => undefined;
+    oauth.reply = () => undefined;
     const token = (upstream.journal.at(-1)?.headers['authorization'] ?? '').replace('Bearer ', '');
     await eventually('the token is over', async () => !oauth.isValid(token));
     const before = oauth.requests.length;
@@ -70,8 +70,8 @@ describe('runs of one connection in two processes', () => {
 });
 
 /** The runs that have asked for a page, by their requests; a run that a starved machine repeats counts once. */
-const asking = (answered: (status: number | null) => boolean = () => true): ReadonlySet<string> =>
-  new Set(upstream.journal.filter(({ status }) => answered(status)).map(({ url }) => url));
+const asking = (replied: (status: number | null) => boolean = () => true): ReadonlySet<string> =>
+  new Set(upstream.journal.filter(({ status }) => replied(status)).map(({ url }) => url));
 
 function expectSuccess(rows: readonly RunRow[]): void {
   for (const row of rows) expect(row).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: records } });

@@ -28,7 +28,7 @@ beforeAll(async () => {
     });
   }
   api.serve('open', () => ({ body: [{ id: 1 }] }));
-  upstream = started.use(await startUpstream({ answer: api.answer }));
+  upstream = started.use(await startUpstream({ reply: api.reply }));
   stack = started.use(await startStack({ allow: [upstream.hostPort, oauth.hostPort] }));
 }, 60_000);
 afterEach(({ task }) => {
@@ -102,9 +102,9 @@ describe('a resource that its customer authorizes by itself', () => {
   ])('is the only one that can be: ?resource=%s is a %i', async (resource, status, words) => {
     const of = await connect({ kind: 'none' });
     const query = resource === undefined ? '' : `?resource=${resource}`;
-    const answer = await stack.org.call('GET', `/oauth/${of.id}/authorize${query}`);
-    expect(answer.status).toBe(status);
-    expect(JSON.stringify(answer.body)).toContain(words);
+    const reply = await stack.org.call('GET', `/oauth/${of.id}/authorize${query}`);
+    expect(reply.status).toBe(status);
+    expect(JSON.stringify(reply.body)).toContain(words);
   });
 });
 
@@ -155,9 +155,9 @@ async function connect(auth: Readonly<Record<string, unknown>>) {
 }
 
 async function ask(method: string, path: string, body?: unknown) {
-  const answer = await stack.org.call(method, path, { body });
-  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(400);
-  return answer.body;
+  const reply = await stack.org.call(method, path, { body });
+  expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(400);
+  return reply.body;
 }
 
 const specDocument = (specKey: string, auth: Readonly<Record<string, unknown>>) => ({

@@ -24,16 +24,16 @@ beforeAll(async () => {
     two: generateRecords(records),
     parents: generateRecords(parents),
   };
-  const answer = ({ headers }: UpstreamRequest) =>
+  const reply = ({ headers }: UpstreamRequest) =>
     oauth.isValid((headers['authorization'] ?? '').replace('Bearer ', '')) ? undefined : { status: 401, body: '{}' };
-  upstream = started.use(await startUpstream({ collections, answer }));
-  slow = started.use(await startUpstream({ collections, answer, latencyMs: 500 }));
+  upstream = started.use(await startUpstream({ collections, reply }));
+  slow = started.use(await startUpstream({ collections, reply, latencyMs: 500 }));
   const allow = [upstream.hostPort, slow.hostPort, oauth.hostPort];
   // With one run at a time per worker, two runs at once are in two processes.
   stack = started.use(await startStack({ allow, workers: 2, env: { WORKER_CONCURRENCY: '1' } }));
 }, 60_000);
 beforeEach(() => {
-  oauth.answer = () => undefined;
+  oauth.reply = () => undefined;
 });
 afterEach(({ task }) => {
   if (task.result?.state === 'fail') process.stderr.write(`${stack.tails()}\n`);
@@ -103,7 +103,7 @@ describe('a connection that its customer authorized', () => {
       { status: 503, body: {} },
       { status: 200, body: { maintenance: true } },
     ];
-    oauth.answer = () => troubles[oauth.requests.length - before - 1];
+    oauth.reply = () => troubles[oauth.requests.length - before - 1];
     oauth.revokeAll();
     expect((await connection.sync('one')).status).toBe('succeeded');
     expect(await connection.status()).toBe('active');
@@ -140,7 +140,7 @@ describe('a connection that nobody authorized', () => {
 
 describe('two runs in two processes over 20 parents, with tokens of 2 s and refresh tokens for one use', () => {
   it('both succeed, and no refresh token is used twice', async () => {
-    oauth.answer = () => ({ expiresIn: 2 });
+    oauth.reply = () => ({ expiresIn: 2 });
     const connection = await connect(slow);
     await connection.authorize();
     const before = oauth.requests.length;
@@ -207,9 +207,9 @@ async function connect(api: Upstream = upstream): Promise<Connection> {
 const comesBackTo = async (authorizeUrl: string) => (await oauth.agree(authorizeUrl)).replace('/api/v1', '');
 
 async function ask(method: string, path: string, body?: unknown) {
-  const answer = await stack.org.call(method, path, { body });
-  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(400);
-  return answer.body;
+  const reply = await stack.org.call(method, path, { body });
+  expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(400);
+  return reply.body;
 }
 
 function lastRequest(): TokenRequest {

@@ -21,9 +21,9 @@ const rateLimit = { requests: 1_000_000, perSeconds: 1, maxConcurrent };
 
 /** Of the requests to a collection, the most that were open at one time. */
 function openMax(requests: readonly JournalEntry[]): number {
-  const ends = (answeredAt: number | null) => answeredAt ?? Number.POSITIVE_INFINITY;
+  const ends = (responseAt: number | null) => responseAt ?? Number.POSITIVE_INFINITY;
   const openAt = (at: number) =>
-    requests.filter(({ receivedAt, answeredAt }) => receivedAt <= at && at < ends(answeredAt)).length;
+    requests.filter(({ receivedAt, responseAt }) => receivedAt <= at && at < ends(responseAt)).length;
   return Math.max(...requests.map(({ receivedAt }) => openAt(receivedAt)));
 }
 

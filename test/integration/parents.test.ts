@@ -8,7 +8,7 @@ import { createScriptedApi, type ScriptedReply } from '../support/upstream/scrip
 import type { UpstreamRequest } from '../support/upstream/upstream.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 
 const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
   openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
@@ -269,7 +269,7 @@ describe('a run of a resource below another', () => {
     await eventually('the run below has asked for its turn', async () => {
       const id = syncRunId({ connectionId: of.connectionId, resourceKey: 'below', runId: below });
       const { events } = await stack.temporal.client.workflow.getHandle(id).fetchHistory();
-      return events?.some(({ activityTaskCompletedEventAttributes: answered }) => answered);
+      return events?.some(({ activityTaskCompletedEventAttributes: replied }) => replied);
     });
     expect(await of.ask('GET', '')).toMatchObject({ status: 'active' });
     expect((await stack.org.call('GET', `/runs/${below}`)).body.status).toBe('queued');

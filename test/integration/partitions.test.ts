@@ -7,7 +7,7 @@ import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 import type { UpstreamRequest } from '../support/upstream/upstream.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 
 const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
   openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });

@@ -5,7 +5,7 @@ import { createAsked } from '../support/upstream/asked.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 const asked = createAsked(() => shared().upstream);
 
 it('a run under way keeps the spec and the params it began with, in every process that goes on with it', async () => {

@@ -5,7 +5,7 @@ import { openAccount } from '../support/sync/account.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 
 const deep = (levels: number): unknown => (levels === 0 ? 1 : { in: deep(levels - 1) });
 

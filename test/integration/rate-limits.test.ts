@@ -15,19 +15,19 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 const times = <Value>(count: number, act: () => Promise<Value>) => Promise.all(Array.from({ length: count }, act));
 
-/** All answers until one of them is 429; it asks faster than any limit here, however slow the machine is. */
-async function untilTooOften<Answer extends { readonly status: number }>(ask: () => Promise<Answer>) {
-  const answers: Answer[] = [];
-  while (answers.every(({ status }) => status !== 429)) answers.push(...(await times(100, ask)));
-  return answers;
+/** All responses until one of them is 429; it asks faster than any limit here, however slow the machine is. */
+async function untilTooOften<Reply extends { readonly status: number }>(ask: () => Promise<Reply>) {
+  const replies: Reply[] = [];
+  while (replies.every(({ status }) => status !== 429)) replies.push(...(await times(100, ask)));
+  return replies;
 }
 
 describe('a deployment with a rate limit', () => {
   it('answers 429 with Retry-After to a key that asks too often, and others as ever', async () => {
     const other = await api.newOrg();
-    const answers = await untilTooOften(() => org.call('GET', '/connections'));
-    const [refused] = answers.filter(({ status }) => status === 429);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
+    const replies = await untilTooOften(() => org.call('GET', '/connections'));
+    const [refused] = replies.filter(({ status }) => status === 429);
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200, 429]));
     expect(refused?.body).toEqual({ error: { code: 'rate_limited', message: expect.stringContaining('Retry-After') } });
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     expect((await other.call('GET', '/connections')).status).toBe(200);
@@ -58,7 +58,7 @@ describe('a deployment without one', () => {
   it('answers whatever comes', async () => {
     await using unlimited = await startApi();
     const { call } = await unlimited.newOrg();
-    const answers = await times(600, () => call('GET', '/workspaces'));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const replies = await times(600, () => call('GET', '/workspaces'));
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
   });
 });

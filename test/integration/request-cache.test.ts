@@ -5,7 +5,7 @@ import { oneResourceSpec } from '../support/sync/spec-documents.ts';
 import { createScriptedApi, type ScriptedReply } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -5,7 +5,7 @@ import { type ConnectOptions, connect } from '../support/sync/connected.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 type Parts = Omit<ConnectOptions, 'upstream' | 'name'>;
 const connection = (name: string, parts: Parts) =>
   connect(shared().stack, { upstream: shared().upstream, name, ...parts });
@@ -18,9 +18,9 @@ const pages = (name: string, count: number, headers: Readonly<Record<string, str
     const page = Number(query.get('page'));
     return { headers, body: page <= count ? [{ id: page }] : [] };
   });
-/** Milliseconds between the answer to one request and the next request. */
+/** Milliseconds between the response to one request and the next request. */
 const pauses = (name: string) =>
-  requests(name).map(({ receivedAt }, index, all) => receivedAt - (all[index - 1]?.answeredAt ?? receivedAt));
+  requests(name).map(({ receivedAt }, index, all) => receivedAt - (all[index - 1]?.responseAt ?? receivedAt));
 const buckets = async () => {
   const { stack } = shared();
   return await stack.db.selectFrom('buckets').select(['connectionId', 'name']).orderBy('name').execute();

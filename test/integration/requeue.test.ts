@@ -5,7 +5,7 @@ import { type Account, type AccountOptions, openAccount } from '../support/sync/
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 
 const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
   openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
@@ -31,7 +31,7 @@ function counted(key: string, rows: () => readonly Row[]) {
 }
 
 /** The same with a transform that takes every count. */
-const mended = <Resource extends object>(resource: Resource) => ({
+const repaired = <Resource extends object>(resource: Resource) => ({
   ...resource,
   transform: '{ "id": id, "count": count = "many" ? 99 : $number(count) }',
 });
@@ -62,7 +62,7 @@ describe('a record that is tried again', () => {
     expect(open).toMatchObject({ externalId: '2', resolvedAt: null, rawJson: first()[1] });
     const { status, body } = await requeue(open.id);
     expect([status, body]).toEqual([200, { ...open, resolvedAt: expect.any(String) }]);
-    await of.upgrade('2.0.0', [mended(resource)]);
+    await of.upgrade('2.0.0', [repaired(resource)]);
     // The third record stands at the watermark and is shaped anew.
     const stats = { recordsIn: 2, recordsOut: 2, skipped: 0, deleted: 0, quarantined: 0 };
     expect(await of.sync('mended')).toMatchObject({ status: 'succeeded', statsJson: stats });
@@ -98,7 +98,7 @@ describe('a record that is tried again', () => {
     gate.release();
     expect((await of.ended(underWay)).statsJson).toMatchObject({ recordsOut: 1 });
 
-    await of.upgrade('2.0.0', [mended(resource)]);
+    await of.upgrade('2.0.0', [repaired(resource)]);
     // The dropped one, and the one at the watermark shaped anew.
     const stats = { recordsIn: 2, recordsOut: 1, skipped: 1 };
     expect(await of.sync('newer')).toMatchObject({ status: 'succeeded', statsJson: stats });
@@ -110,7 +110,7 @@ describe('a record that is tried again', () => {
     const { of: connection, resource, open } = await withOneAside('fetched', () => rows);
     await using of = connection;
     await requeue(open.id);
-    await of.upgrade('2.0.0', [mended(resource)]);
+    await of.upgrade('2.0.0', [repaired(resource)]);
     rows[1] = { id: 2, at: day(5), count: 5 };
     expect((await of.sync('fetched')).status).toBe('succeeded');
     expect(await of.rows('fetched')).toMatchObject([{ id: '1' }, { id: '2', count: '5' }, { id: '3' }]);
@@ -178,7 +178,7 @@ describe('asking for another try', () => {
     ]);
     expect((await all({})).body).toEqual({ requeued: 1 });
     expect((await all({})).body).toEqual({ requeued: 0 });
-    await of.upgrade('2.0.0', [mended(west), mended(east)]);
+    await of.upgrade('2.0.0', [repaired(west), repaired(east)]);
     for (const key of ['west', 'east']) {
       expect((await of.sync(key)).status).toBe('succeeded');
       expect(await of.live(key)).toEqual(['1', '2', '3']);

@@ -50,17 +50,17 @@ const failed = (code: string, message: string) => ({
   error: { code, message: expect.stringContaining(message) },
 });
 
-/** An answer has 50 MiB at most, and some of it may be there twice: as it came and decoded. */
-const twoAnswers = 150;
+/** A response has 50 MiB at most, and some of it may be there twice: as it came and decoded. */
+const twoResponses = 150;
 
 const attacks: readonly Attack[] = [
-  { name: 'gzip_bomb', end: failed('source_rejected', 'larger than 52428800 bytes'), memoryMax: twoAnswers },
-  { name: 'gzip_in_gzip', end: failed('source_rejected', 'not encoded in one of'), memoryMax: twoAnswers },
-  { name: 'gzip_file', end: failed('source_rejected', 'of more than 52428800 bytes'), memoryMax: twoAnswers },
-  { name: 'endless_page', end: failed('source_rejected', 'larger than 52428800 bytes'), memoryMax: twoAnswers },
-  { name: 'header_flood', end: failed('source_rejected', 'more than 16 KB of headers'), memoryMax: twoAnswers },
-  { name: 'deep_json', end: failed('record_invalid', 'nested deeper than 64 levels'), memoryMax: twoAnswers },
-  { name: 'wide_json', end: failed('record_invalid', 'more than 100000 values'), memoryMax: twoAnswers },
+  { name: 'gzip_bomb', end: failed('source_rejected', 'larger than 52428800 bytes'), memoryMax: twoResponses },
+  { name: 'gzip_in_gzip', end: failed('source_rejected', 'not encoded in one of'), memoryMax: twoResponses },
+  { name: 'gzip_file', end: failed('source_rejected', 'of more than 52428800 bytes'), memoryMax: twoResponses },
+  { name: 'endless_page', end: failed('source_rejected', 'larger than 52428800 bytes'), memoryMax: twoResponses },
+  { name: 'header_flood', end: failed('source_rejected', 'more than 16 KB of headers'), memoryMax: twoResponses },
+  { name: 'deep_json', end: failed('record_invalid', 'nested deeper than 64 levels'), memoryMax: twoResponses },
+  { name: 'wide_json', end: failed('record_invalid', 'more than 100000 values'), memoryMax: twoResponses },
   {
     name: 'endless_pages',
     resource: {
@@ -68,7 +68,7 @@ const attacks: readonly Attack[] = [
       pagination: { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' }, maxPages: 50 },
     },
     end: failed('page_limit', 'more than 50 pages'),
-    memoryMax: twoAnswers,
+    memoryMax: twoResponses,
   },
   {
     name: 'large_page',
@@ -118,7 +118,7 @@ describe('a run that meets a hostile API', () => {
 
     expect(await attacked.ended(runId)).toMatchObject({ status: 'canceled' });
     expect(theirs).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: neighboursRecords } });
-    expect((await peak(pid)) - before).toBeLessThan(twoAnswers);
+    expect((await peak(pid)) - before).toBeLessThan(twoResponses);
   });
 });
 
@@ -141,8 +141,8 @@ describe('the API', () => {
       for (let nth = 0; nth < 20; nth += 1) expect((await stack.org.call('GET', '/connections')).status).toBe(200);
       const open = sockets.filter(({ socket }) => !socket.readableEnded).length;
       expect(open).toBe(slowSockets);
-      const answers = await Promise.all(sockets.map(({ received }) => received));
-      for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.1 408 /);
+      const replies = await Promise.all(sockets.map(({ received }) => received));
+      for (const reply of replies) expect(reply).toMatch(/^HTTP\/1.1 408 /);
     } finally {
       clearInterval(drip);
     }
@@ -161,7 +161,7 @@ describe('the API', () => {
     const bytes = Buffer.from(request());
     const refused = Array.from({ length: atOnce }, () => send(bytes));
     for (let nth = 0; nth < 20; nth += 1) expect((await stack.org.call('GET', '/connections')).status).toBe(200);
-    const statuses = (await Promise.all(refused)).map((answer) => answer.slice(9, 12));
+    const statuses = (await Promise.all(refused)).map((reply) => reply.slice(9, 12));
     expect(new Set(statuses)).toEqual(new Set([String(status)]));
     const taken = (await peak(pid)) - before;
     expect(taken).toBeLessThan(apiMemoryMax);
@@ -202,18 +202,18 @@ async function openSlowly(): Promise<{ readonly socket: Socket; readonly receive
   return { socket, received };
 }
 
-/** The answer to a request, as raw text. The server need not take all of what it refuses: writing may fail, reading not. */
+/** The response to a request, as raw text. The server need not take all of what it refuses: writing may fail, reading not. */
 async function send(bytes: Buffer): Promise<string> {
   const socket = await openSocket();
   const closed = Promise.withResolvers<void>();
-  let answer = '';
+  let reply = '';
   socket.setEncoding('utf8');
   socket.on('data', (part) => {
-    answer += String(part);
+    reply += String(part);
   });
   socket.on('error', () => undefined);
   socket.on('close', () => closed.resolve());
   socket.write(bytes);
   await closed.promise;
-  return answer;
+  return reply;
 }

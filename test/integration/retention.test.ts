@@ -413,8 +413,8 @@ describe('an event that is asked for when it goes', () => {
   it('is gone for a redelivery that came second', async () => {
     const eventId = await agedEvent(api, org, { days: 100 });
     const deliveryId = await loggedAttempt(api, org, { eventId, endpointId });
-    const answer = await whileGoing(eventId, () => org.call('POST', `/webhook-deliveries/${deliveryId}/redeliver`));
-    expect(answer.status).toBe(404);
+    const reply = await whileGoing(eventId, () => org.call('POST', `/webhook-deliveries/${deliveryId}/redeliver`));
+    expect(reply.status).toBe(404);
   });
 
   it('stays for a recovery that came first', async () => {
@@ -431,10 +431,10 @@ describe('an event that is asked for when it goes', () => {
     const eventId = await agedEvent(api, org, { days: 100 });
     const { id: newEndpointId } = await createEndpoint(org, { eventTypes: ['run.succeeded'] });
     const body = { ...around, include: ['missing'] };
-    const answer = await whileGoing(eventId, () =>
+    const reply = await whileGoing(eventId, () =>
       org.call('POST', `/webhook-endpoints/${newEndpointId}/recover`, { body }),
     );
-    expect(answer).toMatchObject({ status: 202, body: { total: 0, status: 'finished' } });
+    expect(reply).toMatchObject({ status: 202, body: { total: 0, status: 'finished' } });
   });
 
   it('goes without its younger siblings', async () => {
@@ -449,21 +449,21 @@ describe('an event that is asked for when it goes', () => {
 const around = { since: daysAgo(110).toISOString(), until: daysAgo(95).toISOString() };
 
 /** Makes a request while an event is being removed, and lets the removal end once the request waits for it. */
-function whileGoing<Answer>(eventId: string, request: () => Promise<Answer>): Promise<Answer> {
+function whileGoing<Reply>(eventId: string, request: () => Promise<Reply>): Promise<Reply> {
   const { db } = api.deps;
   return db
     .transaction()
     .execute(async (tx) => {
       const { pid } = await tx.selectNoFrom(sql<number>`pg_backend_pid()`.as('pid')).executeTakeFirstOrThrow();
       await tx.deleteFrom('webhookEvents').where('id', '=', eventId).execute();
-      const answer = request();
-      answer.catch(() => undefined);
+      const reply = request();
+      reply.catch(() => undefined);
       await eventually('the request waits', async () => {
         const { rows } = await sql`
           select from pg_stat_activity where ${pid}::int = any(pg_blocking_pids(pid))`.execute(db);
         return rows.length > 0;
       });
-      return { answer };
+      return { reply };
     })
-    .then(({ answer }) => answer);
+    .then(({ reply }) => reply);
 }

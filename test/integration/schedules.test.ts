@@ -46,8 +46,8 @@ describe('a schedule', () => {
   it('is switched off and on again', async () => {
     const { body } = await post(hourly);
     for (const enabled of [false, true]) {
-      const answer = await org.call('PATCH', `/schedules/${body.id}`, { body: { enabled } });
-      expect(answer).toMatchObject({ status: 200, body: { ...body, enabled } });
+      const reply = await org.call('PATCH', `/schedules/${body.id}`, { body: { enabled } });
+      expect(reply).toMatchObject({ status: 200, body: { ...body, enabled } });
     }
     expect((await stored(body.id)).version).toBe(3);
   });

@@ -37,7 +37,7 @@ let signingSecret = '';
 const spelled = Object.values(planted).flatMap(echoesOf);
 
 const shared = useStack({
-  answer: ({ url, headers, body, nth }) => {
+  reply: ({ url, headers, body, nth }) => {
     const [, kind] = url.split(/[/?]/);
     const sent = { url, headers, body };
     if (kind === 'hook') return { body: JSON.stringify({ sent, mine: echoesOf(signingSecret) }) };
@@ -65,7 +65,7 @@ describe('planted secrets', () => {
       const connectionId = await connect(kind, auth(shared().upstream.url));
       for (const resource of echoes) await syncToEnd(connectionId, resource);
       const places = {
-        ...(await answersAbout(stack, connectionId)),
+        ...(await responsesAbout(stack, connectionId)),
         logs: stack.tails(),
         ...(await eventsAbout(stack, connectionId)),
         tables: await dumpTables(stack),
@@ -183,9 +183,9 @@ async function connect(kind: string, auth: Readonly<Record<string, unknown>>): P
     destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
   };
   const ask = async (path: string, body?: unknown) => {
-    const answer = await call('POST', path, { body });
-    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(400);
-    return answer.body;
+    const reply = await call('POST', path, { body });
+    expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(400);
+    return reply.body;
   };
   await ask('/specs', spec);
   await ask(`/specs/${kind}/versions/1.0.0/publish`);
@@ -208,10 +208,10 @@ async function syncToEnd(connectionId: string, resource: string): Promise<void> 
     const row = (await call('GET', `/runs/${body.id}`)).body;
     return row.finishedAt !== null && row;
   });
-  expect(run.status).toBe({ record: 'succeeded', invalid: 'partial', refusal: 'failed' }[resource]);
+  expect(run.status).toBe({ record: 'succeeded', invalid: 'partial', rejection: 'failed' }[resource]);
 }
 
-async function answersAbout(stack: Stack, connectionId: string): Promise<Record<string, string>> {
+async function responsesAbout(stack: Stack, connectionId: string): Promise<Record<string, string>> {
   const { call } = stack.org;
   const read = async (path: string) => JSON.stringify((await call('GET', path)).body);
   const runs: readonly { readonly id: string }[] = (await call('GET', `/runs?connectionId=${connectionId}`)).body;

@@ -6,7 +6,7 @@ import { connect } from '../support/sync/connected.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -52,8 +52,8 @@ describe('the tests inside a spec', () => {
 
   it('are not run while the spec itself is wrong', async () => {
     const body = { ...tested('tested', wrong), resorces: [] };
-    const { body: answer } = await org.call('POST', '/specs/tested/validate', { body });
-    expect(answer.issues.map(({ path }: { readonly path: string }) => path)).toEqual(['resorces']);
+    const { body: reply } = await org.call('POST', '/specs/tested/validate', { body });
+    expect(reply.issues.map(({ path }: { readonly path: string }) => path)).toEqual(['resorces']);
   });
 
   it('must pass before a draft is published', async () => {

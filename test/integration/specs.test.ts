@@ -170,8 +170,8 @@ describe('POST /specs/transform-preview', () => {
     ['gives nothing', 'missing'],
     ['gives a list', '[1, 2]'],
   ])('answers 400 when the expression %s', async (_what, expression) => {
-    const answer = await preview({ expression, record: { id: 7 } });
-    expect(answer).toMatchObject({
+    const reply = await preview({ expression, record: { id: 7 } });
+    expect(reply).toMatchObject({
       status: 400,
       body: { error: { code: 'validation', issues: [{ path: 'expression' }] } },
     });
@@ -180,8 +180,8 @@ describe('POST /specs/transform-preview', () => {
   it('reads tables by each of their names, and takes null for none', async () => {
     const lookups = { countries: { DE: 'Germany' } };
     for (const table of ['$lookups.countries', '$countries', 'lookups.countries']) {
-      const answer = await preview({ expression: `{ "a": ${table}.DE }`, record: { id: 7 }, lookups });
-      expect(answer).toMatchObject({ status: 200, body: { a: 'Germany' } });
+      const reply = await preview({ expression: `{ "a": ${table}.DE }`, record: { id: 7 }, lookups });
+      expect(reply).toMatchObject({ status: 200, body: { a: 'Germany' } });
     }
     expect((await preview({ expression: '{ "a": id }', record: { id: 7 }, lookups: null })).body).toEqual({ a: 7 });
   });
@@ -218,7 +218,7 @@ describe('the examples of the document', () => {
 describe('a draft', () => {
   it('cannot be pinned', async () => {
     await draft('unpinned');
-    const answer = await org.call('POST', '/connections', { body: connectionBody(org, 'unpinned') });
-    expect(answer).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+    const reply = await org.call('POST', '/connections', { body: connectionBody(org, 'unpinned') });
+    expect(reply).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
   });
 });

@@ -36,7 +36,7 @@ afterAll(() => started.disposeAsync());
 const replies = new Map<string, { readonly body: unknown; readonly headers: Readonly<Record<string, string>> }>();
 const shared = useStack(
   {
-    answer({ url }) {
+    reply({ url }) {
       const { body = response, headers = {} } = replies.get(url.split(/[/?]/)[1] ?? '') ?? {};
       return { headers, body: JSON.stringify(body) };
     },
@@ -209,9 +209,9 @@ async function attempt(org: TestOrg, { name, document, params, secrets }: BaseDo
   let id = '';
   for (const step of steps) {
     const [path, body] = step(id);
-    const { status, body: answer } = await org.call('POST', path, { body });
-    if (status >= 400) return { kind: 'refused', status, path: path.replace(id, ''), error: answer.error };
-    id = answer.id;
+    const { status, body: reply } = await org.call('POST', path, { body });
+    if (status >= 400) return { kind: 'refused', status, path: path.replace(id, ''), error: reply.error };
+    id = reply.id;
   }
   return endOf(id);
 }

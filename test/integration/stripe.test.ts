@@ -6,7 +6,7 @@ import { specDocument } from '../support/sync/spec-documents.ts';
 
 const secretKey = 'sk_test_4eC39HqLyjWDarjtT1zdp7dc';
 const stripe = imitateStripe({ secretKey });
-const shared = useWebhookStack({ answer: (request) => stripe.answer(request) });
+const shared = useWebhookStack({ reply: (request) => stripe.reply(request) });
 
 const daySeconds = 86_400;
 const now = Math.floor(Date.now() / 1000);

@@ -161,8 +161,8 @@ describe('a redelivery', () => {
 
   it('is another one each time, also of a redelivery, and each has its number', async () => {
     const { id } = await delivered();
-    const answers = await Promise.all(Array.from({ length: 5 }, () => redeliver(id)));
-    const ids = answers.map(({ body }) => body.id);
+    const replies = await Promise.all(Array.from({ length: 5 }, () => redeliver(id)));
+    const ids = replies.map(({ body }) => body.id);
     const { body: ofLast } = await redeliver(ids[4]);
     const attempts = await Promise.all([...ids, ofLast.id].map(async (one) => (await read(one)).attempt));
     expect(new Set(attempts)).toEqual(new Set([2, 3, 4, 5, 6, 7]));

@@ -198,12 +198,12 @@ describe('an endpoint', () => {
     ['no-more', { status: 200, headers: { 'webhook-delivery': 'disable' }, body: '' }],
   ] as const)(
     'that says so (%s) is switched off; what waits is skipped, and the others hear of it',
-    async ([name, answer]) => {
+    async ([name, reply]) => {
       const other = await endpointOf(`${name}-watching`, { eventTypes: ['endpoint.disabled'] });
       const endpoint = await endpointOf(name, { maxInFlight: 1 });
-      receiver.reply(name, () => answer);
+      receiver.reply(name, () => reply);
       await emit(stack, 3);
-      await queued(endpoint, answer.status === 410 ? { canceled: 1, skipped: 2 } : { skipped: 2, succeeded: 1 });
+      await queued(endpoint, reply.status === 410 ? { canceled: 1, skipped: 2 } : { skipped: 2, succeeded: 1 });
       expect(await endpoint.row()).toMatchObject({ enabled: false, disabledReason: 'gone', state: 'disabled' });
       const [told] = await received(`${name}-watching`, 1);
       expect(told && verified(told, other.secret)).toMatchObject({
@@ -211,7 +211,7 @@ describe('an endpoint', () => {
         data: { endpointId: endpoint.id, reason: 'gone', skipped: 2 },
       });
       await emit(stack);
-      await queued(endpoint, answer.status === 410 ? { canceled: 1, skipped: 3 } : { skipped: 3, succeeded: 1 });
+      await queued(endpoint, reply.status === 410 ? { canceled: 1, skipped: 3 } : { skipped: 3, succeeded: 1 });
       expect(receiver.events(name)).toHaveLength(1);
     },
   );
@@ -244,7 +244,7 @@ describe('an endpoint', () => {
     const underWay = receiver.upstream.journal.filter(({ url }) => url === '/narrow');
     const atOnce = underWay.map(
       ({ receivedAt }) =>
-        underWay.filter((other) => other.receivedAt <= receivedAt && (other.answeredAt ?? 0) > receivedAt).length,
+        underWay.filter((other) => other.receivedAt <= receivedAt && (other.responseAt ?? 0) > receivedAt).length,
     );
     expect(Math.max(...atOnce)).toBeLessThanOrEqual(3);
   });

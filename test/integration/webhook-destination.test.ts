@@ -10,7 +10,7 @@ import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
 const api = createScriptedApi();
-const shared = useWebhookStack({ answer: api.answer, collections: { orders: generateRecords(1000) } });
+const shared = useWebhookStack({ reply: api.reply, collections: { orders: generateRecords(1000) } });
 
 interface Row {
   readonly id: number;
@@ -26,7 +26,7 @@ const idsAt = (key: string) => {
 const postsTo = (key: string) => shared().receiver.posts.filter(({ batch }) => batch.resourceKey === key);
 const holds = ({ batch }: Post, externalId: string) => batch.records.some((record) => record.externalId === externalId);
 
-/** A connection whose records are what `answer` gives, whose receiver answers with `reply`. */
+/** A connection whose records are what `response` gives, whose receiver answers with `reply`. */
 async function syncOf(
   key: string,
   {
@@ -173,7 +173,7 @@ describe('records that the receiver refuses', () => {
       .split('\n')
       .find((one) => one.includes('refused records that it was not sent'));
     const [post] = postsTo('stray');
-    expect(JSON.parse(line ?? '')).toMatchObject({ level: 'warn', runId: run.id, partId: post?.id, refusals: 2 });
+    expect(JSON.parse(line ?? '')).toMatchObject({ level: 'warn', runId: run.id, partId: post?.id, rejections: 2 });
     expect(worker.tail()).not.toMatch(/made-up|unknown to us/);
   });
 

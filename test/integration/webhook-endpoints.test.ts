@@ -113,8 +113,8 @@ describe('a webhook endpoint', () => {
   });
 
   it('is one of ten at most, however many are asked for at once', async () => {
-    const answers = await Promise.all(Array.from({ length: 12 }, () => post({ url: receiverUrl })));
-    const byStatus = Map.groupBy(answers, ({ status }) => status);
+    const replies = await Promise.all(Array.from({ length: 12 }, () => post({ url: receiverUrl })));
+    const byStatus = Map.groupBy(replies, ({ status }) => status);
     expect([byStatus.get(201), byStatus.get(409)]).toMatchObject([{ length: 10 }, { length: 2 }]);
     const [{ id }] = (await org.call('GET', '/webhook-endpoints')).body;
     await org.call('DELETE', `/webhook-endpoints/${id}`);
@@ -167,8 +167,8 @@ describe('a webhook endpoint that is not valid', () => {
     const other = await api.newOrg();
     await publishSpec(other);
     const connectionIds = [await createConnection(other)];
-    const answer = await post({ url: receiverUrl, connectionIds, workspaceIds: [org.workspaceId, other.workspaceId] });
-    const paths = answer.body.error.issues.map(({ path }: { path: string }) => path);
+    const reply = await post({ url: receiverUrl, connectionIds, workspaceIds: [org.workspaceId, other.workspaceId] });
+    const paths = reply.body.error.issues.map(({ path }: { path: string }) => path);
     expect(paths).toEqual(['connectionIds.0', 'workspaceIds.1']);
   });
 });
@@ -281,8 +281,8 @@ describe('rotating the secret', () => {
     ['overlapSeconds', { overlapSeconds: -1 }],
   ])('is refused at %s: %j', async (path, body) => {
     const { id, secret } = await createEndpoint(org);
-    const answer = await rotate(id, body);
-    expect(answer).toMatchObject({ status: 400, body: { error: { issues: [{ path }] } } });
+    const reply = await rotate(id, body);
+    expect(reply).toMatchObject({ status: 400, body: { error: { issues: [{ path }] } } });
     expect((await secretsOf(id)).v1).toEqual([secret]);
   });
 });

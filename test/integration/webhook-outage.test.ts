@@ -106,7 +106,7 @@ test('an endpoint that hangs slows no other one down', async () => {
   await emit(stack, count);
   await succeeded(quick, count);
   expect(await hanging.queue()).toEqual({ pending: count });
-  expect(other.upstream.journal.every(({ answeredAt }) => answeredAt === null)).toBe(true);
+  expect(other.upstream.journal.every(({ responseAt }) => responseAt === null)).toBe(true);
   other.upstream.resume();
   await succeeded(hanging, count);
 });

@@ -4,7 +4,7 @@ import { type Connected, connect } from '../support/sync/connected.ts';
 import { createScriptedApi, type ScriptedReply } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ answer: api.answer });
+const shared = useStack({ reply: api.reply });
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import type { Happening } from '../../../src/core/events/envelope.ts';
+import type { DomainEvent } from '../../../src/core/events/envelope.ts';
 import type { EventConnection } from '../../../src/core/events/event-connection.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
@@ -28,9 +28,9 @@ export async function recordOfConnection(
   tx: Db,
   scope: OrgScope,
   id: string,
-  tell: (connection: EventConnection) => readonly Happening[],
+  tell: (connection: EventConnection) => readonly DomainEvent[],
 ): Promise<void> {
   const connection = await findConnectionFacts(tx, scope, id);
   if (!connection) return;
-  for (const happening of tell(connection)) await recordEvent(tx, scope, happening);
+  for (const domainEvent of tell(connection)) await recordEvent(tx, scope, domainEvent);
 }

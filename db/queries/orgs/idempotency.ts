@@ -15,7 +15,7 @@ export interface EarlierRequest {
   readonly bodyHash: string;
   /** Null while it is still being answered. */
   readonly status: number | null;
-  /** The answer as JSON text; null when it may not be given twice. */
+  /** The response as JSON text; null when it may not be given twice. */
   readonly response: string | null;
 }
 
@@ -66,7 +66,7 @@ export function findIdempotent(
     .executeTakeFirst();
 }
 
-/** Keeps the answer for the requests that will repeat it. */
+/** Keeps the response for the requests that will repeat it. */
 export async function saveIdempotent(
   db: Db,
   scope: OrgScope,

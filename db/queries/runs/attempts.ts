@@ -123,7 +123,7 @@ async function isRunning(db: Db, scope: OrgScope, runId: string): Promise<boolea
 }
 
 /** Ends the count of attempts without progress: the attempt ended in order, for instance because the API asked to wait. */
-export async function forgiveAttempts(db: Db, scope: OrgScope, runId: string): Promise<void> {
+export async function resetAttempts(db: Db, scope: OrgScope, runId: string): Promise<void> {
   await db
     .updateTable('runs')
     .set({ attempts: 0, errorCode: null, errorMessage: null })

@@ -176,10 +176,10 @@ async function recordBreak(
   scope: OrgScope,
   { run, provider }: { readonly run: RunRow; readonly provider: string | null },
 ): Promise<void> {
-  const { id: occasion, error } = run;
+  const { id: deduplicationId, error } = run;
   if (!error) return;
   await recordOfConnection(tx, scope, run.connectionId, (connection) => [
-    connectionFailed({ connection, error, occasion }),
-    ...(provider === null ? [] : [connectionReauthRequired({ connection, provider, error, occasion })]),
+    connectionFailed({ connection, error, deduplicationId }),
+    ...(provider === null ? [] : [connectionReauthRequired({ connection, provider, error, deduplicationId })]),
   ]);
 }

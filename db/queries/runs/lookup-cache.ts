@@ -3,7 +3,7 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
 /** Whose values: of one run, or of all runs of the connection. */
-export interface LookupShelf {
+export interface LookupCache {
   readonly connectionId: string;
   /** Null: shared by the runs of the connection. */
   readonly runId: string | null;
@@ -21,7 +21,7 @@ export interface LookupValue {
 export function findLookupValues(
   db: Db,
   scope: OrgScope,
-  { connectionId, runId, keys }: LookupShelf & { readonly keys: readonly string[] },
+  { connectionId, runId, keys }: LookupCache & { readonly keys: readonly string[] },
 ): Promise<Pick<LookupValue, 'key' | 'value'>[]> {
   return db
     .selectFrom('lookupCache')
@@ -38,7 +38,7 @@ export function findLookupValues(
 export async function putLookupValues(
   db: Db,
   scope: OrgScope,
-  { connectionId, runId, values }: LookupShelf & { readonly values: readonly LookupValue[] },
+  { connectionId, runId, values }: LookupCache & { readonly values: readonly LookupValue[] },
 ): Promise<void> {
   const rows = values.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   await sql`

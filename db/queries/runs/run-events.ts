@@ -15,7 +15,7 @@ export async function recordRunStarted(tx: Db, scope: OrgScope, runId: string): 
   if (connection) await recordEvent(tx, scope, runStarted({ run, connection }));
 }
 
-/** Records how runs ended, and before it what they set aside; the last act of the transaction in which they did. */
+/** Records how runs ended, and before it what they quarantined; the last act of the transaction in which they did. */
 export async function recordRunEnds(tx: Db, scope: OrgScope, runIds: readonly string[]): Promise<void> {
   for (const runId of runIds) {
     const { run, cancelRequested, connection } = await findFacts(tx, scope, runId);
@@ -39,7 +39,7 @@ async function findFacts(tx: Db, scope: OrgScope, runId: string) {
   return { run, cancelRequested, connection };
 }
 
-/** The first records that the run set aside. */
+/** The first records that the run quarantined. */
 function findSetAside(tx: Db, scope: OrgScope, runId: string): Promise<SetAside[]> {
   return tx
     .selectFrom('quarantine')
@@ -51,7 +51,7 @@ function findSetAside(tx: Db, scope: OrgScope, runId: string): Promise<SetAside[
     .execute();
 }
 
-/** How many of the records that the run set aside the destination refused. */
+/** How many of the records that the run quarantined the destination refused. */
 const countRejected = (tx: Db, scope: OrgScope, runId: string): Promise<number> =>
   countRows(
     tx

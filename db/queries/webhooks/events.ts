@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { eventIdOf, type Happening, toEnvelope } from '../../../src/core/events/envelope.ts';
+import { type DomainEvent, eventIdOf, toEnvelope } from '../../../src/core/events/envelope.ts';
 import { isDefaultEvent } from '../../../src/core/resources/event-types.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
@@ -14,14 +14,14 @@ import type { OrgScope } from '../../scope.ts';
 export async function recordEvent(
   tx: Db,
   scope: OrgScope,
-  happening: Happening,
+  domainEvent: DomainEvent,
   exceptEndpointId: string | null = null,
 ): Promise<void> {
   const { orgId } = scope;
-  const { type, workspaceId, connectionId } = happening;
-  if (await isRecorded(tx, scope, eventIdOf(orgId, happening))) return;
+  const { type, workspaceId, connectionId } = domainEvent;
+  if (await isRecorded(tx, scope, eventIdOf(orgId, domainEvent))) return;
   const sequence = connectionId === null ? null : await nextSequence(tx, scope, connectionId);
-  const id = await insertEvent(tx, scope, { ...happening, sequence });
+  const id = await insertEvent(tx, scope, { ...domainEvent, sequence });
   await sql`
     insert into webhook_messages (org_id, event_id, endpoint_id, status, next_attempt_at)
     select org_id, ${id}, id, case when enabled then 'pending' else 'skipped' end, case when enabled then now() end
@@ -33,17 +33,17 @@ export async function recordEvent(
 }
 
 /** Stores an event that is in nobody's queue, and has no place in a sequence: for a test of one endpoint. Its id. */
-export const storeTestEvent = (tx: Db, scope: OrgScope, happening: Happening): Promise<string> =>
-  insertEvent(tx, scope, { ...happening, sequence: null });
+export const storeTestEvent = (tx: Db, scope: OrgScope, domainEvent: DomainEvent): Promise<string> =>
+  insertEvent(tx, scope, { ...domainEvent, sequence: null });
 
 async function insertEvent(
   tx: Db,
   { orgId }: OrgScope,
-  { sequence, ...happening }: Happening & { readonly sequence: number | null },
+  { sequence, ...domainEvent }: DomainEvent & { readonly sequence: number | null },
 ): Promise<string> {
-  const { type, workspaceId, connectionId, runId } = happening;
+  const { type, workspaceId, connectionId, runId } = domainEvent;
   const occurredAt = new Date().toISOString();
-  const { id, payload, sha256 } = toEnvelope(happening, { orgId, occurredAt, sequence });
+  const { id, payload, sha256 } = toEnvelope(domainEvent, { orgId, occurredAt, sequence });
   await tx
     .insertInto('webhookEvents')
     .values({ id, orgId, type, workspaceId, connectionId, runId, sequence, occurredAt, payload, payloadSha256: sha256 })

@@ -180,7 +180,7 @@ async function beginAttempts(
  * Lets go of attempts whose worker did not settle them in time. Of an automatic one nobody knows what became of it, and
  * its message is tried again; one that somebody asked for is sent after all, in the row that they were given.
  */
-export async function mendLeases(db: Db, scope: OrgScope, endpointId: string): Promise<void> {
+export async function reclaimExpired(db: Db, scope: OrgScope, endpointId: string): Promise<void> {
   await sql`
     with lost as (
       select delivery.id, event_id, trigger in ('redelivery', 'test') and deleted_at is null as again

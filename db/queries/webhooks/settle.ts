@@ -34,7 +34,7 @@ export interface Settlement {
   readonly leaseToken: string;
   readonly settled: readonly SettledAttempt[];
   /** For how long an event is tried, ms. */
-  readonly patienceMs: number;
+  readonly retryWindowMs: number;
 }
 
 /** Failed attempts of one message after which the other endpoints are told. */
@@ -56,10 +56,10 @@ export function settleAttempts(db: Db, scope: OrgScope, settlement: Settlement):
     if (automatic.length === 0) return false;
     await writeHealth(tx, scope, { endpointId: settlement.endpointId, change, pauseMs: pauseOf(automatic) });
     if (change.recovered) await makeAllDue(tx, scope, settlement.endpointId);
-    const gone = automatic.some(({ verdict }) => verdict.disables);
-    const told = gone || change.exhausted ? false : await tellOfFailures(tx, scope, { ...settlement, endpoint });
-    if (!gone && !change.exhausted) return told;
-    return disableEndpoint(tx, scope, { endpointId: settlement.endpointId, reason: gone ? 'gone' : 'failing' });
+    const isDeleted = automatic.some(({ verdict }) => verdict.disables);
+    const told = isDeleted || change.exhausted ? false : await tellOfFailures(tx, scope, { ...settlement, endpoint });
+    if (!isDeleted && !change.exhausted) return told;
+    return disableEndpoint(tx, scope, { endpointId: settlement.endpointId, reason: isDeleted ? 'gone' : 'failing' });
   });
 }
 
@@ -199,8 +199,8 @@ async function tellOfFailures(
   if (!failing || !since) return false;
   const pending = await countPending(tx, scope, endpointId);
   const lastStatusCode = failing.outcome.statusCode;
-  const happening = endpointFailing({ endpointId, url: endpoint.url, since, lastStatusCode, pending });
-  await recordEvent(tx, scope, happening, endpointId);
+  const domainEvent = endpointFailing({ endpointId, url: endpoint.url, since, lastStatusCode, pending });
+  await recordEvent(tx, scope, domainEvent, endpointId);
   return true;
 }
 
@@ -249,6 +249,6 @@ async function disableEndpoint(
   const { url, firstFailureAt: failingSinceAt } = disabled;
   const facts = { endpointId, url, reason, failingSince: failingSinceAt, skipped: Number(numUpdatedRows) };
   const { now } = await tx.selectNoFrom(sql<string>`now()`.as('now')).executeTakeFirstOrThrow();
-  await recordEvent(tx, scope, endpointDisabled({ ...facts, occasion: now }), endpointId);
+  await recordEvent(tx, scope, endpointDisabled({ ...facts, deduplicationId: now }), endpointId);
   return true;
 }

@@ -1,5 +1,5 @@
 import { invalid } from '../../core/errors.ts';
-import { HttpRefusal } from '../errors.ts';
+import { HttpRejection } from '../errors.ts';
 
 /** Bytes of a request body; more is 413. */
 export const bodyBytesMax = 1_048_576;
@@ -12,9 +12,9 @@ const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
  * The JSON document of a request body; `whenEmpty` if it has none, undefined to refuse that. The content type is not
- * judged.
+ * checked.
  *
- * Throws {@link HttpRefusal} 413 when it is too long, 400 without a code when it is not UTF-8 JSON, and a validation
+ * Throws {@link HttpRejection} 413 when it is too long, 400 without a code when it is not UTF-8 JSON, and a validation
  * error when it holds what no later stage should have to expect.
  */
 export async function readBody(request: Request, whenEmpty?: unknown): Promise<unknown> {
@@ -34,8 +34,8 @@ function checkDocument(document: unknown): void {
   let nodes = 0;
   const check = (value: unknown): void => {
     nodes += 1;
-    const fault = nodes > nodesMax ? `holds more than ${nodesMax} values` : faultOf(value, path);
-    if (fault) throw invalid('The body is refused.', [{ code: 'schema', path: textOf(path), message: fault }]);
+    const issue = nodes > nodesMax ? `holds more than ${nodesMax} values` : issueOf(value, path);
+    if (issue) throw invalid('The body is refused.', [{ code: 'schema', path: textOf(path), message: issue }]);
     if (typeof value !== 'object' || value === null) return;
     for (const key of Object.keys(value)) {
       path.push(key);
@@ -46,38 +46,38 @@ function checkDocument(document: unknown): void {
   check(document);
 }
 
-function faultOf(value: unknown, path: readonly string[]): string | null {
+function issueOf(value: unknown, path: readonly string[]): string | null {
   if (path.length > depthMax) return `is nested deeper than ${depthMax} levels`;
   const key = path.at(-1) ?? '';
   if (forbiddenKeys.has(key)) return 'has a name that is not allowed';
-  const keyFault = faultOfText(key);
-  if (keyFault) return `has a name that ${keyFault}`;
-  if (typeof value === 'string') return faultOfText(value);
+  const keyIssue = issueOfText(key);
+  if (keyIssue) return `has a name that ${keyIssue}`;
+  if (typeof value === 'string') return issueOfText(value);
   if (typeof value === 'number' && !Number.isFinite(value)) return 'is a number beyond the range of a double';
   return null;
 }
 
-function faultOfText(text: string): string | null {
+function issueOfText(text: string): string | null {
   if (text.length > stringLengthMax) return `is longer than ${stringLengthMax} characters`;
   if (text.includes('\u0000')) return 'holds the character U+0000';
   return text.isWellFormed() ? null : 'holds half of a surrogate pair';
 }
 
-/** Longer names and paths are cut: the caller knows the rest, and an answer is no echo. */
+/** Longer names and paths are cut: the caller knows the rest, and a response is no echo. */
 const pathLengthMax = 200;
 
 const textOf = (path: readonly string[]): string => path.join('.').slice(0, pathLengthMax);
 
-/** The bytes of a request body. Throws {@link HttpRefusal} 413 when it is too long. */
+/** The bytes of a request body. Throws {@link HttpRejection} 413 when it is too long. */
 export async function readBytes(request: Request): Promise<Uint8Array> {
   const declared = request.headers.get('content-length');
   if (declared !== null && Number(declared) > bodyBytesMax) throw tooLong();
   try {
     return declared === null ? await readChunks(request) : new Uint8Array(await request.arrayBuffer());
   } catch (error) {
-    if (error instanceof HttpRefusal) throw error;
+    if (error instanceof HttpRejection) throw error;
     // The client has gone: that is no fault of ours, and nobody reads this.
-    throw new HttpRefusal(400, 'The body broke off.', { code: null, cause: error });
+    throw new HttpRejection(400, 'The body broke off.', { code: null, cause: error });
   }
 }
 
@@ -92,8 +92,8 @@ async function readChunks(request: Request): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-const tooLong = (): HttpRefusal =>
-  new HttpRefusal(413, `The body is longer than ${bodyBytesMax} bytes.`, { code: 'validation' });
+const tooLong = (): HttpRejection =>
+  new HttpRejection(413, `The body is longer than ${bodyBytesMax} bytes.`, { code: 'validation' });
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -101,17 +101,17 @@ function decode(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch (cause) {
-    throw new HttpRefusal(400, 'The body is not UTF-8 text: send JSON.', { code: null, cause });
+    throw new HttpRejection(400, 'The body is not UTF-8 text: send JSON.', { code: null, cause });
   }
 }
 
 function parse(text: string): unknown {
-  if (text.trim() === '') throw new HttpRefusal(400, 'The body is empty: send JSON.', { code: null });
+  if (text.trim() === '') throw new HttpRejection(400, 'The body is empty: send JSON.', { code: null });
   try {
     return JSON.parse(text);
   } catch (cause) {
     // V8 also quotes the text, which may hold secrets.
     const place = cause instanceof Error ? / \(line \d+ column \d+\)$/.exec(cause.message)?.[0] : undefined;
-    throw new HttpRefusal(400, `The body is not JSON${place ?? ''}.`, { code: null, cause });
+    throw new HttpRejection(400, `The body is not JSON${place ?? ''}.`, { code: null, cause });
   }
 }

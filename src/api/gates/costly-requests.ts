@@ -1,9 +1,9 @@
-import { HttpRefusal } from '../errors.ts';
+import { HttpRejection } from '../errors.ts';
 
 /** Counts the costly requests of each org that this process works on. Each process counts for itself, in memory. */
 export interface CostlyRequests {
   /**
-   * Does the work of one request. Throws an {@link HttpRefusal} 429 with `Retry-After`, and begins nothing, when the org
+   * Does the work of one request. Throws an {@link HttpRejection} 429 with `Retry-After`, and begins nothing, when the org
    * has as many under way as it may.
    */
   run<Result>(orgId: string, work: () => Promise<Result>): Promise<Result>;
@@ -36,8 +36,8 @@ export function createCostlyRequests(): CostlyRequests {
   };
 }
 
-const tooManyAtOnce = (): HttpRefusal =>
-  new HttpRefusal(
+const tooManyAtOnce = (): HttpRejection =>
+  new HttpRejection(
     429,
     `Your org has ${costlyMax} requests under way that evaluate expressions or call other servers (previews, tests of specs and connections): wait until one of them has ended.`,
     { code: 'rate_limited', headers: { 'retry-after': String(retryAfterSeconds) } },

@@ -18,12 +18,12 @@ export interface KeyedRequest extends Omit<IdempotentRequest, 'key'> {
   readonly key: string;
   /** The parsed body; undefined when the endpoint reads none. */
   readonly document: unknown;
-  /** Whether the answer may be given again; `conflict`: it holds what exists only once. */
+  /** Whether the response may be given again; `conflict`: it holds what exists only once. */
   readonly repeated: 'same_answer' | 'conflict';
 }
 
-/** An answer as it goes out, and whether it is the one of an earlier request. */
-export interface IdempotentAnswer {
+/** A response as it goes out, and whether it is the one of an earlier request. */
+export interface IdempotentResponse {
   readonly status: number;
   readonly json: string;
   readonly replayed: boolean;
@@ -31,34 +31,34 @@ export interface IdempotentAnswer {
 
 /** Longer than any request takes (the server ends one after 30 s): then the first one died with its process. */
 const lockSeconds = 60;
-/** How long a repetition waits for the first answer, ms: most come sooner, and a client does not hang for long. */
+/** How long a repetition waits for the first response, ms: most come sooner, and a client does not hang for long. */
 const waitMs = 5000;
 const pollMs = 50;
 /** As Stripe: printable, at most 255 characters. */
 const keyForm = /^[\u0020-\u007e]{1,255}$/;
 
 /**
- * Does the work once per key and day; a repetition gets the first answer, and waits for it up to 5 s. Throws a
+ * Does the work once per key and day; a repetition gets the first response, and waits for it up to 5 s. Throws a
  * conflict for another body under the same key (the order of properties does not count), when the first request takes
- * longer, and where the answer may not be given twice.
+ * longer, and where the response may not be given twice.
  *
  * A refused request gives its key back, because it changed nothing. One that failed unexpectedly keeps it until the
  * lock ends: what it changed is not known.
  */
-export async function answerOnce(
+export async function respondOnce(
   db: Db,
   scope: OrgScope,
   { document, repeated, ...request }: KeyedRequest,
-  work: () => Promise<Omit<IdempotentAnswer, 'replayed'>>,
-): Promise<IdempotentAnswer> {
+  work: () => Promise<Omit<IdempotentResponse, 'replayed'>>,
+): Promise<IdempotentResponse> {
   if (!keyForm.test(request.key)) throw badKey();
   const earlier = await claimOrAwait(db, scope, { ...request, bodyHash: hashOf(document) });
   if (earlier) return replay(earlier);
   try {
-    const answer = await work();
-    const response = repeated === 'same_answer' ? answer.json : null;
-    await saveIdempotent(db, scope, { ...request, status: answer.status, response });
-    return { ...answer, replayed: false };
+    const result = await work();
+    const response = repeated === 'same_answer' ? result.json : null;
+    await saveIdempotent(db, scope, { ...request, status: result.status, response });
+    return { ...result, replayed: false };
   } catch (error) {
     if (error instanceof AppError && error.code !== 'internal') await releaseIdempotent(db, scope, request);
     throw error;
@@ -83,12 +83,12 @@ async function claimOrAwait(
     if (earlier && earlier.bodyHash !== request.bodyHash) throw otherBody();
     // Undefined: it was refused meanwhile and gave the key back, so the next claim may succeed.
     if (earlier && earlier.status !== null) return earlier;
-    if (performance.now() > deadline) throw stillAnswered();
+    if (performance.now() > deadline) throw stillResponds();
     await sleep(pollMs);
   }
 }
 
-function replay({ status, response }: EarlierRequest): IdempotentAnswer {
+function replay({ status, response }: EarlierRequest): IdempotentResponse {
   if (status === null || response === null) throw shownOnce();
   return { status, json: response, replayed: true };
 }
@@ -96,7 +96,7 @@ function replay({ status, response }: EarlierRequest): IdempotentAnswer {
 const otherBody = (): AppError =>
   conflict('This Idempotency-Key was used with another body: take a new key for a new request.');
 
-const stillAnswered = (): AppError =>
+const stillResponds = (): AppError =>
   conflict('The first request with this Idempotency-Key is still being answered: repeat it in a moment.');
 
 const shownOnce = (): AppError =>

@@ -1,8 +1,8 @@
-import { HttpRefusal } from '../errors.ts';
+import { HttpRejection } from '../errors.ts';
 
 /** Counts the lists that are sent to each org. Each process counts for itself, in memory. */
 export interface ListsAtOnce {
-  /** One more begins; what is returned ends it, once. Throws an {@link HttpRefusal} 429 with `Retry-After`. */
+  /** One more begins; what is returned ends it, once. Throws an {@link HttpRejection} 429 with `Retry-After`. */
   begin(orgId: string): () => void;
 }
 
@@ -29,8 +29,8 @@ export function createListsAtOnce(): ListsAtOnce {
   };
 }
 
-const tooManyAtOnce = (): HttpRefusal =>
-  new HttpRefusal(429, `Your org is being sent ${listsMax} long lists: read one to its end, then ask again.`, {
+const tooManyAtOnce = (): HttpRejection =>
+  new HttpRejection(429, `Your org is being sent ${listsMax} long lists: read one to its end, then ask again.`, {
     code: 'rate_limited',
     headers: { 'retry-after': '1' },
   });

@@ -1,10 +1,10 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { HttpRefusal } from '../errors.ts';
+import { HttpRejection } from '../errors.ts';
 
 /**
- * How often a client may ask this process; each process counts for itself, in memory. Both throw an {@link HttpRefusal}
+ * How often a client may ask this process; each process counts for itself, in memory. Both throw an {@link HttpRejection}
  * 429 with `Retry-After` when it is too often.
  */
 export interface RateLimits {
@@ -56,7 +56,7 @@ async function take(limiter: BurstyRateLimiter, client: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof RateLimiterRes)) throw error;
     const seconds = Math.max(1, Math.ceil(error.msBeforeNext / 1000));
-    throw new HttpRefusal(429, `Too many requests: wait ${seconds} s, as Retry-After says, and ask less often.`, {
+    throw new HttpRejection(429, `Too many requests: wait ${seconds} s, as Retry-After says, and ask less often.`, {
       code: 'rate_limited',
       headers: { 'retry-after': String(seconds) },
     });

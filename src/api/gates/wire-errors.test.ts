@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** All that the server sends on a connection until it ends; `next` is sent once the answer has begun. */
+/** All that the server sends on a connection until it ends; `next` is sent once the response has begun. */
 function send(request: string, next?: string): Promise<string> {
   const socket = connect(server.port, '127.0.0.1');
   socket.write(request, 'latin1');

@@ -16,11 +16,11 @@ export function errorsOf(route: Route): Json {
     'internal',
   ]);
   const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
-  const answers = [...byStatus].map(([status, same]): [string, Json] => [
+  const responses = [...byStatus].map(([status, same]): [string, Json] => [
     String(status),
-    answerOf(same, status === 400 ? withoutCode(route) : null),
+    responseOf(same, status === 400 ? withoutCode(route) : null),
   ]);
-  return { ...Object.fromEntries(answers), ...(route.body ? { '413': tooLong } : {}) };
+  return { ...Object.fromEntries(responses), ...(route.body ? { '413': tooLong } : {}) };
 }
 
 const meanings = {
@@ -59,7 +59,7 @@ function withoutCode({ body, query }: Route): string | null {
 }
 
 /** `uncoded`: the message of an error without a code that has the same status; null when there is none. */
-function answerOf(codes: readonly RequestErrorCode[], uncoded: string | null = null): Json {
+function responseOf(codes: readonly RequestErrorCode[], uncoded: string | null = null): Json {
   const coded = codes.map((code): [string, Json] => [code, { value: { error: { code, ...examples[code] } } }]);
   const others = uncoded === null ? [] : [['without code', { value: { error: { message: uncoded } } }] as const];
   const descriptions = codes.map((code) => `\`${code}\`: ${meanings[code]}`);

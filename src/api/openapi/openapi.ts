@@ -200,15 +200,15 @@ function healthPaths(): Json {
     servers: [{ url: '/api' }],
     get: { operationId, summary, tags: ['health'], security: [], responses },
   });
-  const answer = (description: string, schema: v.GenericSchema): Json => ({
+  const response = (description: string, schema: v.GenericSchema): Json => ({
     description,
     content: { 'application/json': { schema: schemaOf(schema, 'output') } },
   });
   return {
-    '/health': probe('getHealth', 'Say that the process answers', { '200': answer('It does.', Health) }),
+    '/health': probe('getHealth', 'Say that the process answers', { '200': response('It does.', Health) }),
     '/health/ready': probe('getHealthReady', 'Say whether requests can be served', {
-      '200': answer('They can.', Ready),
-      '503': answer('They cannot; `detail` says why.', NotReady),
+      '200': response('They can.', Ready),
+      '503': response('They cannot; `detail` says why.', NotReady),
     }),
   };
 }

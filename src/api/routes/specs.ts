@@ -15,7 +15,7 @@ import { SpecRow, SpecVersionRow, ValidationResult } from '../../core/resources/
 import { JsonObject } from '../../core/resources/values.ts';
 import { SpecVersion } from '../../core/spec/schema/spec-schema.ts';
 
-import { AnswerWithHeaders } from '../answer-headers.ts';
+import { ResponseWithHeaders } from '../answer-headers.ts';
 import { nameParam } from '../inputs.ts';
 import { route } from '../route.ts';
 
@@ -26,7 +26,7 @@ const VersionParams = v.object({
   key: keyParam(noun),
   version: nameParam(SpecVersion, { noun, example: '1.0.0' }),
 });
-/** Any JSON: what is wrong with it is for the judge of specs to say. */
+/** Any JSON: what is wrong with it is for the check of specs to say. */
 const CandidateSpec = v.unknown();
 const tag = 'specs';
 
@@ -125,7 +125,7 @@ export const specRoutes = [
     errors: ['validation'],
     handle: async ({ scope, body }, deps) => {
       const { row, engine } = await previewTransform(deps, scope, body);
-      return new AnswerWithHeaders(row, { 'X-Expression-Engine': engine });
+      return new ResponseWithHeaders(row, { 'X-Expression-Engine': engine });
     },
   }),
   route({

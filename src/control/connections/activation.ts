@@ -50,9 +50,9 @@ export async function recordActivation(
   { connection: { id }, previousStatus, failedSince, reason }: Activation & { readonly reason: 'api' | 'oauth' },
 ): Promise<void> {
   if (previousStatus === 'active') return;
-  const occasion = newId('evt');
+  const deduplicationId = newId('evt');
   await recordOfConnection(trx, scope, id, (connection) => [
-    connectionActivated({ connection, previousStatus, reason, occasion }),
-    ...(previousStatus === 'error' ? [connectionRecovered({ connection, failedSince, occasion })] : []),
+    connectionActivated({ connection, previousStatus, reason, deduplicationId }),
+    ...(previousStatus === 'error' ? [connectionRecovered({ connection, failedSince, deduplicationId })] : []),
   ]);
 }

@@ -1,4 +1,4 @@
-/** What a PATCH of a connection and an upgrade of its spec have in common: judge it as a whole, then apply it as a whole. */
+/** What a PATCH of a connection and an upgrade of its spec have in common: check it as a whole, then apply it as a whole. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Db } from '../../../db/client.ts';
@@ -38,7 +38,7 @@ export interface SettingsChange {
 }
 
 /** A change with what it means; `plan.issues` says why it cannot be applied. */
-export interface JudgedChange {
+export interface PlannedChange {
   readonly plan: SpecUpgrade['plan'];
   readonly params: JsonObject;
   readonly secrets: JsonObject;
@@ -46,20 +46,20 @@ export interface JudgedChange {
   readonly reseals: boolean;
 }
 
-/** Judges a change of a locked connection; nothing is written. Throws not_found when its pinned version is missing. */
-export async function judgeChange(
+/** Checks a change of a locked connection; nothing is written. Throws not_found when its pinned version is missing. */
+export async function planChange(
   deps: ChangeDeps,
   trx: Db,
   scope: OrgScope,
   { connection, change }: { readonly connection: ConnectionRow; readonly change: SettingsChange },
-): Promise<JudgedChange> {
+): Promise<PlannedChange> {
   const pinned = await findPinnedSpec(trx, scope, connection.id);
   if (!pinned) throw notFound('Pinned spec version');
   const { specOverridesJson: overrides = connection.specOverridesJson, version = pinned } = change;
   const before = effectiveSpec(pinned.specJson, connection.specOverridesJson);
-  const after = judgeSpec(version.specJson, overrides);
+  const after = validateSpec(version.specJson, overrides);
   const stored = { params: connection.paramsJson, secrets: await openSecrets(deps, trx, scope, connection.id) };
-  const values = after.spec ? judgeValues(deps, after.spec, { stored, change }) : { ...stored, issues: [] };
+  const values = after.spec ? validateValues(deps, after.spec, { stored, change }) : { ...stored, issues: [] };
   const specs = { before: before.valid ? before.spec : null, after: after.spec };
   return {
     plan: planUpgrade({ ...specs, issues: [...after.issues, ...values.issues] }),
@@ -70,15 +70,15 @@ export async function judgeChange(
 }
 
 /** The effective spec, or null and what is wrong with it. */
-function judgeSpec(
+function validateSpec(
   document: JsonObject,
   overrides: JsonObject | null,
 ): { readonly spec: ConnectorSpec | null; readonly issues: readonly Issue[] } {
-  const judged = effectiveSpec(document, overrides);
-  if (judged.valid) return { spec: judged.spec, issues: [] };
-  if (overrides === null) return { spec: null, issues: judged.issues };
+  const checked = effectiveSpec(document, overrides);
+  if (checked.valid) return { spec: checked.spec, issues: [] };
+  if (overrides === null) return { spec: null, issues: checked.issues };
   const under = (path: string) => (path === '' ? 'specOverridesJson' : `specOverridesJson.${path}`);
-  return { spec: null, issues: judged.issues.map((issue) => ({ ...issue, path: under(issue.path) })) };
+  return { spec: null, issues: checked.issues.map((issue) => ({ ...issue, path: under(issue.path) })) };
 }
 
 interface Values {
@@ -87,7 +87,7 @@ interface Values {
 }
 
 /** What is stored may be of an earlier spec and is taken as far as it is declared; what is sent has to fit. */
-function judgeValues(
+function validateValues(
   deps: ChangeDeps,
   spec: ConnectorSpec,
   { stored, change }: { readonly stored: Values; readonly change: SettingsChange },
@@ -109,9 +109,9 @@ export async function applyChange(
   deps: ChangeDeps,
   trx: Db,
   scope: OrgScope,
-  { id, judged, facts }: { readonly id: string; readonly judged: JudgedChange; readonly facts: ConnectionChange },
+  { id, checked, facts }: { readonly id: string; readonly checked: PlannedChange; readonly facts: ConnectionChange },
 ): Promise<{ readonly connection: ConnectionRow; readonly stopped: readonly RunRow[] }> {
-  const { plan, params, secrets, reseals } = judged;
+  const { plan, params, secrets, reseals } = checked;
   const connection = await changeConnection(trx, scope, { ...facts, id, params });
   if (reseals) await sealSecrets(deps, trx, scope, { connectionId: id, secrets });
   for (const { resourceKey, resets } of plan.resources) {
@@ -121,10 +121,10 @@ export async function applyChange(
   const silenced = await disableSchedulesExcept(trx, scope, { connectionId: id, resourceKeys: kept });
   const resourceKeys = plan.resources.filter((resource) => resource.class !== 'compatible').map((r) => r.resourceKey);
   const stopped = await requestCancelOfRunning(trx, scope, { connectionId: id, resourceKeys });
-  const occasion = newId('evt');
+  const deduplicationId = newId('evt');
   for (const schedule of silenced) {
     const previous = { ...schedule, enabled: true };
-    await recordEvent(trx, scope, scheduleUpdated({ schedule, connection, previous, occasion }));
+    await recordEvent(trx, scope, scheduleUpdated({ schedule, connection, previous, deduplicationId }));
   }
   return { connection, stopped };
 }

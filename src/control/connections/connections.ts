@@ -80,9 +80,9 @@ function checkedValues(
   specJson: JsonObject,
   { params, secrets }: Pick<ConnectionRequest, 'params' | 'secrets'>,
 ): Extract<ConnectionCheck, { ok: true }> {
-  const judged = checkSpec(specJson);
-  if (!judged.valid) throw conflict('The published version breaks the rules of today: publish a new version.');
-  const values = checkValues(deps, judged.spec, { params, secrets });
+  const checked = checkSpec(specJson);
+  if (!checked.valid) throw conflict('The published version breaks the rules of today: publish a new version.');
+  const values = checkValues(deps, checked.spec, { params, secrets });
   if (!values.ok) throw invalid('The values break the rules of the spec.', values.issues);
   return values;
 }
@@ -113,8 +113,8 @@ export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string
     await noteStatusChange(trx, scope, id);
     const canceled = await requestCancelOfAll(trx, scope, id);
     if (previousStatus !== 'paused') {
-      const occasion = newId('evt');
-      const tell = (to: EventConnection) => [connectionPaused({ connection: to, previousStatus, occasion })];
+      const deduplicationId = newId('evt');
+      const tell = (to: EventConnection) => [connectionPaused({ connection: to, previousStatus, deduplicationId })];
       await recordOfConnection(trx, scope, id, tell);
     }
     return { connection: paused, runs: canceled };

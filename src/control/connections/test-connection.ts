@@ -23,12 +23,12 @@ export type ConnectionTestDeps = Pick<
   'db' | 'log' | 'secretBox' | 'egress' | 'evaluators' | 'defaultDestination'
 >;
 
-/** Longest time of one step, ms: the caller waits for the answer. */
+/** Longest time of one step, ms: the caller waits for the response. */
 const stepMsMax = 20_000;
 
 /**
  * Tries what a run of the connection would need, without delivering anything: its values, its credentials, one page of a
- * resource, its destination. What fails is in the answer. Throws not_found, validation (no such resource).
+ * resource, its destination. What fails is in the response. Throws not_found, validation (no such resource).
  */
 export async function testConnection(
   deps: ConnectionTestDeps,
@@ -113,12 +113,12 @@ async function tried<Result>(
     return { outcome: outcomeOf({ ok: true, code: null, message }), value };
   } catch (error) {
     if (!(error instanceof AppError)) log.warn('step of a connection test failed', { step, error });
-    return { outcome: outcomeOf({ ok: false, ...faultOf(error, signal) }), value: null };
+    return { outcome: outcomeOf({ ok: false, ...issueOf(error, signal) }), value: null };
   }
 }
 
 /** Foreign text stays in the log. */
-function faultOf(error: unknown, signal: AbortSignal): Pick<Step, 'code' | 'message'> {
+function issueOf(error: unknown, signal: AbortSignal): Pick<Step, 'code' | 'message'> {
   if (error instanceof AppError) return { code: error.code, message: error.message };
   if (error instanceof ThrottledError)
     return { code: 'source_unavailable', message: `${error.message} Try again then.` };
@@ -164,7 +164,13 @@ function resourceOf({ setup, resourceKey }: Pick<OpenTrial, 'setup' | 'resourceK
 
 async function reachDestination(trial: OpenTrial): Promise<Tried<null>> {
   const { deps, setup, stack, logCall } = trial;
-  const run = { id: newId('run'), startedAt: new Date(), outbox: noOutbox, logCall, onStrayRefusals: () => undefined };
+  const run = {
+    id: newId('run'),
+    startedAt: new Date(),
+    outbox: noOutbox,
+    logCall,
+    onStrayRejections: () => undefined,
+  };
   const { destination } = await prepareDestination(deps, trial.scope, { ...setup, resource: resourceOf(trial) }, run);
   stack.use(destination);
   return { message: await destination.check(), value: null };

@@ -5,7 +5,7 @@ import { conflict, invalid, notFound } from '../../core/errors.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
 import { cancelWorkflows } from '../runs/runs.ts';
 import { applySchedulesOf } from '../schedules/apply.ts';
-import { applyChange, type ChangeDeps, judgeChange, type SettingsChange } from './change.ts';
+import { applyChange, type ChangeDeps, planChange, type SettingsChange } from './change.ts';
 
 /** What a caller changes of a connection; absent: stays. */
 export interface ConnectionUpdate extends Omit<SettingsChange, 'version'> {
@@ -32,12 +32,12 @@ export async function updateConnection(
       return { connection: await changeConnection(trx, scope, { ...facts, id }), stopped: [] };
     }
     const change = { specOverridesJson, params, secrets };
-    const judged = await judgeChange(deps, trx, scope, { connection: locked, change });
-    const { issues } = judged.plan;
+    const checked = await planChange(deps, trx, scope, { connection: locked, change });
+    const { issues } = checked.plan;
     const notSent = specOverridesJson === undefined && issues.find(({ path }) => !/^(?:params|secrets)\b/.test(path));
     if (notSent) throw conflict(`The effective spec is invalid (${notSent.message}); correct the overrides first.`);
     if (issues.length > 0) throw invalid('The change breaks the rules of the spec.', issues);
-    return applyChange(deps, trx, scope, { id, judged, facts });
+    return applyChange(deps, trx, scope, { id, checked, facts });
   });
   void wakeEndpoints(deps, scope);
   await Promise.all([cancelWorkflows(deps, scope, stopped), applySchedulesOf(deps, scope, id)]);

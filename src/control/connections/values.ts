@@ -11,12 +11,12 @@ import {
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
 
-/** The values against the params that the spec declares; the egress guard judges those that are URLs. */
+/** The values against the params that the spec declares; the egress guard checks those that are URLs. */
 export const checkValues = (
   { egress }: Pick<Deps, 'egress'>,
   spec: Pick<ConnectorSpec, 'connectionParams'>,
   values: ConnectionValues,
-): ConnectionCheck => checkConnectionValues(spec, values, { vetUrl: (url) => egress.judgeUrlSync(url.href) });
+): ConnectionCheck => checkConnectionValues(spec, values, { vetUrl: (url) => egress.checkUrlSync(url.href) });
 
 /** Stores the secret params of a connection, sealed, in place of those before. */
 export async function sealSecrets(

@@ -11,7 +11,7 @@ import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { hashHookToken, makeHookToken } from '../../core/crypto/hook-token.ts';
 import type { SealedSecret } from '../../core/crypto/secret-box.ts';
-import { makeSigningSecret, signingSecretFault } from '../../core/crypto/signing-secret.ts';
+import { makeSigningSecret, signingSecretIssue } from '../../core/crypto/signing-secret.ts';
 import { type Issue, invalid, notFound } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { HookRow } from '../../core/resources/hook.ts';
@@ -93,8 +93,8 @@ function secretIssues({ kind }: Verification, secret: string | undefined, path: 
   if (secret === undefined) return [];
   if (kind === 'none')
     return [{ code: 'schema', path, message: 'there is nothing that it could verify: leave it out' }];
-  const fault = kind === 'standard_webhooks' ? signingSecretFault(secret) : null;
-  return fault === null ? [] : [{ code: 'schema', path, message: fault }];
+  const issue = kind === 'standard_webhooks' ? signingSecretIssue(secret) : null;
+  return issue === null ? [] : [{ code: 'schema', path, message: issue }];
 }
 
 /** The secret of a hook, sealed, and its text when it was made here. */
@@ -142,7 +142,7 @@ export interface HookRotation {
 }
 
 /**
- * Replaces the address, the secret, or both; the old ones are refused from then on. What stays is null in the answer.
+ * Replaces the address, the secret, or both; the old ones are refused from then on. What stays is null in the response.
  * Throws not_found, validation (a secret of another form, or where none is replaced or needed).
  */
 export async function rotateHook(

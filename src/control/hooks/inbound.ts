@@ -28,10 +28,10 @@ export async function refuseForged(
   request: ReceivedRequest,
 ): Promise<void> {
   const scope = scopeOfHook(hook);
-  const fault =
-    verifyRequest(hook.verification, openHookSecret(deps, scope, hook), request) ?? dedupeKey(hook, request).fault;
-  if (fault === null) return;
-  await logHookRequest(deps.db, scope, hook, { status: 'rejected', reason: fault });
+  const issue =
+    verifyRequest(hook.verification, openHookSecret(deps, scope, hook), request) ?? dedupeKey(hook, request).issue;
+  if (issue === null) return;
+  await logHookRequest(deps.db, scope, hook, { status: 'rejected', reason: issue });
   throw new AppError(
     'unauthorized',
     'The request is not verified as this hook demands: GET /api/v1/hooks/:id/requests says what is wrong.',

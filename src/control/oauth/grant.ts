@@ -92,19 +92,19 @@ async function loadSettings(deps: GrantDeps, scope: OrgScope, connectionId: stri
   if (!connection) throw notFound('Connection');
   const pinned = await findPinnedSpec(deps.db, scope, connectionId);
   if (!pinned) throw notFound('Pinned spec version');
-  const judged = effectiveSpec(pinned.specJson, connection.specOverridesJson);
-  if (!judged.valid) {
+  const checked = effectiveSpec(pinned.specJson, connection.specOverridesJson);
+  if (!checked.valid) {
     throw conflict(
-      `The effective spec is invalid (${judged.issues[0]?.message ?? 'no detail'}); correct the overrides`,
+      `The effective spec is invalid (${checked.issues[0]?.message ?? 'no detail'}); correct the overrides`,
     );
   }
   const secrets = await openSecrets(deps, deps.db, scope, connectionId);
-  const values = checkValues(deps, judged.spec, { params: connection.paramsJson, secrets });
+  const values = checkValues(deps, checked.spec, { params: connection.paramsJson, secrets });
   if (!values.ok) {
     const [issue] = values.issues;
     throw conflict(`The connection's values do not fit its spec: ${issue?.path ?? ''} ${issue?.message ?? ''}`);
   }
-  return { spec: judged.spec, params: values.params, secrets: values.secrets };
+  return { spec: checked.spec, params: values.params, secrets: values.secrets };
 }
 
 /** A grant and what a token of it is made for; null: spec and values do not say, so there is none that fits. */

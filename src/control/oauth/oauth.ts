@@ -83,7 +83,7 @@ interface Authorized {
 /**
  * Exchanges the code and, unless another authorization is missing, sets the connection active: tokens and status in one
  * transaction. The state is its own credential and used up by the attempt. Throws unauthorized (state unknown, over or
- * used, or an answer of another issuer), conflict (the provider gave no token, or the resource is gone), plan_limit,
+ * used, or a response of another issuer), conflict (the provider gave no token, or the resource is gone), plan_limit,
  * not_found (deleted meanwhile), internal (not configured).
  */
 export async function finishAuthorization(
@@ -142,7 +142,7 @@ const unauthorized = (): AppError => {
 };
 
 /**
- * Whether an answer comes from where the customer was sent. Specs name no issuer, so its origin has to be that of the
+ * Whether a response comes from where the customer was sent. Specs name no issuer, so its origin has to be that of the
  * page: a provider that forwards to another one, to get at that one's codes, does not pass.
  */
 const isFrom = (issuer: string, iss: string | undefined): boolean =>

@@ -16,7 +16,7 @@ export async function requeueRecord(deps: WakeDeps, scope: OrgScope, id: string)
     const found = await findQuarantined(trx, scope, id);
     if (!found) throw notFound('Quarantined record');
     const { connectionId, resourceKey } = found;
-    const one = { resourceKey, record: found, count: 1, occasion: id };
+    const one = { resourceKey, record: found, count: 1, deduplicationId: id };
     if (requeued) {
       await recordOfConnection(trx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...one })]);
     }
@@ -37,7 +37,7 @@ export async function requeueConnection(
     if (!found) throw notFound('Connection');
     const requeued = await requeueAll(trx, scope, { connectionId, resourceKey });
     if (requeued === 0) return 0;
-    const all = { resourceKey, record: null, count: requeued, occasion: newId('evt') };
+    const all = { resourceKey, record: null, count: requeued, deduplicationId: newId('evt') };
     await recordOfConnection(trx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...all })]);
     return requeued;
   });

@@ -60,8 +60,8 @@ function cronIssues(
   { scheduleMinIntervalSeconds: min }: Pick<Deps, 'scheduleMinIntervalSeconds'>,
   cron: string,
 ): readonly Issue[] {
-  const { calendars, fault } = checkCron(cron);
-  if (!calendars) return [{ code: 'schema', path: 'cron', message: fault }];
+  const { calendars, issue } = checkCron(cron);
+  if (!calendars) return [{ code: 'schema', path: 'cron', message: issue }];
   const { shortest } = firingGaps(calendars);
   if (shortest >= min) return [];
   const message = `fires every ${shortest} s at times; this deployment allows every ${min} s`;
@@ -85,9 +85,9 @@ export async function toggleSchedule(
     const toggled = previous && (await setScheduleEnabled(trx, scope, change));
     if (!toggled) throw notFound('Schedule');
     if (toggled.enabled !== previous.enabled) {
-      const occasion = newId('evt');
+      const deduplicationId = newId('evt');
       await recordOfConnection(trx, scope, toggled.connectionId, (connection) => [
-        scheduleUpdated({ schedule: toggled, connection, previous, occasion }),
+        scheduleUpdated({ schedule: toggled, connection, previous, deduplicationId }),
       ]);
     }
     return toggled;

@@ -44,7 +44,7 @@ export async function validateSpec(
 
 /** A new draft of the document. Throws validation (with every issue), conflict (the version exists). */
 export async function createDraft({ db }: SpecDeps, scope: OrgScope, document: unknown): Promise<SpecVersionRow> {
-  const { spec, document: specJson } = judged(document);
+  const { spec, document: specJson } = checked(document);
   const { key, version } = spec.metadata;
   return db.transaction().execute(async (trx) => {
     if (!(await hasSpec(trx, scope, key))) await requireRoom(trx, scope, 'specs');
@@ -65,7 +65,7 @@ export async function replaceDraft(
   scope: OrgScope,
   { document, ...name }: VersionName & { readonly document: unknown },
 ): Promise<SpecVersionRow> {
-  const { spec, document: specJson } = judged(document, name.key);
+  const { spec, document: specJson } = checked(document, name.key);
   if (spec.metadata.version !== name.version) {
     const message = `expected ${name.version}, the version of the path`;
     throw invalid('The spec is of another version.', [{ code: 'schema', path: 'metadata.version', message }]);
@@ -94,7 +94,7 @@ export async function publishVersion(
   const { db, evaluators } = deps;
   const { id, status, specJson, checksum } = await versionNamed(db, scope, name);
   if (status !== 'draft') throw alreadyPublished();
-  const { spec } = judged(specJson);
+  const { spec } = checked(specJson);
   const failures = await runSpecTests(spec, { evaluator: evaluators.forOrg(scope.orgId) });
   if (failures.length > 0) throw invalid('Tests of the spec fail: correct the spec or its tests.', failures);
   const published = await db.transaction().execute(async (trx) => {
@@ -167,9 +167,9 @@ const expressionFailed = (message: string, cause?: unknown): AppError =>
 /** An expression that takes longer is not fit for a page of records; it takes microseconds. */
 const previewTimeoutMs = 2000;
 
-type Judged = Extract<SpecCheck, { valid: true }>;
+type Checked = Extract<SpecCheck, { valid: true }>;
 
-function judged(given: unknown, expectedKey?: string): Judged {
+function checked(given: unknown, expectedKey?: string): Checked {
   const result = checkSpec(given, expectedKey === undefined ? {} : { expectedKey });
   if (!result.valid) throw invalid('The spec is not valid.', result.issues);
   return result;

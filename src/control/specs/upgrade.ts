@@ -8,7 +8,7 @@ import { conflict, notFound } from '../../core/errors.ts';
 import { connectionSpecUpgraded } from '../../core/events/connection-events.ts';
 import { newId } from '../../core/ids.ts';
 import type { SpecUpgrade, SpecVersionRow } from '../../core/resources/spec.ts';
-import { applyChange, type ChangeDeps, judgeChange } from '../connections/change.ts';
+import { applyChange, type ChangeDeps, planChange } from '../connections/change.ts';
 import { cancelWorkflows } from '../runs/runs.ts';
 import { applySchedulesOf } from '../schedules/apply.ts';
 
@@ -35,12 +35,12 @@ export async function upgradeSpec(
     const version = await findVersionOfSpec(trx, scope, { specId: connection.specId, version: toVersion });
     if (!version) throw notFound('Spec version');
     refuseUnlessPublished(version);
-    const judged = await judgeChange(deps, trx, scope, { connection, change: { version } });
-    const { plan } = judged;
+    const checked = await planChange(deps, trx, scope, { connection, change: { version } });
+    const { plan } = checked;
     const facts = { connectionId, from: connection.pinnedSpecVersion, to: toVersion, plan };
     if (dryRun) return { ...facts, applied: false, stopped: [] };
     refuseBroken(plan, toVersion);
-    const pin = { id: connectionId, judged, facts: { pinnedSpecVersion: toVersion } };
+    const pin = { id: connectionId, checked, facts: { pinnedSpecVersion: toVersion } };
     const applied = await applyChange(deps, trx, scope, pin);
     await recordUpgrade(trx, scope, facts);
     return { ...facts, applied: true, stopped: applied.stopped };
@@ -56,9 +56,9 @@ async function recordUpgrade(
   { connectionId, from, to }: Pick<SpecUpgrade, 'connectionId' | 'from' | 'to'>,
 ): Promise<void> {
   if (from === to) return;
-  const occasion = newId('evt');
+  const deduplicationId = newId('evt');
   await recordOfConnection(trx, scope, connectionId, (connection) => [
-    connectionSpecUpgraded({ connection, from, to, occasion }),
+    connectionSpecUpgraded({ connection, from, to, deduplicationId }),
   ]);
 }
 

@@ -5,20 +5,20 @@ const lengthMax = 2048;
 
 /**
  * Why an endpoint cannot have this URL; null: it can. A name is resolved now, so that a private address is refused
- * where its maker sees it; DNS that does not answer refuses nothing, since every request is judged again.
+ * where its maker sees it; DNS that does not answer refuses nothing, since every request is checked again.
  */
-export async function urlFault(
-  egress: Pick<EgressGuard, 'judgeUrlSync' | 'vetUrl'>,
+export async function urlIssue(
+  egress: Pick<EgressGuard, 'checkUrlSync' | 'vetUrl'>,
   text: string,
 ): Promise<string | null> {
   if (text.length > lengthMax) return `expected at most ${lengthMax} characters`;
   if (/[\s\p{Cc}]/u.test(text)) return 'holds white space or a control character';
   if (!URL.canParse(text)) return 'expected an absolute URL such as https://hooks.example.com/sync';
   if (text.includes('#')) return 'has a fragment, which is never sent: leave it out';
-  return egress.judgeUrlSync(text) ?? (await addressFault(egress, new URL(text)));
+  return egress.checkUrlSync(text) ?? (await addressIssue(egress, new URL(text)));
 }
 
-async function addressFault(egress: Pick<EgressGuard, 'vetUrl'>, url: URL): Promise<string | null> {
+async function addressIssue(egress: Pick<EgressGuard, 'vetUrl'>, url: URL): Promise<string | null> {
   try {
     await egress.vetUrl(url);
     return null;

@@ -16,7 +16,7 @@ import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { conflict, type Issue, invalid, notFound } from '../../core/errors.ts';
 import type { SignatureScheme, WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../../deps.ts';
-import { urlFault } from './endpoint-url.ts';
+import { urlIssue } from './endpoint-url.ts';
 import { giveKeyPair, giveSecrets, refuseBadSecret } from './secrets.ts';
 import { askForTest } from './test-endpoint.ts';
 
@@ -112,7 +112,7 @@ async function refuseBadSettings(
 }
 
 async function urlIssues({ egress }: Pick<Deps, 'egress'>, url: string | undefined): Promise<readonly Issue[]> {
-  const message = url === undefined ? null : await urlFault(egress, url);
+  const message = url === undefined ? null : await urlIssue(egress, url);
   return message === null ? [] : [{ code: 'schema', path: 'url', message }];
 }
 

@@ -29,7 +29,7 @@ export async function recoverEndpoint(
 
 function rangeIssues({ since, until }: Pick<RecoveryRequest, 'since' | 'until'>): readonly Issue[] {
   const rangeMs = Date.parse(until) - Date.parse(since);
-  const fault =
+  const issue =
     rangeMs <= 0 ? 'is not before `until`' : rangeMs > rangeMsMax ? 'is more than 30 days before `until`' : '';
-  return fault === '' ? [] : [{ code: 'schema', path: 'since', message: fault }];
+  return issue === '' ? [] : [{ code: 'schema', path: 'since', message: issue }];
 }

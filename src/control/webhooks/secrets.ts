@@ -8,7 +8,7 @@ import {
 import type { OrgScope } from '../../../db/scope.ts';
 import { signingContext } from '../../connect/endpoint-secrets.ts';
 import { makeSigningKeyPair } from '../../core/crypto/signing-key-pair.ts';
-import { makeSigningSecret, signingSecretFault } from '../../core/crypto/signing-secret.ts';
+import { makeSigningSecret, signingSecretIssue } from '../../core/crypto/signing-secret.ts';
 import { conflict, invalid, notFound } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { SignatureScheme } from '../../core/resources/webhook-endpoint.ts';
@@ -64,7 +64,7 @@ async function storeSecret(
 
 /** Throws validation when a secret that a caller brings is not of the form of Standard Webhooks; null: none is brought. */
 export function refuseBadSecret(secret: string | null): void {
-  const message = secret === null ? null : signingSecretFault(secret);
+  const message = secret === null ? null : signingSecretIssue(secret);
   if (message !== null) throw invalid('The secret is not valid.', [{ code: 'schema', path: 'secret', message }]);
 }
 

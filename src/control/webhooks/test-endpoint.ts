@@ -7,7 +7,7 @@ import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { notFound } from '../../core/errors.ts';
 import { eventCatalogue } from '../../core/events/catalogue.ts';
 import { webhookTest } from '../../core/events/endpoint-events.ts';
-import type { Happening } from '../../core/events/envelope.ts';
+import type { DomainEvent } from '../../core/events/envelope.ts';
 import { newId } from '../../core/ids.ts';
 import type { EventType } from '../../core/resources/event-types.ts';
 import type { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
@@ -42,7 +42,7 @@ export async function askForTest(
   return insertAskedDelivery(trx, scope, { eventId, endpointId, url, redeliveryOf: null, trigger: 'test' });
 }
 
-function exampleOf(type: EventType, endpointId: string): Happening {
-  const test = webhookTest({ endpointId, occasion: newId('evt') });
+function exampleOf(type: EventType, endpointId: string): DomainEvent {
+  const test = webhookTest({ endpointId, deduplicationId: newId('evt') });
   return type === test.type ? test : { ...test, type, data: eventCatalogue[type].example };
 }

@@ -94,7 +94,7 @@ function unpack(packed: Buffer): Payload {
 
 /**
  * Summaries, details and memos are texts on their own. What activities and workflows take and return are objects, but for
- * a state (`running`) and a time; a failure is encoded as an object. The other thing for operators is the answer of a
+ * a state (`running`) and a time; a failure is encoded as an object. The other thing for operators is the response of a
  * workflow to the question for its current details.
  */
 function isForOperators({ metadata, data }: Payload): boolean {

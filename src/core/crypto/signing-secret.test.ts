@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { makeSigningSecret, signingSecretFault } from './signing-secret.ts';
+import { makeSigningSecret, signingSecretIssue } from './signing-secret.ts';
 import { webhookHeaders } from './standard-webhook.ts';
 
 const ofBytes = (count: number) => `whsec_${randomBytes(count).toString('base64')}`;
@@ -9,14 +9,14 @@ const ofBytes = (count: number) => `whsec_${randomBytes(count).toString('base64'
 describe('a signing secret', () => {
   it('that is made is valid, never the same, and taken by the reference library', () => {
     const [secret, other] = [makeSigningSecret(), makeSigningSecret()];
-    expect(signingSecretFault(secret)).toBeNull();
+    expect(signingSecretIssue(secret)).toBeNull();
     expect(secret).not.toBe(other);
     const headers = webhookHeaders({ id: 'evt_1', sentAt: new Date(), body: '{}' }, [secret]);
     expect(new Webhook(secret).verify('{}', headers)).toEqual({});
   });
 
   it.each([24, 25, 32, 63, 64])('of %d bytes is taken', (count) => {
-    expect(signingSecretFault(ofBytes(count))).toBeNull();
+    expect(signingSecretIssue(ofBytes(count))).toBeNull();
   });
 
   it.each([
@@ -30,8 +30,8 @@ describe('a signing secret', () => {
     ['with nothing behind its prefix', 'whsec_', 'not of 0'],
     ['with white space', `${ofBytes(33)}\n`, 'padded'],
   ])('%s is refused, and the reason does not repeat it', (_what, secret, reason) => {
-    const fault = signingSecretFault(secret);
-    expect(fault).toContain(reason);
-    if (secret.length > 'whsec_'.length) expect(fault).not.toContain(secret);
+    const issue = signingSecretIssue(secret);
+    expect(issue).toContain(reason);
+    if (secret.length > 'whsec_'.length) expect(issue).not.toContain(secret);
   });
 });

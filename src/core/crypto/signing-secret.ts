@@ -11,7 +11,7 @@ export const makeSigningSecret = (): string => `${prefix}${randomBytes(bytesMade
  * Why a secret that a caller brings is refused; null: it is taken. Stricter than what can sign: receivers' libraries
  * throw on base64url, and take hex for base64 of other bytes without a word.
  */
-export function signingSecretFault(secret: string): string | null {
+export function signingSecretIssue(secret: string): string | null {
   if (!secret.startsWith(prefix)) return form;
   const encoded = secret.slice(prefix.length);
   if (/^[0-9a-f]+$|^[0-9A-F]+$/.test(encoded)) return `${form}, not hex`;

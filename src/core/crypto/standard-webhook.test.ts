@@ -2,7 +2,7 @@ import { createPublicKey, randomBytes, verify } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { makeSigningKeyPair, signingKeyOf } from './signing-key-pair.ts';
-import { secretFault, webhookHeaders } from './standard-webhook.ts';
+import { secretIssue, webhookHeaders } from './standard-webhook.ts';
 
 const message = { id: 'msg_1', sentAt: new Date(), body: '{"text":"🌍 \\u0000"}' };
 const encoded = () => `whsec_${randomBytes(32).toString('base64')}`;
@@ -42,7 +42,7 @@ describe('the headers of a message', () => {
 
 describe('a secret', () => {
   it.each([encoded(), 'any text', 'whsec'])('can sign: %s', (secret) => {
-    expect(secretFault(secret)).toBeNull();
+    expect(secretIssue(secret)).toBeNull();
   });
 
   it.each([
@@ -51,9 +51,9 @@ describe('a secret', () => {
     ['whsec_a-b_', 'not standard base64'],
     ['whsec_00ff', null],
     ['whsec_abc', 'not standard base64'],
-  ])('is judged before anything is sent: %j', (secret, fault) => {
-    if (fault === null) expect(secretFault(secret)).toBeNull();
-    else expect(secretFault(secret)).toContain(fault);
+  ])('is judged before anything is sent: %j', (secret, issue) => {
+    if (issue === null) expect(secretIssue(secret)).toBeNull();
+    else expect(secretIssue(secret)).toContain(issue);
   });
 });
 

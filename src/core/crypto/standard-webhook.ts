@@ -34,7 +34,7 @@ export function webhookHeaders(
 const prefix = 'whsec_';
 
 /** Why a secret cannot sign; null: it can. Standard base64 is demanded, as the receivers' libraries read no other. */
-export function secretFault(secret: string): string | null {
+export function secretIssue(secret: string): string | null {
   if (secret === '') return 'it is empty';
   if (!secret.startsWith(prefix)) return null;
   const encoded = secret.slice(prefix.length);

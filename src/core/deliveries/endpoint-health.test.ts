@@ -3,7 +3,7 @@ import { type EndpointHealth, healthAfter } from './endpoint-health.ts';
 
 const well: EndpointHealth = { consecutiveFailures: 0, probing: false, sendWindow: null, failingMs: null };
 const down: EndpointHealth = { consecutiveFailures: 5, probing: true, sendWindow: null, failingMs: 40_000 };
-const limits = { maxInFlight: 8, patienceMs: 100_000 };
+const limits = { maxInFlight: 8, retryWindowMs: 100_000 };
 
 const sent = { delivered: true, probe: false };
 const failed = { delivered: false, probe: false };

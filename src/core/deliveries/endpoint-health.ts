@@ -42,7 +42,7 @@ export interface HealthLimits {
   /** Requests at once. */
   readonly maxInFlight: number;
   /** For how long an event is tried, ms: the sum of the retry schedule. */
-  readonly patienceMs: number;
+  readonly retryWindowMs: number;
 }
 
 /** Failures in a row after which an endpoint is probed. */
@@ -54,7 +54,7 @@ const probeGapsMs = [5_000, 30_000, 60_000] as const;
 export function healthAfter(
   before: EndpointHealth,
   outcomes: readonly CountedOutcome[],
-  { maxInFlight, patienceMs }: HealthLimits,
+  { maxInFlight, retryWindowMs }: HealthLimits,
 ): HealthChange {
   const { consecutiveFailures, probing, sendWindow, failingMs } = before;
   const state = { consecutiveFailures, probing, sendWindow, failingMs, recovered: false };
@@ -76,7 +76,7 @@ export function healthAfter(
     recovered: state.recovered && !state.probing,
     sendWindow: state.probing ? null : state.sendWindow,
     probeInMs: state.probing ? probeGapMs(state.consecutiveFailures) : null,
-    exhausted: state.probing && (state.failingMs ?? 0) >= patienceMs,
+    exhausted: state.probing && (state.failingMs ?? 0) >= retryWindowMs,
   };
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { PostOutcome } from '../http/webhook-post.ts';
-import { judgeAttempt } from './judge-attempt.ts';
+import { classifyAttempt } from './judge-attempt.ts';
 
-const judge = (outcome: Partial<PostOutcome>) =>
-  judgeAttempt({ statusCode: null, errorCode: null, headers: {}, body: '', durationMs: 1, ...outcome }, 0);
+const classify = (outcome: Partial<PostOutcome>) =>
+  classifyAttempt({ statusCode: null, errorCode: null, headers: {}, body: '', durationMs: 1, ...outcome }, 0);
 
 describe('an attempt', () => {
   it.each([200, 201, 204, 299])('answered with %d is delivered', (statusCode) => {
-    expect(judge({ statusCode })).toMatchObject({ delivered: true, disables: false, pauseMs: null });
+    expect(classify({ statusCode })).toMatchObject({ delivered: true, disables: false, pauseMs: null });
   });
 
   it.each([
@@ -20,17 +20,17 @@ describe('an attempt', () => {
     ['500', { statusCode: 500, errorCode: 'http_status' }],
     ['DNS trouble', { errorCode: 'dns_error' }],
   ] as const)('that ended with %s is made again', (_what, outcome) => {
-    expect(judge(outcome)).toMatchObject({ delivered: false, otherwise: 'retry', disables: false });
+    expect(classify(outcome)).toMatchObject({ delivered: false, otherwise: 'retry', disables: false });
   });
 
   it('answered with 410 is the last one, of this and of every event', () => {
-    const gone = judge({ statusCode: 410, errorCode: 'http_status' });
+    const gone = classify({ statusCode: 410, errorCode: 'http_status' });
     expect(gone).toMatchObject({ otherwise: 'canceled', disables: true });
   });
 
   it('whose answer says so is the last one of its event, or of all', () => {
     const answered = (control: string) =>
-      judge({ statusCode: 500, errorCode: 'http_status', headers: { 'webhook-delivery': control } });
+      classify({ statusCode: 500, errorCode: 'http_status', headers: { 'webhook-delivery': control } });
     expect(answered('abort-message')).toMatchObject({ otherwise: 'canceled', disables: false });
     expect(answered(' Disable ')).toMatchObject({ otherwise: 'canceled', disables: true });
     expect(answered('anything')).toMatchObject({ otherwise: 'retry', disables: false });
@@ -38,11 +38,11 @@ describe('an attempt', () => {
 
   it('can be delivered and be the last one', () => {
     const headers = { 'webhook-delivery': 'disable' };
-    expect(judge({ statusCode: 200, headers })).toMatchObject({ delivered: true, disables: true });
+    expect(classify({ statusCode: 200, headers })).toMatchObject({ delivered: true, disables: true });
   });
 
   it('that the guard refused is not made again', () => {
-    expect(judge({ errorCode: 'egress_blocked' })).toMatchObject({ otherwise: 'exhausted', disables: false });
+    expect(classify({ errorCode: 'egress_blocked' })).toMatchObject({ otherwise: 'exhausted', disables: false });
   });
 
   it.each([
@@ -54,7 +54,7 @@ describe('an attempt', () => {
     [429, 'soon', null],
     [500, '30', null],
   ])('answered with %d and Retry-After %s pauses for %s ms', (statusCode, retryAfter, pauseMs) => {
-    const answer = { statusCode, errorCode: 'http_status', headers: { 'retry-after': retryAfter } } as const;
-    expect(judge(answer)).toMatchObject({ otherwise: 'retry', pauseMs });
+    const response = { statusCode, errorCode: 'http_status', headers: { 'retry-after': retryAfter } } as const;
+    expect(classify(response)).toMatchObject({ otherwise: 'retry', pauseMs });
   });
 });

@@ -21,8 +21,8 @@ const pauseMsMax = 3_600_000;
 /** The header with which a receiver steers deliveries; `abort-message` or `disable`. */
 const controlHeader = 'webhook-delivery';
 
-/** Judges an outcome; `nowMs` since the epoch. */
-export function judgeAttempt({ statusCode, errorCode, headers }: PostOutcome, nowMs: number): AttemptVerdict {
+/** Checks an outcome; `nowMs` since the epoch. */
+export function classifyAttempt({ statusCode, errorCode, headers }: PostOutcome, nowMs: number): AttemptVerdict {
   const delivered = errorCode === null;
   const control = headers[controlHeader]?.trim().toLowerCase();
   const disables = statusCode === 410 || control === 'disable';

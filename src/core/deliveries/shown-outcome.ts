@@ -1,7 +1,7 @@
 import { createRedactor, type Redactor } from '../http/redact.ts';
 import type { PostOutcome } from '../http/webhook-post.ts';
 
-/** Characters of an answer that the log keeps. */
+/** Characters of a response that the log keeps. */
 const bodyCharsMax = 16_384;
 
 /** Masks the signing secrets of an endpoint, with and without their prefix (`whsec_…`, `whsk_…`). */

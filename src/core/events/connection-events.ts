@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { ConnectionStatus } from '../resources/connection.ts';
-import type { Happening } from './envelope.ts';
+import type { DomainEvent } from './envelope.ts';
 import { aboutConnection, EventConnection } from './event-connection.ts';
 import type { EventDeclarations } from './event-declaration.ts';
 import { exampleConnection } from './examples.ts';
@@ -35,19 +35,19 @@ const SpecUpgraded = v.object({
 type Transition = v.InferOutput<typeof Transition>;
 
 /** Of something that can happen to a connection again and again. */
-interface Occasion {
+interface DeduplicationId {
   readonly connection: EventConnection;
   /** Tells one time from another; the same for the same. */
-  readonly occasion: string;
+  readonly deduplicationId: string;
 }
 
-const toConnection = ({ connection, occasion }: Occasion) => ({
+const toConnection = ({ connection, deduplicationId }: DeduplicationId) => ({
   ...aboutConnection(connection),
-  subject: `${connection.id} ${occasion}`,
+  subject: `${connection.id} ${deduplicationId}`,
 });
 
 /** A connection was made. */
-export const connectionCreated = (connection: EventConnection): Happening => ({
+export const connectionCreated = (connection: EventConnection): DomainEvent => ({
   ...aboutConnection(connection),
   type: 'connection.created',
   subject: connection.id,
@@ -59,9 +59,9 @@ export const connectionActivated = ({
   connection,
   previousStatus,
   reason,
-  occasion,
-}: Occasion & Pick<Transition, 'previousStatus' | 'reason'>): Happening => ({
-  ...toConnection({ connection, occasion }),
+  deduplicationId,
+}: DeduplicationId & Pick<Transition, 'previousStatus' | 'reason'>): DomainEvent => ({
+  ...toConnection({ connection, deduplicationId }),
   type: 'connection.activated',
   data: { connection, previousStatus, reason } satisfies Transition,
 });
@@ -70,9 +70,9 @@ export const connectionActivated = ({
 export const connectionPaused = ({
   connection,
   previousStatus,
-  occasion,
-}: Occasion & Pick<Transition, 'previousStatus'>): Happening => ({
-  ...toConnection({ connection, occasion }),
+  deduplicationId,
+}: DeduplicationId & Pick<Transition, 'previousStatus'>): DomainEvent => ({
+  ...toConnection({ connection, deduplicationId }),
   type: 'connection.paused',
   data: { connection, previousStatus, reason: 'api' } satisfies Transition,
 });
@@ -81,9 +81,9 @@ export const connectionPaused = ({
 export const connectionFailed = ({
   connection,
   error,
-  occasion,
-}: Occasion & { readonly error: v.InferOutput<typeof Failure> }): Happening => ({
-  ...toConnection({ connection, occasion }),
+  deduplicationId,
+}: DeduplicationId & { readonly error: v.InferOutput<typeof Failure> }): DomainEvent => ({
+  ...toConnection({ connection, deduplicationId }),
   type: 'connection.error',
   data: { connection, previousStatus: 'active', error } satisfies v.InferOutput<typeof ConnectionError>,
 });
@@ -92,9 +92,9 @@ export const connectionFailed = ({
 export const connectionRecovered = ({
   connection,
   failedSince,
-  occasion,
-}: Occasion & { readonly failedSince: string | null }): Happening => ({
-  ...toConnection({ connection, occasion }),
+  deduplicationId,
+}: DeduplicationId & { readonly failedSince: string | null }): DomainEvent => ({
+  ...toConnection({ connection, deduplicationId }),
   type: 'connection.recovered',
   data: { connection, previousStatus: 'error', failedSince } satisfies v.InferOutput<typeof ConnectionRecovered>,
 });
@@ -104,9 +104,9 @@ export const connectionReauthRequired = ({
   connection,
   provider,
   error,
-  occasion,
-}: Occasion & { readonly provider: string; readonly error: v.InferOutput<typeof Failure> }): Happening => ({
-  ...toConnection({ connection, occasion }),
+  deduplicationId,
+}: DeduplicationId & { readonly provider: string; readonly error: v.InferOutput<typeof Failure> }): DomainEvent => ({
+  ...toConnection({ connection, deduplicationId }),
   type: 'connection.reauth_required',
   data: { connection, provider, error } satisfies v.InferOutput<typeof ReauthRequired>,
 });
@@ -116,14 +116,14 @@ export const connectionSpecUpgraded = ({
   connection,
   from,
   to,
-  occasion,
-}: Occasion & { readonly from: string; readonly to: string }): Happening => ({
-  ...toConnection({ connection, occasion }),
+  deduplicationId,
+}: DeduplicationId & { readonly from: string; readonly to: string }): DomainEvent => ({
+  ...toConnection({ connection, deduplicationId }),
   type: 'connection.spec_upgraded',
   data: { connection, from, to } satisfies v.InferOutput<typeof SpecUpgraded>,
 });
 
-const once = { connection: exampleConnection, occasion: 'example' };
+const once = { connection: exampleConnection, deduplicationId: 'example' };
 const refused = {
   code: 'auth_failed',
   message: "The API answered 401: check the connection's credentials and authorize it again.",

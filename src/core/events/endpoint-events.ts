@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Happening } from './envelope.ts';
+import type { DomainEvent } from './envelope.ts';
 import type { EventDeclarations } from './event-declaration.ts';
 import { exampleEndpoint } from './examples.ts';
 
@@ -26,35 +26,35 @@ const WebhookTest = v.object({ endpointId: v.string(), message: v.string() });
 const ofOrg = { workspaceId: null, connectionId: null, runId: null };
 
 /** An endpoint fails again and again; told to the other endpoints, once for each row of failures. */
-export const endpointFailing = (data: v.InferOutput<typeof EndpointFailing>): Happening => ({
+export const endpointFailing = (data: v.InferOutput<typeof EndpointFailing>): DomainEvent => ({
   ...ofOrg,
   type: 'endpoint.failing',
   subject: `${data.endpointId} ${data.since}`,
   data,
 });
 
-/** An endpoint was switched off; told to the others. `occasion` tells one time from another. */
+/** An endpoint was switched off; told to the others. `deduplicationId` tells one time from another. */
 export const endpointDisabled = ({
-  occasion,
+  deduplicationId,
   ...data
-}: v.InferOutput<typeof EndpointDisabled> & { readonly occasion: string }): Happening => ({
+}: v.InferOutput<typeof EndpointDisabled> & { readonly deduplicationId: string }): DomainEvent => ({
   ...ofOrg,
   type: 'endpoint.disabled',
-  subject: `${data.endpointId} ${occasion}`,
+  subject: `${data.endpointId} ${deduplicationId}`,
   data,
 });
 
-/** Somebody tries an endpoint. `occasion` tells one test from another. */
+/** Somebody tries an endpoint. `deduplicationId` tells one test from another. */
 export const webhookTest = ({
   endpointId,
-  occasion,
+  deduplicationId,
 }: {
   readonly endpointId: string;
-  readonly occasion: string;
-}): Happening => ({
+  readonly deduplicationId: string;
+}): DomainEvent => ({
   ...ofOrg,
   type: 'webhook.test',
-  subject: occasion,
+  subject: deduplicationId,
   data: {
     endpointId,
     message: 'A test of this endpoint: nothing has happened.',
@@ -81,12 +81,12 @@ export const endpointEvents: EventDeclarations<'endpoint.failing' | 'endpoint.di
       reason: 'gone',
       failingSince: null,
       skipped: 12,
-      occasion: 'example',
+      deduplicationId: 'example',
     }).data,
   },
   'webhook.test': {
     summary: 'Somebody tries an endpoint; it is sent to no other one.',
     data: WebhookTest,
-    example: webhookTest({ endpointId: exampleEndpoint.endpointId, occasion: 'example' }).data,
+    example: webhookTest({ endpointId: exampleEndpoint.endpointId, deduplicationId: 'example' }).data,
   },
 };

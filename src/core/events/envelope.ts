@@ -4,7 +4,7 @@ import type { EventType } from '../resources/event-types.ts';
 import type { JsonObject } from '../resources/values.ts';
 
 /** Something that happened, before it is an event. */
-export interface Happening {
+export interface DomainEvent {
   readonly type: EventType;
   /** What it happened to, and which time if it can happen again: the same happening is the same event. */
   readonly subject: string;
@@ -26,12 +26,12 @@ export interface Envelope {
 export const apiVersion = '2026-11';
 
 /** The id of an event: the same for the same happening, so that it cannot be recorded twice. */
-export const eventIdOf = (orgId: string, { type, subject }: Pick<Happening, 'type' | 'subject'>): string =>
+export const eventIdOf = (orgId: string, { type, subject }: Pick<DomainEvent, 'type' | 'subject'>): string =>
   hashId('evt', [orgId, type, subject]);
 
 /** The envelope of a happening. `sequence` counts the events of its connection; null: it is about none. */
 export function toEnvelope(
-  { type, subject, workspaceId, connectionId, runId, data }: Happening,
+  { type, subject, workspaceId, connectionId, runId, data }: DomainEvent,
   {
     orgId,
     occurredAt,

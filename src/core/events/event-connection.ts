@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { ConnectionRow } from '../resources/connection.ts';
-import type { Happening } from './envelope.ts';
+import type { DomainEvent } from './envelope.ts';
 
 const { id, displayName, externalCustomerId, workspaceId, pinnedSpecVersion, status } = ConnectionRow.entries;
 
@@ -16,11 +16,11 @@ export const EventConnection = v.object({
 });
 export type EventConnection = v.InferOutput<typeof EventConnection>;
 
-/** The parts of a {@link Happening} that say which connection it is about. */
+/** The parts of a {@link DomainEvent} that say which connection it is about. */
 export const aboutConnection = ({
   id: connectionId,
   workspaceId: ofWorkspace,
-}: Pick<EventConnection, 'id' | 'workspaceId'>): Pick<Happening, 'workspaceId' | 'connectionId' | 'runId'> => ({
+}: Pick<EventConnection, 'id' | 'workspaceId'>): Pick<DomainEvent, 'workspaceId' | 'connectionId' | 'runId'> => ({
   workspaceId: ofWorkspace,
   connectionId,
   runId: null,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Happening } from './envelope.ts';
+import type { DomainEvent } from './envelope.ts';
 import { aboutConnection, EventConnection } from './event-connection.ts';
 import type { EventDeclarations } from './event-declaration.ts';
 import { exampleConnection } from './examples.ts';
@@ -20,24 +20,24 @@ const Freshness = v.object({
 /** How old the data of a resource are. */
 export interface FreshnessFacts extends v.InferOutput<typeof Freshness> {
   /** Tells one change from another; the same for the same. */
-  readonly occasion: string;
+  readonly deduplicationId: string;
 }
 
 /** The data of a resource are older than its schedule promises. */
-export const connectionOverdue = (facts: FreshnessFacts): Happening => ({
+export const connectionOverdue = (facts: FreshnessFacts): DomainEvent => ({
   ...toResource(facts),
   type: 'connection.overdue',
 });
 
 /** The data of a resource that was overdue are as fresh again as its schedule promises. */
-export const connectionOnTime = (facts: FreshnessFacts): Happening => ({
+export const connectionOnTime = (facts: FreshnessFacts): DomainEvent => ({
   ...toResource(facts),
   type: 'connection.on_time',
 });
 
-function toResource({ occasion, ...data }: FreshnessFacts) {
+function toResource({ deduplicationId, ...data }: FreshnessFacts) {
   const { connection, resourceKey } = data;
-  return { ...aboutConnection(connection), subject: `${connection.id} ${resourceKey} ${occasion}`, data };
+  return { ...aboutConnection(connection), subject: `${connection.id} ${resourceKey} ${deduplicationId}`, data };
 }
 
 const example: FreshnessFacts = {
@@ -46,7 +46,7 @@ const example: FreshnessFacts = {
   lastSuccessAt: '2026-03-01T08:30:12.470Z',
   expectedIntervalSeconds: 900,
   ageSeconds: 2700,
-  occasion: 'example',
+  deduplicationId: 'example',
 };
 
 /** Whether data are as fresh as was promised. */

@@ -1,6 +1,6 @@
 /** What happens to an org and is about no connection. */
 import * as v from 'valibot';
-import type { Happening } from './envelope.ts';
+import type { DomainEvent } from './envelope.ts';
 import type { EventDeclarations } from './event-declaration.ts';
 import { exampleConnection } from './examples.ts';
 
@@ -21,10 +21,13 @@ type SpecChanged = v.InferOutput<typeof SpecChanged>;
 const ofOrg = { workspaceId: null, connectionId: null, runId: null };
 
 /** A version of a spec was published. */
-export const specPublished = (version: SpecChanged): Happening => ({ ...ofVersion(version), type: 'spec.published' });
+export const specPublished = (version: SpecChanged): DomainEvent => ({ ...ofVersion(version), type: 'spec.published' });
 
 /** A version of a spec takes no new connections any more. */
-export const specDeprecated = (version: SpecChanged): Happening => ({ ...ofVersion(version), type: 'spec.deprecated' });
+export const specDeprecated = (version: SpecChanged): DomainEvent => ({
+  ...ofVersion(version),
+  type: 'spec.deprecated',
+});
 
 function ofVersion({ specId, key, version, checksum, publishedAt }: SpecChanged) {
   // Each version is published once and deprecated once. Its document is not told.
@@ -38,7 +41,7 @@ export interface ApiKeyFacts extends v.InferOutput<typeof ApiKeyChanged> {
 }
 
 /** An API key was made. */
-export const apiKeyCreated = ({ workspaceId, ...data }: ApiKeyFacts): Happening => ({
+export const apiKeyCreated = ({ workspaceId, ...data }: ApiKeyFacts): DomainEvent => ({
   ...ofOrg,
   workspaceId,
   type: 'api_key.created',
@@ -47,7 +50,7 @@ export const apiKeyCreated = ({ workspaceId, ...data }: ApiKeyFacts): Happening 
 });
 
 /** An API key was revoked. */
-export const apiKeyRevoked = ({ workspaceId, ...data }: ApiKeyFacts): Happening => ({
+export const apiKeyRevoked = ({ workspaceId, ...data }: ApiKeyFacts): DomainEvent => ({
   ...ofOrg,
   workspaceId,
   type: 'api_key.revoked',

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { cutText } from '../json/cut-text.ts';
-import type { Happening } from './envelope.ts';
+import type { DomainEvent } from './envelope.ts';
 import { aboutConnection, type EventConnection } from './event-connection.ts';
 import type { EventDeclarations } from './event-declaration.ts';
 import { exampleConnection, exampleQuarantineId, exampleRun } from './examples.ts';
@@ -47,7 +47,7 @@ const RecordsRequeued = v.object({
 /** What is wrong with a record as its quarantine row keeps it; messages are left out, whoever wrote them. */
 const KeptIssues = v.fallback(v.array(v.object({ path: v.string(), keyword: v.optional(v.string(), 'invalid') })), []);
 
-/** A record that was set aside, as its row says it. */
+/** A record that was quarantined, as its row says it. */
 export interface SetAside {
   readonly id: string;
   readonly externalId: string;
@@ -59,7 +59,7 @@ export function recordsQuarantined({
   run,
   connection,
   records,
-}: RunFacts & { readonly records: readonly SetAside[] }): Happening {
+}: RunFacts & { readonly records: readonly SetAside[] }): DomainEvent {
   const named = records.slice(0, namedRecordsMax);
   // The row of a record that two pages brought is one.
   const count = Math.max(run.statsJson.quarantined, named.length);
@@ -92,11 +92,11 @@ export interface Requeueing {
   readonly record: Pick<SetAside, 'id' | 'externalId'> | null;
   readonly count: number;
   /** Tells one call from another. */
-  readonly occasion: string;
+  readonly deduplicationId: string;
 }
 
 /** Quarantined records were marked for another try. */
-export function recordsRequeued({ connection, resourceKey, record, count, occasion }: Requeueing): Happening {
+export function recordsRequeued({ connection, resourceKey, record, count, deduplicationId }: Requeueing): DomainEvent {
   const data: v.InferOutput<typeof RecordsRequeued> = {
     quarantineId: record?.id ?? null,
     connectionId: connection.id,
@@ -104,7 +104,7 @@ export function recordsRequeued({ connection, resourceKey, record, count, occasi
     externalId: record?.externalId ?? null,
     count,
   };
-  return { ...aboutConnection(connection), type: 'records.requeued', subject: occasion, data };
+  return { ...aboutConnection(connection), type: 'records.requeued', subject: deduplicationId, data };
 }
 
 /** What happens to single records. */
@@ -132,7 +132,7 @@ export const recordEvents: EventDeclarations<'records.quarantined' | 'records.re
       resourceKey: exampleRun.resourceKey,
       record: { id: exampleQuarantineId, externalId: '4711' },
       count: 1,
-      occasion: exampleQuarantineId,
+      deduplicationId: exampleQuarantineId,
     }).data,
   },
 };

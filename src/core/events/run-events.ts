@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { RunRow } from '../resources/run.ts';
-import type { Happening } from './envelope.ts';
+import type { DomainEvent } from './envelope.ts';
 import { aboutConnection, EventConnection } from './event-connection.ts';
 import type { EventDeclarations } from './event-declaration.ts';
 import { exampleConnection, exampleRun } from './examples.ts';
@@ -50,14 +50,14 @@ export interface RunEndFacts extends RunFacts {
 }
 
 /** A run has begun. */
-export const runStarted = ({ run, connection }: RunFacts): Happening => ({
+export const runStarted = ({ run, connection }: RunFacts): DomainEvent => ({
   ...aboutRun({ run, connection }),
   type: 'run.started',
   data: { run, connection } satisfies v.InferOutput<typeof RunStarted>,
 });
 
 /** A run has its final status. Throws for one that has not. */
-export function runEnded({ run, connection, rejected, cancelRequested }: RunEndFacts): Happening {
+export function runEnded({ run, connection, rejected, cancelRequested }: RunEndFacts): DomainEvent {
   const about = aboutRun({ run, connection });
   const rows = { run, connection };
   const { quarantined } = run.statsJson;
@@ -101,7 +101,7 @@ const exampleEnd = (run: Partial<RunRow>): RunEndFacts => ({
   cancelRequested: true,
 });
 
-const setAside = { recordsIn: 1200, recordsOut: 35, skipped: 1163, deleted: 0, quarantined: 2 };
+const quarantine = { recordsIn: 1200, recordsOut: 35, skipped: 1163, deleted: 0, quarantined: 2 };
 
 /** What a run tells of itself. */
 export const runEvents: EventDeclarations<
@@ -123,7 +123,7 @@ export const runEvents: EventDeclarations<
   'run.partial': {
     summary: 'A run has ended, but not every record was delivered: some were set aside, or a limit ended the read.',
     data: RunPartial,
-    example: runEnded(exampleEnd({ status: 'partial', statsJson: setAside })).data,
+    example: runEnded(exampleEnd({ status: 'partial', statsJson: quarantine })).data,
   },
   'run.failed': {
     summary: 'A run has failed; the next one goes on from the watermark.',

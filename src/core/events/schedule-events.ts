@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { ScheduleRow } from '../resources/schedule.ts';
-import type { Happening } from './envelope.ts';
+import type { DomainEvent } from './envelope.ts';
 import { aboutConnection, type EventConnection } from './event-connection.ts';
 import type { EventDeclarations } from './event-declaration.ts';
 import { exampleConnection, exampleSchedule } from './examples.ts';
@@ -36,28 +36,28 @@ export interface ScheduleFacts {
 }
 
 /** A schedule was made. */
-export const scheduleCreated = ({ schedule, connection }: ScheduleFacts): Happening => ({
+export const scheduleCreated = ({ schedule, connection }: ScheduleFacts): DomainEvent => ({
   ...aboutConnection(connection),
   type: 'schedule.created',
   subject: schedule.id,
   data: { schedule } satisfies v.InferOutput<typeof ScheduleChanged>,
 });
 
-/** A schedule was changed from what it was. `occasion` tells one change from another. */
+/** A schedule was changed from what it was. `deduplicationId` tells one change from another. */
 export const scheduleUpdated = ({
   schedule,
   connection,
   previous,
-  occasion,
-}: ScheduleFacts & { readonly previous: ScheduleRow; readonly occasion: string }): Happening => ({
+  deduplicationId,
+}: ScheduleFacts & { readonly previous: ScheduleRow; readonly deduplicationId: string }): DomainEvent => ({
   ...aboutConnection(connection),
   type: 'schedule.updated',
-  subject: `${schedule.id} ${occasion}`,
+  subject: `${schedule.id} ${deduplicationId}`,
   data: { schedule, previous } satisfies v.InferOutput<typeof ScheduleUpdated>,
 });
 
 /** A schedule was deleted; it is shown as it was. */
-export const scheduleDeleted = ({ schedule, connection }: ScheduleFacts): Happening => ({
+export const scheduleDeleted = ({ schedule, connection }: ScheduleFacts): DomainEvent => ({
   ...aboutConnection(connection),
   type: 'schedule.deleted',
   subject: schedule.id,
@@ -70,7 +70,7 @@ export const scheduleSkipped = ({
   connection,
   scheduledFor,
   reason,
-}: ScheduleFacts & { readonly scheduledFor: string; readonly reason: SkipReason }): Happening => ({
+}: ScheduleFacts & { readonly scheduledFor: string; readonly reason: SkipReason }): DomainEvent => ({
   ...aboutConnection(connection),
   type: 'schedule.skipped',
   subject: `${schedule.id} ${scheduledFor}`,
@@ -83,7 +83,7 @@ export const scheduleMissed = ({
   connection,
   missed,
   notedAt,
-}: ScheduleFacts & { readonly missed: number; readonly notedAt: string }): Happening => ({
+}: ScheduleFacts & { readonly missed: number; readonly notedAt: string }): DomainEvent => ({
   ...aboutConnection(connection),
   type: 'schedule.skipped',
   subject: `${schedule.id} ${notedAt}`,
@@ -109,7 +109,7 @@ export const scheduleEvents: EventDeclarations<
     example: scheduleUpdated({
       ...example,
       previous: { ...exampleSchedule, enabled: false },
-      occasion: 'example',
+      deduplicationId: 'example',
     }).data,
   },
   'schedule.deleted': {

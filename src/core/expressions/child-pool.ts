@@ -1,11 +1,11 @@
 import { createFairQueue } from '../fair-queue.ts';
-import { type Answer, type ContainedChild, startContainedChild } from './contained-child.ts';
+import { type ContainedChild, type Reply, startContainedChild } from './contained-child.ts';
 
 /** One piece of work for a child. */
 export interface Job {
   /** Whose it is: orgs that wait are served in turn. */
   readonly orgId: string;
-  /** What the answer depends on, as one line of JSON. */
+  /** What the response depends on, as one line of JSON. */
   readonly head: string;
   /** Bindings as one line of JSON; a child that was given this very text last is not sent it again. Null: needs none. */
   readonly bindings: string | null;
@@ -23,7 +23,7 @@ export interface Job {
  */
 export interface ChildPool extends AsyncDisposable {
   /** Throws only when no child can be started or the pool is closed. */
-  run(job: Job): Promise<Answer>;
+  run(job: Job): Promise<Reply>;
 }
 
 /** A pool of at most `size` children, each started when first needed; one of size 1 is no protection against others. */
@@ -57,12 +57,12 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
   const serve = async (slot: Slot, { job, resolve, reject }: Waiting): Promise<void> => {
     busy.add(job);
     try {
-      const answer = await askChild(slot, { job, isClosed: () => closed });
-      if (answer.ok && !closed) idle.push(slot);
+      const response = await askChild(slot, { job, isClosed: () => closed });
+      if (response.ok && !closed) idle.push(slot);
       else all.delete(slot);
       // A child ended by closing says nothing about its records.
-      if (closed && !answer.ok) reject(closedError());
-      else resolve(answer);
+      if (closed && !response.ok) reject(closedError());
+      else resolve(response);
     } catch (error) {
       all.delete(slot);
       reject(error);
@@ -75,7 +75,7 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
   return {
     run: async (job) => {
       if (closed) throw closedError();
-      const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+      const { promise, resolve, reject } = Promise.withResolvers<Reply>();
       queue.add(job.orgId, { job, resolve, reject });
       dispatch();
       return await promise;
@@ -93,7 +93,7 @@ const closedError = (): Error => new Error('The evaluator pool is closed');
 
 interface Waiting {
   readonly job: Job;
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (response: Reply) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -106,7 +106,7 @@ interface Slot {
 async function askChild(
   slot: Slot,
   { job, isClosed }: { readonly job: Job; readonly isClosed: () => boolean },
-): Promise<Answer> {
+): Promise<Reply> {
   const child = await liveChild(slot);
   if (isClosed()) {
     await child.kill();

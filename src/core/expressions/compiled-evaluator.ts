@@ -3,7 +3,7 @@ import { type CompiledExpression, compile } from './compiled/compile.ts';
 import { createPlainValues } from './compiled/plain-values.ts';
 import { type SplitExpression, splitExpression } from './compiled/split.ts';
 import { isObject } from './compiled/values.ts';
-import { createSight, type Given, type Sight, see, sightOfInput } from './compiled-sight.ts';
+import { createEvaluationScope, type EvaluationScope, type Given, scopeOfInput, see } from './compiled-sight.ts';
 import type { Evaluated, Evaluator } from './evaluation.ts';
 import type { EvaluatorPool } from './evaluator-pool.ts';
 
@@ -39,19 +39,19 @@ function compilingEvaluator(inner: Evaluator, { compiledOf, splitOf, plainOf }: 
       const compiled = compiledOf(task.expression);
       const split = compiled === null ? splitOf(task.expression) : null;
       const part = split?.compiled ?? (compiled === null ? null : { expression: task.expression, compiled });
-      const sight = part === null ? null : createSight({ ...task, ...part, plainOf });
-      if (part === null || sight === null) return inner.transform(task);
+      const scope = part === null ? null : createEvaluationScope({ ...task, ...part, plainOf });
+      if (part === null || scope === null) return inner.transform(task);
       task.signal?.throwIfAborted();
       const { recordLookups = null, now } = task;
-      const shaping = { compiled: part.compiled, sight, nowMs: now.getTime(), recordLookups };
-      const ours = await mapWithPauses(task.records, shaped, shaping);
+      const orderedQueue = { compiled: part.compiled, scope, nowMs: now.getTime(), recordLookups };
+      const ours = await mapWithPauses(task.records, shaped, orderedQueue);
       const rows = split === null ? ours : await completed(ours, task, { ...split, inner });
       if (areWhole(rows)) return rows;
       return merged(rows, await ask(inner, task, (_value, index) => rows[index] === null));
     },
     async evaluate(task) {
       const compiled = compiledOf(task.expression);
-      const given = compiled === null ? null : sightOfInput(compiled, task.input);
+      const given = compiled === null ? null : scopeOfInput(compiled, task.input);
       if (compiled === null || given === null) return await inner.evaluate(task);
       const result = resultOf(compiled, given, task.now.getTime());
       return result === handedBack ? await inner.evaluate(task) : result;
@@ -69,14 +69,14 @@ async function completed(
 ): Promise<readonly (Row | null)[]> {
   const isOurs = (_value: unknown, index: number): boolean => rows[index] !== null;
   const records = rest.fields === null ? task.records : task.records.map(picker(rest.fields));
-  const answers = await ask(inner, { ...task, records, expression: rest.expression }, isOurs);
+  const responses = await ask(inner, { ...task, records, expression: rest.expression }, isOurs);
   let next = 0;
   return rows.map((row): Row | null => {
-    const answer = row === null ? null : answers[next++];
-    if (row === null || !answer?.ok) return null;
+    const response = row === null ? null : responses[next++];
+    if (row === null || !response?.ok) return null;
     const value: Record<string, unknown> = {};
     for (const name of names) {
-      const part = Object.hasOwn(row.value, name) ? row.value : answer.value;
+      const part = Object.hasOwn(row.value, name) ? row.value : response.value;
       if (Object.hasOwn(part, name)) value[name] = part[name];
     }
     return { ok: true, value };
@@ -119,16 +119,16 @@ function createCache<Made>(make: (expression: string) => Made | null): (expressi
   };
 }
 
-interface Shaping {
+interface OrderedQueue {
   readonly compiled: CompiledExpression;
-  readonly sight: Sight;
+  readonly scope: EvaluationScope;
   readonly nowMs: number;
   readonly recordLookups: TransformTask['recordLookups'];
 }
 
 /** The row of a record; null for one that JSONata itself has to shape. */
-function shaped(record: unknown, { compiled, sight, nowMs, recordLookups }: Shaping, index: number): Row | null {
-  const given = see(sight, record, recordLookups?.[index] ?? null);
+function shaped(record: unknown, { compiled, scope, nowMs, recordLookups }: OrderedQueue, index: number): Row | null {
+  const given = see(scope, record, recordLookups?.[index] ?? null);
   if (given === null) return null;
   const value = resultOf(compiled, given, nowMs);
   return isObject(value) ? { ok: true, value, engine: 'compiled' } : null;
@@ -142,16 +142,16 @@ function resultOf(compiled: CompiledExpression, { root, bound }: Given, nowMs: n
   try {
     return compiled.evaluate(root, { bound, nowMs });
   } catch {
-    // Should it be anything but `HandedBack`, a fault of ours, then JSONata still knows the answer.
+    // Should it be anything but `InterpreterFallback`, a fault of ours, then JSONata still knows the response.
     return handedBack;
   }
 }
 
-/** The answers take the places that the rows leave. */
-function merged(rows: readonly (Row | null)[], answers: readonly Evaluated[]): readonly Evaluated[] {
+/** The responses take the places that the rows leave. */
+function merged(rows: readonly (Row | null)[], responses: readonly Evaluated[]): readonly Evaluated[] {
   let next = 0;
   return rows.map((row): Evaluated => {
-    const evaluated = row ?? answers[next++];
+    const evaluated = row ?? responses[next++];
     if (!evaluated) throw new Error('The evaluator answered fewer records than it was asked.');
     return evaluated;
   });

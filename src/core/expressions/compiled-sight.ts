@@ -13,7 +13,7 @@ export interface Given {
 }
 
 /** What an expression sees beside the record. */
-export interface Sight {
+export interface EvaluationScope {
   readonly variables: readonly string[];
   /** The tables are fields of the record too. */
   readonly namesTables: boolean;
@@ -27,7 +27,7 @@ export interface Sight {
   readonly shared: readonly unknown[];
 }
 
-interface SightOptions {
+interface EvaluationScopeOptions {
   readonly expression: string;
   readonly compiled: CompiledExpression;
   readonly bindings: Bindings;
@@ -37,7 +37,7 @@ interface SightOptions {
 }
 
 /** Null: the bindings are for JSONata alone, or too large together, which is for the pool to say. */
-export function createSight(options: SightOptions): Sight | null {
+export function createEvaluationScope(options: EvaluationScopeOptions): EvaluationScope | null {
   const { expression, compiled, bindings, nulls, arePlain = false, plainOf } = options;
   // Another name might hide a function of JSONata's.
   if (!Object.keys(bindings).every((name) => namesOfInput.includes(name))) return null;
@@ -59,8 +59,8 @@ export function createSight(options: SightOptions): Sight | null {
 }
 
 /** Gives an expression what it sees of a record, as scope.ts does for JSONata; null: only JSONata can say. */
-export function see(sight: Sight, record: unknown, own: RecordLookups): Given | null {
-  const { variables, namesTables, isFree, nulls, arePlain, values, shared } = sight;
+export function see(scope: EvaluationScope, record: unknown, own: RecordLookups): Given | null {
+  const { variables, namesTables, isFree, nulls, arePlain, values, shared } = scope;
   const input = arePlain && isObject(record) ? record : plainInput(record)?.value;
   if (input === undefined) return null;
   const root = nulls === 'missing' ? withoutNulls(input) : input;
@@ -74,7 +74,7 @@ export function see(sight: Sight, record: unknown, own: RecordLookups): Given | 
 }
 
 /** What it sees of an input alone. */
-export function sightOfInput({ variables }: CompiledExpression, input: unknown): Given | null {
+export function scopeOfInput({ variables }: CompiledExpression, input: unknown): Given | null {
   const plain = plainInput(input);
   if (plain === null) return null;
   const root = plain.value;
@@ -87,7 +87,7 @@ export function sightOfInput({ variables }: CompiledExpression, input: unknown):
 const meansFunction = ({ variables }: Pick<CompiledExpression, 'variables'>, bindings: Bindings): boolean =>
   variables.includes('each') && !Object.hasOwn(bindings, 'each');
 
-function plainBindings(bindings: Bindings, plainOf: SightOptions['plainOf']): Bindings | null {
+function plainBindings(bindings: Bindings, plainOf: EvaluationScopeOptions['plainOf']): Bindings | null {
   const values: Record<string, unknown> = {};
   let length = 2;
   for (const [name, value] of Object.entries(bindings)) {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { readLines } from './lines.ts';
 
 /** What a child said to one job, or why it is gone: it overran its clock, or died by itself (out of memory). */
-export type Answer =
+export type Reply =
   | { readonly ok: true; readonly line: string }
   | { readonly ok: false; readonly reason: 'timeout' | 'memory' };
 
@@ -13,8 +13,8 @@ export type Answer =
 export interface ContainedChild {
   readonly pid: number;
   isAlive(): boolean;
-  /** Sends the lines of one job and waits for its one line of answer. One job at a time; after `ok: false` it is gone. */
-  ask(lines: readonly string[], timeoutMs: number): Promise<Answer>;
+  /** Sends the lines of one job and waits for its one line of response. One job at a time; after `ok: false` it is gone. */
+  ask(lines: readonly string[], timeoutMs: number): Promise<Reply>;
   /** Resolves when the process has ended. */
   kill(): Promise<void>;
 }
@@ -27,11 +27,11 @@ export async function startContainedChild(): Promise<ContainedChild> {
     child.once('close', () => resolve());
     child.once('error', () => resolve());
   });
-  const waiting: { answer: ((answer: Answer) => void) | null } = { answer: null };
-  const settle = (answer: Answer): void => {
-    const resolve = waiting.answer;
-    waiting.answer = null;
-    resolve?.(answer);
+  const waiting: { response: ((response: Reply) => void) | null } = { response: null };
+  const settle = (response: Reply): void => {
+    const resolve = waiting.response;
+    waiting.response = null;
+    resolve?.(response);
   };
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
@@ -41,20 +41,20 @@ export async function startContainedChild(): Promise<ContainedChild> {
   child.stdin.on('error', () => settle({ ok: false, reason: 'memory' }));
   void exited.then(() => settle({ ok: false, reason: 'memory' }));
   readLines(child.stdout, {
-    bytesMax: answerBytesMax,
+    bytesMax: responseBytesMax,
     onLine: (line) => settle({ ok: true, line }),
     onTooLong: () => child.kill('SIGKILL'),
   });
 
-  const next = async (timeoutMs: number): Promise<Answer> => {
-    const { promise, resolve } = Promise.withResolvers<Answer>();
-    waiting.answer = resolve;
-    // An answer that arrived while this process was busy is read before the immediate runs: it counts.
+  const next = async (timeoutMs: number): Promise<Reply> => {
+    const { promise, resolve } = Promise.withResolvers<Reply>();
+    waiting.response = resolve;
+    // A response that arrived while this process was busy is read before the immediate runs: it counts.
     const timer = setTimeout(() => setImmediate(() => settle({ ok: false, reason: 'timeout' })), timeoutMs);
-    const answer = await promise;
+    const response = await promise;
     clearTimeout(timer);
-    if (!answer.ok) await kill();
-    return answer;
+    if (!response.ok) await kill();
+    return response;
   };
   const ready = await next(startTimeoutMs);
   if (!ready.ok) throw new Error(`The evaluator process did not start (${ready.reason}): ${errorText()}`);
@@ -74,8 +74,8 @@ export async function startContainedChild(): Promise<ContainedChild> {
 /** A child starts in 60 to 100 ms; a starved machine gets time. */
 const startTimeoutMs = 30_000;
 
-/** One answer holds at most 4 MB of results plus the last record's (evaluator.ts); more is not an answer. */
-const answerBytesMax = 32 * 1024 * 1024;
+/** One response holds at most 4 MB of results plus the last record's (evaluator.ts); more is not a response. */
+const responseBytesMax = 32 * 1024 * 1024;
 
 const entry = fileURLToPath(new URL('evaluator.ts', import.meta.url));
 const core = dirname(dirname(entry));

@@ -41,7 +41,7 @@ export interface Evaluator {
     /** `missing`: JSON null is removed from the input first, in objects and arrays. */
     readonly nulls: 'keep' | 'missing';
     /**
-     * Milliseconds until the outer clock ends one slice of work; 2000 unless told. Whoever tells wants an answer in that
+     * Milliseconds until the outer clock ends one slice of work; 2000 unless told. Whoever tells wants a response in that
      * time, a preview for instance: a record on its own is then not given its second chance.
      */
     readonly timeoutMs?: number;

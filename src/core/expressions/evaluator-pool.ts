@@ -15,7 +15,7 @@ import { mapWithPauses } from '../pauses.ts';
 import { cutBatches } from './batches.ts';
 import { createBindingsText } from './bindings-text.ts';
 import { type ChildPool, createChildPool } from './child-pool.ts';
-import type { Answer } from './contained-child.ts';
+import type { Reply } from './contained-child.ts';
 import type { Bindings, Evaluated, EvaluationFailure, Evaluator } from './evaluation.ts';
 
 /** What evaluates for all orgs of a process. Disposing ends the children. */
@@ -68,15 +68,15 @@ function evaluatorOf({ pool, bindingsText, orgId }: OrgShare): Evaluator {
       return (await Promise.all(batches.map((texts) => transformBatch(page, texts)))).flat();
     },
     evaluate: async ({ expression, input, now }) => {
-      if (expression.length > expressionLengthMax) throw refusal(expressionTooLong.failure);
+      if (expression.length > expressionLengthMax) throw rejection(expressionTooLong.failure);
       const head = JSON.stringify({ kind: 'evaluate', expression, nulls: 'keep', nowMs: now.getTime() });
       const payload = JSON.stringify(input) ?? 'null';
       const job = { orgId, head, bindings: null, payload, timeoutMs: clockMs };
       const first = await pool.run({ ...job, suspect: false });
-      const answer = first.ok ? first : await pool.run({ ...job, suspect: true });
-      if (!answer.ok) throw refusal(deathFailure(answer.reason));
-      const result = readResult(JSON.parse(answer.line));
-      if (!result.ok) throw refusal(result.failure);
+      const response = first.ok ? first : await pool.run({ ...job, suspect: true });
+      if (!response.ok) throw rejection(deathFailure(response.reason));
+      const result = readResult(JSON.parse(response.line));
+      if (!result.ok) throw rejection(result.failure);
       return result.value;
     },
   };
@@ -107,12 +107,12 @@ async function transformBatch(page: Page, texts: readonly string[]): Promise<Eva
   while (results.length < texts.length) {
     page.signal?.throwIfAborted();
     const slice = texts.slice(results.length, suspect ? results.length + 1 : undefined);
-    const answer = await page.pool.run({ ...page, payload: `[${slice.join(',')}]`, suspect });
-    if (answer.ok) results.push(...readResults(answer.line));
+    const response = await page.pool.run({ ...page, payload: `[${slice.join(',')}]`, suspect });
+    if (response.ok) results.push(...readResults(response.line));
     else {
       countDeath(page);
       const blamed = slice.length === 1 && (suspect || !page.secondChance);
-      if (blamed) results.push({ ok: false, failure: deathFailure(answer.reason) });
+      if (blamed) results.push({ ok: false, failure: deathFailure(response.reason) });
       suspect = true;
     }
   }
@@ -145,7 +145,7 @@ function readResult(result: unknown): Result {
   return { ok: false, failure: { code, message } };
 }
 
-function deathFailure(reason: Extract<Answer, { ok: false }>['reason']): EvaluationFailure {
+function deathFailure(reason: Extract<Reply, { ok: false }>['reason']): EvaluationFailure {
   return reason === 'timeout'
     ? { code: 'timeout', message: 'The expression took too long and was stopped.' }
     : { code: 'memory', message: 'The expression used more memory than it may (128 MB) and was stopped.' };
@@ -156,5 +156,5 @@ const expressionTooLong: Extract<Evaluated, { ok: false }> = {
   failure: { code: 'too_large', message: `The expression is longer than ${expressionLengthMax} characters.` },
 };
 
-const refusal = (failure: EvaluationFailure): AppError =>
+const rejection = (failure: EvaluationFailure): AppError =>
   new AppError('spec_invalid', `An expression of the spec failed: ${failure.message}`);

@@ -33,7 +33,7 @@ readLines(process.stdin, {
   bytesMax: lineBytesMax,
   onLine: (line) => {
     lines.push(line);
-    if (lines.length === jobLines) void answerJob(lines.splice(0));
+    if (lines.length === jobLines) void runJob(lines.splice(0));
   },
   onTooLong: () => process.exit(1),
 });
@@ -45,14 +45,14 @@ const permission: { readonly has: unknown; drop?(scope: string): void } = proces
 permission.drop?.('fs.read');
 process.stdout.write('ready\n');
 
-async function answerJob([headText = '', bindingsText = '', payload = '']: readonly string[]): Promise<void> {
+async function runJob([headText = '', bindingsText = '', payload = '']: readonly string[]): Promise<void> {
   const head: Head = JSON.parse(headText);
   const expression = interpretedExpression(head.expression);
-  const answer =
+  const response =
     head.kind === 'transform'
       ? await transformSlice(JSON.parse(payload), { head, expression, scope: await scopeOf({ ...head, bindingsText }) })
       : await evaluateOnce(JSON.parse(payload), { head, expression });
-  process.stdout.write(`${answer}\n`);
+  process.stdout.write(`${response}\n`);
 }
 
 interface Work {
@@ -78,9 +78,9 @@ async function transformSlice(records: readonly unknown[], work: Work): Promise<
 
 async function transformOne(record: unknown, own: Values | null, { head, expression, scope }: Work): Promise<string> {
   try {
-    const sight = own === null ? scope.shared : scope.withOwn(own);
-    const input = sight.withTables(head.nulls === 'missing' ? withoutNulls(record) : record);
-    return plainResult(await expression.evaluate(input, sight.bindings), { objectOnly: true });
+    const bound = own === null ? scope.shared : scope.withOwn(own);
+    const input = bound.withTables(head.nulls === 'missing' ? withoutNulls(record) : record);
+    return plainResult(await expression.evaluate(input, bound.bindings), { objectOnly: true });
   } catch (error) {
     return JSON.stringify(describeFailure(error));
   }

@@ -23,8 +23,8 @@ const evaluate = (expression: string, record: unknown) =>
 
 /** Whether the pool answers a harmless record as ever. */
 async function isAlive(): Promise<boolean> {
-  const [answer] = await evaluate('{ "alive": true }', {});
-  return answer?.ok === true && answer.value['alive'] === true;
+  const [response] = await evaluate('{ "alive": true }', {});
+  return response?.ok === true && response.value['alive'] === true;
 }
 
 test.each(hostileExpressions)(

@@ -1,11 +1,11 @@
-import { recordLimits, textDefect } from '../json/json-limits.ts';
+import { recordLimits, textIssue } from '../json/json-limits.ts';
 import type { EvaluationFailure } from './evaluation.ts';
 
 /** Longest JSON text of one result, in UTF-16 units. */
 const resultLengthMax = 1_048_576;
 
 /**
- * The answer for one result as JSON text: `{"v": value}`, `{}` for undefined, or a failure. The value is checked before
+ * The response for one result as JSON text: `{"v": value}`, `{}` for undefined, or a failure. The value is checked before
  * it is written, because JSON would turn `Infinity` into null and a function into nothing, and a small graph of shared
  * parts can be an endless text.
  */
@@ -14,8 +14,8 @@ export function plainResult(value: unknown, options: { readonly objectOnly: bool
     return failure('not_object', `The expression must return an object, not ${kindOf(value)}.`);
   }
   if (value === undefined) return '{}';
-  const defect = findDefect(value);
-  if (defect !== null) return failure(defect.code, defect.message);
+  const issue = findIssue(value);
+  if (issue !== null) return failure(issue.code, issue.message);
   const text = JSON.stringify(value);
   return text.length > resultLengthMax ? failure('too_large', tooLong) : `{"v":${text}}`;
 }
@@ -39,7 +39,7 @@ function kindOf(value: unknown): string {
 }
 
 /** Like the record gate, but an array's own properties are JSONata's bookkeeping, and shared parts count every time. */
-function findDefect(root: unknown): EvaluationFailure | null {
+function findIssue(root: unknown): EvaluationFailure | null {
   const pending: unknown[] = [root];
   const depths: number[] = [1];
   let nodes = 0;
@@ -56,7 +56,7 @@ function findDefect(root: unknown): EvaluationFailure | null {
       };
     }
     if (typeof value !== 'object' || value === null) {
-      const message = scalarDefect(value);
+      const message = scalarIssue(value);
       if (message !== null) return { code: 'unsupported_value', message };
       continue;
     }
@@ -65,7 +65,7 @@ function findDefect(root: unknown): EvaluationFailure | null {
       return { code: 'too_large', message: `The result is nested deeper than ${recordLimits.depthMax} levels.` };
     }
     if (!Array.isArray(value)) {
-      const key = Object.keys(value).find((name) => textDefect(name) !== null);
+      const key = Object.keys(value).find((name) => textIssue(name) !== null);
       if (key !== undefined)
         return { code: 'unsupported_value', message: 'A property name of the result holds NUL or half a character.' };
     }
@@ -80,11 +80,11 @@ function findDefect(root: unknown): EvaluationFailure | null {
 
 const functionMessage = 'The result contains a function.';
 
-function scalarDefect(value: unknown): string | null {
+function scalarIssue(value: unknown): string | null {
   if (typeof value === 'function') return functionMessage;
   if (typeof value === 'number' && !Number.isFinite(value))
     return 'The result contains a number that JSON has not (infinite or NaN).';
   if (typeof value !== 'string') return null;
-  const defect = textDefect(value);
-  return defect === null ? null : `A text of the result ${defect}.`;
+  const issue = textIssue(value);
+  return issue === null ? null : `A text of the result ${issue}.`;
 }

@@ -6,13 +6,13 @@ export type Values = Readonly<Record<string, unknown>>;
 /** What an expression sees in one job besides its input. */
 export interface Scope {
   /** For records without lookups of their own. */
-  readonly shared: Sight;
+  readonly shared: EvaluationScope;
   /** For a record whose own lookups join the tables; the tables themselves are not copied. */
-  withOwn(lookups: Values): Sight;
+  withOwn(lookups: Values): EvaluationScope;
 }
 
 /** What is seen of one record. */
-interface Sight {
+interface EvaluationScope {
   readonly bindings: Values;
   /** The input with `lookups` readable as a plain name too, unless it has such a field itself. */
   withTables(input: unknown): unknown;
@@ -40,13 +40,13 @@ export function createScope(): (job: {
     const names = await namesInUse(expression);
     const namesTables = bareLookups.test(expression);
     const bindings = { ...held.values, ...fixedFunctions(nowMs) };
-    const sightOf = (tables: unknown): Sight => ({
+    const scopeOf = (tables: unknown): EvaluationScope => ({
       bindings: isObject(tables) ? { ...picked(tables, names), ...bindings, lookups: tables } : bindings,
       withTables: (input) => (namesTables && isObject(tables) ? withHidden(input, tables) : input),
     });
     return {
-      shared: sightOf(lookups),
-      withOwn: (own) => sightOf(isObject(lookups) ? { ...lookups, ...own } : own),
+      shared: scopeOf(lookups),
+      withOwn: (own) => scopeOf(isObject(lookups) ? { ...lookups, ...own } : own),
     };
   };
 }

@@ -16,8 +16,8 @@ const dedupeOf = {
 
 /** What a verified request is compared by. */
 export type DedupeKey =
-  | { readonly key: Uint8Array | null; readonly fault: null }
-  | { readonly key: null; readonly fault: string };
+  | { readonly key: Uint8Array | null; readonly issue: null }
+  | { readonly key: null; readonly issue: string };
 
 /**
  * A hash that is the same for the same notification; null: it is compared with none. A request without the header that
@@ -29,19 +29,19 @@ export function dedupeKey(
   { header, body }: Pick<ReceivedRequest, 'header' | 'body'>,
 ): DedupeKey {
   const rule: Dedupe = dedupe ?? dedupeOf[verification.kind];
-  if (rule.by === 'nothing') return { key: null, fault: null };
+  if (rule.by === 'nothing') return { key: null, issue: null };
   if (rule.by === 'header') {
     const id = header(rule.name);
-    return id === null || id === '' ? { key: null, fault: 'the id is missing' } : found('id', id);
+    return id === null || id === '' ? { key: null, issue: 'the id is missing' } : found('id', id);
   }
   const id = rule.by === 'pointer' ? scalarAt(rule.pointer, body) : null;
   if (id !== null) return found('id', id);
-  return body.byteLength === 0 ? { key: null, fault: null } : found('body', body);
+  return body.byteLength === 0 ? { key: null, issue: null } : found('body', body);
 }
 
 const found = (kind: 'id' | 'body', value: string | Uint8Array): DedupeKey => ({
   key: createHash('sha256').update(`${kind}:`).update(value).digest(),
-  fault: null,
+  issue: null,
 });
 
 /** The text or number at a JSON pointer; null: the body is no JSON, or has none there. */

@@ -20,21 +20,21 @@ export function verifyRequest(
 ): string | null {
   if (verification.kind === 'none') return null;
   if (secret === null) return 'the hook has no secret';
-  if (verification.kind === 'header_secret') return headerFault(header(verification.header), secret);
+  if (verification.kind === 'header_secret') return headerIssue(header(verification.header), secret);
   const claim = readClaim(verification, header, secret);
   if (claim.signatures.length === 0) return 'the signature is missing';
   if (claim.timestamp === '') return 'the timestamp is missing';
   if (verification.kind === 'standard_webhooks' && !header('webhook-id')) return 'the id is missing';
   if (!isSigned(claim, body)) return 'the signature is wrong';
-  return claim.timestamp === null ? null : timeFault(claim.timestamp, claim.toleranceSeconds, receivedAt);
+  return claim.timestamp === null ? null : timeIssue(claim.timestamp, claim.toleranceSeconds, receivedAt);
 }
 
-function headerFault(given: string | null, secret: string): string | null {
+function headerIssue(given: string | null, secret: string): string | null {
   if (given === null) return 'the secret is missing';
   return isSameText(given, secret) ? null : 'the secret is wrong';
 }
 
-function timeFault(timestamp: string, toleranceSeconds: number, now: Date): string | null {
+function timeIssue(timestamp: string, toleranceSeconds: number, now: Date): string | null {
   if (!/^\d{1,12}$/.test(timestamp)) return 'the timestamp is not in whole seconds';
   const apart = Math.abs(Math.floor(now.getTime() / 1000) - Number(timestamp));
   return apart <= toleranceSeconds ? null : `the timestamp is ${apart} s from our time`;

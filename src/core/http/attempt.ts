@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { AppError } from '../errors.ts';
-import type { HttpAnswer, HttpRequest, SendOptions } from '../model/http.ts';
+import type { HttpRequest, HttpResponse, SendOptions } from '../model/http.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import type { EgressGuard } from './egress.ts';
 import { type BlockReason, egressBlocked } from './egress-blocked.ts';
@@ -8,9 +8,9 @@ import { acceptedEncodings, exchange, type Hop } from './exchange.ts';
 import { type CallErrorCode, type CallResult, describeCall, type LoggedCall, type LogLimits } from './logged-call.ts';
 import { nextHop } from './redirect.ts';
 
-/** What an attempt came to, if a retry could still help: an answer, or the lack of one. */
+/** What an attempt came to, if a retry could still help: a response, or the lack of one. */
 export type Outcome =
-  | { readonly answer: HttpAnswer }
+  | { readonly response: HttpResponse }
   | { readonly failure: 'network' | 'timeout'; readonly cause: unknown };
 
 /** Makes single attempts of requests. */
@@ -18,8 +18,8 @@ export interface Attempts {
   /** Throws `egress_blocked`, logged, when the URL is refused as it stands. */
   check(request: HttpRequest, attempt: number): Promise<void>;
   /** Sends and follows redirects. Throws what a retry cannot change: an `AppError`, or the reason of `signal`. */
-  run(request: HttpRequest, attempt: number, options: Pick<SendOptions, 'signal' | 'onAnswer'>): Promise<Outcome>;
-  /** Logs a request that is not made, because a cache has its answer. */
+  run(request: HttpRequest, attempt: number, options: Pick<SendOptions, 'signal' | 'onResponse'>): Promise<Outcome>;
+  /** Logs a request that is not made, because a cache has its response. */
   logSaved(request: HttpRequest): Promise<void>;
   /** Logs a request that is not made, because its address is refused. */
   logBlocked(request: Unsent, attempt: number): Promise<void>;
@@ -46,35 +46,35 @@ export function createAttempts(options: AttemptOptions): Attempts {
   };
 
   const call = async (hop: Hop, context: CallContext): Promise<Outcome> => {
-    const { request, attempt, deadline, refusal, onAnswer } = context;
+    const { request, attempt, deadline, rejection, onResponse } = context;
     const startedAt = now();
-    let answer: HttpAnswer | null = null;
+    let response: HttpResponse | null = null;
     let errorCode: CallErrorCode | null = null;
     try {
-      if (refusal !== null) throw egressBlocked(refusal);
+      if (rejection !== null) throw egressBlocked(rejection);
       egress.checkUrl(hop.url);
       const { timeoutMs, headersTimeoutMs, responseBytesMax } = request;
       const limits = { signal: deadline.signal, timeoutMs, headersTimeoutMs, responseBytesMax };
-      answer = await exchange(options.dispatcher, hop, limits);
-      return { answer };
+      response = await exchange(options.dispatcher, hop, limits);
+      return { response };
     } catch (error) {
       errorCode = errorCodeOf(error, deadline);
       if (errorCode === 'network' || errorCode === 'timeout') return { failure: errorCode, cause: error };
       throw errorCode === 'canceled' ? deadline.signal.reason : asRejection(error);
     } finally {
       const durationMs = now() - startedAt;
-      if (answer !== null) await onAnswer?.(answer);
-      await log(hop, { attempt, durationMs, answer, errorCode });
+      if (response !== null) await onResponse?.(response);
+      await log(hop, { attempt, durationMs, response, errorCode });
     }
   };
 
   const logBlocked = (request: Unsent, attempt: number): Promise<void> =>
-    log(firstHop(request), { attempt, durationMs: 0, answer: null, errorCode: 'egress_blocked' });
+    log(firstHop(request), { attempt, durationMs: 0, response: null, errorCode: 'egress_blocked' });
 
   return {
     logBlocked,
     logSaved: async (request) => {
-      const saved = { attempt: 1, durationMs: 0, answer: null, errorCode: null, cacheHit: true };
+      const saved = { attempt: 1, durationMs: 0, response: null, errorCode: null, cacheHit: true };
       await log(firstHop(request), saved);
     },
     check: async (request, attempt) => {
@@ -85,16 +85,16 @@ export function createAttempts(options: AttemptOptions): Attempts {
         throw error;
       }
     },
-    run: async (request, attempt, { signal, onAnswer }) => {
+    run: async (request, attempt, { signal, onResponse }) => {
       using deadline = startDeadline(signal, request.timeoutMs);
       let hop = firstHop(request);
-      let refusal: BlockReason | null = null;
+      let rejection: BlockReason | null = null;
       for (let followed = 0; ; followed += 1) {
-        const outcome: Outcome = await call(hop, { request, attempt, deadline, refusal, onAnswer });
-        if (!('answer' in outcome) || options.redirects === 'none') return outcome;
-        const next = nextHop(hop, outcome.answer, { request, followed });
+        const outcome: Outcome = await call(hop, { request, attempt, deadline, rejection, onResponse });
+        if (!('response' in outcome) || options.redirects === 'none') return outcome;
+        const next = nextHop(hop, outcome.response, { request, followed });
         if (next === null) return outcome;
-        ({ hop, refusal } = next);
+        ({ hop, rejection } = next);
       }
     },
   };
@@ -105,8 +105,8 @@ interface CallContext {
   readonly attempt: number;
   readonly deadline: Deadline;
   /** Set when the redirect that led here must not be followed: the hop is logged, not sent. */
-  readonly refusal: BlockReason | null;
-  readonly onAnswer: SendOptions['onAnswer'];
+  readonly rejection: BlockReason | null;
+  readonly onResponse: SendOptions['onResponse'];
 }
 
 const firstHop = ({ method, url, headers, body }: Unsent): Hop => ({

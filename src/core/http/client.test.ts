@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { openClient, serveHttp, serveRaw } from '../../../test/support/upstream/guarded-client.ts';
 import { AppError } from '../errors.ts';
-import { type HttpAnswer } from '../model/http.ts';
+import { type HttpResponse } from '../model/http.ts';
 import { type HttpClientOptions, ThrottledError } from './client.ts';
 
 /** Answers the statuses in turn, the last one for ever. */
@@ -188,11 +188,11 @@ describe('the token bucket', () => {
 
   it('hears of every answer, those that are tried again too', async () => {
     await using server = await serveStatuses([500, 200]);
-    const noteAnswer = vi.fn<NonNullable<HttpClientOptions['noteAnswer']>>(async () => {});
-    await using client = openClient({ allow: `127.0.0.1:${server.port}`, noteAnswer, random: () => 0 });
+    const noteResponse = vi.fn<NonNullable<HttpClientOptions['noteResponse']>>(async () => {});
+    await using client = openClient({ allow: `127.0.0.1:${server.port}`, noteResponse, random: () => 0 });
 
     await client.send({ url: server.origin });
-    expect(noteAnswer.mock.calls.map(([, { status }]) => status)).toEqual([500, 200]);
+    expect(noteResponse.mock.calls.map(([, { status }]) => status)).toEqual([500, 200]);
   });
 
   it('loses no token to a blocked request', async () => {
@@ -220,22 +220,22 @@ describe('whoever asks', () => {
         return { action: 'accept' };
       },
     });
-    const onAnswer = async ({ status }: HttpAnswer) => {
+    const onResponse = async ({ status }: HttpResponse) => {
       await nextTurn();
       order.push(`told ${status}`);
     };
-    await client.send({ url: server.origin }, undefined, { onAnswer });
+    await client.send({ url: server.origin }, undefined, { onResponse });
     expect(order).toEqual(['told 302', 'logged 302', 'told 200', 'logged 200', 'judged 200']);
   });
 
   it('is told of nothing where there is no answer', async () => {
     await using server = await serveRaw((socket) => void socket.once('data', () => socket.destroy()));
     await using client = openClient({ allow: `127.0.0.1:${server.port}` });
-    const onAnswer = vi.fn<() => Promise<void>>(async () => {});
-    await expect(client.send({ url: server.origin }, undefined, { onAnswer })).rejects.toMatchObject({
+    const onResponse = vi.fn<() => Promise<void>>(async () => {});
+    await expect(client.send({ url: server.origin }, undefined, { onResponse })).rejects.toMatchObject({
       code: 'source_unavailable',
     });
-    expect(onAnswer).not.toHaveBeenCalled();
+    expect(onResponse).not.toHaveBeenCalled();
   });
 });
 
@@ -266,8 +266,8 @@ describe('the verdict of the caller', () => {
     await server[Symbol.asyncDispose]();
     await using client = openClient({
       allow: `127.0.0.1:${server.port}`,
-      classify: async (answer) =>
-        answer.status === null && answer.failure === 'network' ? { action: 'fail', error } : { action: 'retry' },
+      classify: async (response) =>
+        response.status === null && response.failure === 'network' ? { action: 'fail', error } : { action: 'retry' },
     });
     await expect(client.send({ url: server.origin })).rejects.toBe(error);
     expect(client.calls).toHaveLength(1);

@@ -2,12 +2,12 @@
  * The guarded client: the only way a run talks HTTP to a customer's system.
  *
  * Everything here is in someone else's hands. The URL was written by a tenant, its host is named by their DNS, the
- * answer comes from their server, and yet the socket is opened from inside our network, with a credential of theirs and
+ * response comes from their server, and yet the socket is opened from inside our network, with a credential of theirs and
  * on a worker that others share. Each layer takes one of these away, and the order is part of the design:
  *
  *  1. Egress guard (egress.ts). First, because a refused request must have no effect at all: it takes no token, opens
- *     no socket and is not tried again. The URL is judged here, the DNS answers when the socket is opened; the socket is
- *     pinned to the addresses that were judged, so nothing changes between check and use.
+ *     no socket and is not tried again. The URL is checked here, the DNS answers when the socket is opened; the socket is
+ *     pinned to the addresses that were checked, so nothing changes between check and use.
  *  2. Token bucket (`takeToken`). Before the deadline starts: waiting for one's turn is not the server's slowness. One
  *     token per attempt, because a retry is a request like any other to the API that counts them. Credentials are added
  *     after the wait (request-signer.ts): a token may have expired, or been replaced by another process, meanwhile.
@@ -19,7 +19,7 @@
  *     and no body.
  *  6. Call log (logged-call.ts), once per hop and also for a blocked one. Before the verdict, so what is logged is what
  *     happened, not what was made of it. Secrets are masked before bodies are cut: a cut secret would pass the mask. Only
- *     `onAnswer` comes first: it may see where a read goes on and have the next request sent meanwhile.
+ *     `onResponse` comes first: it may see where a read goes on and have the next request sent meanwhile.
  *  7. Verdict and retry (retry.ts), outermost, so that each attempt goes through all of the above. The wait is slept
  *     here when it is short. A longer one, asked for by the bucket or the server, becomes a {@link ThrottledError}: the
  *     run then sleeps on a durable timer instead of holding a worker slot. A backoff is never longer than that, and a
@@ -32,7 +32,7 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { AppError } from '../errors.ts';
-import type { Classify, HttpAnswer, HttpClient, HttpRequest, Verdict } from '../model/http.ts';
+import type { Classify, HttpClient, HttpRequest, HttpResponse, Verdict } from '../model/http.ts';
 import { createAttempts, type Outcome } from './attempt.ts';
 import type { EgressGuard } from './egress.ts';
 import type { LoggedCall } from './logged-call.ts';
@@ -79,19 +79,19 @@ const requestMsMax = 150_000;
 export interface HttpClientOptions {
   readonly egress: EgressGuard;
   /**
-   * Takes a token for the request; the answer is the milliseconds to wait before sending. A wait above `reserveWithinMs`
+   * Takes a token for the request; the response is the milliseconds to wait before sending. A wait above `reserveWithinMs`
    * must not be reserved: the run comes back for it after a durable timer.
    */
   readonly takeToken: (request: HttpRequest, limits: { readonly reserveWithinMs: number }) => Promise<number>;
-  /** Told of every answer before it is judged: its headers may say what is left of the API's own budget. */
-  readonly noteAnswer?: (request: HttpRequest, answer: HttpAnswer) => Promise<void>;
+  /** Told of every response before it is checked: its headers may say what is left of the API's own budget. */
+  readonly noteResponse?: (request: HttpRequest, response: HttpResponse) => Promise<void>;
   /** Called once per request on the wire and once per blocked one, in order; a failure fails the request. */
   readonly logCall: (call: LoggedCall) => void | Promise<void>;
   /** Values to mask: secret parameters, tokens, the `user:password` pair. */
   readonly secrets: readonly string[];
   readonly retry: RetryPolicy;
   readonly redirects: 'same_origin' | 'none';
-  /** What an answer means; the error defaults of the spec format unless given. */
+  /** What a response means; the error defaults of the spec format unless given. */
   readonly classify?: Classify;
   /** Characters of each body in the log; 2048 unless given. */
   readonly logBodyCharsMax?: number;
@@ -120,9 +120,13 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
     if (waitMs > 0) await sleep(waitMs, signal);
   };
 
-  const judge = (outcome: Outcome, request: HttpRequest, { where, classify }: Judging): Verdict | Promise<Verdict> => {
-    if ('answer' in outcome) {
-      return classify?.(outcome.answer, request) ?? classifyByStatus(outcome.answer, request, where);
+  const verdictOf = (
+    outcome: Outcome,
+    request: HttpRequest,
+    { where, classify }: Classifying,
+  ): Verdict | Promise<Verdict> => {
+    if ('response' in outcome) {
+      return classify?.(outcome.response, request) ?? classifyByStatus(outcome.response, request, where);
     }
     return classify?.({ status: null, failure: outcome.failure }, request) ?? { action: 'retry' };
   };
@@ -137,7 +141,7 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
   };
 
   return {
-    send: async (request, { signal, signer, classify = options.classify, onAnswer }) => {
+    send: async (request, { signal, signer, classify = options.classify, onResponse }) => {
       limitUrl(request.url.href);
       const where = `${request.method} ${redactor.text(request.url.pathname)}`;
       const startedAt = now();
@@ -147,9 +151,9 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
         await attempts.check(request, attempt);
         await takeTurn(request, signal);
         const signed = (await signer?.sign(request)) ?? request;
-        const outcome = await attempts.run(signed, attempt, { signal, onAnswer });
-        if ('answer' in outcome) await options.noteAnswer?.(request, outcome.answer);
-        const verdict = await judge(outcome, request, { where, classify });
+        const outcome = await attempts.run(signed, attempt, { signal, onResponse });
+        if ('response' in outcome) await options.noteResponse?.(request, outcome.response);
+        const verdict = await verdictOf(outcome, request, { where, classify });
         if (verdict.action === 'fail') throw verdict.error;
         if (verdict.action === 'refresh') {
           if (refreshed || !signer) throw verdict.error;
@@ -157,7 +161,7 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
           refreshed = true;
           continue;
         }
-        if (verdict.action === 'accept' && 'answer' in outcome) return outcome.answer;
+        if (verdict.action === 'accept' && 'response' in outcome) return outcome.response;
         await sleep(nextWaitMs(outcome, verdict, { attempt, where, startedAt }), signal);
       }
     },
@@ -168,7 +172,7 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
   };
 }
 
-interface Judging {
+interface Classifying {
   /** Method and masked path, for messages. */
   readonly where: string;
   readonly classify: Classify | undefined;
@@ -205,7 +209,7 @@ const createDispatcher = (egress: EgressGuard): Agent =>
 /** Milliseconds the rule or the server asked for; null when neither did. */
 export function askedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): number | null {
   if (verdict.action === 'rate_limited' && verdict.waitMs !== undefined) return verdict.waitMs;
-  return 'answer' in outcome ? retryAfterMs(outcome.answer.headers['retry-after'], nowMs) : null;
+  return 'response' in outcome ? retryAfterMs(outcome.response.headers['retry-after'], nowMs) : null;
 }
 
 /** What an API asks for is more than the spec allows. */
@@ -219,8 +223,8 @@ export function waitTooLong(where: string, askedMs: number, retry: RetryPolicy):
 export function exhausted(where: string, outcome: Outcome, attempts: number): AppError {
   const tries = attempts === 1 ? 'in 1 attempt' : `in ${attempts} attempts`;
   const advice = 'The source is in trouble or out of reach; run again later.';
-  if ('answer' in outcome) {
-    return new AppError('source_unavailable', `${where} answered ${outcome.answer.status} ${tries}. ${advice}`);
+  if ('response' in outcome) {
+    return new AppError('source_unavailable', `${where} answered ${outcome.response.status} ${tries}. ${advice}`);
   }
   const what = outcome.failure === 'timeout' ? 'did not answer in time' : 'could not be reached';
   return new AppError('source_unavailable', `${where} ${what} ${tries}. ${advice}`, { cause: outcome.cause });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { HttpAnswer, HttpClient, HttpRequest } from '../model/http.ts';
+import type { HttpClient, HttpRequest, HttpResponse } from '../model/http.ts';
 import { withConcurrencyMax } from './concurrency.ts';
 
 const signal = new AbortController().signal;
@@ -14,7 +14,7 @@ function heldClient() {
     return gate;
   };
   const client: HttpClient = {
-    async send({ url }): Promise<HttpAnswer> {
+    async send({ url }): Promise<HttpResponse> {
       sent.push(url.pathname);
       await gateOf(url.pathname).promise;
       if (url.pathname === '/bad') throw new Error('refused');
@@ -24,7 +24,7 @@ function heldClient() {
     logBlocked: async () => {},
     [Symbol.asyncDispose]: async () => {},
   };
-  return { client, sent, answer: (path: string) => gateOf(path).resolve() };
+  return { client, sent, response: (path: string) => gateOf(path).resolve() };
 }
 
 const request = (path: string): HttpRequest => ({
@@ -37,13 +37,13 @@ const request = (path: string): HttpRequest => ({
 });
 
 it('sends no more than it may at once, in the order asked; a failure gives its place free', async () => {
-  const { client, sent, answer } = heldClient();
+  const { client, sent, response } = heldClient();
   const limited = withConcurrencyMax(client, 2);
   const all = ['/bad', '/1', '/2', '/3'].map((path) => limited.send(request(path), { signal }));
   await expect.poll(() => sent).toEqual(['/bad', '/1']);
-  answer('/bad');
+  response('/bad');
   await expect(all[0]).rejects.toThrow('refused');
   expect(sent).toEqual(['/bad', '/1', '/2']);
-  for (const path of ['/1', '/2', '/3']) answer(path);
+  for (const path of ['/1', '/2', '/3']) response(path);
   expect((await Promise.all(all.slice(1))).map(({ status }) => status)).toEqual([200, 200, 200]);
 });

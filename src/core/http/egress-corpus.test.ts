@@ -18,9 +18,9 @@ const resolverOf = (vector: SsrfVector): Lookup => {
   return async (host) => {
     const turn = used.get(host) ?? 0;
     used.set(host, turn + 1);
-    const answers = vector.dnsSequence?.[host]?.[turn] ?? vector.dns?.[host];
-    if (answers === undefined) throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
-    return answers;
+    const responses = vector.dnsSequence?.[host]?.[turn] ?? vector.dns?.[host];
+    if (responses === undefined) throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
+    return responses;
   };
 };
 
@@ -69,7 +69,7 @@ const endingOf = (promise: Promise<unknown>): Promise<string> =>
 const expectedEnding = ({ expect: expected }: SsrfVector): string => (expected === 'allow' ? 'ok' : 'egress_blocked');
 
 /** For the figures: what was let through although it must not be, and the other way round. */
-const noteJudgement = (vector: SsrfVector, ending: string): void =>
+const noteVerdict = (vector: SsrfVector, ending: string): void =>
   caseFigure(
     vector.expect === 'block' ? 'ssrfReached' : 'ssrfFalseBlocks',
     (ending === 'ok') !== (vector.expect === 'allow'),
@@ -130,8 +130,8 @@ describe('the guarded client against URLs', () => {
   it.each(vectors.filter(([, , { dns, dnsSequence }]) => !dns && !dnsSequence))(
     '%s is judged without DNS: %s',
     (_id, _why, vector) => {
-      const judged = guardFor(vector).judgeUrlSync(vector.url);
-      expect(judged === null ? 'allow' : 'block').toBe(vector.expect);
+      const checked = guardFor(vector).checkUrlSync(vector.url);
+      expect(checked === null ? 'allow' : 'block').toBe(vector.expect);
     },
   );
 });
@@ -139,14 +139,14 @@ describe('the guarded client against URLs', () => {
 describe('the guard against database hosts', () => {
   it.each(vectorsOf('host', 'dsn'))('%s is judged by its answers: %s', async (_id, _why, vector) => {
     const ending = await endingOf(guardFor(vector).vetHost(vector.url, vector.port ?? 5432));
-    noteJudgement(vector, ending);
+    noteVerdict(vector, ending);
     expect(ending).toBe(expectedEnding(vector));
   });
 
   it.each(vectorsOf('tds-routing'))('%s vets the routed server like the first: %s', async (_id, _why, vector) => {
     const [host = '', port] = vector.url.split(':');
     const ending = await endingOf(guardFor(vector).vetHost(host, Number(port)));
-    noteJudgement(vector, ending);
+    noteVerdict(vector, ending);
     expect(ending).toBe(expectedEnding(vector));
   });
 });
@@ -161,7 +161,7 @@ describe('URLs built from values and answers', () => {
       expect(url.pathname.split('/')).toHaveLength(inHost ? 3 : 4);
     };
     const ending = await endingOf(expand());
-    noteJudgement(vector, ending);
+    noteVerdict(vector, ending);
     expect(ending).toBe(vector.expect === 'allow' ? 'ok' : 'spec_invalid');
   });
 
@@ -169,7 +169,7 @@ describe('URLs built from values and answers', () => {
     const base = new URL(vector.base ?? '');
     const resolve = async () => resolveLink(vector.url, base, { base, allowedHosts: [] });
     const ending = await endingOf(resolve());
-    noteJudgement(vector, ending);
+    noteVerdict(vector, ending);
     expect(ending).toBe(expectedEnding(vector));
   });
 });

@@ -4,14 +4,14 @@ import { openClient, serveHttp } from '../../../test/support/upstream/guarded-cl
 import { parseAllowList, parseDenyList } from './addresses.ts';
 import { createEgressGuard, type EgressOptions } from './egress.ts';
 
-const guardWith = (options: Partial<EgressOptions> & { answers?: readonly string[] }) =>
-  createEgressGuard({ allow: [], deny: [], allowHttp: false, lookup: async () => options.answers ?? [], ...options });
+const guardWith = (options: Partial<EgressOptions> & { responses?: readonly string[] }) =>
+  createEgressGuard({ allow: [], deny: [], allowHttp: false, lookup: async () => options.responses ?? [], ...options });
 
 afterEach(() => vi.useRealTimers());
 
 describe('vetted hosts', () => {
   it('say of each address whether it is on the allow list', async () => {
-    const guard = guardWith({ answers: ['10.1.2.3', '8.8.8.8'], allow: parseAllowList('10.1.2.0/24:5432') });
+    const guard = guardWith({ responses: ['10.1.2.3', '8.8.8.8'], allow: parseAllowList('10.1.2.0/24:5432') });
 
     await expect(guard.vetHost('db.example', 5432)).resolves.toEqual([
       { address: '10.1.2.3', family: 4, allowListed: true },
@@ -21,14 +21,14 @@ describe('vetted hosts', () => {
   });
 
   it('may be private when the operator lists the name and port', async () => {
-    const guard = guardWith({ answers: ['172.18.0.2'], allow: parseAllowList('postgres:5432') });
+    const guard = guardWith({ responses: ['172.18.0.2'], allow: parseAllowList('postgres:5432') });
 
     await expect(guard.vetHost('Postgres', 5432)).resolves.toHaveLength(1);
     await expect(guard.vetHost('other', 5432)).rejects.toMatchObject({ code: 'egress_blocked' });
   });
 
   it('never are metadata addresses, not even behind a listed name', async () => {
-    const guard = guardWith({ answers: ['169.254.169.254'], allow: parseAllowList('metadata:80') });
+    const guard = guardWith({ responses: ['169.254.169.254'], allow: parseAllowList('metadata:80') });
     await expect(guard.vetHost('metadata', 80)).rejects.toMatchObject({ code: 'egress_blocked' });
   });
 
@@ -39,9 +39,11 @@ describe('vetted hosts', () => {
   });
 
   it('have at most 16 addresses', async () => {
-    const answers = Array.from({ length: 17 }, (_, index) => `8.8.8.${index}`);
-    await expect(guardWith({ answers }).vetHost('many.example', 443)).rejects.toMatchObject({ code: 'egress_blocked' });
-    await expect(guardWith({ answers: answers.slice(1) }).vetHost('many.example', 443)).resolves.toHaveLength(16);
+    const responses = Array.from({ length: 17 }, (_, index) => `8.8.8.${index}`);
+    await expect(guardWith({ responses }).vetHost('many.example', 443)).rejects.toMatchObject({
+      code: 'egress_blocked',
+    });
+    await expect(guardWith({ responses: responses.slice(1) }).vetHost('many.example', 443)).resolves.toHaveLength(16);
   });
 
   it.each(['/tmp', 'a\\b', 'a,b', 'a@b', 'a%b', 'a?b', 'a b', 'a:b', '', '::1%lo'])('are never "%s"', async (host) => {
@@ -67,7 +69,7 @@ describe('vetted hosts', () => {
       lookup: async () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' })),
     });
     const messages = await Promise.all(
-      [missing, guardWith({ answers: [] }), guardWith({ answers: ['10.0.0.5'] })].map((guard) =>
+      [missing, guardWith({ responses: [] }), guardWith({ responses: ['10.0.0.5'] })].map((guard) =>
         guard.vetHost('probe.example', 443).catch(String),
       ),
     );
@@ -86,14 +88,14 @@ describe('URLs', () => {
     ['http://8.8.8.8/', 'plain http'],
     ['not a url', 'host'],
   ])('%s is refused with its reason', (url, reason) => {
-    expect(guardWith({}).judgeUrlSync(url)).toContain(reason);
+    expect(guardWith({}).checkUrlSync(url)).toContain(reason);
   });
 
   it('over plain http are for listed addresses only', () => {
     const guard = guardWith({ allow: parseAllowList('127.0.0.1:4010') });
-    expect(guard.judgeUrlSync('http://127.0.0.1:4010/')).toBeNull();
-    expect(guard.judgeUrlSync('http://8.8.8.8/')).toContain('plain http');
-    expect(guardWith({ allowHttp: true }).judgeUrlSync('http://8.8.8.8/')).toBeNull();
+    expect(guard.checkUrlSync('http://127.0.0.1:4010/')).toBeNull();
+    expect(guard.checkUrlSync('http://8.8.8.8/')).toContain('plain http');
+    expect(guardWith({ allowHttp: true }).checkUrlSync('http://8.8.8.8/')).toBeNull();
   });
 });
 
@@ -101,14 +103,14 @@ describe('the judgement before DNS', () => {
   const guard = (allow: string) => createEgressGuard({ allow: parseAllowList(allow), deny: [], allowHttp: false });
 
   it.each(['https://localhost/', 'https://api.localhost/', 'https://LOCALHOST./'])('refuses %s', (url) => {
-    expect(guard('').judgeUrlSync(url)).not.toBeNull();
-    expect(guard('127.0.0.1:8080').judgeUrlSync(url)).not.toBeNull();
+    expect(guard('').checkUrlSync(url)).not.toBeNull();
+    expect(guard('127.0.0.1:8080').checkUrlSync(url)).not.toBeNull();
   });
 
   it('takes plain http for a name only where the operator has listed the port', () => {
-    expect(guard('127.0.0.1:8080').judgeUrlSync('http://api.example.com/')).not.toBeNull();
-    expect(guard('10.0.0.0/8:80').judgeUrlSync('http://crm.internal.example/')).toBeNull();
-    expect(guard('127.0.0.1:8080').judgeUrlSync('http://localhost:8080/')).toBeNull();
+    expect(guard('127.0.0.1:8080').checkUrlSync('http://api.example.com/')).not.toBeNull();
+    expect(guard('10.0.0.0/8:80').checkUrlSync('http://crm.internal.example/')).toBeNull();
+    expect(guard('127.0.0.1:8080').checkUrlSync('http://localhost:8080/')).toBeNull();
   });
 });
 
@@ -116,7 +118,7 @@ describe('sockets', () => {
   it('are refused over plain http to a public name when only other addresses are listed', async () => {
     await using server = await serveHttp((_request, response) => response.end());
     using recorder = recordConnects(server);
-    const egress = guardWith({ answers: ['8.8.8.8'], allow: parseAllowList('127.0.0.1:4010') });
+    const egress = guardWith({ responses: ['8.8.8.8'], allow: parseAllowList('127.0.0.1:4010') });
     await using client = openClient({ egress });
 
     await expect(client.send({ url: 'http://api.example/' })).rejects.toThrow('(plain_http)');
@@ -126,7 +128,7 @@ describe('sockets', () => {
   it('are destroyed when the peer is not the vetted address', async () => {
     await using server = await serveHttp((_request, response) => response.end('secret'));
     using recorder = recordConnects(server, { peer: 'actual' });
-    await using client = openClient({ egress: guardWith({ answers: ['8.8.8.8'], allowHttp: true }) });
+    await using client = openClient({ egress: guardWith({ responses: ['8.8.8.8'], allowHttp: true }) });
 
     await expect(client.send({ url: 'http://api.example/' })).rejects.toThrow('(address)');
     expect(recorder.dials).toEqual([{ address: '8.8.8.8', port: 80 }]);
@@ -149,8 +151,8 @@ describe('sockets', () => {
     vi.stubEnv('HTTP_PROXY', proxy.origin).stubEnv('NODE_USE_ENV_PROXY', '1');
     await using client = openClient({ allow: `127.0.0.1:${server.port}` });
 
-    const answer = await client.send({ url: server.origin });
+    const response = await client.send({ url: server.origin });
     vi.unstubAllEnvs();
-    expect([String(answer.body), proxy.connections()]).toEqual(['source', 0]);
+    expect([String(response.body), proxy.connections()]).toEqual(['source', 0]);
   });
 });

@@ -25,13 +25,13 @@ export interface VettedAddress {
 
 /** Decides where outbound sockets may go. Every refusal is `egress_blocked` with a reason class, never an address. */
 export interface EgressGuard {
-  /** Throws when the URL itself is refused; a name passes here and is judged by its DNS answers at connect time. */
+  /** Throws when the URL itself is refused; a name passes here and is checked by its DNS answers at connect time. */
   checkUrl(url: URL): void;
   /** What {@link EgressGuard.checkUrl} would throw, as text for a 400, or null; unparsable text is refused too. */
-  judgeUrlSync(url: string): string | null;
+  checkUrlSync(url: string): string | null;
   /**
-   * Judges a URL as a socket to it would be, names by their DNS answers of now (behind a proxy by what they are). Throws
-   * `egress_blocked`, or a plain error when DNS did not answer. Says nothing of later: every socket is judged again.
+   * Checks a URL as a socket to it would be, names by their DNS answers of now (behind a proxy by what they are). Throws
+   * `egress_blocked`, or a plain error when DNS did not answer. Says nothing of later: every socket is checked again.
    */
   vetUrl(url: URL): Promise<void>;
   /**
@@ -56,7 +56,7 @@ export interface EgressOptions {
   readonly deny: readonly AddressRange[];
   /** Plain http to public addresses. */
   readonly allowHttp: boolean;
-  /** Takes every socket for HTTP, and resolves and judges the names; databases are reached without it. Null: none. */
+  /** Takes every socket for HTTP, and resolves and checks the names; databases are reached without it. Null: none. */
   readonly proxy?: EgressProxy | null;
   /** The system's resolver unless given. */
   readonly lookup?: Lookup;
@@ -65,25 +65,25 @@ export interface EgressOptions {
 /** Milliseconds for one DNS lookup, again for one connect or tunnel, and again for TLS inside a tunnel. */
 const connectTimeoutMs = 5_000;
 
-/** More answers than any honest service gives; a longer list is refused rather than cut. */
-const answersMax = 16;
+/** More responses than any honest service gives; a longer list is refused rather than cut. */
+const responsesMax = 16;
 
 /**
- * Creates the guard. Names are resolved once per connection and the socket is pinned to what was judged, so an answer
- * that changes between check and use (DNS rebinding) changes nothing. One bad answer among good ones refuses them all.
+ * Creates the guard. Names are resolved once per connection and the socket is pinned to what was checked, so a response
+ * that changes between check and use (DNS rebinding) changes nothing. One bad response among good ones refuses them all.
  */
 export function createEgressGuard(options: EgressOptions): EgressGuard {
   const lookup = options.lookup ?? systemLookup;
 
   const checkUrl = (url: URL): void => {
-    const reason = judgeUrl(url, options);
+    const reason = urlBlockReason(url, options);
     if (reason !== null) throw egressBlocked(reason);
   };
 
   const vet = async (host: string, port: number): Promise<readonly VettedAddress[]> => {
-    const answers = isIP(host) === 0 ? await answersFor(host, lookup) : [host];
-    if (answers.length === 0 || answers.length > answersMax) throw egressBlocked('address');
-    return answers.map((answer) => vetAddress(answer, { host, port }, options));
+    const responses = isIP(host) === 0 ? await responsesFor(host, lookup) : [host];
+    if (responses.length === 0 || responses.length > responsesMax) throw egressBlocked('address');
+    return responses.map((response) => vetAddress(response, { host, port }, options));
   };
 
   const vetForHttp = async ({ host, port, plain }: HttpTarget): Promise<readonly VettedAddress[]> => {
@@ -95,7 +95,7 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
   /** A name goes to the proxy as it is: what it resolves to here need not be what it resolves to there. */
   const vetForProxy = async (target: HttpTarget): Promise<void> => {
     if (isIP(target.host) !== 0) return void (await vetForHttp(target));
-    const reason = judgeName(target.host, target, options);
+    const reason = nameBlockReason(target.host, target, options);
     if (reason !== null) throw egressBlocked(reason);
   };
 
@@ -112,8 +112,8 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
 
   return {
     checkUrl,
-    judgeUrlSync: (text) => {
-      const reason = URL.canParse(text) ? judgeUrl(new URL(text), options) : 'host';
+    checkUrlSync: (text) => {
+      const reason = URL.canParse(text) ? urlBlockReason(new URL(text), options) : 'host';
       return reason === null ? null : explainBlock(reason);
     },
     vetUrl: async (url) => {
@@ -135,8 +135,8 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
 /** Letters and digits of any script with `. - _`: leaves out sockets (`/`), lists (`,`), DSNs, ports and zone ids. */
 const databaseHost = /^[\p{L}\p{N}\p{M}._-]+$/u;
 
-/** The parts of the judgement that need no DNS; null lets the URL through. */
-function judgeUrl(url: URL, options: EgressOptions): BlockReason | null {
+/** The parts of the verdict that need no DNS; null lets the URL through. */
+function urlBlockReason(url: URL, options: EgressOptions): BlockReason | null {
   const plain = url.protocol === 'http:';
   if (!plain && url.protocol !== 'https:') return 'scheme';
   if (url.username !== '' || url.password !== '') return 'userinfo';
@@ -144,7 +144,7 @@ function judgeUrl(url: URL, options: EgressOptions): BlockReason | null {
   const port = url.port === '' ? (plain ? 80 : 443) : Number(url.port);
   if (port === 0 || isBadPort(port)) return 'port';
   const { host } = httpTarget(url);
-  if (isIP(host) === 0) return judgeName(host, { port, plain }, options);
+  if (isIP(host) === 0) return nameBlockReason(host, { port, plain }, options);
   const listed = isAllowListed(host, { host, port }, options);
   if (listed === null) return 'address';
   return plain && !listed && !options.allowHttp ? 'plain_http' : null;
@@ -152,9 +152,9 @@ function judgeUrl(url: URL, options: EgressOptions): BlockReason | null {
 
 /**
  * What a name says by itself: local names need an entry of the allow list, plain http one for its port. Behind a proxy
- * no address will be judged, so there the entry must have the name.
+ * no address will be checked, so there the entry must have the name.
  */
-function judgeName(
+function nameBlockReason(
   host: string,
   { port, plain }: { readonly port: number; readonly plain: boolean },
   { allow, allowHttp, proxy }: EgressOptions,
@@ -188,15 +188,15 @@ function httpTarget({
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (plain ? 80 : 443), plain };
 }
 
-function vetAddress(answer: string, target: Target, options: EgressOptions): VettedAddress {
-  const allowListed = isAllowListed(answer, target, options);
+function vetAddress(response: string, target: Target, options: EgressOptions): VettedAddress {
+  const allowListed = isAllowListed(response, target, options);
   if (allowListed === null) throw egressBlocked('address');
-  return { address: answer, family: answer.includes(':') ? 6 : 4, allowListed };
+  return { address: response, family: response.includes(':') ? 6 : 4, allowListed };
 }
 
 /** True: on the allow list; false: not on it but public; null: forbidden. */
-function isAllowListed(answer: string, target: Target, options: EgressOptions): boolean | null {
-  const address = parseAddress(answer);
+function isAllowListed(response: string, target: Target, options: EgressOptions): boolean | null {
+  const address = parseAddress(response);
   if (address === null || isMetadataAddress(address)) return null;
   if (options.deny.some((range) => matches(address, range))) return null;
   if (options.allow.some((entry) => opens(entry, address, target))) return true;
@@ -208,7 +208,7 @@ const opens = (entry: AllowEntry, address: ip.IPv4 | ip.IPv6, target: Target): b
   ('range' in entry ? matches(address, entry.range) : entry.host === target.host.toLowerCase());
 
 /** A name without addresses is refused with the same reason as a private one: the difference would map our network. */
-async function answersFor(host: string, lookup: Lookup): Promise<readonly string[]> {
+async function responsesFor(host: string, lookup: Lookup): Promise<readonly string[]> {
   const slow = Promise.withResolvers<never>();
   const silence = Object.assign(new Error('DNS did not answer within 5 s'), { syscall: 'getaddrinfo' });
   const timer = setTimeout(() => slow.reject(silence), connectTimeoutMs);
@@ -223,8 +223,8 @@ async function answersFor(host: string, lookup: Lookup): Promise<readonly string
 }
 
 const systemLookup: Lookup = async (host) => {
-  const answers = await dnsLookup(host, { all: true, order: 'verbatim' });
-  return answers.map((answer) => answer.address);
+  const responses = await dnsLookup(host, { all: true, order: 'verbatim' });
+  return responses.map((response) => response.address);
 };
 
 /** The name stays for SNI, certificate check and Host header; only the address lookup is replaced. */

@@ -24,8 +24,8 @@ describe('an answer', () => {
     await using server = await serveBody(await promisify<Buffer, Buffer>(compress)(page), encoding);
     await using client = openClient({ allow: `127.0.0.1:${server.port}` });
 
-    const answer = await client.send({ url: server.origin });
-    expect(Buffer.compare(answer.body, page)).toBe(0);
+    const response = await client.send({ url: server.origin });
+    expect(Buffer.compare(response.body, page)).toBe(0);
   });
 
   it('of exactly the limit passes, of one byte more is refused, encoded or not', async () => {

@@ -1,7 +1,7 @@
 import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { AppError } from '../errors.ts';
-import type { HttpAnswer, HttpRequest } from '../model/http.ts';
+import type { HttpRequest, HttpResponse } from '../model/http.ts';
 import { requestWhole } from './whole-answer.ts';
 
 /** One request as it goes over the wire: the first of an attempt, or one that a redirect led to. */
@@ -23,10 +23,10 @@ export interface ExchangeLimits {
 }
 
 /**
- * Sends one request and reads its whole answer, decoded. Throws `source_rejected` for an answer that is too large or in
+ * Sends one request and reads its whole response, decoded. Throws `source_rejected` for a response that is too large or in
  * an unknown encoding; any other error is of the network and worth a retry.
  */
-export async function exchange(dispatcher: Dispatcher, hop: Hop, limits: ExchangeLimits): Promise<HttpAnswer> {
+export async function exchange(dispatcher: Dispatcher, hop: Hop, limits: ExchangeLimits): Promise<HttpResponse> {
   const { signal, timeoutMs, headersTimeoutMs, responseBytesMax } = limits;
   const sent = await requestWhole(
     dispatcher,

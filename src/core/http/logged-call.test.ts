@@ -87,14 +87,14 @@ describe('the call log', () => {
   });
 
   it('can be stored when an answer has NUL in a header', async () => {
-    const answer = {
+    const response = {
       status: 200,
       headers: { etag: 'a\0b' },
       body: new Uint8Array(),
       url: new URL('https://a.example/'),
     };
-    const hop = { method: 'GET', url: answer.url, headers: {}, body: undefined } as const;
-    const result = { attempt: 1, durationMs: 1, answer, errorCode: null };
+    const hop = { method: 'GET', url: response.url, headers: {}, body: undefined } as const;
+    const result = { attempt: 1, durationMs: 1, response, errorCode: null };
     const limits = { redactor: createRedactor([]), bodyCharsMax: 10 };
     expect(describeCall(hop, result, limits)).toMatchObject({ respHeaders: { etag: 'a␀b' } });
   });

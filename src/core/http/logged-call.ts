@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { HttpAnswer } from '../model/http.ts';
+import type { HttpResponse } from '../model/http.ts';
 import type { Hop } from './exchange.ts';
 import type { Redactor } from './redact.ts';
 
@@ -13,7 +13,7 @@ export type CallErrorCode = 'egress_blocked' | 'source_rejected' | 'spec_invalid
 export interface LoggedCall {
   readonly method: string;
   readonly url: string;
-  /** Null when no complete answer arrived. */
+  /** Null when no complete response arrived. */
   readonly statusCode: number | null;
   readonly durationMs: number;
   /** From 1; the hops of a redirect share the number of their attempt. */
@@ -23,9 +23,9 @@ export interface LoggedCall {
   readonly respHeaders: Readonly<Record<string, string>>;
   /** The first characters of a text body, the size of a binary one; null when there is none. */
   readonly respBodyTruncated: string | null;
-  /** Null when an answer arrived, whatever its status, or none was needed. */
+  /** Null when a response arrived, whatever its status, or none was needed. */
   readonly errorCode: CallErrorCode | null;
-  /** A cache had the answer, or the API said that an earlier one still holds (304). */
+  /** A cache had the response, or the API said that an earlier one still holds (304). */
   readonly cacheHit: boolean;
 }
 
@@ -33,9 +33,9 @@ export interface LoggedCall {
 export interface CallResult {
   readonly attempt: number;
   readonly durationMs: number;
-  readonly answer: HttpAnswer | null;
+  readonly response: HttpResponse | null;
   readonly errorCode: CallErrorCode | null;
-  /** A cache had the answer; absent: false. */
+  /** A cache had the response; absent: false. */
   readonly cacheHit?: boolean;
 }
 
@@ -49,22 +49,22 @@ export interface LogLimits {
 /** The log entry of `hop`. Only as much of a body is read as the entry can show, so a large page costs no more. */
 export function describeCall(
   hop: Hop,
-  { attempt, durationMs, answer, errorCode, cacheHit = false }: CallResult,
+  { attempt, durationMs, response, errorCode, cacheHit = false }: CallResult,
   limits: LogLimits,
 ): LoggedCall {
   const { redactor } = limits;
   return {
     method: hop.method,
     url: redactor.url(hop.url),
-    statusCode: answer?.status ?? null,
+    statusCode: response?.status ?? null,
     durationMs,
     attempt,
     reqHeadersRedacted: storableHeaders(redactor.requestHeaders(hop.headers)),
     reqBodyRedacted: hop.body === undefined ? null : cut(hop.body, hop.body.length, limits),
-    respHeaders: answer === null ? {} : storableHeaders(redactor.responseHeaders(answer.headers)),
-    respBodyTruncated: answer === null ? null : describeBytes(answer.body, limits),
+    respHeaders: response === null ? {} : storableHeaders(redactor.responseHeaders(response.headers)),
+    respBodyTruncated: response === null ? null : describeBytes(response.body, limits),
     errorCode,
-    cacheHit: cacheHit || answer?.status === 304,
+    cacheHit: cacheHit || response?.status === 304,
   };
 }
 

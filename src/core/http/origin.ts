@@ -3,7 +3,7 @@ import { BlockedUrlError, egressBlocked } from './egress-blocked.ts';
 import { limitUrl } from './url-limit.ts';
 
 /**
- * The URL of a link found in an answer (next page, file), resolved against `current`. Credentials travel with it, so it
+ * The URL of a link found in a response (next page, file), resolved against `current`. Credentials travel with it, so it
  * must stay on the origin of `base` or lead to a host of `allowedHosts`, and never from https to http. Throws
  * `egress_blocked`, `source_rejected` (too long).
  */

@@ -16,7 +16,7 @@ export type PostErrorCode =
 export interface PostProgress {
   /** Its deadline ended it. */
   readonly expired: boolean;
-  /** The header of an answer had come. */
+  /** The header of a response had come. */
   readonly answered: boolean;
 }
 

@@ -72,11 +72,11 @@ describe('requests behind a proxy', () => {
     await using client = openClient({ egress: guardBehind(proxy, { allow: parseAllowList('localhost:8443') }) });
 
     const first = await client.send({ url: 'https://localhost:8443/1' });
-    // The dispatcher has its socket back once the event that ended the answer is over.
+    // The dispatcher has its socket back once the event that ended the response is over.
     await setImmediate();
-    const answers = [first, await client.send({ url: 'https://localhost:8443/2' })];
+    const responses = [first, await client.send({ url: 'https://localhost:8443/2' })];
     const told = { host: 'localhost:8443', servername: 'localhost', credentials: null };
-    expect(answers.map(({ body }) => JSON.parse(String(body)))).toEqual([told, told]);
+    expect(responses.map(({ body }) => JSON.parse(String(body)))).toEqual([told, told]);
     expect(proxy.seen.map(({ url, headers }) => [url, headers['proxy-authorization']])).toEqual([
       ['localhost:8443', `Basic ${Buffer.from('me:s:cret').toString('base64')}`],
     ]);
@@ -148,8 +148,8 @@ describe('requests behind a proxy', () => {
   });
 });
 
-/** A proxy that says `answer` to whatever comes and then hangs up. */
-const startRefusing = (answer: string) => serveRaw((socket) => socket.once('data', () => socket.end(answer)));
+/** A proxy that says `response` to whatever comes and then hangs up. */
+const startRefusing = (response: string) => serveRaw((socket) => socket.once('data', () => socket.end(response)));
 
 describe('a proxy', () => {
   it.each([
@@ -158,8 +158,8 @@ describe('a proxy', () => {
       '407 that asks for no credentials',
       'HTTP/1.1 407 Request rejected by proxy\r\nx-error: rule 7 of acl.yaml\r\n\r\n',
     ],
-  ])('that forbids a target with %s ends the run, in words of ours', async (_, answer) => {
-    await using proxy = await startRefusing(answer);
+  ])('that forbids a target with %s ends the run, in words of ours', async (_, response) => {
+    await using proxy = await startRefusing(response);
     await using client = openClient({ egress: guardBehind(proxy) });
 
     const failure = client.send({ url: 'https://api.example/' });
@@ -177,15 +177,15 @@ describe('a proxy', () => {
     ['no answer of HTTP', 'rule 7'],
     ['no answer of HTTP', ''],
     ['no answer of HTTP', `HTTP/1.1 200 OK\r\nx: ${'rule 7'.repeat(3000)}\r\n\r\n`],
-  ])('with %s is tried again, and its fault is told without its words or our password', async (fault, answer) => {
-    await using proxy = await startRefusing(answer);
+  ])('with %s is tried again, and its fault is told without its words or our password', async (issue, response) => {
+    await using proxy = await startRefusing(response);
     await using client = openClient({ egress: guardBehind(proxy) });
 
     const failure: unknown = await client.send({ url: 'https://api.example/' }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'source_unavailable' });
     const { cause } = failure as Error;
     expect(String(cause)).toContain('EGRESS_PROXY');
-    expect(String(cause)).toContain(fault);
+    expect(String(cause)).toContain(issue);
     expect(`${String(failure)} ${String(cause)}`).not.toMatch(/rule|cret/);
     expect(client.calls.map(({ errorCode }) => errorCode)).toEqual(['network', 'network', 'network']);
   });

@@ -8,7 +8,7 @@ import { isIP } from 'node:net';
 import { type buildConnector, errors } from 'undici';
 import { egressBlocked } from './egress-blocked.ts';
 
-/** A forward proxy. Its address is the operator's and is not judged. */
+/** A forward proxy. Its address is the operator's and is not checked. */
 export interface EgressProxy {
   readonly host: string;
   readonly port: number;
@@ -78,15 +78,15 @@ export function openTunnel(
     maxHeaderSize: 16_384,
   });
   const timer = setTimeout(() => connect.destroy(new errors.ConnectTimeoutError(silence)), timeoutMs);
-  connect.on('connect', (answer, socket, early) => {
+  connect.on('connect', (response, socket, early) => {
     clearTimeout(timer);
-    const refusal = refusalOf(answer);
-    if (refusal === null) {
+    const rejection = rejectionOf(response);
+    if (rejection === null) {
       if (early.length > 0) socket.unshift(early);
       callback(null, socket);
     } else {
       socket.destroy();
-      callback(refusal, null);
+      callback(rejection, null);
     }
   });
   connect.on('error', (error) => {
@@ -106,7 +106,7 @@ const unreachable = (cause: Error): Error =>
  * Null: the tunnel is open. A rule that forbids the target is a 403 of most proxies, and of Smokescreen a 407 that asks
  * for no credentials: one that means it must name their scheme (RFC 9110, 15.5.8).
  */
-function refusalOf({ statusCode = 0, headers }: IncomingMessage): Error | null {
+function rejectionOf({ statusCode = 0, headers }: IncomingMessage): Error | null {
   if (statusCode >= 200 && statusCode < 300) return null;
   const credentials = statusCode === 407 && headers['proxy-authenticate'] !== undefined;
   if (credentials)

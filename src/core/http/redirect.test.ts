@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { openClient, serveHttp } from '../../../test/support/upstream/guarded-client.ts';
-import type { HttpAnswer, HttpRequest } from '../model/http.ts';
+import type { HttpRequest, HttpResponse } from '../model/http.ts';
 import { nextHop } from './redirect.ts';
 
 type Seen = Pick<IncomingMessage, 'method' | 'url' | 'headers'> & { body: string };
 
-/** Serves with `answer` and remembers what arrived. */
-async function serveSeen(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+/** Serves with `response` and remembers what arrived. */
+async function serveSeen(reply: (request: IncomingMessage, response: ServerResponse) => void) {
   const seen: Seen[] = [];
   const server = await serveHttp((request, response) => {
     const chunks: Buffer[] = [];
@@ -19,7 +19,7 @@ async function serveSeen(answer: (request: IncomingMessage, response: ServerResp
         headers: request.headers,
         body: Buffer.concat(chunks).toString(),
       });
-      answer(request, response);
+      reply(request, response);
     });
   });
   return { ...server, seen, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
@@ -44,8 +44,8 @@ describe('a redirect on the same origin', () => {
     await using server = await serveSeen(redirectOnce(302, () => '/next#fragment'));
     await using client = openClient({ allow: `127.0.0.1:${server.port}` });
 
-    const answer = await client.send({ url: `${server.origin}/start`, headers: credentials });
-    expect(answer.url.href).toBe(`${server.origin}/next`);
+    const reply = await client.send({ url: `${server.origin}/start`, headers: credentials });
+    expect(reply.url.href).toBe(`${server.origin}/next`);
     expect(server.seen[1]?.headers).toMatchObject(credentials);
     expect(client.calls).toMatchObject([
       { attempt: 1, statusCode: 302, url: `${server.origin}/start` },
@@ -169,18 +169,18 @@ describe('the next hop', () => {
     allowedHosts: ['api.example'],
   };
   const after = (status: number, location?: string) => {
-    const headers: HttpAnswer['headers'] = location === undefined ? {} : { location };
+    const headers: HttpResponse['headers'] = location === undefined ? {} : { location };
     const hop = { method: request.method, url: request.url, headers: {}, body: undefined };
     return nextHop(hop, { status, headers, body: new Uint8Array(), url: request.url }, { request, followed: 0 });
   };
 
   it('is refused from https to http', () =>
-    expect(after(302, 'http://api.example/')?.refusal).toBe('redirect_downgrade'));
+    expect(after(302, 'http://api.example/')?.rejection).toBe('redirect_downgrade'));
 
   it('is refused when the location is longer than a URL may be', () =>
     expect(() => after(302, `/${'x'.repeat(8192)}`)).toThrow(expect.objectContaining({ code: 'source_rejected' })));
 
-  it('is refused when the location is no URL', () => expect(after(302, 'https://[')?.refusal).toBe('redirect'));
+  it('is refused when the location is no URL', () => expect(after(302, 'https://[')?.rejection).toBe('redirect'));
 
   it.each([200, 300, 304, 305])('does not exist for status %i', (status) => expect(after(status, '/next')).toBeNull());
 

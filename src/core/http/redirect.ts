@@ -1,4 +1,4 @@
-import type { HttpAnswer, HttpRequest } from '../model/http.ts';
+import type { HttpRequest, HttpResponse } from '../model/http.ts';
 import type { BlockReason } from './egress-blocked.ts';
 import type { Hop } from './exchange.ts';
 import { isDowngrade, isReachable } from './origin.ts';
@@ -7,40 +7,40 @@ import { limitUrl } from './url-limit.ts';
 /** Where a redirect leads, and why it must not be followed (null: follow it). */
 export interface NextHop {
   readonly hop: Hop;
-  readonly refusal: BlockReason | null;
+  readonly rejection: BlockReason | null;
 }
 
 /** Redirects followed per attempt. */
 const redirectsMax = 3;
 
 /**
- * The request that `answer` redirects to, or null when it redirects nowhere. Another origin sees `accept` and
+ * The request that `response` redirects to, or null when it redirects nowhere. Another origin sees `accept` and
  * `user-agent` only, so no credential and no body ever leaves the origin it was meant for. Throws `source_rejected` when
  * the address is too long.
  */
 export function nextHop(
   hop: Hop,
-  answer: HttpAnswer,
+  response: HttpResponse,
   context: { request: HttpRequest; followed: number },
 ): NextHop | null {
-  const location = answer.headers['location'];
-  if (location === undefined || ![301, 302, 303, 307, 308].includes(answer.status)) return null;
+  const location = response.headers['location'];
+  if (location === undefined || ![301, 302, 303, 307, 308].includes(response.status)) return null;
   limitUrl(location);
-  if (!URL.canParse(location, hop.url.href)) return { hop, refusal: 'redirect' };
+  if (!URL.canParse(location, hop.url.href)) return { hop, rejection: 'redirect' };
   const url = new URL(location, hop.url);
   url.hash = '';
   const away = url.origin !== hop.url.origin;
-  const keepsBody = hop.method === 'GET' || answer.status === 307 || answer.status === 308;
+  const keepsBody = hop.method === 'GET' || response.status === 307 || response.status === 308;
   const next: Hop = {
     method: keepsBody ? hop.method : 'GET',
     url,
     headers: away ? pick(hop.headers, ['accept', 'user-agent']) : keepsBody ? hop.headers : withoutContent(hop.headers),
     body: keepsBody ? hop.body : undefined,
   };
-  return { hop: next, refusal: refusalOf(hop, next, context) };
+  return { hop: next, rejection: rejectionOf(hop, next, context) };
 }
 
-function refusalOf(
+function rejectionOf(
   from: Hop,
   to: Hop,
   { request, followed }: { request: HttpRequest; followed: number },

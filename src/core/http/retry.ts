@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import type { HttpAnswer, HttpRequest, Verdict } from '../model/http.ts';
+import type { HttpRequest, HttpResponse, Verdict } from '../model/http.ts';
 
 /** `http.retry` of a spec. */
 export interface RetryPolicy {
@@ -29,8 +29,8 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
 }
 
 /** The error defaults of the spec format: 2xx and 304 accepted, 408, 425, 429 and 5xx retried, all else fails. */
-export function classifyByStatus(answer: HttpAnswer, request: HttpRequest, where: string): Verdict {
-  const { status } = answer;
+export function classifyByStatus(response: HttpResponse, request: HttpRequest, where: string): Verdict {
+  const { status } = response;
   if ((status >= 200 && status < 300) || status === 304) return { action: 'accept' };
   if (status === 429) return { action: 'rate_limited' };
   if (status === 408 || status === 425 || status >= 500) return { action: 'retry' };

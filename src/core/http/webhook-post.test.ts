@@ -6,7 +6,7 @@ import { parseAllowList } from './addresses.ts';
 import { createEgressGuard } from './egress.ts';
 import { createWebhookSender, type PostOutcome, type WebhookPost } from './webhook-post.ts';
 
-type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+type Reply = (response: ServerResponse, request: IncomingMessage) => void;
 
 interface Seen {
   readonly url: string;
@@ -16,7 +16,7 @@ interface Seen {
 }
 
 /** A server that answers as it is told, and what it saw. */
-async function startServer(answer: Answer) {
+async function startServer(reply: Reply) {
   const seen: Seen[] = [];
   const server = createServer((request, response) => {
     const { url = '', headers, socket } = request;
@@ -25,7 +25,7 @@ async function startServer(answer: Answer) {
       .on('data', (chunk: Buffer) => chunks.push(chunk))
       .on('end', () => {
         seen.push({ url, body: Buffer.concat(chunks), headers, socket });
-        answer(response, request);
+        reply(response, request);
       });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,6 +1,6 @@
 /**
  * One POST to an org's webhook endpoint. Unlike the guarded client of runs it repeats nothing, follows nothing and waits
- * for nobody: every request has a row in the delivery log that was written before it, and what comes after an answer is
+ * for nobody: every request has a row in the delivery log that was written before it, and what comes after a response is
  * decided by that log.
  *
  * One dispatcher per endpoint, as runs have one each: no socket ever carries the bytes of two orgs, not even to the same
@@ -26,11 +26,11 @@ export interface WebhookPost {
 
 /** What came of it. */
 export interface PostOutcome {
-  /** Null: no answer began. */
+  /** Null: no response began. */
   readonly statusCode: number | null;
-  /** Null: a complete answer with a status of 2xx. */
+  /** Null: a complete response with a status of 2xx. */
   readonly errorCode: PostErrorCode | null;
-  /** Lower-case names; repeated headers joined with `, `. Empty without an answer. */
+  /** Lower-case names; repeated headers joined with `, `. Empty without a response. */
   readonly headers: Readonly<Record<string, string>>;
   /** Its first 32 KiB as text: more than the log shows, so that what is cut there can be masked whole. */
   readonly body: string;
@@ -40,9 +40,9 @@ export interface PostOutcome {
 /** Posts to endpoints; never throws for what a receiver does. */
 export type WebhookSender = (endpointId: string, post: WebhookPost) => Promise<PostOutcome>;
 
-/** Bytes of an answer that are read; the socket is closed on one that has more. */
+/** Bytes of a response that are read; the socket is closed on one that has more. */
 const readBytesMax = 65_536;
-/** Bytes of an answer that are kept. */
+/** Bytes of a response that are kept. */
 const keptBytesMax = 32_768;
 /** Sockets of an endpoint are kept for this long without a request, ms; most servers close theirs after 5 s or more. */
 const keepAliveMs = 4000;
@@ -75,7 +75,7 @@ export function createWebhookSender(egress: EgressGuard): WebhookSender {
 async function send(agent: Agent, egress: EgressGuard, post: WebhookPost): Promise<PostOutcome> {
   const startedAt = performance.now();
   using deadline = startDeadline(never, post.timeoutMs);
-  const answer: { statusCode: number | null; headers: Record<string, string>; body: string } = {
+  const result: { statusCode: number | null; headers: Record<string, string>; body: string } = {
     statusCode: null,
     headers: {},
     body: '',
@@ -93,21 +93,21 @@ async function send(agent: Agent, egress: EgressGuard, post: WebhookPost): Promi
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    answer.statusCode = response.statusCode;
-    answer.headers = flatHeaders(response.headers);
-    answer.body = await readBody(response.body);
-    errorCode = judgeStatus(response.statusCode);
+    result.statusCode = response.statusCode;
+    result.headers = flatHeaders(response.headers);
+    result.body = await readBody(response.body);
+    errorCode = classifyStatus(response.statusCode);
   } catch (error) {
     if (error instanceof AppError && error.code !== 'egress_blocked') throw error;
-    errorCode = postErrorOf(error, { expired: deadline.expired(), answered: answer.statusCode !== null });
+    errorCode = postErrorOf(error, { expired: deadline.expired(), answered: result.statusCode !== null });
   }
-  return { ...answer, errorCode, durationMs: Math.round(performance.now() - startedAt) };
+  return { ...result, errorCode, durationMs: Math.round(performance.now() - startedAt) };
 }
 
 /** Nothing but its deadline ends a request: a worker that stops lets it come to its end. */
 const never = new AbortController().signal;
 
-function judgeStatus(status: number): PostErrorCode | null {
+function classifyStatus(status: number): PostErrorCode | null {
   if (status >= 200 && status < 300) return null;
   return status >= 300 && status < 400 ? 'redirect' : 'http_status';
 }

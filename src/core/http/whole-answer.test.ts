@@ -15,7 +15,7 @@ const get = (origin: string) => ({
 });
 
 /** What a server that answers every request with `text` is understood to say. */
-async function answerOf(text: string) {
+async function responseOf(text: string) {
   await using server = await serveRaw((socket) => void socket.once('data', () => socket.end(text)));
   await using agent = disposable(new Agent());
   return await requestWhole(agent.agent, get(server.origin), limits);
@@ -26,7 +26,7 @@ const disposable = (agent: Agent) => ({ agent, [Symbol.asyncDispose]: () => agen
 describe('a whole answer', () => {
   it('is put together from its chunks', async () => {
     const chunks = ['ab', 'c', 'defg'].map((chunk) => `${chunk.length}\r\n${chunk}\r\n`).join('');
-    const { status, headers, body } = await answerOf(
+    const { status, headers, body } = await responseOf(
       `HTTP/1.1 201 Created\r\nX-One: 1\r\ntransfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`,
     );
     expect({ status, one: headers['x-one'], body: body.toString() }).toEqual({
@@ -37,28 +37,28 @@ describe('a whole answer', () => {
   });
 
   it('may have no body', async () => {
-    const { status, body } = await answerOf('HTTP/1.1 304 Not Modified\r\n\r\n');
+    const { status, body } = await responseOf('HTTP/1.1 304 Not Modified\r\n\r\n');
     expect({ status, bytes: body.length }).toEqual({ status: 304, bytes: 0 });
   });
 
   it('is the last one, whatever was said in advance', async () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nx-early: 1\r\n\r\n';
-    const { status, headers } = await answerOf(`${early}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`);
+    const { status, headers } = await responseOf(`${early}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`);
     expect({ status, early: headers['x-early'] }).toEqual({ status: 200, early: undefined });
   });
 
   it('is none when its body is cut short', async () => {
-    await expect(answerOf('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')).rejects.toThrow('other side closed');
+    await expect(responseOf('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')).rejects.toThrow('other side closed');
   });
 
   it('is not waited for once the signal is given, be it before there is a connection', async () => {
     const stop = new AbortController();
     const connect = Promise.withResolvers<void>();
     await using agent = disposable(new Agent({ connect: () => connect.resolve() }));
-    const answer = requestWhole(agent.agent, get('http://api.test'), { ...limits, signal: stop.signal });
+    const response = requestWhole(agent.agent, get('http://api.test'), { ...limits, signal: stop.signal });
     await connect.promise;
     stop.abort(new Error('no longer wanted'));
-    await expect(answer).rejects.toThrow('no longer wanted');
+    await expect(response).rejects.toThrow('no longer wanted');
   });
 
   it('is not asked for once the signal is given, which leaves the connection to others', async () => {
@@ -66,7 +66,7 @@ describe('a whole answer', () => {
     await using server = await serveRaw((socket) => void socket.on('data', () => socket.write(ok)));
     await using agent = disposable(new Agent());
     await requestWhole(agent.agent, get(server.origin), limits);
-    // The connection is free again one turn after the answer.
+    // The connection is free again one turn after the response.
     await nextTurn();
     const given = { ...limits, signal: AbortSignal.abort(new Error('no longer wanted')) };
     await expect(requestWhole(agent.agent, get(server.origin), given)).rejects.toThrow('no longer wanted');

@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
 import { flatHeaders } from './flat-headers.ts';
 
-/** An answer with all of its body, as it was sent. */
-export interface WholeAnswer {
+/** A response with all of its body, as it was sent. */
+export interface WholeResponse {
   readonly status: number;
   /** Lower-case names; repeated headers joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
@@ -10,7 +10,7 @@ export interface WholeAnswer {
 }
 
 /** Where reading ends early, which closes the socket. */
-interface AnswerLimits {
+interface ResponseLimits {
   readonly signal: AbortSignal;
   readonly bytesMax: number;
   /** What a longer body fails with. */
@@ -18,20 +18,20 @@ interface AnswerLimits {
 }
 
 /**
- * Sends a request and reads the whole answer. A body that is wanted as one piece needs no stream, which would cost each
+ * Sends a request and reads the whole response. A body that is wanted as one piece needs no stream, which would cost each
  * page of an API five turns of promises (0.1 ms where the process was idle). Throws the signal's reason, `tooLarge` and
  * the errors of undici.
  */
 export function requestWhole(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  { signal, bytesMax, tooLarge }: AnswerLimits,
-): Promise<WholeAnswer> {
+  { signal, bytesMax, tooLarge }: ResponseLimits,
+): Promise<WholeResponse> {
   if (signal.aborted) return Promise.reject(signal.reason);
-  const { promise, resolve, reject } = Promise.withResolvers<WholeAnswer>();
+  const { promise, resolve, reject } = Promise.withResolvers<WholeResponse>();
   const chunks: Buffer[] = [];
   let bytes = 0;
-  let head: Omit<WholeAnswer, 'body'> = { status: 0, headers: {} };
+  let head: Omit<WholeResponse, 'body'> = { status: 0, headers: {} };
   let controller: Dispatcher.DispatchController | null = null;
 
   const abort = (): void => {

@@ -6,7 +6,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 /**
  * Makes the coercion of a JSON Schema: `"12"` becomes 12 where an integer or a number is wanted, `"true"` true, and a
  * number or a boolean text. Never with loss: `"012"`, `""` and what a double cannot hold stay as they are, for the
- * validation to judge. What is not changed is not copied. Throws `AppError` `spec_invalid` for a schema that is none.
+ * validation to check. What is not changed is not copied. Throws `AppError` `spec_invalid` for a schema that is none.
  */
 export function createCoerce(document: unknown): (record: JsonObject) => JsonObject {
   const { schema: root } = prepareSchema(document, { bigIntegers: false });

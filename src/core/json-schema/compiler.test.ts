@@ -76,13 +76,13 @@ test.each(['2020', '7'] as const)('own properties need no look where no inherite
     const isValidPlain = plain.compile(schema);
     for (let count = 0; count < 40; count += 1) {
       const record = recordOf(3);
-      const answer = { valid: isValid(record), errors: isValid.errors };
+      const response = { valid: isValid(record), errors: isValid.errors };
       expect({ document, record, valid: isValidPlain(record), errors: isValidPlain.errors }).toEqual({
         document,
         record,
-        ...answer,
+        ...response,
       });
-      seen[answer.valid ? 'valid' : 'invalid'] += 1;
+      seen[response.valid ? 'valid' : 'invalid'] += 1;
     }
   }
   // Both are common, or the test would prove little.

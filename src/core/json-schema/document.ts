@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import { findDefect } from '../json/json-limits.ts';
+import { findIssue } from '../json/json-limits.ts';
 
 /** A JSON Schema ready for the compiler, and the most work it asks of one value. */
 export interface PreparedSchema {
@@ -23,8 +23,8 @@ const limits = { lengthMax: 262_144, weightMax: 5_000 } as const;
  * 2^53, as the decoder gives it. Throws `AppError` `spec_invalid`.
  */
 export function prepareSchema(document: unknown, options: { readonly bigIntegers: boolean }): PreparedSchema {
-  const defect = findDefect(document);
-  if (defect !== null) throw refuse(`it ${defect}`);
+  const issue = findIssue(document);
+  if (issue !== null) throw refuse(`it ${issue}`);
   const { length } = JSON.stringify(document) ?? '';
   if (length > limits.lengthMax) throw refuse(`it is longer than ${limits.lengthMax} characters`);
   const schema = rewrite(document, options);

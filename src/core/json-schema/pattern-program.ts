@@ -94,7 +94,7 @@ function readQuantifier(node: Node, reader: Reader): Node {
 const groupStart = /\((?:\?(?:<[^=!>][^>]*>|:))?/y;
 const assertion = /\^|\$|\\b|\\B/y;
 const unsupported = /\(\?|\\[1-9]|\\k/y;
-/** A class, an escape of any form, or one character: what a native expression can judge alone. */
+/** A class, an escape of any form, or one character: what a native expression can check alone. */
 const single =
   /\[(?:\\[^]|[^\]\\])*\]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u\{[^}]*\}|\\[pP]\{[^}]*\}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\c[A-Za-z]|\\[^]|[\uD800-\uDBFF][\uDC00-\uDFFF]|[^]/y;
 

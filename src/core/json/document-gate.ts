@@ -15,7 +15,7 @@ export function documentGate(document: unknown): Issue | null {
   let nodes = 0;
   for (let next = pending.pop(); next; next = pending.pop()) {
     nodes += 1;
-    const message = nodes > nodesMax ? `the document has more than ${nodesMax} values` : fault(next);
+    const message = nodes > nodesMax ? `the document has more than ${nodesMax} values` : issue(next);
     if (message !== null) return { code: 'schema', path: next.path, message };
     for (const child of children(next)) pending.push(child);
   }
@@ -28,19 +28,19 @@ interface Pending {
   readonly depth: number;
 }
 
-function fault({ value, depth }: Pending): string | null {
+function issue({ value, depth }: Pending): string | null {
   if (value === null || typeof value === 'boolean') return null;
-  if (typeof value === 'string') return textFault(value);
+  if (typeof value === 'string') return textIssue(value);
   if (typeof value === 'number') return Number.isFinite(value) ? null : 'expected a finite number';
   if (typeof value !== 'object') return `a ${typeof value} is not JSON`;
   if (depth >= depthMax) return `nests deeper than ${depthMax} levels`;
   const keys = Object.keys(value);
   if (keys.length > nodesMax) return `has more than ${nodesMax} values`;
-  const key = keys.find((name) => prototypeNames.has(name) || textFault(name) !== null);
+  const key = keys.find((name) => prototypeNames.has(name) || textIssue(name) !== null);
   return key === undefined ? null : `the key ${JSON.stringify(key.slice(0, 100))} is not allowed`;
 }
 
-function textFault(text: string): string | null {
+function textIssue(text: string): string | null {
   if (text.length > textLengthMax) return `a text is longer than ${textLengthMax} characters`;
   if (text.includes('\0')) return 'a text contains U+0000';
   return text.isWellFormed() ? null : 'a text contains half of a surrogate pair';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findDefect } from './json-limits.ts';
+import { findIssue } from './json-limits.ts';
 
 const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
 
@@ -11,7 +11,7 @@ test.each([
   ['a scalar', 'text'],
   ['99,999 values in a list', Array.from({ length: 99_999 }, () => 0)],
 ])('lets %s pass', (_what, record) => {
-  expect(findDefect(record)).toBeNull();
+  expect(findIssue(record)).toBeNull();
 });
 
 test.each([
@@ -28,5 +28,5 @@ test.each([
   ['prototype', { prototype: {} }, 'prototype'],
   ['a function', { f: () => 1 }, 'function'],
 ])('refuses %s and says why', (_what, record, reason) => {
-  expect(findDefect(record)).toContain(reason);
+  expect(findIssue(record)).toContain(reason);
 });

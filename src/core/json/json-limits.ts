@@ -5,10 +5,10 @@
 export const recordLimits = { depthMax: 64, nodesMax: 100_000 } as const;
 
 /**
- * Why a decoded record cannot pass the pipeline, as words for the quarantine row; null when it can. Judges one record
+ * Why a decoded record cannot pass the pipeline, as words for the quarantine row; null when it can. Checks one record
  * alone, never throws and takes any depth, so that a bad record costs itself and not its page.
  */
-export function findDefect(record: unknown): string | null {
+export function findIssue(record: unknown): string | null {
   const pending: unknown[] = [record];
   const depths: number[] = [1];
   let nodes = 0;
@@ -18,13 +18,13 @@ export function findDefect(record: unknown): string | null {
     nodes += 1;
     if (nodes > recordLimits.nodesMax) return `has more than ${recordLimits.nodesMax} values`;
     if (typeof value !== 'object' || value === null) {
-      const defect = scalarDefect(value);
-      if (defect !== null) return defect;
+      const issue = scalarIssue(value);
+      if (issue !== null) return issue;
       continue;
     }
     if (depth > recordLimits.depthMax) return `is nested deeper than ${recordLimits.depthMax} levels`;
-    const defect = Array.isArray(value) ? null : keysDefect(value);
-    if (defect !== null) return defect;
+    const issue = Array.isArray(value) ? null : keysIssue(value);
+    if (issue !== null) return issue;
     for (const child of Object.values(value)) {
       pending.push(child);
       depths.push(depth + 1);
@@ -35,13 +35,13 @@ export function findDefect(record: unknown): string | null {
 }
 
 /** Why PostgreSQL or JSON cannot hold this text; null when both can. */
-export function textDefect(text: string): string | null {
+export function textIssue(text: string): string | null {
   if (text.includes('\0')) return 'contains the NUL character, which no database column holds';
   return text.isWellFormed() ? null : 'contains half of a UTF-16 surrogate pair, which is no character';
 }
 
-function scalarDefect(value: unknown): string | null {
-  if (typeof value === 'string') return textDefect(value);
+function scalarIssue(value: unknown): string | null {
+  if (typeof value === 'string') return textIssue(value);
   if (typeof value === 'number') return Number.isFinite(value) ? null : 'contains a number beyond the range of JSON';
   return typeof value === 'boolean' || value === null ? null : `contains a value of type ${typeof value}`;
 }
@@ -49,11 +49,11 @@ function scalarDefect(value: unknown): string | null {
 /** Names that reach a prototype when code copies objects carelessly. */
 export const forbiddenKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-function keysDefect(value: object): string | null {
+function keysIssue(value: object): string | null {
   for (const key of Object.keys(value)) {
     if (forbiddenKeys.has(key)) return `has a property named "${key}"`;
-    const defect = textDefect(key);
-    if (defect !== null) return `has a property name that ${defect}`;
+    const issue = textIssue(key);
+    if (issue !== null) return `has a property name that ${issue}`;
   }
   return null;
 }

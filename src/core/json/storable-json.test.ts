@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findDefect } from './json-limits.ts';
+import { findIssue } from './json-limits.ts';
 import { storableJson } from './storable-json.ts';
 
 test('a sound record is unchanged', () => {
@@ -22,7 +22,7 @@ test('cuts off levels that the database could not take', () => {
   const deep: unknown = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`);
   const text = storableJson(deep);
   expect(text).toContain('(deeper levels left out)');
-  expect(findDefect(JSON.parse(text))).toBeNull();
+  expect(findIssue(JSON.parse(text))).toBeNull();
 });
 
 test('masks strings, names and numbers without breaking the JSON', () => {

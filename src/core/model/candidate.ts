@@ -18,9 +18,9 @@ export interface Candidate {
   /** What enrichments found for this record, seen in `$lookups` beside the tables; null: there are none. */
   readonly lookups: Readonly<Record<string, unknown>> | null;
   /** An enrichment says to quarantine the record, whatever `onInvalid` says. */
-  readonly setAside: boolean;
+  readonly quarantine: boolean;
   /** The record says of itself that it was deleted. */
-  readonly gone: boolean;
+  readonly isDeleted: boolean;
 }
 
 /** For lists of candidates. */

@@ -10,7 +10,7 @@ export interface HttpRequest {
   readonly body?: string;
   /** Milliseconds for one attempt, request and body together. */
   readonly timeoutMs: number;
-  /** Milliseconds to the header of the answer; `timeoutMs` less the body's share unless given. */
+  /** Milliseconds to the header of the response; `timeoutMs` less the body's share unless given. */
   readonly headersTimeoutMs?: number;
   /** Decoded bytes. */
   readonly responseBytesMax: number;
@@ -26,8 +26,8 @@ export interface NamedRateLimit extends RateLimit {
   readonly name: string;
 }
 
-/** The final answer of a request: any status that is not retried. */
-export interface HttpAnswer {
+/** The final response of a request: any status that is not retried. */
+export interface HttpResponse {
   readonly status: number;
   /** Lower-case names; repeated headers joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ export interface HttpAnswer {
 
 /** Sends requests to one connection's API. Throws `AppError` or {@link ThrottledError}. */
 export interface HttpClient extends AsyncDisposable {
-  send(request: HttpRequest, options: SendOptions): Promise<HttpAnswer>;
+  send(request: HttpRequest, options: SendOptions): Promise<HttpResponse>;
   /** Puts a request into the call log that a cache made needless. */
   logSaved(request: HttpRequest): Promise<void>;
   /** Puts a request into the call log that is not made, because its address was refused before it was complete. */
@@ -51,23 +51,23 @@ export interface SendOptions {
   readonly signal: AbortSignal;
   /** Adds the credentials; absent: the request is complete. */
   readonly signer?: RequestSigner;
-  /** What the answers to this request mean; the client's own judgement unless given. */
+  /** What the responses to this request mean; the client's own verdict unless given. */
   readonly classify?: Classify;
   /**
-   * Told of each answer, those to be followed or tried again among them, before it is logged and judged, which waits for
+   * Told of each response, those to be followed or tried again among them, before it is logged and checked, which waits for
    * what is given back. Must not throw.
    */
-  readonly onAnswer?: ((answer: HttpAnswer) => Promise<void>) | undefined;
+  readonly onResponse?: ((response: HttpResponse) => Promise<void>) | undefined;
 }
 
-/** A request that got no answer. */
-export interface Unanswered {
+/** A request that got no response. */
+export interface NoResponse {
   readonly status: null;
   readonly failure: 'network' | 'timeout';
 }
 
-/** Judges what came of a request. Nothing can be accepted where there is no answer. */
-export type Classify = (answer: HttpAnswer | Unanswered, request: HttpRequest) => Promise<Verdict>;
+/** Checks what came of a request. Nothing can be accepted where there is no response. */
+export type Classify = (response: HttpResponse | NoResponse, request: HttpRequest) => Promise<Verdict>;
 
 /** Puts credentials into one logical request. */
 export interface RequestSigner {
@@ -77,7 +77,7 @@ export interface RequestSigner {
   refresh(): Promise<void>;
 }
 
-/** What an answer means for the request. */
+/** What a response means for the request. */
 export type Verdict =
   | { readonly action: 'accept' }
   | { readonly action: 'retry' }

@@ -21,7 +21,7 @@ export interface PageOutcome {
   readonly skipped: number;
   /** Unchanged since this run had them acknowledged, in a batch that an earlier run left: they were counted then. */
   readonly carried: number;
-  /** Fetched records that failed in the pipeline, whether set aside or skipped. */
+  /** Fetched records that failed in the pipeline, whether quarantined or skipped. */
   readonly invalid: number;
   readonly outcomes: readonly Outcome[];
   /** Nothing was known of any record in them, neither stored nor on its way. */

@@ -12,7 +12,7 @@ export interface PageEntry {
   readonly recordsOut: number;
   readonly skipped: number;
   readonly quarantined: number;
-  /** Failed in the pipeline, whether set aside or skipped. */
+  /** Failed in the pipeline, whether quarantined or skipped. */
   readonly invalid: number;
   /** Tombstones, also of records that were not on the page. */
   readonly deleted: number;
@@ -152,13 +152,13 @@ export function decodeReceipt(text: string): Receipt {
   if ('records' in receipt && v === 2) return { ...receipt, allNew: false };
   if ('records' in receipt || v !== 3) throw new Error(`Checkpoint receipt of an unknown version ${v}`);
   const { externalIds, hashes, cursors, quarantined, fields, ...rest } = receipt;
-  const setAside = new Set(quarantined);
+  const quarantine = new Set(quarantined);
   const records = externalIds.map(
     (externalId, index): RecordEntry => ({
       externalId,
       hash: hashes[index] ?? '',
       cursor: cursors?.[index] ?? null,
-      status: setAside.has(index) ? 'quarantined' : 'delivered',
+      status: quarantine.has(index) ? 'quarantined' : 'delivered',
       fields: fields?.[index] ?? null,
     }),
   );

@@ -1,11 +1,11 @@
-/** What is kept of an earlier answer: for a conditional request (RFC 9110 13.1), or to ask again only after a while. */
+/** What is kept of an earlier response: for a conditional request (RFC 9110 13.1), or to ask again only after a while. */
 export interface Validators {
-  /** `requestKey` of the answer they came with; they count for no other request. */
+  /** `requestKey` of the response they came with; they count for no other request. */
   readonly requestKey: string;
   /** Checksum of the spec that they came under; its records might be shaped otherwise now. */
   readonly specChecksum: string;
   readonly etag: string | null;
   readonly lastModified: string | null;
-  /** When the answer came; ISO. */
+  /** When the response came; ISO. */
   readonly at: string;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createAskedIds } from './asked-ids.ts';
+import { createSeenIdFilter } from './asked-ids.ts';
 
 const forms: readonly [string, (n: number) => string][] = [
   ['numbers', String],
@@ -10,7 +10,7 @@ const forms: readonly [string, (n: number) => string][] = [
 ];
 
 it.each(forms)('never forgets %s, and takes few for known that are not', (_form, idOf) => {
-  const asked = createAskedIds();
+  const asked = createSeenIdFilter();
   let taken = 0;
   for (let n = 0; n < 300_000; n += 1) if (asked.note(idOf(n))) taken += 1;
   // 3 of 16 million bits for each: by the end one new id in 7,000.
@@ -21,6 +21,6 @@ it.each(forms)('never forgets %s, and takes few for known that are not', (_form,
 });
 
 it('knows nothing at first', () => {
-  const asked = createAskedIds();
+  const asked = createSeenIdFilter();
   expect([asked.note(''), asked.note('a'), asked.note('a'), asked.note('')]).toEqual([false, false, true, true]);
 });

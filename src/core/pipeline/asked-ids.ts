@@ -1,5 +1,5 @@
 /** External ids that were asked for, in 2 MB however many they are. */
-export interface AskedIds {
+export interface SeenIdFilter {
   /** Notes an id. False: it was not asked for before. True: it may have been. */
   note(externalId: string): boolean;
 }
@@ -8,7 +8,7 @@ export interface AskedIds {
  * A Bloom filter. After a million ids, one in 230 that are new is taken for one that may have been asked for; after half of
  * them, one in 1,600.
  */
-export function createAskedIds(): AskedIds {
+export function createSeenIdFilter(): SeenIdFilter {
   const words = new Uint32Array(bitsMax / 32);
   return {
     note(externalId) {

@@ -64,9 +64,17 @@ export function assembleBatch(
   }
   const allNew = pages.every((page) => page.allNew);
   const makeReceipt = (rejected: readonly RejectedRow[]): Receipt => {
-    const refusals = rejected.length === 0 ? null : new Map(rejected.map((refusal) => [rows[refusal.index], refusal]));
+    const rejections =
+      rejected.length === 0 ? null : new Map(rejected.map((rejection) => [rows[rejection.index], rejection]));
     const settled = pages.map((page) =>
-      settlePage(page, { superseded, refusals, resource, redact, each: page.each, isRetried: page.retried.length > 0 }),
+      settlePage(page, {
+        superseded,
+        rejections,
+        resource,
+        redact,
+        each: page.each,
+        isRetried: page.retried.length > 0,
+      }),
     );
     const entries = settled.flatMap((page) => page.entries);
     const failure = settled.find((page) => page.failure !== null)?.failure ?? null;
@@ -151,7 +159,7 @@ function encodeDraft({ pages, resource, runId, batchNo }: Draft): string {
 interface Versions {
   /**
    * Of each record the last one, at the place of its first; in mode append all but a tombstone that a version follows. What
-   * is set aside may be among them.
+   * is quarantined may be among them.
    */
   readonly effective: readonly Outcome[];
   /** The others; null: there are none. */
@@ -195,7 +203,7 @@ interface SettleOptions {
   /** The outcomes that do not reach the destination; null: there are none. */
   readonly superseded: Versions['superseded'];
   /** By row, since a record may have several; null: there are none. */
-  readonly refusals: ReadonlyMap<Deliverable | undefined, RejectedRow> | null;
+  readonly rejections: ReadonlyMap<Deliverable | undefined, RejectedRow> | null;
   readonly resource: BatchOptions['resource'];
   readonly redact: BatchOptions['redact'];
   readonly each: ReadyPage['each'];
@@ -211,7 +219,7 @@ interface SettledPage {
   readonly failure: string | null;
 }
 
-function settlePage(page: ReadyPage, { superseded, refusals, ...options }: SettleOptions): SettledPage {
+function settlePage(page: ReadyPage, { superseded, rejections, ...options }: SettleOptions): SettledPage {
   const entries: RecordEntry[] = [];
   const quarantine: QuarantineEntry[] = [];
   let [recordsOut, deleted, flagged, failed] = [0, 0, 0, 0];
@@ -228,15 +236,15 @@ function settlePage(page: ReadyPage, { superseded, refusals, ...options }: Settl
       if (outcome.flagged) flagged += 1;
       continue;
     }
-    const refusal = refusals?.get(outcome.row);
-    if (refusal && failsRun(refusal, options)) {
+    const rejection = rejections?.get(outcome.row);
+    if (rejection && failsRun(rejection, options)) {
       failed += 1;
-      failure ??= invalidRecord(options.resource.key, issuesOf(refusal), options.redact).message;
+      failure ??= invalidRecord(options.resource.key, issuesOf(rejection), options.redact).message;
       continue;
     }
-    if (!refusal) recordsOut += 1;
-    else quarantine.push(refusedEntry(outcome, refusal, options));
-    if (outcome.entry) entries.push(refusal ? { ...outcome.entry, status: 'quarantined' } : outcome.entry);
+    if (!rejection) recordsOut += 1;
+    else quarantine.push(refusedEntry(outcome, rejection, options));
+    if (outcome.entry) entries.push(rejection ? { ...outcome.entry, status: 'quarantined' } : outcome.entry);
   }
   const { pageNo, requestKey, carried, invalid } = page;
   const recordsIn = page.recordsIn - failed;
@@ -246,22 +254,22 @@ function settlePage(page: ReadyPage, { superseded, refusals, ...options }: Settl
   return { page: { pageNo, requestKey, ...numbers }, entries, quarantine, failure };
 }
 
-/** A record that is tried again is set aside anew: it would fail every run from here on. */
+/** A record that is tried again is quarantined anew: it would fail every run from here on. */
 const failsRun = ({ isNamed }: RejectedRow, { resource, isRetried }: Pick<SettleOptions, 'resource' | 'isRetried'>) =>
   isNamed === true && resource.onInvalid !== 'quarantine' && !isRetried;
 
 const issuesOf = ({ message }: RejectedRow) => [{ path: '', message, keyword: 'destination' }];
 
 /**
- * A record whose values do not fit the table is set aside, unless the target says that the run shall fail. One that is
- * tried again is set aside anew: it would fail every run from here on.
+ * A record whose values do not fit the table is quarantined, unless the target says that the run shall fail. One that is
+ * tried again is quarantined anew: it would fail every run from here on.
  */
 function refusedEntry(
   { row, raw }: Extract<Outcome, { readonly kind: 'deliver' }>,
-  refusal: RejectedRow,
+  rejection: RejectedRow,
   { resource, redact, each, isRetried }: Pick<SettleOptions, 'resource' | 'redact' | 'each' | 'isRetried'>,
 ): QuarantineEntry {
-  const issues = issuesOf(refusal);
+  const issues = issuesOf(rejection);
   if (resource.target.onTypeConflict === 'fail' && !isRetried) throw invalidRecord(resource.key, issues, redact);
   return quarantineEntry({ externalId: row.externalId, raw, each }, issues, redact);
 }

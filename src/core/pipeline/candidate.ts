@@ -1,7 +1,7 @@
 import { digestOf } from '../digest.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { valueAt } from '../json/dotted-path.ts';
-import { findDefect } from '../json/json-limits.ts';
+import { findIssue } from '../json/json-limits.ts';
 import { storableJson } from '../json/storable-json.ts';
 import type { RecordIssue } from '../json-schema/validate.ts';
 import type { Candidate } from '../model/candidate.ts';
@@ -48,8 +48,8 @@ export function createIdentify(
       issues: [{ path: '', message, keyword: 'too_large' }],
       data: null,
       lookups: null,
-      setAside: false,
-      gone: false,
+      quarantine: false,
+      isDeleted: false,
     };
   };
   return (raw) => {
@@ -57,28 +57,28 @@ export function createIdentify(
     const sound = soundOf(raw, salt, recordBytesMax / 3);
     const excess = sound === null ? excessBytes(raw, recordBytesMax) : null;
     if (excess !== null) return oversized(raw, excess);
-    const defect = sound === null ? findDefect(raw) : null;
-    const storable: unknown = defect === null ? raw : JSON.parse(storableJson(raw));
+    const issue = sound === null ? findIssue(raw) : null;
+    const storable: unknown = issue === null ? raw : JSON.parse(storableJson(raw));
     const id = externalIdOf(storable, primaryKey);
     const externalId = id.ok ? id.externalId : keylessExternalId(canonicalJson(storable));
-    const cursor = defect === null ? cursorOf(raw) : null;
+    const cursor = issue === null ? cursorOf(raw) : null;
     return {
       raw,
       externalId,
       hash: sound === null ? hashOf(storable) : digestOf(sound.text),
       isPlain: sound?.isPlain ?? false,
       cursor,
-      issues: defect === null && id.ok ? null : issuesOf(defect, id),
+      issues: issue === null && id.ok ? null : issuesOf(issue, id),
       data: null,
       lookups: null,
-      setAside: false,
-      gone: false,
+      quarantine: false,
+      isDeleted: false,
     };
   };
 }
 
-const issuesOf = (defect: string | null, id: ExternalId): readonly RecordIssue[] => [
-  ...(defect === null ? [] : [{ path: '', message: defect, keyword: 'record' }]),
+const issuesOf = (issue: string | null, id: ExternalId): readonly RecordIssue[] => [
+  ...(issue === null ? [] : [{ path: '', message: issue, keyword: 'record' }]),
   ...(id.ok ? [] : [{ path: id.path, message: id.message, keyword: 'primaryKey' }]),
 ];
 

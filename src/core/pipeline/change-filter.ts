@@ -31,9 +31,9 @@ export interface FilteredPage {
 
 /**
  * Drops records whose fingerprint is known, those older than the known version, and deletions of what is not there; what
- * it lets through counts as on its way from then on. What is stored is asked for at once, so that the answers of several
+ * it lets through counts as on its way from then on. What is stored is asked for at once, so that the responses of several
  * pages are on their way together. A record that is retried passes unless a version of it was delivered, or deleted, since
- * it was set aside.
+ * it was quarantined.
  */
 export function createChangeFilter(
   { changeDetection, incremental }: Resource,
@@ -49,26 +49,26 @@ export function createChangeFilter(
   };
 
   const isNews = (
-    { hash, cursor, gone }: Candidate,
+    { hash, cursor, isDeleted }: Candidate,
     { before, origin }: { readonly before: KnownRecord; readonly origin: RecordPage['origin'] },
   ): boolean => {
     if (origin === 'retried') return before.status === 'quarantined';
     // Nearly all of what is read again, and so before anything that costs more.
-    if (before.hash === hash && before.status !== 'deleted' && !gone && !redeliver) return false;
+    if (before.hash === hash && before.status !== 'deleted' && !isDeleted && !redeliver) return false;
     if (isStale(cursor, before)) return false;
-    return !(gone && before.status === 'deleted');
+    return !(isDeleted && before.status === 'deleted');
   };
 
   const decide = (candidate: Candidate, decision: Decision): void => {
-    const { externalId, hash, cursor, gone } = candidate;
+    const { externalId, hash, cursor, isDeleted } = candidate;
     const before = decision.look.find(externalId);
     const isCarried = known.takeCarried(externalId);
-    if (hash === null || (before ? !isNews(candidate, { before, origin: decision.origin }) : gone)) {
+    if (hash === null || (before ? !isNews(candidate, { before, origin: decision.origin }) : isDeleted)) {
       if (isCarried) decision.carried += 1;
       return;
     }
     if (before) decision.allNew = false;
-    known.expect(externalId, { hash, cursor, status: gone ? 'deleted' : 'delivered' });
+    known.expect(externalId, { hash, cursor, status: isDeleted ? 'deleted' : 'delivered' });
     decision.wanted.push(candidate);
   };
 

@@ -68,7 +68,7 @@ describe('what enrichments find', () => {
     const issues = [{ path: 'plan', message: 'is gone', keyword: 'enrich' }];
     const stages = pipeline(
       { onInvalid },
-      { enrich: async ([first, ...rest]) => (first ? [{ ...first, issues, setAside: true }, ...rest] : []) },
+      { enrich: async ([first, ...rest]) => (first ? [{ ...first, issues, quarantine: true }, ...rest] : []) },
     );
     const { outcomes } = await stages.shape(await stages.select(page([{ id: 1 }, { id: 2 }])));
     expect(outcomes).toMatchObject([

@@ -8,10 +8,10 @@ export interface InvalidCount {
 }
 
 /** A page about to be delivered; without a position after it, it is the last of the run. */
-type JudgedPage = InvalidCount & { readonly positionAfter: unknown };
+type InterpretedPage = InvalidCount & { readonly positionAfter: unknown };
 
 /** Fewer records say nothing of the whole, unless they are the whole. */
-const judgedFrom = 100;
+const checkedFrom = 100;
 
 /**
  * The brake of `validate.maxInvalidRatio`, told of all pages of a run in order; `start` is what earlier attempts have
@@ -20,15 +20,15 @@ const judgedFrom = 100;
 export function createInvalidBrake(
   { key, validate }: Pick<Resource, 'key' | 'validate'>,
   start: InvalidCount,
-): (pages: readonly JudgedPage[]) => void {
+): (pages: readonly InterpretedPage[]) => void {
   let { recordsIn, invalid } = start;
   const ratioMax = validate?.maxInvalidRatio ?? 1;
   return (pages) => {
     for (const page of pages) {
       recordsIn += page.recordsIn;
       invalid += page.invalid;
-      const isJudged = recordsIn >= judgedFrom || page.positionAfter === null;
-      if (isJudged && invalid > ratioMax * recordsIn) throw tooManyInvalid(key, { recordsIn, invalid }, ratioMax);
+      const isChecked = recordsIn >= checkedFrom || page.positionAfter === null;
+      if (isChecked && invalid > ratioMax * recordsIn) throw tooManyInvalid(key, { recordsIn, invalid }, ratioMax);
     }
   };
 }

@@ -3,7 +3,7 @@ import type { Candidate } from '../model/candidate.ts';
 import type { EvaluateRecords } from './shape.ts';
 
 /** A record and whether the predicate holds for it. */
-interface Judged {
+interface Checked {
   /** With an issue when the predicate threw on it. */
   readonly candidate: Candidate;
   /** Null: it was not asked, as the record is invalid. */
@@ -11,17 +11,17 @@ interface Judged {
 }
 
 /** Asks a predicate of each sound record, in order; `keyword` names the stage in the issue of a record on which it throws. */
-export function judgeRecords(
+export function classifyRecords(
   predicate: string,
   { evaluate, keyword }: { readonly evaluate: EvaluateRecords; readonly keyword: string },
-): (candidates: readonly Candidate[], each: Readonly<Record<string, unknown>>) => Promise<readonly Judged[]> {
+): (candidates: readonly Candidate[], each: Readonly<Record<string, unknown>>) => Promise<readonly Checked[]> {
   // Wrapped, because the evaluator gives objects: a predicate that selects nothing leaves `holds` out.
   const expression = `{ "holds": $boolean((${predicate}\n)) }`;
   return async (candidates, each) => {
     const sound = candidates.filter((candidate) => candidate.issues === null);
     const results = await evaluate(expression, sound, each);
     let next = 0;
-    return candidates.map((candidate): Judged => {
+    return candidates.map((candidate): Checked => {
       const result = candidate.issues === null ? results[next++] : undefined;
       if (!result) return { candidate, holds: null };
       if (result.ok) return { candidate, holds: result.value['holds'] === true };

@@ -185,7 +185,7 @@ describe('the pipeline', () => {
       const retried = { ...fetched([{ id: 9, name: 'too long' }]), origin: 'retried' } as const;
       const { outcomes, invalid } = await stages.shape(await stages.select(retried));
       expect(outcomes).toMatchObject([{ kind: 'quarantine' }]);
-      // The brake on invalid records judges what the API gives.
+      // The brake on invalid records checks what the API gives.
       expect(invalid).toBe(0);
     },
   );

@@ -53,7 +53,7 @@ export interface Pipeline {
   select(page: RecordPage): Promise<Selection>;
   /**
    * Enrich, transform and validate; several pages at once keep every evaluator busy. Throws `record_invalid` when a
-   * fetched record is invalid and the resource says `onInvalid: fail`; one that is tried again is set aside anew.
+   * fetched record is invalid and the resource says `onInvalid: fail`; one that is tried again is quarantined anew.
    */
   shape(selection: Selection): Promise<PageOutcome>;
 }
@@ -120,7 +120,7 @@ const rawOf = ({ raw }: Candidate): unknown => raw;
 const lookupsOf = ({ lookups }: Candidate): Candidate['lookups'] => lookups;
 const isPlain = (candidate: Candidate): boolean => candidate.isPlain;
 const hasLookups = ({ lookups }: Candidate): boolean => lookups !== null;
-const isInvalid = ({ issues, gone }: Candidate): boolean => issues !== null && !gone;
+const isInvalid = ({ issues, isDeleted }: Candidate): boolean => issues !== null && !isDeleted;
 const isOutcome = (outcome: Outcome | null): outcome is Outcome => outcome !== null;
 
 function createEvaluateRecords(options: PipelineOptions): EvaluateRecords {
@@ -147,8 +147,8 @@ function createConclude({
 }: PipelineOptions): (candidate: Candidate, page: Pick<RecordPage, 'each' | 'origin'>) => Outcome | null {
   const fieldsOf = createFieldPicker(storedFields);
   const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
-  return ({ raw, externalId, hash, cursor, issues, data, setAside, gone }, { each, origin }) => {
-    if (gone) return { kind: 'delete', tombstone: { externalId, effect }, flagged: true };
+  return ({ raw, externalId, hash, cursor, issues, data, quarantine, isDeleted }, { each, origin }) => {
+    if (isDeleted) return { kind: 'delete', tombstone: { externalId, effect }, flagged: true };
     // Whose key is missing is nobody's parent.
     const isKeyed = issues?.every(({ keyword }) => keyword !== 'primaryKey') ?? true;
     const fields = isKeyed ? fieldsOf(raw) : null;
@@ -157,7 +157,7 @@ function createConclude({
     const entry: RecordEntry | null = hash === null ? null : { externalId, hash, cursor, status, fields };
     if (isDelivered) return { kind: 'deliver', row: { externalId, hash, data }, entry, raw };
     const found = issues ?? [];
-    const onInvalid = setAside || origin === 'retried' ? 'quarantine' : resource.onInvalid;
+    const onInvalid = quarantine || origin === 'retried' ? 'quarantine' : resource.onInvalid;
     if (onInvalid === 'fail') throw invalidRecord(resource.key, found, redact);
     if (onInvalid === 'skip') {
       known.forget(externalId);

@@ -1,5 +1,5 @@
 import type { Candidate } from '../model/candidate.ts';
-import { judgeRecords } from './judge-records.ts';
+import { classifyRecords } from './judge-records.ts';
 import type { EvaluateRecords } from './shape.ts';
 
 /** Drops the records that the resource's `filter` does not keep; a filter that throws on a record makes it invalid. */
@@ -8,9 +8,9 @@ export function createRecordFilter(
   evaluate: EvaluateRecords,
 ): (candidates: readonly Candidate[], each: Readonly<Record<string, unknown>>) => Promise<readonly Candidate[]> {
   if (filter === undefined) return async (candidates) => candidates;
-  const judge = judgeRecords(filter, { evaluate, keyword: 'filter' });
+  const classify = classifyRecords(filter, { evaluate, keyword: 'filter' });
   return async (candidates, each) => {
-    const judged = await judge(candidates, each);
-    return judged.flatMap(({ candidate, holds }) => (holds === false ? [] : [candidate]));
+    const checked = await classify(candidates, each);
+    return checked.flatMap(({ candidate, holds }) => (holds === false ? [] : [candidate]));
   };
 }

@@ -50,7 +50,7 @@ function createColumnReader({ columns }: Resource['target']): (data: JsonObject)
   return (data) => ({ ...data, ...Object.fromEntries(paths.map(([column, path]) => [column, valueAt(data, path)])) });
 }
 
-const isShaped = ({ issues, gone }: Candidate): boolean => issues === null && !gone;
+const isShaped = ({ issues, isDeleted }: Candidate): boolean => issues === null && !isDeleted;
 
 const unchanged = (data: JsonObject): JsonObject => data;
 

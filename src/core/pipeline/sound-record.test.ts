@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { plainnessOf } from '../expressions/compiled/plain-json.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
-import { findDefect } from '../json/json-limits.ts';
+import { findIssue } from '../json/json-limits.ts';
 import { soundRecord } from './sound-record.ts';
 
 const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
@@ -18,7 +18,7 @@ test.each([
   ['names that are numbers', { b: 1, 10: { 2: 'x', 1: 'y' }, 9: 0, a: [] }],
   ['99,999 values in a list', zeros(99_999)],
 ])('is the same for %s whatever the order of its properties', (_what, record) => {
-  expect(findDefect(record)).toBeNull();
+  expect(findIssue(record)).toBeNull();
   expect(text(record)).not.toBeNull();
   // What is learnt of its names shows when they come again.
   for (let time = 1; time <= 3; time += 1) {
@@ -61,12 +61,12 @@ test.each([
   ['a function', { f: () => 1 }],
   ['what is undefined', { a: undefined }],
 ])('is null for %s', (_what, record) => {
-  expect(findDefect(record)).not.toBeNull();
+  expect(findIssue(record)).not.toBeNull();
   expect(text(record)).toBeNull();
 });
 
 test('leaves a record to the gate that has a character which is written as an escape', () => {
-  expect(findDefect({ a: '\u0001' })).toBeNull();
+  expect(findIssue({ a: '\u0001' })).toBeNull();
   expect(text({ a: '\u0001' })).toBeNull();
 });
 

@@ -2,7 +2,7 @@ import { byNames } from '../by-names.ts';
 import { digestOf } from '../digest.ts';
 import { isReservedName } from '../expressions/compiled/plain-json.ts';
 import { inOrder } from '../json/canonical-json.ts';
-import { forbiddenKeys, recordLimits, textDefect } from '../json/json-limits.ts';
+import { forbiddenKeys, recordLimits, textIssue } from '../json/json-limits.ts';
 
 /** A record that passes the gate. */
 export interface SoundRecord {
@@ -14,7 +14,7 @@ export interface SoundRecord {
 
 /**
  * One walk for the gate, the text of the fingerprint and the question whether expressions take the record as it is; null for
- * one that does not pass, or only perhaps, which `excessBytes` and `findDefect` decide; so for one whose text is longer than
+ * one that does not pass, or only perhaps, which `excessBytes` and `findIssue` decide; so for one whose text is longer than
  * `charsMax`. Takes any depth.
  *
  * The text is a JSON list of `salt` and the record. An object in it is a list too: a digest of its names, then its values in the
@@ -84,7 +84,7 @@ interface Form {
 
 /** Null: a name that no record may have is among them. */
 const formOf = byNames((names): Form | null => {
-  if (names.some((name) => name.length > nameCharsMax || forbiddenKeys.has(name) || textDefect(name) !== null))
+  if (names.some((name) => name.length > nameCharsMax || forbiddenKeys.has(name) || textIssue(name) !== null))
     return null;
   const ordered = inOrder(names);
   const placeOf = new Map(ordered.map((name, index) => [name, index + 1]));

@@ -37,7 +37,7 @@ export const Issue = v.object({
 }) satisfies v.GenericSchema<unknown, IssueShape>;
 export type Issue = v.InferOutput<typeof Issue>;
 
-/** What judging a candidate spec says. */
+/** What checking a candidate spec says. */
 export const ValidationResult = v.variant('valid', [
   v.object({ valid: v.literal(true), spec: JsonObject }),
   v.object({ valid: v.literal(false), issues: v.array(Issue) }),

@@ -7,7 +7,7 @@ import type { Resource } from '../spec/schema/spec-schema.ts';
 type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;
 
 /** When the list of deleted records of a partition was last read to its end. */
-export interface ListedLately {
+export interface RecentListCache {
   /** Null: not within the time for which the spec takes it for true. */
   find(): Promise<Validators | null>;
   note(validators: Validators): Promise<void>;
@@ -17,11 +17,11 @@ export interface ListedLately {
  * For a list with `cache: ttl`; null: it has none. While the list counts it is passed over, not applied again: a record
  * that came back since it was read would be deleted by it.
  */
-export function listedLately(
+export function recentListCache(
   source: Omit<Source, 'watermark'>,
   { request }: DeletedList,
   store: LookupStore,
-): ListedLately | null {
+): RecentListCache | null {
   const { mode, ttlSeconds = 0 } = request.cache;
   if (mode !== 'ttl' || ttlSeconds === 0) return null;
   const key = definitionKey(source, ['deleted list', source.resource.key, source.each, source.specChecksum]);

@@ -16,8 +16,8 @@ interface PartitionRead {
 
 /**
  * The partitions of a run as they are read: in their order for the consumer, while those behind already wait for their
- * first answers. As many at once as the API takes requests; a run over many small partitions would otherwise spend its
- * time waiting for one answer after the other.
+ * first responses. As many at once as the API takes requests; a run over many small partitions would otherwise spend its
+ * time waiting for one response after the other.
  */
 export interface PartitionReads extends AsyncDisposable {
   /** Reads the partition at `position`, which comes no more than once and in ascending order. */

@@ -5,10 +5,10 @@ import type { PartitionPosition, RunPosition } from '../model/run-position.ts';
 import type { Validators } from '../model/validators.ts';
 import { readPages } from '../source/read/read-pages.ts';
 import { createEvaluateEach } from '../source/request/evaluate-each.ts';
-import { openKeptAnswers } from '../source/request/open-response-cache.ts';
+import { openResponseCache } from '../source/request/open-response-cache.ts';
 import type { Source } from '../source/source.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import { listedLately } from './listed-lately.ts';
+import { recentListCache } from './listed-lately.ts';
 import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
 import { stagePage } from './run-page.ts';
 
@@ -34,13 +34,13 @@ export async function* readDeletedList(
   // What was just read must be known, or a record that came and went in between would stay.
   await options.delivered();
   const ofPartition = { ...run.source, each: partition.each };
-  const lately = listedLately(ofPartition, deletes, run.lookupStore);
+  const recentList = recentListCache(ofPartition, deletes, run.lookupStore);
   const source = {
     ...ofPartition,
     ...notIncremental,
     resource: listResource(run.source.resource, deletes),
-    validators: (await lately?.find()) ?? null,
-    answers: lately ? null : openKeptAnswers(ofPartition, deletes.request, run.lookupStore),
+    validators: (await recentList?.find()) ?? null,
+    responses: recentList ? null : openResponseCache(ofPartition, deletes.request, run.lookupStore),
   };
   let validators: Validators | null = null;
   const pages = readPages(source, { ...options, position: position.read });
@@ -57,7 +57,7 @@ export async function* readDeletedList(
     if (tombstones.length > 0) await options.delivered();
     validators ??= page.validators;
     if (page.positionAfter !== null) continue;
-    if (validators && !incomplete) await lately?.note(validators);
+    if (validators && !incomplete) await recentList?.note(validators);
     return next;
   }
   return undefined;

@@ -3,7 +3,7 @@ import type { Validators } from '../model/validators.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A record that was set aside and is to be tried again. */
+/** A record that was quarantined and is to be tried again. */
 export interface Requeued {
   /** Of its quarantine row. */
   readonly id: string;

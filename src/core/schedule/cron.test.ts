@@ -43,7 +43,7 @@ describe('a cron expression', () => {
 
   it.each(['', ' ', '* * * *', '* * * * * * *', '@hourly', '@every 1s', '0 0 * * * # c'])(
     'has exactly 5 or 6 fields: %j',
-    (text) => expect(checkCron(text).fault).toMatch(/^expected 5 fields/),
+    (text) => expect(checkCron(text).issue).toMatch(/^expected 5 fields/),
   );
 
   it.each([
@@ -63,17 +63,17 @@ describe('a cron expression', () => {
     ['TZ=Europe/Oslo 0 0 * * *', 'second'],
     ['0 9 * * 1-5 2031', 'day of week'],
   ])('that is not valid is refused by its field: %j', (text, field) => {
-    const { fault } = checkCron(text);
-    expect(fault).toMatch(`the field of the ${field} is not valid`);
-    expect(fault).not.toContain(text);
+    const { issue } = checkCron(text);
+    expect(issue).toMatch(`the field of the ${field} is not valid`);
+    expect(issue).not.toContain(text);
   });
 
   it.each(['0 0 31 4 *', '0 0 30 2 *', '0 0 31 2,4 *'])('that never fires is refused: %s', (text) =>
-    expect(checkCron(text).fault).toMatch(/^never fires/),
+    expect(checkCron(text).issue).toMatch(/^never fires/),
   );
 
   it('is refused above 1024 characters', () => {
-    expect(checkCron(`${'0,'.repeat(600)}0 * * * *`).fault).toMatch(/more than 1024 characters/);
+    expect(checkCron(`${'0,'.repeat(600)}0 * * * *`).issue).toMatch(/more than 1024 characters/);
   });
 });
 

@@ -4,8 +4,8 @@ import { firesEver } from './firing-gaps.ts';
 
 /** When an expression fires, as the union of calendars; or what is wrong with it. */
 export type CronCheck =
-  | { readonly calendars: readonly Calendar[]; readonly fault: null }
-  | { readonly calendars: null; readonly fault: string };
+  | { readonly calendars: readonly Calendar[]; readonly issue: null }
+  | { readonly calendars: null; readonly issue: string };
 
 /** What one field may hold. */
 interface FieldForm {
@@ -29,28 +29,28 @@ const known = /^(?:[\d*?,/#-]|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|SU
 const joinedNames = /[A-Za-z]{4,}/;
 
 /**
- * Judges a cron expression of 5 fields, or of 6 with seconds first. What the parser knows beyond that is refused:
+ * Checks a cron expression of 5 fields, or of 6 with seconds first. What the parser knows beyond that is refused:
  * fewer fields, `@hourly`, `H`. The fault names the field and never repeats the text.
  */
 export function checkCron(text: string): CronCheck {
   const fields = text.trim().split(/\s+/);
-  if (text.length > charactersMax) return faulty(`has more than ${charactersMax} characters`);
+  if (text.length > charactersMax) return failing(`has more than ${charactersMax} characters`);
   if (fields.length !== 5 && fields.length !== 6) {
-    return faulty('expected 5 fields (minute, hour, day of month, month, day of week), or 6 with the second first');
+    return failing('expected 5 fields (minute, hour, day of month, month, day of week), or 6 with the second first');
   }
   const forms = fields.length === 6 ? [second, ...fieldForms] : fieldForms;
   const wrong = forms.find((_, index) => !isField(fields, index));
   if (wrong) {
     const form = `${wrong.values}, none twice, with , - * / between them`;
-    return faulty(`the field of the ${wrong.name} is not valid: ${form}`);
+    return failing(`the field of the ${wrong.name} is not valid: ${form}`);
   }
   const expression = parsed(fields);
   const calendars = expression ? toCalendars(fieldsOf(expression)) : [];
-  if (!firesEver(calendars)) return faulty('never fires: no month that it names has such a day');
-  return { calendars, fault: null };
+  if (!firesEver(calendars)) return failing('never fires: no month that it names has such a day');
+  return { calendars, issue: null };
 }
 
-const faulty = (fault: string): CronCheck => ({ calendars: null, fault });
+const failing = (issue: string): CronCheck => ({ calendars: null, issue });
 
 /** Whether a field is valid by itself, whatever the others hold. */
 function isField(fields: readonly string[], index: number): boolean {

@@ -1,4 +1,4 @@
-/** How well a connection is kept up to date: judged from its runs and schedules. */
+/** How well a connection is kept up to date: checked from its runs and schedules. */
 
 import type { Freshness, Health, ResourceFreshness } from '../resources/freshness.ts';
 import type { RunStatus } from '../resources/run.ts';

@@ -1,9 +1,9 @@
 import { checkCron } from './cron.ts';
 import { firingGaps } from './firing-gaps.ts';
 
-/** The longest time between two firings of a cron expression, s. Throws when it is not valid: judge it first. */
+/** The longest time between two firings of a cron expression, s. Throws when it is not valid: check it first. */
 export function longestGapSeconds(cron: string): number {
-  const { calendars, fault } = checkCron(cron);
-  if (!calendars) throw new Error(`A cron expression that was accepted is not valid any more: ${fault}`);
+  const { calendars, issue } = checkCron(cron);
+  if (!calendars) throw new Error(`A cron expression that was accepted is not valid any more: ${issue}`);
   return firingGaps(calendars).longest;
 }

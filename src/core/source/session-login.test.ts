@@ -16,7 +16,7 @@ beforeAll(() => {
 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 
-/** A session with an API that gives these answers in turn, the last one for ever; and a clock. */
+/** A session with an API that gives these responses in turn, the last one for ever; and a clock. */
 async function session(parts: Readonly<Record<string, unknown>>, replies: readonly ApiReply[]) {
   const stack = new AsyncDisposableStack();
   let asked = 0;

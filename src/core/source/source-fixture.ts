@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import * as v from 'valibot';
 import type { Evaluator } from '../expressions/evaluation.ts';
-import type { HttpAnswer, HttpClient } from '../model/http.ts';
+import type { HttpClient, HttpResponse } from '../model/http.ts';
 import { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import { type PageRead, readPages } from './read/read-pages.ts';
 import type { Source } from './source.ts';
@@ -31,7 +31,7 @@ export interface Api extends AsyncDisposable {
 }
 
 /** Starts an API on a free port of the loopback address. */
-export async function startApi(answer: (request: ApiRequest) => ApiReply): Promise<Api> {
+export async function startApi(response: (request: ApiRequest) => ApiReply): Promise<Api> {
   const requests: ApiRequest[] = [];
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const chunks: Buffer[] = [];
@@ -40,7 +40,7 @@ export async function startApi(answer: (request: ApiRequest) => ApiReply): Promi
     const body = Buffer.concat(chunks).toString();
     const request = { method: incoming.method ?? '', url, headers: incoming.headers, body };
     requests.push(request);
-    const reply = answer(request);
+    const reply = response(request);
     outgoing.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
     const isRaw = typeof reply.body === 'string' || reply.body instanceof Uint8Array;
     outgoing.end(isRaw ? reply.body : JSON.stringify(reply.body ?? null));
@@ -60,9 +60,9 @@ export async function startApi(answer: (request: ApiRequest) => ApiReply): Promi
   };
 }
 
-/** A client without guard, retries and redirects: the answer as it comes. */
+/** A client without guard, retries and redirects: the response as it comes. */
 const plainClient: HttpClient = {
-  send: async (request, { signal, signer }): Promise<HttpAnswer> => {
+  send: async (request, { signal, signer }): Promise<HttpResponse> => {
     const { method, url, headers, body = null } = (await signer?.sign(request)) ?? request;
     const response = await fetch(url, { method, headers: { ...headers }, body, signal, redirect: 'manual' });
     const bytes = new Uint8Array(await response.arrayBuffer());
@@ -105,7 +105,7 @@ export function sourceOf(
     watermark: null,
     backfill: null,
     validators: null,
-    answers: null,
+    responses: null,
     client: plainClient,
     tokens: null,
     mask: () => {},

@@ -5,7 +5,7 @@ import type { Auth } from '../spec/schema/auth-schema.ts';
 import type { HttpSettings } from '../spec/schema/http-schema.ts';
 import type { Resource } from '../spec/schema/resource-schema.ts';
 import type { TokenSource } from './auth/token.ts';
-import type { KeptAnswers } from './request/response-cache.ts';
+import type { ResponseCache } from './request/response-cache.ts';
 
 /** The parts of a resource that say how it is read. */
 export type ReadableResource = Pick<Resource, 'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental'>;
@@ -32,7 +32,7 @@ export interface Source {
   /** For requests with a `cache`; null: none stored. */
   readonly validators: Validators | null;
   /** For requests with a `cache` that are not the read of a resource; null: it is one. */
-  readonly answers: KeptAnswers | null;
+  readonly responses: ResponseCache | null;
   readonly client: HttpClient;
   /** Null: the auth kind needs no token. */
   readonly tokens: TokenSource | null;

@@ -14,8 +14,8 @@ export interface Mismatch {
 
 type Expectation = SpecTest['expect'];
 
-/** What a run is judged by. */
-interface Judged {
+/** What a run is checked by. */
+interface Checked {
   readonly run: TestRun;
   readonly requests: readonly MockedRequest[];
 }
@@ -24,7 +24,7 @@ interface Judged {
  * Everything in which a run differs from what is expected, in the order of the format. A failure that nobody expects is
  * the only one: all else follows from it.
  */
-export function judgeRun(expected: Expectation, { run, requests }: Judged): readonly Mismatch[] {
+export function checkRun(expected: Expectation, { run, requests }: Checked): readonly Mismatch[] {
   if (run.failure && expected.status !== 'failed') {
     return [{ at: 'status', message: `the run failed: ${run.failure.message}` }];
   }

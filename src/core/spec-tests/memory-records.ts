@@ -19,7 +19,7 @@ export interface MemoryRecords {
   live(partition: string | null): readonly StoredRecord[];
 }
 
-/** Records of which `known` were delivered by earlier runs, in a version that no answer repeats. */
+/** Records of which `known` were delivered by earlier runs, in a version that no response repeats. */
 export function createMemoryRecords(known: readonly string[]): MemoryRecords {
   const records = new Map<string, StoredRecord>();
   const change = (externalId: string, part: Partial<StoredRecord>): void =>

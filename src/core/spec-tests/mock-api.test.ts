@@ -20,7 +20,7 @@ function apiOf(...mocks: readonly (Partial<Mock['respond']> & Pick<Mock, 'times'
     ...(times === undefined ? {} : { times }),
   }));
   const api = createMockApi(full, now);
-  return { ...api, ask: () => api.answer(request, ''), unanswered: () => api.unanswered };
+  return { ...api, ask: () => api.response(request, ''), noResponse: () => api.noResponse };
 }
 
 describe('the API of a test', () => {
@@ -33,9 +33,9 @@ describe('the API of a test', () => {
   it('refuses what no mock answers, without the values of the query', () => {
     const api = apiOf({ times: 1 });
     api.ask();
-    expect(api.unanswered()).toBeNull();
+    expect(api.noResponse()).toBeNull();
     expect(() => api.ask()).toThrow('No mock answers GET /items.');
-    expect(api.unanswered()).toBe('GET /items');
+    expect(api.noResponse()).toBe('GET /items');
   });
 
   it.each([

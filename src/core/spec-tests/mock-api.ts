@@ -1,16 +1,16 @@
 import { AppError } from '../errors.ts';
-import type { HttpAnswer, HttpRequest } from '../model/http.ts';
+import type { HttpRequest, HttpResponse } from '../model/http.ts';
 import type { Mock } from '../spec/schema/test-schema.ts';
 import { matchesRequest } from './match-request.ts';
 
 /** The customer's API in a test. */
 export interface MockApi {
   /** From the first mock that fits and is not used up. Throws `egress_blocked` when there is none: nothing leaves. */
-  answer(request: HttpRequest, basePath: string): HttpAnswer;
+  response(request: HttpRequest, basePath: string): HttpResponse;
   /** All that it was asked, retries included, without credentials. */
   readonly requests: readonly MockedRequest[];
   /** Method and path of the first request that no mock answers; null: there is none. */
-  readonly unanswered: string | null;
+  readonly noResponse: string | null;
 }
 
 /** A request and the path of the `http.baseUrl` it was made with. */
@@ -20,42 +20,42 @@ export interface MockedRequest {
 }
 
 /** Bytes that one test may be sent: mocks can answer again and again. */
-const answeredBytesMax = 20_000_000;
+const responseBytesMax = 20_000_000;
 
-/** An API that answers from `mocks`; its clock stands at `now`. */
+/** An API that responses from `mocks`; its clock stands at `now`. */
 export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
   const left = mocks.map(({ request, respond, times = Number.POSITIVE_INFINITY }) => ({
     pattern: request,
     times,
-    answer: answerOf(respond, now),
+    response: responseOf(respond, now),
   }));
   const requests: MockedRequest[] = [];
-  let unanswered: string | null = null;
-  let answeredBytes = 0;
+  let noResponse: string | null = null;
+  let responseBytes = 0;
   return {
-    answer(request, basePath) {
+    response(request, basePath) {
       requests.push({ request, basePath });
       const mock = left.find(({ pattern, times }) => times > 0 && matchesRequest(pattern, request, basePath));
       if (!mock) {
         const asked = `${request.method} ${request.url.pathname}`;
-        unanswered ??= asked;
+        noResponse ??= asked;
         throw new AppError('egress_blocked', `No mock answers ${asked}.`);
       }
       mock.times -= 1;
-      answeredBytes += mock.answer.body.length;
-      if (answeredBytes > answeredBytesMax) {
+      responseBytes += mock.response.body.length;
+      if (responseBytes > responseBytesMax) {
         throw new AppError('source_rejected', 'The mocks of a test answer more than 20 MB. Let the read end earlier.');
       }
-      return { ...mock.answer, url: request.url };
+      return { ...mock.response, url: request.url };
     },
     requests,
-    get unanswered() {
-      return unanswered;
+    get noResponse() {
+      return noResponse;
     },
   };
 }
 
-function answerOf({ status, headers, body }: Mock['respond'], now: Date): Omit<HttpAnswer, 'url'> {
+function responseOf({ status, headers, body }: Mock['respond'], now: Date): Omit<HttpResponse, 'url'> {
   const isText = body === undefined || typeof body === 'string';
   const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   return {

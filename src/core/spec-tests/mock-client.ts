@@ -24,18 +24,18 @@ export function createMockClient(options: MockClientOptions): HttpClient {
         // Mocks take no time: without a pause an endless read would never let the timer of its test fire.
         await nextTurn();
         signal.throwIfAborted();
-        const answer = api.answer(request, basePath);
-        const verdict = await classify(answer, request);
-        if (verdict.action === 'accept') return answer;
+        const response = api.response(request, basePath);
+        const verdict = await classify(response, request);
+        if (verdict.action === 'accept') return response;
         if (verdict.action === 'fail') throw verdict.error;
         if (verdict.action === 'refresh') {
           if (refreshed || !signer) throw verdict.error;
           refreshed = true;
           continue;
         }
-        const askedMs = askedWaitMs({ answer }, verdict, now.getTime());
+        const askedMs = askedWaitMs({ response }, verdict, now.getTime());
         if (askedMs !== null && askedMs > retry.maxWaitSeconds * 1000) throw waitTooLong(where, askedMs, retry);
-        if (attempt >= retry.maxAttempts) throw exhausted(where, { answer }, attempt);
+        if (attempt >= retry.maxAttempts) throw exhausted(where, { response }, attempt);
       }
     },
     logSaved: async () => {},

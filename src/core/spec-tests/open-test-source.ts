@@ -31,7 +31,7 @@ export async function openTestSource(context: TestContext, resource: Resource): 
     run: { id: testRunId, startedAt: now.toISOString(), mode: 'incremental' },
     backfill: null,
     validators: null,
-    answers: null,
+    responses: null,
     evaluator,
     mask: () => undefined,
     now: () => now,

@@ -12,18 +12,18 @@ type PreparedTest =
       TestContext,
       'params' | 'secrets'
     >)
-  | { readonly ok: false; readonly faults: readonly Mismatch[] };
+  | { readonly ok: false; readonly mismatches: readonly Mismatch[] };
 
 /** Checks the values of a test as those of a connection, and writes its watermarks as runs do. */
 export function prepareTest(spec: ConnectorSpec, test: SpecTest, resource: Resource): PreparedTest {
   const { params, secrets, watermark, known, expect } = test;
   const values = checkConnectionValues(withoutSecretsNotGiven(spec, test), { params, secrets });
   const canonical = watermark === null ? null : canonicalWatermark(watermark, resource);
-  const faults = [
+  const mismatches = [
     ...(values.ok ? [] : values.issues.map(({ path, message }) => ({ at: path, message }))),
     ...(canonical === undefined ? [{ at: 'watermark', message: 'is no value of the cursor of its resource' }] : []),
   ];
-  if (!values.ok || canonical === undefined) return { ok: false, faults };
+  if (!values.ok || canonical === undefined) return { ok: false, mismatches };
   const { watermarkAfter } = expect;
   const after = watermarkAfter && (canonicalWatermark(watermarkAfter, resource) ?? watermarkAfter);
   return {

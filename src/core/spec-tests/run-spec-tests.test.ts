@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import { runSpecTests } from './run-spec-tests.ts';
-import { answering, specOf, wordsOf } from './spec-tests-fixture.ts';
+import { responding, specOf, wordsOf } from './spec-tests-fixture.ts';
 
 const evaluator = createTestEvaluator({ size: 1 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
@@ -180,7 +180,7 @@ describe('the run of a test', () => {
     const mocks = [
       { request: { path: '/items' }, respond: { status: 503 }, times: 1 },
       { request: { path: '/items' }, respond: { status: 429, headers: { 'Retry-After': '600' } }, times: 1 },
-      answering('/items', [{ id: 1 }]),
+      responding('/items', [{ id: 1 }]),
     ];
     expect(await run({ mocks, expect: { status: 'succeeded', requests: 3 } })).toEqual([]);
   });
@@ -192,7 +192,7 @@ describe('the run of a test', () => {
   });
 
   it('refreshes refused credentials once', async () => {
-    const mocks = [{ request: {}, respond: { status: 401 }, times: 1 }, answering('/items', [])];
+    const mocks = [{ request: {}, respond: { status: 401 }, times: 1 }, responding('/items', [])];
     const auth = { kind: 'session', login: { method: 'POST', path: '/login' }, tokenFrom: 'body.token' };
     expect(await run({ mocks, expect: { requests: 2 } }, {}, { auth })).toEqual([]);
   });
@@ -206,24 +206,24 @@ describe('the run of a test', () => {
       tokenResponse: { metadata: { instance: 'instance_url', account: 'account_id' } },
     };
     const http = { baseUrl: '{{ auth.instance }}/data', query: { account: '{{ auth.account }}' } };
-    const mocks = [answering('/items', [{ id: 1 }], { query: { account: 'account' } })];
+    const mocks = [responding('/items', [{ id: 1 }], { query: { account: 'account' } })];
     expect(await run({ mocks, expect: { stats: { recordsOut: 1 } } }, {}, { auth, http })).toEqual([]);
   });
 
   it('deletes records that it knows: flagged, missing, listed', async () => {
     const known = ['1', '2'];
     const expected = { deleted: ['2'], stats: { deleted: 1 } };
-    const flagged = { known, mocks: [answering('/items', [{ id: 1 }, { id: 2, gone: true }])], expect: expected };
+    const flagged = { known, mocks: [responding('/items', [{ id: 1 }, { id: 2, gone: true }])], expect: expected };
     expect(await run(flagged, { deletes: { mode: 'flag', when: 'gone = true' } })).toEqual([]);
-    const missing = { known, mocks: [answering('/items', [{ id: 1 }])], expect: expected };
+    const missing = { known, mocks: [responding('/items', [{ id: 1 }])], expect: expected };
     expect(await run(missing, { deletes: { mode: 'full_scan' } })).toEqual([]);
-    const listed = { ...missing, mocks: [...missing.mocks, answering('/gone', [{ id: 2 }, { id: 3 }])] };
+    const listed = { ...missing, mocks: [...missing.mocks, responding('/gone', [{ id: 2 }, { id: 3 }])] };
     const endpoint = { mode: 'endpoint', request: { path: '/gone' }, records: 'data', key: 'id' };
     expect(await run(listed, { deletes: endpoint })).toEqual([]);
   });
 
   it('ends partial at the limit of the resource', async () => {
-    const mocks = [answering('/items', [{ id: 1 }], { query: { page: 1 } })];
+    const mocks = [responding('/items', [{ id: 1 }], { query: { page: 1 } })];
     const resource = {
       pagination: { kind: 'page', inject: { in: 'query', name: 'page' } },
       limits: { maxRecords: 1 },
@@ -241,11 +241,11 @@ describe('the run of a test', () => {
     };
     const [items] = specOf({}).resources;
     const mocks = [
-      answering('/items', [
+      responding('/items', [
         { id: 1, notes: 0 },
         { id: 2, notes: 3 },
       ]),
-      answering('/items/2/notes', [{ id: 'n1' }]),
+      responding('/items/2/notes', [{ id: 'n1' }]),
     ];
     const test = { name: 'a test', resource: 'notes', mocks, expect: { delivered: [{ id: 'n1' }], requests: 2 } };
     const resources = [{ key: 'items', primaryKey: 'id', request: { path: '/items' }, response: items?.response }];
@@ -254,8 +254,8 @@ describe('the run of a test', () => {
 
   it('loads lookups and enriches records', async () => {
     const mocks = [
-      answering('/users', [{ id: 'u1', email: 'a@b.test' }]),
-      answering('/items', [
+      responding('/users', [{ id: 'u1', email: 'a@b.test' }]),
+      responding('/items', [
         { id: 1, owner: 'u1', plan: 'p' },
         { id: 2, owner: 'u2', plan: 'p' },
       ]),
@@ -286,7 +286,7 @@ describe('the run of a test', () => {
   });
 
   it('sets a record aside whose transform does not end', async () => {
-    const test = { mocks: [answering('/items', [{ id: 1 }])], expect: { quarantined: ['1'] } };
+    const test = { mocks: [responding('/items', [{ id: 1 }])], expect: { quarantined: ['1'] } };
     const transform = '( $forever := function($n) { $forever($n + 1) }; { "id": $forever(id) } )';
     expect(await run(test, { transform, onInvalid: 'quarantine' })).toEqual([]);
   });
@@ -296,7 +296,7 @@ describe('the time of tests', () => {
   const hung = Promise.withResolvers<never>().promise;
   const hanging: TestEvaluator = { ...evaluator, transform: () => hung, evaluate: () => hung };
   const withFilter = (tests: number) => {
-    const test = { name: 'a test', resource: 'items', mocks: [answering('/items', [{ id: 1 }])], expect: {} };
+    const test = { name: 'a test', resource: 'items', mocks: [responding('/items', [{ id: 1 }])], expect: {} };
     return specOf({}, { filter: '$exists(id)' }, { tests: Array.from({ length: tests }, () => test) });
   };
 
@@ -308,7 +308,7 @@ describe('the time of tests', () => {
 
   it('ends a test that reads for ever', async () => {
     const resource = { pagination: { kind: 'page', inject: { in: 'query', name: 'page' }, emptyPage: 'continue' } };
-    const spec = specOf({ mocks: [answering('/items', [])] }, resource);
+    const spec = specOf({ mocks: [responding('/items', [])] }, resource);
     expect(wordsOf(await runSpecTests(spec, { evaluator, testMsMax: 20 }))).toEqual([
       'tests.0: did not end within 0.02 s',
     ]);
@@ -325,7 +325,7 @@ describe('the time of tests', () => {
 
   it('cuts a message that is too long', async () => {
     const name = 'n'.repeat(200);
-    const mocks = [answering('/items', [{ id: 1, text: 'x'.repeat(1000) }])];
+    const mocks = [responding('/items', [{ id: 1, text: 'x'.repeat(1000) }])];
     const spec = specOf({ name, mocks, expect: { delivered: [{ text: 'y'.repeat(1000) }] } });
     const [issue] = await runSpecTests(spec, { evaluator });
     expect(issue?.message.length).toBeLessThanOrEqual(500);

@@ -8,7 +8,7 @@ import type { Evaluator } from '../expressions/evaluation.ts';
 import { cutText } from '../json/cut-text.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import type { SpecTest } from '../spec/schema/test-schema.ts';
-import { judgeRun, type Mismatch } from './judge-run.ts';
+import { checkRun, type Mismatch } from './judge-run.ts';
 import { createMemoryLookups } from './memory-lookups.ts';
 import { createMockApi } from './mock-api.ts';
 import { prepareTest } from './prepare-test.ts';
@@ -33,13 +33,13 @@ export async function runSpecTests(spec: ConnectorSpec, options: SpecTestOptions
   const lastBegin = performance.now() + allMsMax - testMsMax;
   const issues: Issue[] = [];
   for (const [index, test] of spec.tests.entries()) {
-    const faults =
+    const mismatches =
       performance.now() > lastBegin
         ? [notRun(allMsMax)]
         : ((await withinTime(testMsMax, (signal) => runTest(spec, test, { evaluator, signal }))) ?? [
             tooLong(testMsMax),
           ]);
-    for (const { at, message } of faults) {
+    for (const { at, message } of mismatches) {
       const path = ['tests', index, ...(at === '' ? [] : [at])].join('.');
       issues.push({ code: 'schema', path, message: cutText(`test "${test.name}": ${message}`, messageLengthMax) });
     }
@@ -74,21 +74,21 @@ async function runTest(
 ): Promise<readonly Mismatch[]> {
   const resource = resourceNamed({ spec }, test.resource);
   const prepared = prepareTest(spec, test, resource);
-  if (!prepared.ok) return prepared.faults;
+  if (!prepared.ok) return prepared.mismatches;
   const { params, secrets, start, expected } = prepared;
   const now = new Date(test.now);
   const api = createMockApi(test.mocks, now);
   const lookups = createMemoryLookups();
   const context = { spec, params, secrets, now, evaluator: endedBy(evaluator, signal), api, lookups, signal };
   const run = await runResource(context, resource, start);
-  if (api.unanswered !== null) return [unanswered(api.unanswered)];
-  return judgeRun(expected, { run, requests: api.requests }).map(({ at, message }) => ({
+  if (api.noResponse !== null) return [noResponse(api.noResponse)];
+  return checkRun(expected, { run, requests: api.requests }).map(({ at, message }) => ({
     at: `expect.${at}`,
     message,
   }));
 }
 
-const unanswered = (asked: string): Mismatch => ({ at: 'mocks', message: `no mock answers ${asked}: add one for it` });
+const noResponse = (asked: string): Mismatch => ({ at: 'mocks', message: `no mock answers ${asked}: add one for it` });
 
 /** An evaluator for one test, which begins nothing once the test has ended. */
 const endedBy = (evaluator: Evaluator, signal: AbortSignal): Evaluator => ({

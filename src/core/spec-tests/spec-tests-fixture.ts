@@ -22,7 +22,7 @@ export function specOf(test: Parts, resource: Parts = {}, spec: Parts = {}): Con
 }
 
 /** A mock of `path` that answers with records. */
-export const answering = (path: string, data: unknown, more: Parts = {}): Parts => ({
+export const responding = (path: string, data: unknown, more: Parts = {}): Parts => ({
   request: { path, ...more },
   respond: { body: { data } },
 });

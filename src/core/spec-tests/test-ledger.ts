@@ -19,7 +19,7 @@ export interface TestLedger {
   watermarkOf(partition: string): string | null;
   /** Of the run: the lowest of its partitions, of which there are `count`; null when one of them has none. */
   watermarkAfter(count: number): string | null;
-  /** Nothing was set aside or left out. */
+  /** Nothing was quarantined or left out. */
   isClean(): boolean;
   totals(): {
     readonly stats: Readonly<Record<(typeof counted)[number], number>>;

@@ -52,15 +52,15 @@ function createAsk(baseUrl: string, apiKey: string) {
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const answer: unknown = await response.json();
-    if (response.ok) return v.parse(schema, answer);
-    throw new Error(`${method} ${path} answered ${response.status}: ${explain(answer)}`);
+    const document: unknown = await response.json();
+    if (response.ok) return v.parse(schema, document);
+    throw new Error(`${method} ${path} answered ${response.status}: ${explain(document)}`);
   };
 }
 
-function explain(answer: unknown): string {
-  const { success, output } = v.safeParse(ErrorBody, answer);
-  if (!success) return JSON.stringify(answer);
+function explain(document: unknown): string {
+  const { success, output } = v.safeParse(ErrorBody, document);
+  if (!success) return JSON.stringify(document);
   const issues = (output.error.issues ?? []).map(({ path, message }) => `${path}: ${message}`);
   return [output.error.message, ...issues].join('; ');
 }

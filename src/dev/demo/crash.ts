@@ -18,7 +18,7 @@ export interface CrashFacts {
 
 /**
  * The first sync with the worker killed at a third and at two thirds of the pages. The supervisor starts it again; the
- * run goes on by itself. Judged from outside: by the upstream's journal and by triggers on the destination's table.
+ * run goes on by itself. Checked from outside: by the upstream's journal and by triggers on the destination's table.
  */
 export async function crashSync(
   scene: Scene,

@@ -79,20 +79,20 @@ export async function showRows(scene: Scene, connectionId: string, run: SyncFact
   return rows;
 }
 
-/** What the call log says of the answers that were errors. Returns how many were tried again. */
+/** What the call log says of the responses that were errors. Returns how many were tried again. */
 export async function showRetries({ screen, checks, api, upstream }: Scene, runId: string): Promise<number> {
   const calls = await api.calls(runId);
   const refused = calls.filter(({ statusCode }) => statusCode !== null && statusCode >= 400);
   screen.step(`call log of the run: ${count(calls.length)} requests`);
   for (const call of refused) {
     const later = laterOf(call, calls);
-    screen.note(`${describe(call)}; then ${later ? answerOf(later) : 'nothing'}`);
+    screen.note(`${describe(call)}; then ${later ? responseOf(later) : 'nothing'}`);
   }
-  const { answers } = upstream.journal();
-  const served = (answers['429'] ?? 0) + (answers['503'] ?? 0);
-  const mended = refused.filter((call) => laterOf(call, calls)?.statusCode === 200).length;
-  checks.verify('errors of the API, each tried again with success', mended, served);
-  return mended;
+  const { replies } = upstream.journal();
+  const served = (replies['429'] ?? 0) + (replies['503'] ?? 0);
+  const repaired = refused.filter((call) => laterOf(call, calls)?.statusCode === 200).length;
+  checks.verify('errors of the API, each tried again with success', repaired, served);
+  return repaired;
 }
 
 /** Nothing has changed, so nothing is delivered. */
@@ -151,9 +151,9 @@ function reasonsOf(errors: unknown): string {
 const laterOf = (call: CallLogRow, calls: readonly CallLogRow[]): CallLogRow | undefined =>
   calls.find(({ url, sequence }) => url === call.url && sequence > call.sequence);
 
-const describe = (call: CallLogRow): string => `${call.method} ${call.url}: ${answerOf(call)}`;
+const describe = (call: CallLogRow): string => `${call.method} ${call.url}: ${responseOf(call)}`;
 
-function answerOf({ attempt, statusCode, respHeaders }: CallLogRow): string {
+function responseOf({ attempt, statusCode, respHeaders }: CallLogRow): string {
   const resetAfter = respHeaders['x-ratelimit-reset-after'];
   const asked = typeof resetAfter === 'string' ? `, to come again after ${resetAfter} s` : '';
   return `${statusCode ?? 'no answer'}${asked} (attempt ${attempt})`;

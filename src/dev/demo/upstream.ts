@@ -9,7 +9,7 @@ import type { CityFeed } from './city-feed.ts';
 /** What the API has answered so far. */
 export interface UpstreamJournal {
   /** Answers by status, the pages' only. */
-  readonly answers: Readonly<Record<string, number>>;
+  readonly replies: Readonly<Record<string, number>>;
   /** How often each page was sent in full, by path and query. */
   readonly pages: Readonly<Record<string, number>>;
 }
@@ -56,9 +56,9 @@ const perPageMax = 1_000;
  * - `POST /control/touch {count}`: changes records; `GET /control/journal`: what was answered; `GET /`: what this is.
  */
 export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<DemoUpstream> {
-  const journal: Journal = { answers: {}, pages: {}, requests: 0 };
+  const journal: Journal = { replies: {}, pages: {}, requests: 0 };
   const server = createServer((request, response) => {
-    void respond(response, () => answer(request, options, journal));
+    void respond(response, () => reply(request, options, journal));
   }).listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -66,26 +66,26 @@ export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<D
     url: `http://127.0.0.1:${port}`,
     hostPort: `127.0.0.1:${port}`,
     token: options.token,
-    journal: () => ({ answers: { ...journal.answers }, pages: { ...journal.pages } }),
+    journal: () => ({ replies: { ...journal.replies }, pages: { ...journal.pages } }),
     [Symbol.asyncDispose]: () => stop(server),
   };
 }
 
 interface Journal {
-  readonly answers: Record<string, number>;
+  readonly replies: Record<string, number>;
   readonly pages: Record<string, number>;
   requests: number;
 }
 
-interface Answer {
+interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
-async function respond(response: ServerResponse, makeAnswer: () => Promise<Answer>): Promise<void> {
+async function respond(response: ServerResponse, makeResponse: () => Promise<Reply>): Promise<void> {
   try {
-    const { status, headers = {}, body } = await makeAnswer();
+    const { status, headers = {}, body } = await makeResponse();
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...headers });
     response.end(body);
   } catch (error) {
@@ -94,26 +94,26 @@ async function respond(response: ServerResponse, makeAnswer: () => Promise<Answe
   }
 }
 
-async function answer(request: IncomingMessage, options: DemoUpstreamOptions, journal: Journal): Promise<Answer> {
+async function reply(request: IncomingMessage, options: DemoUpstreamOptions, journal: Journal): Promise<Reply> {
   const url = new URL(request.url ?? '/', `http://${request.headers.host ?? '127.0.0.1'}`);
   switch (`${request.method} ${url.pathname}`) {
     case 'GET /cities': {
-      const page = answerPage(request, url, { ...options, journal });
-      journal.answers[page.status] = (journal.answers[page.status] ?? 0) + 1;
+      const page = respondPage(request, url, { ...options, journal });
+      journal.replies[page.status] = (journal.replies[page.status] ?? 0) + 1;
       return page;
     }
     case 'POST /control/touch':
-      return answerJson(200, { touched: options.feed().touch(countOf(await json(request)), new Date()) });
+      return responseJson(200, { touched: options.feed().touch(countOf(await json(request)), new Date()) });
     case 'GET /control/journal':
-      return answerJson(200, { answers: journal.answers, pages: journal.pages });
+      return responseJson(200, { replies: journal.replies, pages: journal.pages });
     case 'GET /':
-      return answerJson(200, {
+      return responseJson(200, {
         data: attribution,
         records: options.feed().count,
         paths: ['/cities', '/control/touch', '/control/journal'],
       });
     default:
-      return answerJson(404, { error: 'not found' });
+      return responseJson(404, { error: 'not found' });
   }
 }
 
@@ -121,17 +121,17 @@ interface PageContext extends DemoUpstreamOptions {
   readonly journal: Journal;
 }
 
-function answerPage(request: IncomingMessage, url: URL, { feed, token, journal }: PageContext): Answer {
+function respondPage(request: IncomingMessage, url: URL, { feed, token, journal }: PageContext): Reply {
   if (request.headers.authorization !== `Bearer ${token}`)
-    return answerJson(401, { error: 'the bearer token is missing or wrong' });
+    return responseJson(401, { error: 'the bearer token is missing or wrong' });
   journal.requests += 1;
-  const fault = faultyRequests.get(journal.requests);
-  if (fault) return answerFault(fault);
+  const issue = faultyRequests.get(journal.requests);
+  if (issue) return responseIssue(issue);
   const perPage = wholeNumber(url.searchParams.get('per_page'), perPageDefault);
   const page = wholeNumber(url.searchParams.get('page'), 1);
   const since = Date.parse(url.searchParams.get('updated_since') ?? '1970-01-01');
   if (perPage === null || perPage > perPageMax || page === null || Number.isNaN(since))
-    return answerJson(400, {
+    return responseJson(400, {
       error: `expected per_page from 1 to ${perPageMax}, page from 1, updated_since in ISO 8601`,
     });
   const { body, more } = feed().page(since, page, perPage);
@@ -142,12 +142,12 @@ function answerPage(request: IncomingMessage, url: URL, { feed, token, journal }
   return { status: 200, headers: { link: `<${next.href}>; rel="next"` }, body };
 }
 
-const answerFault = ({ status, resetAfter }: DemoFault): Answer => ({
-  ...answerJson(status, { error: 'made up, to show a retry' }),
+const responseIssue = ({ status, resetAfter }: DemoFault): Reply => ({
+  ...responseJson(status, { error: 'made up, to show a retry' }),
   headers: resetAfter === undefined ? {} : { 'x-ratelimit-reset-after': resetAfter },
 });
 
-const answerJson = (status: number, value: unknown): Answer => ({ status, body: Buffer.from(JSON.stringify(value)) });
+const responseJson = (status: number, value: unknown): Reply => ({ status, body: Buffer.from(JSON.stringify(value)) });
 
 /** A whole number from 1; `absent` when there is none; null when the text is no such number. */
 function wholeNumber(text: string | null, absent: number): number | null {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** How long something that was started may take to answer. */
 export interface AwaitOptions {
-  /** Rejects while there is no answer. */
+  /** Rejects while there is no response. */
   readonly ask: () => Promise<unknown>;
   /** The process that shall answer. */
   readonly child: ChildProcess;
@@ -13,11 +13,11 @@ export interface AwaitOptions {
 const pollMs = 40;
 
 /**
- * Asks until there is an answer.
+ * Asks until there is a response.
  * @returns false when the process ended before it answered.
  * @throws Error when the time is over; its cause is the last refusal.
  */
-export async function awaitAnswer({ ask, child, timeoutMs }: AwaitOptions): Promise<boolean> {
+export async function awaitResponse({ ask, child, timeoutMs }: AwaitOptions): Promise<boolean> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return false;

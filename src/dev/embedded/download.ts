@@ -1,5 +1,5 @@
 /** A host that does not answer by then is taken for unreachable, ms. */
-const answerMs = 5000;
+const responseMs = 5000;
 /** 45 MB at 1 Mbit/s, ms. */
 const bodyMs = 360_000;
 
@@ -9,11 +9,11 @@ const bodyMs = 360_000;
  */
 export async function download(url: string): Promise<Uint8Array> {
   const overall = AbortSignal.timeout(bodyMs);
-  const answer = new AbortController();
-  const timer = setTimeout(() => answer.abort(new Error(`no answer within ${answerMs} ms`)), answerMs);
+  const noAnswer = new AbortController();
+  const timer = setTimeout(() => noAnswer.abort(new Error(`no answer within ${responseMs} ms`)), responseMs);
   try {
     // oxlint-disable-next-line no-restricted-globals -- a pinned program, checked by digest; no tenant chooses the URL.
-    const response = await fetch(url, { signal: AbortSignal.any([overall, answer.signal]) });
+    const response = await fetch(url, { signal: AbortSignal.any([overall, noAnswer.signal]) });
     clearTimeout(timer);
     if (!response.ok) throw new Error(`${url} answered ${response.status}`);
     return new Uint8Array(await response.arrayBuffer());

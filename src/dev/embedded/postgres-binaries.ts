@@ -32,7 +32,7 @@ const Manifest = v.pipe(v.string(), v.parseJson(), v.object({ version: v.string(
  */
 export function postgresBinaries(owner: Owner | null, spare: string): PostgresBinaries {
   const folder = packageFolder();
-  const usable = (!owner || isReachable(join(folder, 'native', 'bin'), owner)) && mendLinks(folder);
+  const usable = (!owner || isReachable(join(folder, 'native', 'bin'), owner)) && repairLinks(folder);
   const { version } = v.parse(Manifest, readFileSync(join(folder, 'package.json'), 'utf8'));
   const bin = join(
     usable ? folder : copied(folder, join(owner ? reachableRoot : spare, `postgres-${version}`)),
@@ -54,7 +54,7 @@ function packageFolder(): string {
 }
 
 /** Makes the library links the package lists; false when they are missing and the folder is not ours to write. */
-function mendLinks(folder: string): boolean {
+function repairLinks(folder: string): boolean {
   const list = join(folder, 'native', 'pg-symlinks.json');
   if (!existsSync(list)) return true;
   try {
@@ -84,7 +84,7 @@ function copied(folder: string, to: string): string {
   const draft = mkdtempSync(`${to}.`);
   chmodSync(draft, 0o755);
   cpSync(join(folder, 'native'), join(draft, 'native'), { recursive: true, verbatimSymlinks: true });
-  mendLinks(draft);
+  repairLinks(draft);
   try {
     renameSync(draft, to);
   } catch (error) {

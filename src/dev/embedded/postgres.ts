@@ -3,7 +3,7 @@ import { chmodSync, closeSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { type SupervisedProcess, type Surroundings, superviseProcess } from '../supervised-process.ts';
-import { awaitAnswer } from './await-response.ts';
+import { awaitResponse } from './await-response.ts';
 import { freePort } from './ports.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
 import { type Cluster, lastPort, postgresStop, postgresUser, prepareCluster } from './postgres-cluster.ts';
@@ -49,8 +49,8 @@ export async function startPostgres(dataDir: string, surroundings: Surroundings)
       surroundings,
     );
     const ask = () => ensureDatabase(urlOf(cluster, port, 'postgres'));
-    const answer = awaitAnswer({ ask, child: server.current(), timeoutMs: startMs });
-    if (await answer.catch(() => false)) return { databaseUrl: urlOf(cluster, port, databaseName), process: server };
+    const response = awaitResponse({ ask, child: server.current(), timeoutMs: startMs });
+    if (await response.catch(() => false)) return { databaseUrl: urlOf(cluster, port, databaseName), process: server };
     await server.stop();
     // Somebody may take the port between the check and the start.
     if (output.says('address already in use')) return null;

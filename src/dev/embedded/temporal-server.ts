@@ -3,7 +3,7 @@ import { chmodSync, closeSync, existsSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { type SupervisedProcess, type Surroundings, superviseProcess } from '../supervised-process.ts';
-import { awaitAnswer } from './await-response.ts';
+import { awaitResponse } from './await-response.ts';
 import { freePort } from './ports.ts';
 import { commandLine, identify, stopProcess } from './process-table.ts';
 import { type ServerLog, serverLog } from './server-log.ts';
@@ -58,8 +58,8 @@ export async function startTemporal(options: TemporalOptions): Promise<EmbeddedT
     const server = superviseProcess({ name: 'temporal', stop, rank: 1, spawn: spawnServer }, options);
     const found = placesOf(settings, ports);
     const ask = () => describeNamespace(found, output);
-    const answer = awaitAnswer({ ask, child: server.current(), timeoutMs: startMs });
-    if (await answer.catch(() => false)) {
+    const response = awaitResponse({ ask, child: server.current(), timeoutMs: startMs });
+    if (await response.catch(() => false)) {
       // One that was there before, from a backup perhaps, may be open to others.
       chmodSync(database, 0o600);
       return { ...found, process: server };

@@ -22,7 +22,7 @@ export interface PageServer extends AsyncDisposable {
 export async function servePage({ html, script, serviceOrigin, mintToken }: HostPage): Promise<PageServer> {
   let mints = 0;
   const policy = `default-src 'none'; script-src 'self' ${serviceOrigin}; connect-src 'self' ${serviceOrigin}`;
-  const answer = async ({ url = '' }: IncomingMessage, response: ServerResponse) => {
+  const reply = async ({ url = '' }: IncomingMessage, response: ServerResponse) => {
     response.setHeader('content-security-policy', policy);
     if (url === '/embed-token') {
       mints += 1;
@@ -33,7 +33,7 @@ export async function servePage({ html, script, serviceOrigin, mintToken }: Host
     return response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
   };
   const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
+    reply(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
   });
   const listening = Promise.withResolvers<void>();
   server.listen(0, '127.0.0.1', listening.resolve);

@@ -10,7 +10,7 @@ export const destinationDeps = (
   orgId: 'org_1',
   outbox: noOutbox,
   logCall: notUsed,
-  onStrayRefusals: notUsed,
+  onStrayRejections: notUsed,
   secrets: [],
   resource: { resourceKey: 'items', specVersion: '1.0.0' },
   ...overrides,

@@ -29,7 +29,7 @@ export interface Place extends DeliveryPlace {
   readonly typeNames: { readonly text: string; readonly numeric: string };
   /** Types of columns that refer to the key columns. */
   readonly keyTypes: { readonly connectionId: string; readonly externalId: string };
-  /** Bytes of the request whose answer tells that a batch is committed; null: a batch is one request. */
+  /** Bytes of the request whose response tells that a batch is committed; null: a batch is one request. */
   readonly commitMark: Buffer | null;
   /** A destination of this server; through another port when a proxy is in between. */
   connect(options?: { readonly port?: number }): Destination;

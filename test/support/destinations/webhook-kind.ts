@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { createOutbox } from '../../../activities/outbox.ts';
 import { orgScope } from '../../../db/scope.ts';
 import type { Destination, LaneClaim } from '../../../src/core/destinations/destination.ts';
-import { openWebhook, type StrayRefusals } from '../../../src/core/destinations/webhook/webhook.ts';
+import { openWebhook, type StrayRejections } from '../../../src/core/destinations/webhook/webhook.ts';
 import type { LoggedCall } from '../../../src/core/http/client.ts';
 import { openTestDatabase, type TestDatabase } from '../service/database.ts';
 import { insertTestConnection } from '../service/rows.ts';
@@ -17,7 +17,7 @@ export interface WebhookPlace extends DeliveryPlace {
   readonly database: TestDatabase;
   readonly calls: readonly LoggedCall[];
   /** What receivers refused that was not sent to them. */
-  readonly strays: readonly StrayRefusals[];
+  readonly strays: readonly StrayRejections[];
   /** Milliseconds of every wait; none is slept. */
   readonly sleeps: readonly number[];
   connect(options?: Readonly<Record<string, unknown>>): Destination;
@@ -36,7 +36,7 @@ export async function createWebhookPlace(): Promise<WebhookPlace> {
   const database = stack.use(await openTestDatabase());
   const owner = await insertTestConnection(database.db);
   const calls: LoggedCall[] = [];
-  const strays: StrayRefusals[] = [];
+  const strays: StrayRejections[] = [];
   const sleeps: number[] = [];
   const scope = orgScope(owner.orgId);
   const clock = {
@@ -84,9 +84,9 @@ export async function createWebhookPlace(): Promise<WebhookPlace> {
           const holder = { laneId, fence: claim.fence, runId: 'run_1' };
           const outbox = createOutbox(database, scope, { owner: holder, redact: (text) => text });
           const logCall = (call: LoggedCall) => void calls.push(call);
-          const onStrayRefusals = (stray: StrayRefusals) => void strays.push(stray);
+          const onStrayRejections = (stray: StrayRejections) => void strays.push(stray);
           const guard = guardFor(Number(receiver.hostPort.split(':')[1]));
-          destination = openWebhook(given, destinationDeps(guard, { outbox, logCall, onStrayRefusals }), clock);
+          destination = openWebhook(given, destinationDeps(guard, { outbox, logCall, onStrayRejections }), clock);
           return destination.open(claim);
         },
         prepare: (batch) => destination?.prepare(batch),

@@ -44,13 +44,13 @@ export interface Reply {
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly hostPort: string;
-  /** Every verified request whose answer was decided, in order. */
+  /** Every verified request whose response was decided, in order. */
   readonly posts: readonly Post[];
   /** Requests that no library would take. */
   readonly unverified: readonly string[];
   /** Of the server: its gates and faults. */
   readonly upstream: Upstream;
-  /** Decides the answers from now on; undefined: 200 without a body. */
+  /** Decides the responses from now on; undefined: 200 without a body. */
   reply(script: (post: Post) => Reply | undefined): void;
   /** What it holds of a resource, in the order of arrival: one row per record, in mode append one per version. */
   rows(resourceKey: string): readonly ReceivedRow[];
@@ -100,7 +100,7 @@ export async function startReceiver(secret: string): Promise<Receiver> {
   };
 
   const upstream = await startUpstream({
-    answer: ({ headers, body, nth }) => {
+    reply: ({ headers, body, nth }) => {
       try {
         webhook.verify(body, headers);
       } catch (error) {
@@ -110,13 +110,13 @@ export async function startReceiver(secret: string): Promise<Receiver> {
       const batch: ReceivedBatch = JSON.parse(body);
       const post = { nth, id: headers['webhook-id'] ?? '', sha256: hash('sha256', body), headers, batch };
       posts.push(post);
-      const { status = 200, headers: own = {}, body: answer } = script(post) ?? {};
+      const { status = 200, headers: own = {}, body: reply } = script(post) ?? {};
       const isNew = !applied.has(post.id);
       if (status < 300) {
         applied.add(post.id);
-        if (isNew) apply(batch, refusedIn(answer));
+        if (isNew) apply(batch, refusedIn(reply));
       }
-      return { status, headers: own, body: answer === undefined ? '' : JSON.stringify(answer) };
+      return { status, headers: own, body: reply === undefined ? '' : JSON.stringify(reply) };
     },
   });
 
@@ -134,7 +134,7 @@ export async function startReceiver(secret: string): Promise<Receiver> {
   };
 }
 
-function refusedIn(answer: unknown): ReadonlySet<string> {
-  const { rejected = [] } = (answer ?? {}) as { readonly rejected?: readonly { readonly externalId: string }[] };
+function refusedIn(reply: unknown): ReadonlySet<string> {
+  const { rejected = [] } = (reply ?? {}) as { readonly rejected?: readonly { readonly externalId: string }[] };
   return new Set(rejected.map(({ externalId }) => externalId));
 }

@@ -70,9 +70,9 @@ export async function createWebhookSync(
   { key, resource, destination = {} }: WebhookSyncOptions,
 ): Promise<WebhookSync> {
   const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await stack.org.call(method, path, { body });
-    if (answer.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
-    return answer.body;
+    const reply = await stack.org.call(method, path, { body });
+    if (reply.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(reply.body)}`);
+    return reply.body;
   };
   await ask('POST', '/specs', {
     metadata: { key, name: key, version: '1.0.0' },

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { compile } from '../../../src/core/expressions/compiled/compile.ts';
-import { HandedBack } from '../../../src/core/expressions/compiled/evaluation.ts';
+import { InterpreterFallback } from '../../../src/core/expressions/compiled/evaluation.ts';
 import { createPlainValues } from '../../../src/core/expressions/compiled/plain-values.ts';
-import { createSight, see } from '../../../src/core/expressions/compiled-sight.ts';
+import { createEvaluationScope, see } from '../../../src/core/expressions/compiled-sight.ts';
 import type { Bindings, RecordLookups } from '../../../src/core/expressions/evaluation.ts';
 import { isNode, parseExpression } from '../../../src/core/expressions/expression.ts';
 import { interpretedExpression } from '../../../src/core/expressions/interpreted-expression.ts';
@@ -31,11 +31,11 @@ const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
 /** Evaluates as a process of the pool does it, from its own parts, but in this process. */
 export async function interpret({ expression, record, bindings, own, nulls }: Case): Promise<Outcome> {
   const scope = await createScope()({ expression, nowMs, bindingsText: JSON.stringify(bindings) });
-  const sight = own === null ? scope.shared : scope.withOwn(JSON.parse(JSON.stringify(own)));
+  const bound = own === null ? scope.shared : scope.withOwn(JSON.parse(JSON.stringify(own)));
   const copy: unknown = JSON.parse(JSON.stringify(record) ?? 'null');
   try {
-    const input = sight.withTables(nulls === 'missing' ? withoutNulls(copy) : copy);
-    const value = await interpretedExpression(expression).evaluate(input, sight.bindings);
+    const input = bound.withTables(nulls === 'missing' ? withoutNulls(copy) : copy);
+    const value = await interpretedExpression(expression).evaluate(input, bound.bindings);
     const result: Readonly<Record<string, unknown>> = JSON.parse(plainResult(value, { objectOnly: false }));
     return 'code' in result && !('v' in result) ? { kind: 'error', code: null } : { kind: 'value', value: result['v'] };
   } catch (error) {
@@ -48,13 +48,13 @@ export async function interpret({ expression, record, bindings, own, nulls }: Ca
 export function runCompiled({ expression, record, bindings, own, nulls }: Case): Outcome | null {
   const compiled = compile(expression);
   if (compiled === null) return null;
-  const sight = createSight({ expression, compiled, bindings, nulls, plainOf: createPlainValues() });
-  const given = sight && see(sight, record, own);
+  const bound = createEvaluationScope({ expression, compiled, bindings, nulls, plainOf: createPlainValues() });
+  const given = bound && see(bound, record, own);
   if (given === null) return { kind: 'left' };
   try {
     return { kind: 'value', value: compiled.evaluate(given.root, { bound: given.bound, nowMs }) };
   } catch (error) {
-    if (!(error instanceof HandedBack)) throw error;
+    if (!(error instanceof InterpreterFallback)) throw error;
     return error.code === null ? { kind: 'left' } : { kind: 'error', code: error.code };
   }
 }

@@ -3,7 +3,7 @@
  * ETags that a quiet list keeps, 403 for a spent quota, 410 for a repository without issues, 404 for an issue that moved.
  */
 import { createHash } from 'node:crypto';
-import type { UpstreamAnswer, UpstreamRequest } from '../upstream/upstream.ts';
+import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
 
 /** An issue or, with `pull_request`, a pull request. */
 export interface Issue {
@@ -42,7 +42,7 @@ export interface GitHub {
   readonly repositories: Map<string, Repository>;
   /** The quota is spent for the next request: 403, to be asked again after `seconds`. */
   spendQuota(seconds: number): void;
-  answer(request: UpstreamRequest): UpstreamAnswer;
+  reply(request: UpstreamRequest): UpstreamResponse;
 }
 
 /** Starts without repositories; `token` is the only one it takes. */
@@ -50,7 +50,7 @@ export function imitateGitHub({ token }: { readonly token: string }): GitHub {
   const repositories = new Map<string, Repository>();
   let spentFor: number | null = null;
 
-  const answerFor = (request: UpstreamRequest): UpstreamAnswer => {
+  const responseFor = (request: UpstreamRequest): UpstreamResponse => {
     const url = new URL(request.url, `http://${request.headers['host']}`);
     if (request.headers['authorization'] !== `Bearer ${token}`) return json(401, { message: 'Bad credentials' });
     if (spentFor !== null) {
@@ -76,14 +76,14 @@ export function imitateGitHub({ token }: { readonly token: string }): GitHub {
     spendQuota(seconds) {
       spentFor = seconds;
     },
-    answer(request) {
-      const answer = answerFor(request);
-      return { ...answer, headers: { 'x-ratelimit-remaining': '4999', ...answer.headers } };
+    reply(request) {
+      const reply = responseFor(request);
+      return { ...reply, headers: { 'x-ratelimit-remaining': '4999', ...reply.headers } };
     },
   };
 }
 
-function issuesPage({ issues }: Repository, url: URL, request: UpstreamRequest): UpstreamAnswer {
+function issuesPage({ issues }: Repository, url: URL, request: UpstreamRequest): UpstreamResponse {
   const since = url.searchParams.get('since');
   const wanted = issues.filter(({ updated_at }) => since === null || Date.parse(updated_at) >= Date.parse(since));
   return page(
@@ -93,7 +93,7 @@ function issuesPage({ issues }: Repository, url: URL, request: UpstreamRequest):
   );
 }
 
-function page(items: readonly object[], url: URL, request: UpstreamRequest): UpstreamAnswer {
+function page(items: readonly object[], url: URL, request: UpstreamRequest): UpstreamResponse {
   const perPage = Number(url.searchParams.get('per_page') ?? 30);
   const no = Number(url.searchParams.get('page') ?? 1);
   const body = JSON.stringify(items.slice((no - 1) * perPage, no * perPage));
@@ -109,4 +109,4 @@ function page(items: readonly object[], url: URL, request: UpstreamRequest): Ups
   return { headers: { etag, 'content-type': 'application/json; charset=utf-8', ...links }, body };
 }
 
-const json = (status: number, body: unknown): UpstreamAnswer => ({ status, body: JSON.stringify(body) });
+const json = (status: number, body: unknown): UpstreamResponse => ({ status, body: JSON.stringify(body) });

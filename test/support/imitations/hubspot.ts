@@ -3,7 +3,7 @@
  * associations read in batches with 207 when some have none, owners and companies, an unordered list of archived
  * contacts, and an OAuth token endpoint.
  */
-import type { UpstreamAnswer, UpstreamRequest } from '../upstream/upstream.ts';
+import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
 
 /** A contact. */
 export interface Contact {
@@ -29,7 +29,7 @@ export interface HubSpot {
   readonly companyOf: Map<string, string>;
   /** Searches so far that asked beyond the cap. */
   readonly beyondCap: () => number;
-  answer(request: UpstreamRequest): UpstreamAnswer;
+  reply(request: UpstreamRequest): UpstreamResponse;
 }
 
 /** Results of one search, whatever its total. */
@@ -49,7 +49,7 @@ export function imitateHubSpot({
   const companyOf = new Map<string, string>();
   let beyond = 0;
 
-  const token = (form: URLSearchParams): UpstreamAnswer => {
+  const token = (form: URLSearchParams): UpstreamResponse => {
     const known =
       form.get('grant_type') === 'authorization_code'
         ? form.get('code') === code
@@ -64,7 +64,7 @@ export function imitateHubSpot({
     });
   };
 
-  const search = (body: Search): UpstreamAnswer => {
+  const search = (body: Search): UpstreamResponse => {
     const { limit = 10, after = '0', filterGroups = [], properties = [] } = body;
     const start = Number(after);
     if (start + limit > searchMax) {
@@ -86,7 +86,7 @@ export function imitateHubSpot({
     return json(200, { total: found.length, results, ...paging });
   };
 
-  const associations = (ids: readonly string[]): UpstreamAnswer => {
+  const associations = (ids: readonly string[]): UpstreamResponse => {
     const results = ids.flatMap((id) => {
       const company = companyOf.get(id);
       return company === undefined ? [] : [{ from: { id }, to: [{ toObjectId: Number(company) }] }];
@@ -94,7 +94,7 @@ export function imitateHubSpot({
     return json(results.length === ids.length ? 200 : 207, { status: 'COMPLETE', results });
   };
 
-  const company = (id: string): UpstreamAnswer => {
+  const company = (id: string): UpstreamResponse => {
     const found = companies.get(id);
     if (found === 'broken') return json(400, { message: 'this company cannot be read' });
     return found ? json(200, { id, properties: found }) : json(404, { message: 'resource not found' });
@@ -106,7 +106,7 @@ export function imitateHubSpot({
     companies,
     companyOf,
     beyondCap: () => beyond,
-    answer({ url: asked, headers, body, method }) {
+    reply({ url: asked, headers, body, method }) {
       const url = new URL(asked, 'http://hubspot');
       const is = (wanted: string, path: string) => method === wanted && url.pathname === path;
       if (is('POST', '/oauth/v1/token')) return token(new URLSearchParams(body));
@@ -146,11 +146,11 @@ function matches({ operator, value }: Filter, updatedMs: number): boolean {
 
 const idsIn = (body: string): readonly string[] => JSON.parse(body).inputs.map(({ id }: { readonly id: string }) => id);
 
-function listPage(items: readonly object[], url: URL): UpstreamAnswer {
+function listPage(items: readonly object[], url: URL): UpstreamResponse {
   const limit = Number(url.searchParams.get('limit') ?? 10);
   const start = Number(url.searchParams.get('after') ?? 0);
   const paging = start + limit < items.length ? { paging: { next: { after: String(start + limit) } } } : {};
   return json(200, { results: items.slice(start, start + limit), ...paging });
 }
 
-const json = (status: number, body: unknown): UpstreamAnswer => ({ status, body: JSON.stringify(body) });
+const json = (status: number, body: unknown): UpstreamResponse => ({ status, body: JSON.stringify(body) });

@@ -2,7 +2,7 @@
  * Stripe's charges, products and events as its API serves them: lists newest first behind `starting_after`, at most 100
  * a page, `created` in whole seconds with inclusive and exclusive bounds, key as user name, 429 without a Retry-After.
  */
-import type { UpstreamAnswer, UpstreamRequest } from '../upstream/upstream.ts';
+import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
 
 /** A charge. */
 export interface Charge {
@@ -42,7 +42,7 @@ export interface Stripe {
   readonly events: ChargeEvent[];
   /** The next request gets 429. */
   refuseNext(): void;
-  answer(request: UpstreamRequest): UpstreamAnswer;
+  reply(request: UpstreamRequest): UpstreamResponse;
 }
 
 /** Starts empty; `secretKey` is the only key it takes. */
@@ -59,7 +59,7 @@ export function imitateStripe({ secretKey }: { readonly secretKey: string }): St
     refuseNext() {
       refusing = true;
     },
-    answer(request) {
+    reply(request) {
       if (request.headers['authorization'] !== authorization) return error(401, 'Invalid API Key provided');
       if (refusing) {
         refusing = false;
@@ -93,7 +93,7 @@ export function imitateStripe({ secretKey }: { readonly secretKey: string }): St
 function list(
   items: readonly { readonly id: string; readonly created: number }[],
   query: URLSearchParams,
-): UpstreamAnswer {
+): UpstreamResponse {
   const bound = (name: string, otherwise: number) => Number(query.get(`created[${name}]`) ?? otherwise);
   const within = items
     .map((item, made) => ({ item, made }))
@@ -108,7 +108,7 @@ function list(
   return { body: JSON.stringify({ object: 'list', data, has_more: start + limit < within.length }) };
 }
 
-const error = (status: number, message: string): UpstreamAnswer => ({
+const error = (status: number, message: string): UpstreamResponse => ({
   status,
   body: JSON.stringify({ error: { message } }),
 });

@@ -20,7 +20,7 @@ export interface BadInput {
   readonly bodyGen?: Readonly<Record<string, string | number>>;
   /** The whole request as bytes on a socket. */
   readonly raw?: string;
-  /** 0: the connection is closed without an answer. */
+  /** 0: the connection is closed without a response. */
   readonly expectStatus: number | readonly number[];
   /** Null: no code, or no error. */
   readonly expectCode: string | null | readonly (string | null)[];
@@ -35,27 +35,27 @@ export async function readBadInput(): Promise<readonly BadInput[]> {
 }
 
 /** What came back; status 0: nothing but a closed connection. */
-export interface WireAnswer {
+export interface WireResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
 }
 
 /** Sends an entry over a real socket, with the path and the bytes exactly as given. */
-export function send(entry: BadInput, port: number, values: Placeholders): Promise<WireAnswer> {
+export function send(entry: BadInput, port: number, values: Placeholders): Promise<WireResponse> {
   return entry.raw === undefined ? sendRequest(entry, port, values) : sendRaw(fill(entry.raw, values), port);
 }
 
-async function sendRequest(entry: BadInput, port: number, values: Placeholders): Promise<WireAnswer> {
+async function sendRequest(entry: BadInput, port: number, values: Placeholders): Promise<WireResponse> {
   const body = bodyOf(entry, values);
   const headers = { ...headersOf(entry, values), ...(body === undefined ? {} : lengthOf(entry, body)) };
-  const { promise, resolve, reject } = Promise.withResolvers<WireAnswer>();
+  const { promise, resolve, reject } = Promise.withResolvers<WireResponse>();
   const request = httpRequest(
     // A connection of its own: one that the server cut must not fail the next entry.
     { host: '127.0.0.1', port, agent: false, method: entry.method, path: fill(entry.path, values), headers },
-    (answer) => {
-      const { statusCode: status = 0, headers: received } = answer;
-      text(answer).then((content) => resolve({ status, headers: received, text: content }), reject);
+    (reply) => {
+      const { statusCode: status = 0, headers: received } = reply;
+      text(reply).then((content) => resolve({ status, headers: received, text: content }), reject);
     },
   );
   request.on('error', reject);
@@ -121,7 +121,7 @@ interface SketchedSpec {
   readonly orgId?: string;
 }
 
-/** The sketch in a document that has no other fault, so that the fault of the entry is what is judged. */
+/** The sketch in a document that has no other fault, so that the fault of the entry is what is checked. */
 function completeSpec({ gen, metadata, resources = [], destination, orgId }: SketchedSpec): unknown {
   const valid = { ...specDocument(), ...(orgId === undefined ? {} : { orgId }) };
   const [item] = valid.resources;
@@ -149,7 +149,7 @@ function generatedSpec(gen: string): unknown {
   return { ...valid, resources: chain };
 }
 
-async function sendRaw(bytes: string, port: number): Promise<WireAnswer> {
+async function sendRaw(bytes: string, port: number): Promise<WireResponse> {
   const socket = connect(port, '127.0.0.1');
   socket.write(bytes, 'latin1');
   const received = await text(socket);

@@ -14,19 +14,19 @@ export interface Canaries extends AsyncDisposable {
 /** 127.0.0.2 is on the loopback interface of Linux only, and `::1` is missing where IPv6 is off. */
 const wanted = ['127.0.0.1', '127.0.0.2', '::1'];
 
-/** Starts them; each answers HTTP, since a caller that gets an answer says so. */
+/** Starts them; each responses HTTP, since a caller that gets a response says so. */
 export async function startCanaries(): Promise<Canaries> {
   const servers: Server[] = [];
   let hits = 0;
   const open = new Set<Socket>();
-  const hear = (socket: Socket): void => {
+  const receive = (socket: Socket): void => {
     hits += 1;
     open.add(socket);
     socket.on('error', () => {}).on('close', () => open.delete(socket));
     socket.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n[]');
   };
   const listen = async (address: string, port: number): Promise<number | null> => {
-    const server = createServer(hear);
+    const server = createServer(receive);
     server.listen(port, address);
     try {
       await once(server, 'listening');
@@ -38,10 +38,10 @@ export async function startCanaries(): Promise<Canaries> {
   };
   const port = (await listen('127.0.0.1', 0)) ?? 0;
   const others = wanted.slice(1).map(async (address) => ({ address, port: await listen(address, port) }));
-  const heard = (await Promise.all(others)).filter((other) => other.port !== null);
+  const received = (await Promise.all(others)).filter((other) => other.port !== null);
   return {
     port,
-    addresses: ['127.0.0.1', ...heard.map(({ address }) => address)],
+    addresses: ['127.0.0.1', ...received.map(({ address }) => address)],
     hits: () => hits,
     [Symbol.asyncDispose]: async () => {
       for (const socket of open) socket.destroy();

@@ -18,7 +18,7 @@ declare module 'vitest' {
 }
 
 /**
- * Notes for `npm run trust` what the running test has found, before it judges it. Figures of one promise add up over
+ * Notes for `npm run trust` what the running test has found, before it checks it. Figures of one promise add up over
  * tests.
  */
 export function figure(promise: PromiseName, { count, of }: Pick<Figure, 'count' | 'of'>): void {

@@ -56,11 +56,11 @@ async function reaching(
 }
 
 /** A host elsewhere that takes long is none of ours. */
-const patienceMs = 1000;
+const retryWindowMs = 1000;
 
 function reaches(host: string, port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect({ host, port, timeout: patienceMs });
+  const socket = connect({ host, port, timeout: retryWindowMs });
   const end = (reached: boolean): void => {
     socket.destroy();
     resolve(reached);

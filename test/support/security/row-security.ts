@@ -1,5 +1,5 @@
 /**
- * The database as judge of the queries: rows are visible to a statement only where they are of the org that the statement
+ * The database as check of the queries: rows are visible to a statement only where they are of the org that the statement
  * itself names among its values. One that forgets the org of its scope fails as soon as it meets a row, one that names
  * another org than the request it belongs to is refused. Production has no such policies: this finds what is wrong in
  * the queries, it does not make up for it.

@@ -10,7 +10,7 @@ export interface SsrfVector {
   /** Absent: an HTTP URL for the guarded client. */
   readonly kind?: 'host' | 'dsn' | 'template' | 'next-link' | 'tds-routing' | 'auth-type';
   readonly port?: number;
-  /** The answers of the resolver by name; a missing name does not exist. */
+  /** The responses of the resolver by name; a missing name does not exist. */
   readonly dns?: Readonly<Record<string, readonly string[]>>;
   /** The answers by name, one list per lookup. */
   readonly dnsSequence?: Readonly<Record<string, readonly (readonly string[])[]>>;

@@ -17,8 +17,8 @@ import { asOneRequest, openUnderRowSecurity } from '../security/row-security.ts'
 import { openTestDatabase } from './database.ts';
 import { strictForm } from './strict-form.ts';
 
-/** An answer of the API, parsed. */
-export interface Answer {
+/** A response of the API, parsed. */
+export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   // oxlint-disable-next-line typescript/no-explicit-any -- tests read fields and compare them; a wrong one fails there
@@ -34,7 +34,7 @@ export interface CallOptions {
 }
 
 /** Sends a request with the org's key. A success that is not exactly of the declared shape throws. */
-export type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>;
+export type Call = (method: string, path: string, options?: CallOptions) => Promise<Reply>;
 
 /** A tenant of the test. */
 export interface TestOrg {
@@ -98,7 +98,7 @@ export async function startApi({
     scheduleMinIntervalSeconds,
     requestsPerSecond: requestsPerSecond ?? null,
   };
-  const app = createApp({ ...deps, db: underRowSecurity ? await openJudged(stack, db, url) : db });
+  const app = createApp({ ...deps, db: underRowSecurity ? await openChecked(stack, db, url) : db });
   const serve = app.fetch;
   app.fetch = (...request) => asOneRequest(() => serve(...request));
   const call = (apiKey: string): Call => {
@@ -110,13 +110,13 @@ export async function startApi({
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
       const text = await response.text();
-      const answer = {
+      const parsed = {
         status: response.status,
         headers: response.headers,
         body: text === '' ? null : JSON.parse(text),
       };
-      checkShape(method, path, answer);
-      return answer;
+      checkShape(method, path, parsed);
+      return parsed;
     };
   };
   return {
@@ -138,7 +138,7 @@ export async function startApi({
 }
 
 /** The tests themselves keep the owner's connection: they look at several orgs. */
-async function openJudged(
+async function openChecked(
   stack: AsyncDisposableStack,
   owner: Kysely<Database>,
   url: string,
@@ -176,7 +176,7 @@ const routeOf = (method: string, path: string): Route | undefined =>
       new RegExp(`^(?:/api/v1)?${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path.split('?')[0] ?? ''),
   );
 
-function checkShape(method: string, path: string, { status, body }: Answer): void {
+function checkShape(method: string, path: string, { status, body }: Reply): void {
   const route = routeOf(method, path);
   if (status >= 400 && !path.startsWith('/api/health')) v.parse(strictForm(ErrorBody), body);
   else if (route) v.parse(strictForm(route.response), body);

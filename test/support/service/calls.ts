@@ -1,6 +1,6 @@
 import type { NewCall } from '../../../db/queries/runs/calls.ts';
 
-/** A call of a run for the log: a request with an answer. */
+/** A call of a run for the log: a request with a response. */
 export const newCall = (parts: Pick<NewCall, 'runId' | 'sequence'>): NewCall => ({
   method: 'GET',
   url: 'https://api.acme.example/items',

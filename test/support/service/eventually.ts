@@ -9,7 +9,7 @@ export interface EventuallyOptions {
 }
 
 /**
- * Asks until the answer is neither null nor undefined nor false, and returns it. Usable outside vitest too.
+ * Asks until the response is neither null nor undefined nor false, and returns it. Usable outside vitest too.
  * Throws with `what` when the time is over; its cause is the last failure of `ask`, if any.
  */
 export async function eventually<Value>(

@@ -43,7 +43,7 @@ export const partitionEntry = (parts: Partial<PartitionEntry> = {}): PartitionEn
   ...parts,
 });
 
-/** A record that was set aside. */
+/** A record that was quarantined. */
 export const quarantineEntry = (parts: Partial<QuarantineEntry> = {}): QuarantineEntry => ({
   id: 'quar_1',
   externalId: 'r1',

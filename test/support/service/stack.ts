@@ -152,7 +152,7 @@ async function createTenant(db: Kysely<Database>, apiUrl: string): Promise<TestO
   return { orgId: org.id, workspaceId: workspace.id, apiKey: apiKey.key, call: callOver(apiUrl, apiKey.key) };
 }
 
-/** The REST client; every answer is JSON. */
+/** The REST client; every response is JSON. */
 function callOver(apiUrl: string, ownKey: string): Call {
   return async (method, path, { body, headers = {}, apiKey = ownKey } = {}) => {
     const credential = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };

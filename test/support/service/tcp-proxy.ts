@@ -6,10 +6,10 @@ import { createSecureContext, TLSSocket } from 'node:tls';
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
   /**
-   * From now on the next answer of the server is swallowed and its connection cut; with a mark the next one after a
+   * From now on the next response of the server is swallowed and its connection cut; with a mark the next one after a
    * request that holds these bytes.
    */
-  cutNextAnswer(mark?: Buffer | null): void;
+  cutNextResponse(mark?: Buffer | null): void;
 }
 
 interface ProxyOptions {
@@ -63,7 +63,7 @@ export async function startTcpProxy(
 
   return {
     port: address.port,
-    cutNextAnswer: (mark = null) => {
+    cutNextResponse: (mark = null) => {
       awaited = mark;
       cut = mark === null;
     },

@@ -44,9 +44,9 @@ export async function startTemporalDevServer(
   const start = async () => {
     server ??= startServiceProcess({ name: 'temporal', command, args, env: process.env, watchesParent: false });
     const describe = () => connection.workflowService.describeNamespace({ namespace: 'default' });
-    const answers = () => connection.withDeadline(Date.now() + 1000, describe);
+    const replies = () => connection.withDeadline(Date.now() + 1000, describe);
     try {
-      await eventually('Temporal answers', answers, { timeoutMs: 55_000 });
+      await eventually('Temporal answers', replies, { timeoutMs: 55_000 });
     } catch (error) {
       throw new Error(`Temporal does not answer at ${address}:\n${server.tail()}`, { cause: error });
     }

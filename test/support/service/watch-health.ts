@@ -1,7 +1,7 @@
 /** Between two probes of the API's health, ms. */
 const probeEveryMs = 50;
 
-/** Asks for the health of the API again and again; stopping it gives how long each answer took, ms. */
+/** Asks for the health of the API again and again; stopping it gives how long each response took, ms. */
 export function watchHealth(apiUrl: string): Disposable & { stop(): readonly number[] } {
   const durations: number[] = [];
   const probe = async (): Promise<void> => {

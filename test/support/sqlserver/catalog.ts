@@ -4,7 +4,7 @@ import type { TdsRow } from './tds-tokens.ts';
 /** Schemas, tables and columns of a server, made by the statements of the service and asked for by them. */
 export interface Catalog {
   /** Changes or answers; undefined for a statement that is about neither. */
-  answer(request: Exclude<TdsRequest, { kind: 'load' }>): readonly TdsRow[] | undefined;
+  reply(request: Exclude<TdsRequest, { kind: 'load' }>): readonly TdsRow[] | undefined;
   /** The id of a table; null when there is none. */
   idOf(schema: string, table: string): number | null;
 }
@@ -68,7 +68,7 @@ export function createCatalog(): Catalog {
   };
 
   return {
-    answer: (request) => (change(request.sql) ? [] : ask(request.sql, request.kind === 'batch' ? {} : request.values)),
+    reply: (request) => (change(request.sql) ? [] : ask(request.sql, request.kind === 'batch' ? {} : request.values)),
     idOf: (schema, table) => find(schema, table)?.id ?? null,
   };
 }

@@ -6,7 +6,7 @@ import type { CountedDestination } from '../destinations/audit.ts';
 import { eventually } from '../service/eventually.ts';
 import { isBatch } from './script.ts';
 import { createLaneTables, type LaneTables, type StagedRow } from './tables.ts';
-import { type RequestAnswer, startTdsFake, type TdsFake, type TdsScript, type TdsSession } from './tds-fake.ts';
+import { type RequestReply, startTdsFake, type TdsFake, type TdsScript, type TdsSession } from './tds-fake.ts';
 import type { TdsRequest } from './tds-requests.ts';
 
 /** A moment of a delivery: part of a bulk copy is here, a batch came, a batch was executed and is not answered yet. */
@@ -112,14 +112,14 @@ function createSession(tables: LaneTables, { pass, refused, ended }: SessionPlan
     );
   };
 
-  const execute = async (request: Exclude<TdsRequest, { kind: 'load' }>): Promise<RequestAnswer> => {
+  const execute = async (request: Exclude<TdsRequest, { kind: 'load' }>): Promise<RequestReply> => {
     if (!isBatch(request)) return tables.execute(request, staged);
     const how = await pass('asked');
     if (isOver && how !== 'anyway') return 'cut';
-    const answer = tables.execute(request, staged);
-    if (Array.isArray(answer) && answer[0]?.outcome === 'lost') refused();
+    const reply = tables.execute(request, staged);
+    if (Array.isArray(reply) && reply[0]?.outcome === 'lost') refused();
     await pass('executed');
-    return answer;
+    return reply;
   };
 
   return {

@@ -1,14 +1,14 @@
 import { openSqlServer, type SqlServerDeps } from '../../../src/core/destinations/sqlserver/sqlserver.ts';
-import type { RequestAnswer, TdsFake, TdsScript } from './tds-fake.ts';
+import type { RequestReply, TdsFake, TdsScript } from './tds-fake.ts';
 import type { TdsRequest } from './tds-requests.ts';
 import type { TdsRow } from './tds-tokens.ts';
 
 /** Answers a request; undefined leaves it to {@link laneScript}. */
-type Answering = (request: TdsRequest) => RequestAnswer | undefined;
+type Responding = (request: TdsRequest) => RequestReply | undefined;
 
 /** A server on which the table items (column `a`, a text, and `n`, a bigint) and all that goes with it exist. */
-export function laneScript(answering: Answering = () => undefined): Required<Pick<TdsScript, 'request'>> {
-  return { request: (request) => answering(request) ?? usualAnswer(request) };
+export function laneScript(responding: Responding = () => undefined): Required<Pick<TdsScript, 'request'>> {
+  return { request: (request) => responding(request) ?? usualResponse(request) };
 }
 
 /** The statements that were sent, of all requests but bulk copies. */
@@ -45,7 +45,7 @@ export const connectFake = (
   deps: Partial<SqlServerDeps> = {},
 ) => openSqlServer({ ...fakeOptions(port), ...changes }, { guard: openGuard, orgId: 'org_1', ...deps });
 
-function usualAnswer(request: TdsRequest): RequestAnswer {
+function usualResponse(request: TdsRequest): RequestReply {
   if (request.kind === 'load') return [];
   const { sql } = request;
   if (sql.includes('select schema_id(@schema)')) return [{ id: 1 }];

@@ -1,6 +1,6 @@
 import { type Catalog, createCatalog } from './catalog.ts';
 import { isBatch } from './script.ts';
-import type { RequestAnswer } from './tds-fake.ts';
+import type { RequestReply } from './tds-fake.ts';
 import type { TdsRequest } from './tds-requests.ts';
 import type { TdsRow } from './tds-tokens.ts';
 
@@ -24,7 +24,7 @@ export interface LaneTables {
   /** Rows of a table, in the order of their record ids. Values are texts, as they were copied. */
   rows(table: string): readonly TdsRow[];
   /** Carries out a statement in one step, over what the session has staged. */
-  execute(request: Exclude<TdsRequest, { kind: 'load' }>, staged: Staged): RequestAnswer;
+  execute(request: Exclude<TdsRequest, { kind: 'load' }>, staged: Staged): RequestReply;
 }
 
 interface Checkpoint {
@@ -53,7 +53,7 @@ export function createLaneTables(): LaneTables {
     rows.set(key, row);
   };
 
-  const runBatch = ({ sql, values }: Statements, staged: Staged): RequestAnswer => {
+  const runBatch = ({ sql, values }: Statements, staged: Staged): RequestReply => {
     const checkpoint = checkpoints.get(String(values['lane']));
     if (!checkpoint || !isTaken(checkpoint, { sql, values })) return [{ outcome: 'lost' }];
     if (!sql.includes('commit transaction')) return unknownStatement;
@@ -98,7 +98,7 @@ export function createLaneTables(): LaneTables {
       [...rowsOf(table).values()].sort((a, b) => (String(a['_external_id']) < String(b['_external_id']) ? -1 : 1)),
     execute(request, staged) {
       const { sql } = request;
-      const known = catalog.answer(request);
+      const known = catalog.reply(request);
       if (known) return known;
       if (request.kind === 'batch') return isHousekeeping(sql) ? [] : unknownStatement;
       if (sql.includes('sp_getapplock')) return [{ result: 0 }];

@@ -17,21 +17,21 @@ import {
 import { PreloginPayload } from './tedious-parts.ts';
 
 /** What becomes of a login. */
-export type LoginAnswer =
+export type LoginResponse =
   | 'ok'
   | 'cut'
   | TdsError
   | { readonly route: { readonly host: string; readonly port: number } };
 
 /** What becomes of a request: rows of one result, an error, the connection cut, or nothing until it is given up. */
-export type RequestAnswer = readonly TdsRow[] | TdsError | 'cut' | 'silence';
+export type RequestReply = readonly TdsRow[] | TdsError | 'cut' | 'silence';
 
 /** How the server answers. */
 export interface TdsScript {
   /** Accepted unless given. */
-  readonly login?: () => LoginAnswer;
+  readonly login?: () => LoginResponse;
   /** No rows unless given. */
-  readonly request?: (request: TdsRequest) => RequestAnswer;
+  readonly request?: (request: TdsRequest) => RequestReply;
   /** In its place, for a server that keeps something for each connection. */
   readonly session?: () => TdsSession;
   /** Encrypts with this certificate; without it the server has no encryption. */
@@ -45,7 +45,7 @@ export type Tamper = (bytes: Buffer, layer: 'tds' | 'tls', hangUp: () => void) =
 
 /** What a server does for one connection. */
 export interface TdsSession {
-  request(request: TdsRequest): Promise<RequestAnswer>;
+  request(request: TdsRequest): Promise<RequestReply>;
   /** The first part of a bulk copy is here; the rest is read when this resolves. */
   copying(): Promise<void>;
   /** The connection is gone, perhaps in the middle of a bulk copy. */
@@ -87,10 +87,10 @@ export async function startTdsFake(script: TdsScript = {}, wanted = { port: 0 })
     });
     wire.onMessage = (type, data) => {
       if (type === TYPE['PRELOGIN']) return wire.send(prelogin(script.tls !== undefined), () => wire.encrypt());
-      if (type === TYPE['LOGIN7']) return answer(wire, socket, script.login?.() ?? 'ok');
+      if (type === TYPE['LOGIN7']) return reply(wire, socket, script.login?.() ?? 'ok');
       if (type === TYPE['ATTENTION']) {
         attentions += 1;
-        // The answer that was broken off, and the confirmation.
+        // The response that was broken off, and the confirmation.
         wire.send(doneToken());
         return wire.send(doneToken('attention'));
       }
@@ -99,8 +99,8 @@ export async function startTdsFake(script: TdsScript = {}, wanted = { port: 0 })
       isCopying = false;
       requests.push(request);
       void (async () => {
-        const answered = await session.request(request);
-        if (!socket.destroyed) answer(wire, socket, answered);
+        const replied = await session.request(request);
+        if (!socket.destroyed) reply(wire, socket, replied);
       })();
     };
   };
@@ -133,14 +133,14 @@ const statelessSession = ({ request }: TdsScript): TdsSession => ({
 const prelogin = (isEncrypted: boolean): Buffer =>
   new PreloginPayload({ encrypt: isEncrypted, version: { major: 14, minor: 0, build: 0, subbuild: 0 } }).data;
 
-function answer(wire: Wire, socket: Socket, answered: LoginAnswer | RequestAnswer): void {
-  if (answered === 'silence') return;
-  if (answered === 'cut') socket.destroy();
-  else if (answered === 'ok') wire.send(Buffer.concat([collationToken(), loginAckToken(), doneToken()]));
-  else if ('route' in answered) {
-    wire.send(Buffer.concat([loginAckToken(), routingToken(answered.route), doneToken()]));
-  } else if ('number' in answered) wire.send(Buffer.concat([errorToken(answered), doneToken('error')]));
-  else wire.send(resultTokens(answered));
+function reply(wire: Wire, socket: Socket, replied: LoginResponse | RequestReply): void {
+  if (replied === 'silence') return;
+  if (replied === 'cut') socket.destroy();
+  else if (replied === 'ok') wire.send(Buffer.concat([collationToken(), loginAckToken(), doneToken()]));
+  else if ('route' in replied) {
+    wire.send(Buffer.concat([loginAckToken(), routingToken(replied.route), doneToken()]));
+  } else if ('number' in replied) wire.send(Buffer.concat([errorToken(replied), doneToken('error')]));
+  else wire.send(resultTokens(replied));
 }
 
 /** Messages in and out of one connection. */

@@ -14,7 +14,7 @@ export type TdsRow = Readonly<Record<string, string | number | null>>;
 
 const doneStatus = { final: 0x00, error: 0x02, count: 0x10, attention: 0x20 };
 
-/** The end of an answer. */
+/** The end of a response. */
 export function doneToken(kind: keyof typeof doneStatus = 'final', rowCount = 0): Buffer {
   const buffer = new TdsBuffer();
   buffer.writeUInt8(typeOf('DONE'));

@@ -10,7 +10,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 /** A customer's connection of several resources, and what can be asked of the service about it. */
 export interface Account extends Customer {
   /** The path is below that of the connection. Throws on an error. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- an answer of the API, whose fields tests compare
+  // oxlint-disable-next-line typescript/no-explicit-any -- a response of the API, whose fields tests compare
   ask(method: string, path: string, body?: unknown): Promise<any>;
   /** Requests a sync; its run. */
   request(resource: string): Promise<string>;
@@ -52,9 +52,9 @@ export async function openAccount(stack: Stack, options: AccountOptions): Promis
   });
   const { connectionId, destination } = customer;
   const send = async (method: string, path: string, body?: unknown) => {
-    const answer = await call(method, path, { body });
-    if (answer.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
-    return answer.body;
+    const reply = await call(method, path, { body });
+    if (reply.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(reply.body)}`);
+    return reply.body;
   };
   const ask: Account['ask'] = (method, path, body) => send(method, `/connections/${connectionId}${path}`, body);
   const ended = (runId: string): Promise<RunRow> =>

@@ -41,9 +41,9 @@ export async function connect(stack: Stack, options: ConnectOptions): Promise<Co
   const { name, specKey = name.replaceAll('_', '-') } = options;
   const destination = await openAuditedDestination();
   const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await stack.org.call(method, path, { body });
-    if (answer.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
-    return answer.body;
+    const reply = await stack.org.call(method, path, { body });
+    if (reply.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(reply.body)}`);
+    return reply.body;
   };
   const known = await stack.org.call('GET', `/specs/${specKey}/versions`);
   if (known.status === 404) {

@@ -29,9 +29,9 @@ export async function connectCustomer({ org }: Stack, options: CustomerOptions):
   const { document, keepsDestination = false, params, secrets, overrides, activate = true } = options;
   const destination = await openAuditedDestination();
   const ask = async (path: string, body?: unknown) => {
-    const answer = await org.call('POST', path, body === undefined ? {} : { body });
-    if (answer.status >= 400) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
-    return answer.body;
+    const reply = await org.call('POST', path, body === undefined ? {} : { body });
+    if (reply.status >= 400) throw new Error(`${path}: ${JSON.stringify(reply.body)}`);
+    return reply.body;
   };
   const { key, version } = versionOf(document);
   await ask('/specs', keepsDestination ? document : intoDatabase(document));

@@ -121,9 +121,9 @@ async function createConnection(
   const document = { ...specDocument(options), destination: declared };
   const { key, version } = document.metadata;
   const ask = async (path: string, body?: unknown): Promise<{ readonly id: string }> => {
-    const answer = await org.call('POST', path, body === undefined ? {} : { body });
-    if (answer.status >= 400) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
-    return answer.body;
+    const reply = await org.call('POST', path, body === undefined ? {} : { body });
+    if (reply.status >= 400) throw new Error(`${path}: ${JSON.stringify(reply.body)}`);
+    return reply.body;
   };
   await ask('/specs', document);
   await ask(`/specs/${key}/versions/${version}/publish`);

@@ -2,56 +2,56 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { UpstreamAnswer } from './paging.ts';
+import type { UpstreamResponse } from './paging.ts';
 
 /** What the fake API does to one request instead of answering it well. */
-export type Fault =
+export type FaultIssue =
   /** An error answer; `retryAfter` in seconds, or as an HTTP date. */
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: number | Date; readonly body?: string }
-  /** The connection ends with a reset, before the answer or in the middle of its body. */
+  /** The connection ends with a reset, before the response or in the middle of its body. */
   | { readonly kind: 'reset'; readonly when: 'before' | 'midway' }
   /** The right answer, `bytes` at a time with a pause between. */
   | { readonly kind: 'drip'; readonly bytes: number; readonly everyMs: number }
   /** A valid answer of `bytes` bytes: the right one and blanks after it. */
   | { readonly kind: 'huge'; readonly bytes: number };
 
-/** Sends `answer`, spoilt by `fault`. Resolves when all is sent or the caller has gone. Returns the status sent, null after a reset. */
+/** Sends `response`, spoilt by `issue`. Resolves when all is sent or the caller has gone. Returns the status sent, null after a reset. */
 export async function sendFaulty(
-  fault: Fault,
-  answer: UpstreamAnswer,
+  issue: FaultIssue,
+  reply: UpstreamResponse,
   response: ServerResponse,
 ): Promise<number | null> {
-  switch (fault.kind) {
+  switch (issue.kind) {
     case 'status':
-      return sendAnswer(errorAnswer(fault), response);
+      return sendResponse(errorResponse(issue), response);
     case 'reset':
-      return sendReset(fault.when, answer, response);
+      return sendReset(issue.when, reply, response);
     case 'drip':
-      return sendPieces(answer, response, pieces(answer.body, fault));
+      return sendPieces(reply, response, pieces(reply.body, issue));
     case 'huge':
-      return sendPieces(answer, response, blanksAfter(answer.body, fault.bytes));
+      return sendPieces(reply, response, blanksAfter(reply.body, issue.bytes));
   }
 }
 
-/** Sends `answer` and returns its status. */
-export function sendAnswer(answer: UpstreamAnswer, response: ServerResponse): number {
-  const status = writeHead(answer, response);
-  response.end(answer.body);
+/** Sends `response` and returns its status. */
+export function sendResponse(reply: UpstreamResponse, response: ServerResponse): number {
+  const status = writeHead(reply, response);
+  response.end(reply.body);
   return status;
 }
 
-function errorAnswer(fault: Extract<Fault, { kind: 'status' }>): UpstreamAnswer {
-  const { status, retryAfter, body = `{"error":"made-up ${status}"}` } = fault;
+function errorResponse(issue: Extract<FaultIssue, { kind: 'status' }>): UpstreamResponse {
+  const { status, retryAfter, body = `{"error":"made-up ${status}"}` } = issue;
   if (retryAfter === undefined) return { status, body };
   const value = typeof retryAfter === 'number' ? String(retryAfter) : retryAfter.toUTCString();
   return { status, headers: { 'retry-after': value }, body };
 }
 
-async function sendReset(when: 'before' | 'midway', answer: UpstreamAnswer, response: ServerResponse): Promise<null> {
+async function sendReset(when: 'before' | 'midway', reply: UpstreamResponse, response: ServerResponse): Promise<null> {
   if (when === 'midway') {
-    response.setHeader('content-length', Buffer.byteLength(answer.body));
-    writeHead(answer, response);
-    const half = answer.body.slice(0, Math.ceil(answer.body.length / 2));
+    response.setHeader('content-length', Buffer.byteLength(reply.body));
+    writeHead(reply, response);
+    const half = reply.body.slice(0, Math.ceil(reply.body.length / 2));
     await new Promise((sent) => response.write(half, sent));
   }
   response.socket?.resetAndDestroy();
@@ -59,11 +59,11 @@ async function sendReset(when: 'before' | 'midway', answer: UpstreamAnswer, resp
 }
 
 async function sendPieces(
-  answer: UpstreamAnswer,
+  reply: UpstreamResponse,
   response: ServerResponse,
   parts: Iterable<string> | AsyncIterable<string>,
 ): Promise<number> {
-  const status = writeHead(answer, response);
+  const status = writeHead(reply, response);
   try {
     await pipeline(Readable.from(parts), response);
   } catch (error) {
@@ -73,7 +73,7 @@ async function sendPieces(
   return status;
 }
 
-async function* pieces(body: string, { bytes, everyMs }: Extract<Fault, { kind: 'drip' }>): AsyncIterable<string> {
+async function* pieces(body: string, { bytes, everyMs }: Extract<FaultIssue, { kind: 'drip' }>): AsyncIterable<string> {
   for (let from = 0; from < body.length; from += bytes) {
     yield body.slice(from, from + bytes);
     await delay(everyMs);
@@ -86,7 +86,7 @@ function* blanksAfter(body: string, bytes: number): Iterable<string> {
   for (let left = bytes - body.length; left > 0; left -= block.length) yield block.slice(0, left);
 }
 
-function writeHead({ status = 200, headers = {} }: UpstreamAnswer, response: ServerResponse): number {
+function writeHead({ status = 200, headers = {} }: UpstreamResponse, response: ServerResponse): number {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   return status;
 }

@@ -17,7 +17,7 @@ export interface LocalServer extends AsyncDisposable {
 /** Serves HTTP with `handle`. */
 export const serveHttp = (handle: RequestListener): Promise<LocalServer> => listen(createServer(handle));
 
-/** Hands each raw connection to `handle`, for answers that no HTTP server would give. */
+/** Hands each raw connection to `handle`, for responses that no HTTP server would give. */
 export const serveRaw = (handle: (socket: Socket) => void): Promise<LocalServer> => listen(createRawServer(handle));
 
 /** What {@link openClient} can be told; all else has a default that answers at once. */
@@ -48,7 +48,7 @@ export function openClient({ allow = '', ...overrides }: ClientOverrides) {
     send: (
       request: Partial<Omit<HttpRequest, 'url'>> & { url: URL | string },
       signal = new AbortController().signal,
-      options: Pick<SendOptions, 'signer' | 'onAnswer'> = {},
+      options: Pick<SendOptions, 'signer' | 'onResponse'> = {},
     ) => client.send({ ...requestDefaults, ...request, url: new URL(request.url) }, { signal, ...options }),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };

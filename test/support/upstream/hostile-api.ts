@@ -1,4 +1,4 @@
-/** A customer's API whose every answer is meant to exhaust the one who reads it. */
+/** A customer's API whose every response is meant to exhaust the one who reads it. */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

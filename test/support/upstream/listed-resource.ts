@@ -14,13 +14,13 @@ export const rowsOf = (...ids: readonly number[]): ListedRow[] => ids.map((id) =
 export interface ListedResourceOptions {
   readonly deletes: Readonly<Record<string, unknown>>;
   /** The rows that the API has now, or what it answers instead. */
-  readonly answer: () => readonly ListedRow[] | ScriptedReply;
+  readonly reply: () => readonly ListedRow[] | ScriptedReply;
 }
 
-/** A resource that is read in full from one answer of the API, which serves it from now on. */
-export function listedResource(api: ScriptedApi, key: string, { deletes, answer }: ListedResourceOptions) {
+/** A resource that is read in full from one response of the API, which serves it from now on. */
+export function listedResource(api: ScriptedApi, key: string, { deletes, reply }: ListedResourceOptions) {
   api.serve(key, () => {
-    const given = answer();
+    const given = reply();
     return 'length' in given ? { body: given } : given;
   });
   return { key, deletes };

@@ -7,7 +7,7 @@ export interface TokenRequest {
 }
 
 /** What the server says instead of a token. */
-export interface TokenRefusal {
+export interface TokenRejection {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -35,10 +35,10 @@ export interface OauthServer extends AsyncDisposable {
   /** What is sent back besides code and state. */
   sentBack: Readonly<Record<string, string>>;
   /** What becomes of the next requests, asked for each; undefined: a token, which lives `expiresIn` seconds. */
-  answer: (request: TokenRequest) => TokenRefusal | { readonly expiresIn: number } | undefined;
+  reply: (request: TokenRequest) => TokenRejection | { readonly expiresIn: number } | undefined;
 }
 
-const invalidGrant: TokenRefusal = { status: 400, body: { error: 'invalid_grant' } };
+const invalidGrant: TokenRejection = { status: 400, body: { error: 'invalid_grant' } };
 
 /** Starts one that gives every client a new token each time. */
 export async function startOauthServer(): Promise<OauthServer> {
@@ -65,7 +65,7 @@ export async function startOauthServer(): Promise<OauthServer> {
     endGrants: () => refreshTokens.end(),
     agree,
     sentBack: {},
-    answer: () => undefined,
+    reply: () => undefined,
     [Symbol.asyncDispose]: () => server.stop(),
   };
   server.service.on('beforeTokenSigning', (token) => {
@@ -81,13 +81,13 @@ export async function startOauthServer(): Promise<OauthServer> {
   server.service.on('beforeResponse', (response, incoming) => {
     const request = { authorization: incoming.headers.authorization, fields: { ...incoming.body } };
     requests.push(request);
-    const told = oauth.answer(request);
-    const answer = told && 'status' in told ? told : (refreshTokens.judge(request) ?? told);
-    if (answer && 'status' in answer) {
-      response.statusCode = answer.status;
-      response.body = { ...answer.body };
+    const told = oauth.reply(request);
+    const reply = told && 'status' in told ? told : (refreshTokens.classify(request) ?? told);
+    if (reply && 'status' in reply) {
+      response.statusCode = reply.status;
+      response.body = { ...reply.body };
     } else if (response.body !== '') {
-      if (answer) response.body['expires_in'] = answer.expiresIn;
+      if (reply) response.body['expires_in'] = reply.expiresIn;
       valid.set(String(response.body['access_token']), Date.now() + Number(response.body['expires_in']) * 1000);
       refreshTokens.issue(response.body['refresh_token']);
     }
@@ -103,7 +103,7 @@ function createRefreshTokens() {
     reuses: () => reuses,
     issue: (token: unknown) => void unused.add(token),
     end: () => unused.clear(),
-    judge({ fields }: TokenRequest): TokenRefusal | undefined {
+    classify({ fields }: TokenRequest): TokenRejection | undefined {
       if (fields['grant_type'] !== 'refresh_token') return undefined;
       const token = fields['refresh_token'];
       if (unused.delete(token)) {

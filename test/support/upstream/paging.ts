@@ -1,7 +1,7 @@
 import type { RecordStore, UpstreamRecord } from './records.ts';
 
-/** An answer before it is put on the wire. `body` is sent as it is; the content type is JSON unless named. */
-export interface UpstreamAnswer {
+/** A response before it is put on the wire. `body` is sent as it is; the content type is JSON unless named. */
+export interface UpstreamResponse {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string;
@@ -30,7 +30,7 @@ export type PagingKind = (typeof pagingKinds)[number];
  * - `keyset`: `{data, has_more}`; asked with `starting_after`, the id of the last record
  * - `next_url`: `{data, links: {next}}`; null at the end
  */
-export function pageOf(kind: PagingKind, request: PageRequest): UpstreamAnswer {
+export function pageOf(kind: PagingKind, request: PageRequest): UpstreamResponse {
   const { input, store } = request;
   const all = store.list(input['updated_since'] ?? null, input['updated_before'] ?? null);
   const size = Number(input['per_page'] ?? 100);
@@ -46,7 +46,7 @@ export function textOf(record: UpstreamRecord): string {
   return text;
 }
 
-type Form = (request: PageRequest, all: readonly UpstreamRecord[], size: number) => UpstreamAnswer;
+type Form = (request: PageRequest, all: readonly UpstreamRecord[], size: number) => UpstreamResponse;
 
 const forms: Readonly<Record<PagingKind, Form>> = {
   link: (request, all, size) => {

@@ -1,4 +1,4 @@
-import type { UpstreamAnswer, UpstreamOptions, UpstreamRequest } from './upstream.ts';
+import type { UpstreamOptions, UpstreamRequest, UpstreamResponse } from './upstream.ts';
 
 /** What a script answers; `body` is sent as JSON. */
 export interface ScriptedReply {
@@ -12,8 +12,8 @@ export type Script = (query: URLSearchParams, request: UpstreamRequest) => Scrip
 
 /** Paths of the fake API whose answers a test makes up. */
 export interface ScriptedApi {
-  /** For {@link UpstreamOptions.answer}. */
-  readonly answer: NonNullable<UpstreamOptions['answer']>;
+  /** For {@link UpstreamOptions.response}. */
+  readonly reply: NonNullable<UpstreamOptions['reply']>;
   /** Serves `/{name}` from now on. */
   serve(name: string, script: Script): void;
 }
@@ -22,7 +22,7 @@ export interface ScriptedApi {
 export function createScriptedApi(): ScriptedApi {
   const scripts = new Map<string, Script>();
   return {
-    answer(request): UpstreamAnswer | undefined {
+    reply(request): UpstreamResponse | undefined {
       const url = new URL(request.url, 'http://upstream');
       const script = scripts.get(url.pathname.split('/')[1] ?? '');
       if (!script) return undefined;

@@ -56,7 +56,7 @@ const readers: Record<string, (upstream: Upstream) => Promise<(readonly Upstream
 async function follow(
   upstream: Upstream,
   path: string,
-  next: (answer: Wrapped, pagesRead: number) => string | false | null | undefined,
+  next: (reply: Wrapped, pagesRead: number) => string | false | null | undefined,
 ) {
   const pages: (readonly UpstreamRecord[])[] = [];
   for (let suffix: string | false | null | undefined = ''; typeof suffix === 'string'; ) {
@@ -78,8 +78,8 @@ describe('paging', () => {
   test('joins the JSON body of a POST to the query', async () => {
     await using upstream = await start();
     const body = JSON.stringify({ per_page: 2, updated_since: records[20]?.updated_at });
-    const answer: Wrapped = (await get(upstream, '/cursor/records', { method: 'POST', body })).body;
-    expect(answer.data.map(({ id }) => id)).toEqual(['r000021', 'r000022']);
+    const reply: Wrapped = (await get(upstream, '/cursor/records', { method: 'POST', body })).body;
+    expect(reply.data.map(({ id }) => id)).toEqual(['r000021', 'r000022']);
   });
 
   test('answers 404 for a collection that is not there', async () => {
@@ -114,19 +114,19 @@ describe('faults', () => {
   test('hit the request they are planned for, and no other', async () => {
     await using upstream = await start();
     upstream.failAt(2, { kind: 'status', status: 429, retryAfter: 7 });
-    const answers = [
+    const replies = [
       await get(upstream, '/link/records'),
       await get(upstream, '/link/records'),
       await get(upstream, '/link/records'),
     ];
-    expect(answers.map(({ status }) => status)).toEqual([200, 429, 200]);
-    expect(answers[1]?.headers.get('retry-after')).toBe('7');
+    expect(replies.map(({ status }) => status)).toEqual([200, 429, 200]);
+    expect(replies[1]?.headers.get('retry-after')).toBe('7');
     expect(upstream.timesServed()).toEqual(new Map([['/link/records', 2]]));
   });
 
   test('give Retry-After as an HTTP date when it is a date', async () => {
     await using upstream = await startUpstream({
-      faults: { 1: { kind: 'status', status: 503, retryAfter: new Date('2030-01-02T03:04:05Z') } },
+      issues: { 1: { kind: 'status', status: 503, retryAfter: new Date('2030-01-02T03:04:05Z') } },
     });
     expect((await get(upstream, '/link/records')).headers.get('retry-after')).toBe('Wed, 02 Jan 2030 03:04:05 GMT');
   });
@@ -134,21 +134,21 @@ describe('faults', () => {
   test.each(['before', 'midway'] as const)(
     'reset the connection %s the answer, which the journal shows',
     async (when) => {
-      await using upstream = await startUpstream({ collections: { records }, faults: { 1: { kind: 'reset', when } } });
+      await using upstream = await startUpstream({ collections: { records }, issues: { 1: { kind: 'reset', when } } });
       await expect(get(upstream, '/link/records')).rejects.toThrow(/fetch failed|terminated/);
       expect(upstream.journal).toMatchObject([{ nth: 1, url: '/link/records', status: null }]);
     },
   );
 
   test('drip the right answer', async () => {
-    const faults = { 1: { kind: 'drip', bytes: 2_000, everyMs: 1 } } as const;
-    await using upstream = await startUpstream({ collections: { records }, faults });
+    const issues = { 1: { kind: 'drip', bytes: 2_000, everyMs: 1 } } as const;
+    await using upstream = await startUpstream({ collections: { records }, issues });
     expect((await get(upstream, '/link/records')).body).toEqual(records);
   });
 
   test('make an answer as long as asked for and keep it valid', async () => {
-    const faults = { 1: { kind: 'huge', bytes: 1_000_000 } } as const;
-    await using upstream = await startUpstream({ collections: { records }, faults });
+    const issues = { 1: { kind: 'huge', bytes: 1_000_000 } } as const;
+    await using upstream = await startUpstream({ collections: { records }, issues });
     const text = await (await fetch(`${upstream.url}/link/records`)).text();
     expect(text).toHaveLength(1_000_000);
     expect(JSON.parse(text)).toEqual(records);
@@ -172,7 +172,7 @@ describe('gates and the journal', () => {
     upstream.pause();
     const held = get(upstream, '/link/records');
     await upstream.requested(1);
-    expect(upstream.journal[0]?.answeredAt).toBeNull();
+    expect(upstream.journal[0]?.responseAt).toBeNull();
     upstream.resume();
     expect((await held).status).toBe(200);
   });
@@ -191,9 +191,9 @@ describe('gates and the journal', () => {
   test('echo carries the headers, the query and the body of the request', async () => {
     await using upstream = await start();
     const headers = { authorization: 'Bearer s3cret' };
-    const answer = await get(upstream, '/echo?key=s3cret', { method: 'POST', headers, body: 'body s3cret' });
-    expect(answer.headers.get('x-echo-authorization')).toBe('Bearer s3cret');
-    expect(answer.body).toMatchObject([{ url: '/echo?key=s3cret', headers, body: 'body s3cret' }]);
+    const reply = await get(upstream, '/echo?key=s3cret', { method: 'POST', headers, body: 'body s3cret' });
+    expect(reply.headers.get('x-echo-authorization')).toBe('Bearer s3cret');
+    expect(reply.body).toMatchObject([{ url: '/echo?key=s3cret', headers, body: 'body s3cret' }]);
   });
 
   test('answers 401 to any other Authorization than the one asked for', async () => {
@@ -205,7 +205,7 @@ describe('gates and the journal', () => {
 
   test('asks the own answers of a test first', async () => {
     await using upstream = await startUpstream({
-      answer: ({ url }) => (url === '/token' ? { status: 201, body: '{"access_token":"t"}' } : undefined),
+      reply: ({ url }) => (url === '/token' ? { status: 201, body: '{"access_token":"t"}' } : undefined),
     });
     expect(await get(upstream, '/token')).toMatchObject({ status: 201, body: { access_token: 't' } });
     expect((await get(upstream, '/link/records')).status).toBe(200);

@@ -1,6 +1,6 @@
 /**
  * A fake customer API on loopback: collections of records in every paging form, faults at chosen requests, a journal of
- * what was asked and answered, and gates that hold an answer until the test lets it go. No test needs to sleep.
+ * what was asked and answered, and gates that hold a response until the test lets it go. No test needs to sleep.
  *
  * Paths: `/{paging kind}/{collection}` (see {@link pageOf}), `/items/{collection}/{id}`, and `/echo`, whose one record
  * is the request itself. POST works like GET, its JSON body joins the query.
@@ -10,12 +10,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Fault, sendAnswer, sendFaulty } from './faults.ts';
-import { pageOf, pagingKinds, textOf, type UpstreamAnswer } from './paging.ts';
+import { type FaultIssue, sendFaulty, sendResponse } from './faults.ts';
+import { pageOf, pagingKinds, textOf, type UpstreamResponse } from './paging.ts';
 import { createRecordStore, type RecordStore, type UpstreamRecord } from './records.ts';
 
-export type { Fault } from './faults.ts';
-export type { UpstreamAnswer } from './paging.ts';
+export type { FaultIssue } from './faults.ts';
+export type { UpstreamResponse } from './paging.ts';
 export { generateRecords, type RecordStore, type UpstreamRecord } from './records.ts';
 
 /** One request, as it came. Header names are lower case. */
@@ -37,14 +37,14 @@ export interface JournalEntry extends UpstreamRequest {
   /** Null: not answered yet, or the connection was reset. */
   readonly status: number | null;
   /** Milliseconds since the epoch; null: still held. */
-  readonly answeredAt: number | null;
+  readonly responseAt: number | null;
 }
 
-/** Holds one answer back. */
+/** Holds one response back. */
 export interface Gate {
-  /** Resolves when the request has come and its answer is held. */
+  /** Resolves when the request has come and its response is held. */
   readonly reached: Promise<void>;
-  /** Lets the answer go, also when its request comes only later. */
+  /** Lets the response go, also when its request comes only later. */
   release(): void;
 }
 
@@ -52,12 +52,12 @@ export interface Gate {
 export interface UpstreamOptions {
   /** Records by collection; absent: an empty collection `records`. */
   readonly collections?: Readonly<Record<string, readonly UpstreamRecord[]>>;
-  /** Milliseconds before each answer. */
+  /** Milliseconds before each response. */
   readonly latencyMs?: number | (() => number);
   /** By the position of the request, from 1, counting retries. */
-  readonly faults?: Readonly<Record<number, Fault>>;
+  readonly issues?: Readonly<Record<number, FaultIssue>>;
   /** Asked first; undefined leaves the request to the built-in paths. */
-  readonly answer?: (request: UpstreamRequest) => UpstreamAnswer | undefined;
+  readonly reply?: (request: UpstreamRequest) => UpstreamResponse | undefined;
   /** Other values of `Authorization` get 401; absent: none is needed. */
   readonly authorization?: string;
 }
@@ -74,14 +74,14 @@ export interface Upstream extends AsyncDisposable {
   timesServed(): ReadonlyMap<string, number>;
   /** Resolves when `count` requests have come since the start. */
   requested(count: number): Promise<void>;
-  /** Holds the answer to the nth request, from 1, counting retries. */
+  /** Holds the response to the nth request, from 1, counting retries. */
   hold(nth: number): Gate;
-  /** Holds every answer from now on. */
+  /** Holds every response from now on. */
   pause(): void;
   /** Ends {@link Upstream.pause}. */
   resume(): void;
   /** Plans a fault for the nth request. */
-  failAt(nth: number, fault: Fault): void;
+  failAt(nth: number, issue: FaultIssue): void;
   /** The records of a collection. Throws when there is no such collection. */
   store(collection?: string): RecordStore;
 }
@@ -91,23 +91,23 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
   const stores = new Map(
     Object.entries(options.collections ?? { records: [] }).map(([name, records]) => [name, createRecordStore(records)]),
   );
-  const faults = new Map(Object.entries(options.faults ?? {}).map(([nth, fault]) => [Number(nth), fault]));
+  const issues = new Map(Object.entries(options.issues ?? {}).map(([nth, issue]) => [Number(nth), issue]));
   const journal: Mutable<JournalEntry>[] = [];
   const gates = createGates();
   const arrivals = createArrivals();
 
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const entry: Mutable<JournalEntry> = { ...takeDown(incoming, journal.length + 1), status: null, answeredAt: null };
+    const entry: Mutable<JournalEntry> = { ...takeDown(incoming, journal.length + 1), status: null, responseAt: null };
     journal.push(entry);
     entry.body = await text(incoming);
     arrivals.arrived(entry.nth);
     const { latencyMs } = options;
     if (latencyMs !== undefined) await delay(typeof latencyMs === 'number' ? latencyMs : latencyMs());
     await gates.pass(entry.nth);
-    const answer = answerTo(entry, { ...options, stores, origin: `http://${incoming.headers.host}` });
-    const fault = faults.get(entry.nth);
-    entry.status = fault ? await sendFaulty(fault, answer, response) : sendAnswer(answer, response);
-    entry.answeredAt = Date.now();
+    const reply = respondTo(entry, { ...options, stores, origin: `http://${incoming.headers.host}` });
+    const issue = issues.get(entry.nth);
+    entry.status = issue ? await sendFaulty(issue, reply, response) : sendResponse(reply, response);
+    entry.responseAt = Date.now();
   };
 
   const server = createServer((incoming, response) => {
@@ -125,7 +125,7 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
     hold: gates.hold,
     pause: gates.pause,
     resume: gates.resume,
-    failAt: (nth, fault) => void faults.set(nth, fault),
+    failAt: (nth, issue) => void issues.set(nth, issue),
     store: (collection = 'records') => {
       const store = stores.get(collection);
       if (!store) throw new Error(`the fake API has no collection ${collection}`);
@@ -150,27 +150,27 @@ const takeDown = (incoming: IncomingMessage, nth: number): UpstreamRequest => ({
   receivedAt: Date.now(),
 });
 
-interface AnswerContext extends UpstreamOptions {
+interface ResponseContext extends UpstreamOptions {
   readonly stores: ReadonlyMap<string, RecordStore>;
   readonly origin: string;
 }
 
-function answerTo(request: UpstreamRequest, context: AnswerContext): UpstreamAnswer {
-  const own = context.answer?.(request);
+function respondTo(request: UpstreamRequest, context: ResponseContext): UpstreamResponse {
+  const own = context.reply?.(request);
   if (own) return own;
   const { authorization } = context;
-  if (authorization !== undefined && request.headers['authorization'] !== authorization) return refusal(401);
+  if (authorization !== undefined && request.headers['authorization'] !== authorization) return rejection(401);
   const url = new URL(request.url, context.origin);
   const [form = '', collection = '', id] = url.pathname.split('/').slice(1).map(decodeURIComponent);
   if (form === 'echo') return echoOf(request);
   const store = context.stores.get(collection);
-  if (!store) return refusal(404);
+  if (!store) return rejection(404);
   if (form === 'items') {
     const record = store.find(id ?? '');
-    return record ? { body: textOf(record) } : refusal(404);
+    return record ? { body: textOf(record) } : rejection(404);
   }
   const kind = pagingKinds.find((known) => known === form);
-  if (kind === undefined) return refusal(404);
+  if (kind === undefined) return rejection(404);
   const input = {
     ...Object.fromEntries(url.searchParams),
     ...(request.body.startsWith('{') ? JSON.parse(request.body) : {}),
@@ -178,10 +178,10 @@ function answerTo(request: UpstreamRequest, context: AnswerContext): UpstreamAns
   return pageOf(kind, { url, input, store });
 }
 
-const refusal = (status: number): UpstreamAnswer => ({ status, body: `{"error":"made-up ${status}"}` });
+const rejection = (status: number): UpstreamResponse => ({ status, body: `{"error":"made-up ${status}"}` });
 
 /** Everything the request carried, in the body and in a header: what a redacted log must not show. */
-function echoOf(request: UpstreamRequest): UpstreamAnswer {
+function echoOf(request: UpstreamRequest): UpstreamResponse {
   const { method, url, headers, body } = request;
   const record = {
     id: String(request.nth),

@@ -1,7 +1,7 @@
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import { orgScope } from '../../../db/scope.ts';
 import { wakeEndpoints } from '../../../src/connect/wake-endpoints.ts';
-import { eventIdOf, type Happening } from '../../../src/core/events/envelope.ts';
+import { type DomainEvent, eventIdOf } from '../../../src/core/events/envelope.ts';
 import { newId } from '../../../src/core/ids.ts';
 import type { EventType } from '../../../src/core/resources/event-types.ts';
 import type { WebhookDeliveryDetail, WebhookDeliveryView } from '../../../src/core/resources/webhook-delivery.ts';
@@ -34,9 +34,9 @@ export async function createEndpoint(
 ): Promise<TestEndpoint> {
   const { call, orgId } = stack.org;
   const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await call(method, path, { body });
-    if (answer.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
-    return answer.body;
+    const reply = await call(method, path, { body });
+    if (reply.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(reply.body)}`);
+    return reply.body;
   };
   const { id, secret } = await ask('POST', '/webhook-endpoints', { url: receiver.url(name), ...settings });
   return {
@@ -93,14 +93,14 @@ const typesOf = (count: number): EventType[] => Array.from({ length: count }, ()
 
 async function recordTypes(stack: Stack, types: readonly EventType[]): Promise<readonly string[]> {
   const scope = orgScope(stack.org.orgId);
-  const happenings = types.map(happeningOf);
+  const domainEvents = types.map(domainEventOf);
   await stack.db.transaction().execute(async (tx) => {
-    for (const happening of happenings) await recordEvent(tx, scope, happening);
+    for (const domainEvent of domainEvents) await recordEvent(tx, scope, domainEvent);
   });
-  return happenings.map((happening) => eventIdOf(scope.orgId, happening));
+  return domainEvents.map((domainEvent) => eventIdOf(scope.orgId, domainEvent));
 }
 
-const happeningOf = (type: EventType, n: number): Happening => ({
+const domainEventOf = (type: EventType, n: number): DomainEvent => ({
   type,
   subject: newId('spec'),
   workspaceId: null,

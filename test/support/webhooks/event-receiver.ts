@@ -1,7 +1,7 @@
 /** An org's webhook receiver: writes down every request, and answers as the test says. */
 import { hash } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import type { UpstreamAnswer } from '../upstream/paging.ts';
+import type { UpstreamResponse } from '../upstream/paging.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
 /** One request, as it came. */
@@ -29,15 +29,15 @@ export interface EventReceiver extends AsyncDisposable {
   /** Of the server: its gates and faults. */
   readonly upstream: Upstream;
   /** Decides what an endpoint answers from now on; undefined: 204. */
-  reply(endpoint: string, script: (event: ReceivedEvent) => UpstreamAnswer | undefined): void;
+  reply(endpoint: string, script: (event: ReceivedEvent) => UpstreamResponse | undefined): void;
 }
 
 /** Starts it. */
 export async function startEventReceiver(): Promise<EventReceiver> {
   const received: ReceivedEvent[] = [];
-  const scripts = new Map<string, (event: ReceivedEvent) => UpstreamAnswer | undefined>();
+  const scripts = new Map<string, (event: ReceivedEvent) => UpstreamResponse | undefined>();
   const upstream = await startUpstream({
-    answer: ({ nth, url, headers, body, receivedAt }) => {
+    reply: ({ nth, url, headers, body, receivedAt }) => {
       const endpoint = url.slice(1);
       const id = headers['webhook-id'] ?? '';
       const type = headers['x-service-event-type'] ?? '';

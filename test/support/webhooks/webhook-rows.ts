@@ -10,7 +10,7 @@ type WithDb = Pick<TestApi, 'deps'>;
 /** A public address that nothing is sent to: no DNS is asked, and no worker runs. */
 export const receiverUrl = 'https://93.184.215.14/hooks';
 
-/** Creates an endpoint with these settings and returns the answer's body. Throws when it is refused. */
+/** Creates an endpoint with these settings and returns the response's body. Throws when it is refused. */
 export async function createEndpoint({ call }: TestOrg, settings: Readonly<Record<string, unknown>> = {}) {
   const { status, body } = await call('POST', '/webhook-endpoints', { body: { url: receiverUrl, ...settings } });
   if (status !== 201) throw new Error(`No endpoint: ${JSON.stringify(body)}`);

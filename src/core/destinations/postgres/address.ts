@@ -7,7 +7,7 @@ type SslMode = (typeof sslModes)[number];
 
 const sslModes = ['disable', 'require', 'verify-full'] as const;
 
-/** Where a customer's database is, checked and complete. Host is a name or an IP, not yet judged. */
+/** Where a customer's database is, checked and complete. Host is a name or an IP, not yet checked. */
 export interface PostgresAddress {
   readonly host: string;
   readonly port: number;

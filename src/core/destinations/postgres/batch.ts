@@ -5,7 +5,7 @@ import { fenced, notTaken } from '../sql/lane-errors.ts';
 import { type ColumnArray, textArrays } from './arrays.ts';
 import { checkpointName } from './checkpoint.ts';
 import { tableSql } from './definitions.ts';
-import { blamesRow, isDuplicateKey, rowFault } from './errors.ts';
+import { blamesRow, isDuplicateKey, rowIssue } from './errors.ts';
 import type { PostgresFields } from './fields.ts';
 import { clearGeneration, switchGeneration } from './generation.ts';
 import { type PostgresRows, sliceRows } from './rows.ts';
@@ -143,7 +143,7 @@ async function writePart(session: Session, { write, rows }: Part): Promise<reado
     await session.query('release savepoint part');
     const [index = 0] = rows.indexes;
     const externalId = batch.rows[index]?.externalId ?? '';
-    if (rows.indexes.length === 1) return [{ index, externalId, message: rowFault(error) }];
+    if (rows.indexes.length === 1) return [{ index, externalId, message: rowIssue(error) }];
     return writeHalves(session, { write, rows });
   }
 }

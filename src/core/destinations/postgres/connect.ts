@@ -26,8 +26,8 @@ export interface ConnectOptions {
 
 /** Addresses tried of one host: two families and a spare. */
 const addressesMax = 3;
-/** Milliseconds beyond the server's own limit before the client gives up on an answer. */
-export const answerGraceMs = 5000;
+/** Milliseconds beyond the server's own limit before the client gives up on a response. */
+export const responseGraceMs = 5000;
 
 /** Connects to the first vetted address that can be reached; the name itself never reaches the driver's resolver. */
 export async function connectPostgres(address: PostgresAddress, options: ConnectOptions): Promise<Connected> {
@@ -79,7 +79,7 @@ async function logIn(
     // Its type is that of a whole socket, of which the driver uses this part.
     stream: () => wire as unknown as Socket,
     types: { getTypeParser },
-    query_timeout: limits.statementMs + answerGraceMs,
+    query_timeout: limits.statementMs + responseGraceMs,
     application_name: 'connector-sync',
   });
   // Without a listener a connection that breaks while idle would end the process.

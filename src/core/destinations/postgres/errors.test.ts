@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../errors.ts';
-import { rowFault, toAppError } from './errors.ts';
+import { rowIssue, toAppError } from './errors.ts';
 
 function serverError(code: string, fields: Partial<pg.DatabaseError> = {}): pg.DatabaseError {
   const error = new pg.DatabaseError('duplicate key: (email)=(ada@example.com)', 1, 'error');
@@ -50,14 +50,14 @@ describe('a refused login', () => {
   });
 });
 
-describe('rowFault', () => {
+describe('rowIssue', () => {
   it('names column or constraint and never a value', () => {
-    expect(rowFault(serverError('23502', { column: 'name' }))).toBe(
+    expect(rowIssue(serverError('23502', { column: 'name' }))).toBe(
       'null is not allowed in column "name" (SQLSTATE 23502)',
     );
-    expect(rowFault(serverError('23505', { constraint: 'items_email' }))).toBe(
+    expect(rowIssue(serverError('23505', { constraint: 'items_email' }))).toBe(
       'refused as a duplicate by constraint "items_email" (SQLSTATE 23505)',
     );
-    expect(rowFault(serverError('22P02'))).toBe('a value does not fit its column (SQLSTATE 22P02)');
+    expect(rowIssue(serverError('22P02'))).toBe('a value does not fit its column (SQLSTATE 22P02)');
   });
 });

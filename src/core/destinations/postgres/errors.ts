@@ -45,7 +45,7 @@ export const isUnreachable = (error: unknown): boolean =>
     error.message === 'timeout expired');
 
 /** Why the server refused a row; names columns and constraints, never values. */
-export function rowFault(error: unknown): string {
+export function rowIssue(error: unknown): string {
   if (!(error instanceof pg.DatabaseError)) return 'refused by the database';
   const { code, column, constraint } = error;
   const place = column ? ` in column "${column}"` : constraint ? ` by constraint "${constraint}"` : '';
@@ -55,7 +55,7 @@ export function rowFault(error: unknown): string {
 /** The failure of a statement over rows that are in the table already; an error that blames no row as it is. */
 export function wholeRefused(error: unknown, what: string): unknown {
   if (!blamesRow(error)) return error;
-  const message = `${what}: ${rowFault(error)}. Nothing was changed; see to that constraint or trigger.`;
+  const message = `${what}: ${rowIssue(error)}. Nothing was changed; see to that constraint or trigger.`;
   const sqlstate = sqlstateOf(error);
   return new AppError('destination_rejected', message, {
     cause: new PostgresFailure(`SQLSTATE ${sqlstate}`, sqlstate),

@@ -12,7 +12,7 @@ import type { SessionLimits } from './connect.ts';
 import { tableSql } from './definitions.ts';
 import { toAppError } from './errors.ts';
 import { fieldKind, type PostgresFields, postgresFields } from './fields.ts';
-import { idFault } from './rows.ts';
+import { idIssue } from './rows.ts';
 import { prepareTable } from './schema.ts';
 import { openSession, type Session } from './session.ts';
 import { withConflictRetries } from './transaction.ts';
@@ -65,7 +65,7 @@ function encode(
   refused: AdmittedFields<PostgresFields>['refused'],
 ): PostgresBatch {
   const isPartial = target.mode === 'update';
-  const { encoded, rejected } = encodeRows(rows, { writers: fields.writers, refused, isPartial, idFault });
+  const { encoded, rejected } = encodeRows(rows, { writers: fields.writers, refused, isPartial, idIssue });
   return { encoded, rejected, arrays: columnArrays(encoded) };
 }
 

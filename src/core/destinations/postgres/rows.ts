@@ -32,7 +32,7 @@ export const sliceRows = ({ indexes, writers, lists }: PostgresRows, from: numbe
 const externalIdBytesMax = 2000;
 
 /** Why no row can have this record id, as a sentence; null when one can. */
-export function idFault(externalId: string): string | null {
+export function idIssue(externalId: string): string | null {
   if (!isStorableId(externalId)) return unstorableId;
   const isLong = externalId.length * 3 > externalIdBytesMax && Buffer.byteLength(externalId) > externalIdBytesMax;
   return isLong ? `The record id is longer than ${externalIdBytesMax} bytes.` : null;

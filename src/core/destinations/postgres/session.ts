@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { createPreparedQueries } from '../sql/prepared-queries.ts';
 import type { PostgresAddress } from './address.ts';
-import { answerGraceMs, type ConnectOptions, connectPostgres, type SessionLimits } from './connect.ts';
+import { type ConnectOptions, connectPostgres, responseGraceMs, type SessionLimits } from './connect.ts';
 import { endsConnection } from './errors.ts';
 import type { ResponseLimits } from './frames.ts';
 import type { CheckedWire } from './wire.ts';
@@ -61,7 +61,7 @@ export async function openSession(address: PostgresAddress, options: ConnectOpti
   const queryAgain = createPreparedQueries(({ values, ...statement }) => run({ ...statement, values: [...values] }));
   const queryAll: Session['queryAll'] = async (text, values = []) => {
     await query(`set local statement_timeout = ${queryAllMs}`);
-    await run({ text, values: [...values], query_timeout: queryAllMs + answerGraceMs });
+    await run({ text, values: [...values], query_timeout: queryAllMs + responseGraceMs });
   };
   const close = () => endClient(client, wire);
   try {

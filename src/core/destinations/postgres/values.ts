@@ -1,4 +1,4 @@
-import { dateFault, timestampFault } from '../sql/date-text.ts';
+import { dateIssue, timestampIssue } from '../sql/date-text.ts';
 import {
   checkedText,
   decimalText,
@@ -19,13 +19,13 @@ export interface StoredType {
   readonly modifier: number;
 }
 
-/** How values become text for a column. Types the service never creates are left to the server to judge. */
+/** How values become text for a column. Types the service never creates are left to the server to check. */
 export function toTextFor({ typeName, modifier }: StoredType): ToText {
   const convert = converters.get(typeName);
   return nullable(convert ? convert(modifier) : scalarText);
 }
 
-/** Whether the service itself may create columns of this type; the server judges the values of others. */
+/** Whether the service itself may create columns of this type; the server checks the values of others. */
 export const isConvertible = (typeName: string): boolean => converters.has(typeName);
 
 /** Decimals after the point of numeric(p,s), by the type's modifier; its 11 bits hold negative scales too. */
@@ -47,9 +47,9 @@ const converters: ReadonlyMap<string, (modifier: number) => ValueText> = new Map
   ['float4', () => floatText],
   ['float8', () => floatText],
   ['bool', () => (value) => (typeof value === 'boolean' ? String(value) : misfit(value, 'a boolean'))],
-  ['timestamptz', () => checkedText(timestampFault)],
-  ['timestamp', () => checkedText(timestampFault)],
-  ['date', () => checkedText(dateFault)],
+  ['timestamptz', () => checkedText(timestampIssue)],
+  ['timestamp', () => checkedText(timestampIssue)],
+  ['date', () => checkedText(dateIssue)],
   ['uuid', () => uuidText],
   ['json', () => jsonText],
   ['jsonb', () => jsonText],
@@ -78,9 +78,9 @@ function numericText(modifier: number): ValueText {
   const precision = (modifier - 4) >> 16;
   const scale = scaleOf(modifier);
   const bound = 10 ** (precision - scale);
-  const fault = { misfit: `has more than ${precision - scale} digits before the point` };
+  const issue = { misfit: `has more than ${precision - scale} digits before the point` };
   return (value) => {
     const text = decimalText(value);
-    return typeof text === 'string' && Math.abs(Number(text)) > bound ? fault : text;
+    return typeof text === 'string' && Math.abs(Number(text)) > bound ? issue : text;
   };
 }

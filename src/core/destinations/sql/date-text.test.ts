@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { dateFault, timestampFault } from './date-text.ts';
+import { dateIssue, timestampIssue } from './date-text.ts';
 
-describe('dateFault', () => {
+describe('dateIssue', () => {
   it.each(['2024-02-29', '2000-02-29', '0001-01-01', '9999-12-31'])('accepts %s', (text) => {
-    expect(dateFault(text)).toBeNull();
+    expect(dateIssue(text)).toBeNull();
   });
 
   it.each([
@@ -16,11 +16,11 @@ describe('dateFault', () => {
     '2024-01-01T00:00:00Z',
     '',
   ])('refuses %j', (text) => {
-    expect(dateFault(text)).not.toBeNull();
+    expect(dateIssue(text)).not.toBeNull();
   });
 });
 
-describe('timestampFault', () => {
+describe('timestampIssue', () => {
   it.each([
     '2026-01-01T00:00:00Z',
     '2026-01-01t00:00:00z',
@@ -30,7 +30,7 @@ describe('timestampFault', () => {
     '2026-01-01T00:00:00',
     '2026-01-01',
   ])('accepts %s', (text) => {
-    expect(timestampFault(text)).toBeNull();
+    expect(timestampIssue(text)).toBeNull();
   });
 
   it.each([
@@ -44,6 +44,6 @@ describe('timestampFault', () => {
     'infinity',
     '20260101',
   ])('refuses %s', (text) => {
-    expect(timestampFault(text)).not.toBeNull();
+    expect(timestampIssue(text)).not.toBeNull();
   });
 });

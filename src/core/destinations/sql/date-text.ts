@@ -5,7 +5,7 @@ const timestamp =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,12})?)? ?(?:[Zz]|[+-](\d\d)(?::?(\d\d))?)?)?$/;
 
 /** Why a text is no calendar date (`2026-02-28`), or null when it is one. */
-export function dateFault(text: string): string | null {
+export function dateIssue(text: string): string | null {
   const match = date.exec(text);
   if (!match) return 'is not a date (YYYY-MM-DD)';
   const [, year, month, day] = match.map(Number);
@@ -13,13 +13,13 @@ export function dateFault(text: string): string | null {
 }
 
 /** Why a text is no ISO 8601 date-time or date, or null when it is one. Without an offset it is UTC. */
-export function timestampFault(text: string): string | null {
+export function timestampIssue(text: string): string | null {
   if (plainInstant.test(text)) return null;
   const match = timestamp.exec(text);
   if (!match) return 'is not a date-time (ISO 8601)';
   const [, day = '', hour, minute, second, offsetHour, offsetMinute] = match;
-  const fault = dateFault(day);
-  if (fault !== null) return fault;
+  const issue = dateIssue(day);
+  if (issue !== null) return issue;
   // Seconds reach 60 (leap second); PostgreSQL's offsets end before 16 hours.
   const inRange =
     upTo(hour, 23) && upTo(minute, 59) && upTo(second, 60) && upTo(offsetHour, 15) && upTo(offsetMinute, 59);

@@ -33,12 +33,12 @@ export function checkColumnNames(names: readonly string[]): void {
   const seen = new Set<string>();
   for (const name of names) {
     const lower = name.toLowerCase();
-    const fault = canNameColumn(name)
+    const issue = canNameColumn(name)
       ? seen.has(lower)
         ? 'occurs twice (case does not count)'
         : null
       : 'is reserved or not allowed';
-    if (fault !== null) throw new AppError('destination_rejected', `The column name ${shownName(name)} ${fault}.`);
+    if (issue !== null) throw new AppError('destination_rejected', `The column name ${shownName(name)} ${issue}.`);
     seen.add(lower);
   }
 }

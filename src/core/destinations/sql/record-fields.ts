@@ -137,9 +137,9 @@ function sortFields(
   for (const [name, values] of unknown) {
     const column = canNameColumn(name) ? stored.get(name) : undefined;
     if (!column && evolve === 'none') continue;
-    const fault = column ? storedFault(column) : newFault(name, taken);
+    const issue = column ? storedIssue(column) : newIssue(name, taken);
     const type = inferredType(values);
-    if (fault !== null) refused.set(name, fault);
+    if (issue !== null) refused.set(name, issue);
     else if (column) known.push(name);
     else if (type) {
       added.push({ name, type, nullable: true });
@@ -149,10 +149,10 @@ function sortFields(
   return { known, added, refused };
 }
 
-const storedFault = ({ generated }: FillableColumn): string | null =>
+const storedIssue = ({ generated }: FillableColumn): string | null =>
   generated ? 'belongs to a column that the database computes' : null;
 
-function newFault(name: string, taken: ReadonlySet<string>): string | null {
+function newIssue(name: string, taken: ReadonlySet<string>): string | null {
   if (!canNameColumn(name)) return 'cannot name a column; rename it in the transform';
   if (taken.has(name.toLowerCase())) return 'differs from another column only in case; rename it in the transform';
   return taken.size >= columnsMax ? `is new and the table has ${columnsMax} columns already` : null;

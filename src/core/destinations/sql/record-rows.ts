@@ -29,7 +29,7 @@ export interface EncodeOptions<Writer extends ColumnWriter> {
   /** A record writes only the columns that it gives; false: absent is null. */
   readonly isPartial: boolean;
   /** Why no row of the kind can have this record id, as a sentence; null when one can. */
-  readonly idFault: (externalId: string) => string | null;
+  readonly idIssue: (externalId: string) => string | null;
 }
 
 /** Checks every value against its column before the server sees any; rows that do not fit are left out and reported. */
@@ -50,7 +50,7 @@ export function encodeRows<Writer extends ColumnWriter>(
   for (const row of rows) {
     index += 1;
     const { externalId } = row;
-    const message = rowFault(row, options) ?? writeRow(row, columns, indexes.length);
+    const message = rowIssue(row, options) ?? writeRow(row, columns, indexes.length);
     if (message !== null) {
       rejected.push({ index, externalId, message });
       continue;
@@ -76,12 +76,12 @@ const gives =
   ({ data }: Deliverable): boolean =>
     Object.hasOwn(data, name) && data[name] !== undefined;
 
-function rowFault(
+function rowIssue(
   { externalId, data }: Deliverable,
-  { refused, idFault }: Pick<EncodeOptions<ColumnWriter>, 'refused' | 'idFault'>,
+  { refused, idIssue }: Pick<EncodeOptions<ColumnWriter>, 'refused' | 'idIssue'>,
 ): string | null {
-  const fault = idFault(externalId);
-  if (fault !== null) return fault;
+  const issue = idIssue(externalId);
+  if (issue !== null) return issue;
   for (const [name, reason] of refused) {
     if (Object.hasOwn(data, name) && (data[name] ?? null) !== null) return `The field ${shownName(name)} ${reason}.`;
   }

@@ -63,10 +63,10 @@ export function floatText(value: unknown): string | Misfit {
   return typeof text === 'string' && !Number.isFinite(Number(text)) ? { misfit: 'is out of range' } : text;
 }
 
-/** A text in which `fault` finds nothing wrong. */
-export const checkedText = (fault: (text: string) => string | null) => (value: unknown) => {
+/** A text in which `issue` finds nothing wrong. */
+export const checkedText = (issue: (text: string) => string | null) => (value: unknown) => {
   if (typeof value !== 'string') return misfit(value, 'a text of its form');
-  const reason = fault(value);
+  const reason = issue(value);
   return reason === null ? value : { misfit: reason };
 };
 

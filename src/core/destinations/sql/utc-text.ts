@@ -2,7 +2,7 @@ const parts =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,12}))?)? ?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?)?$/;
 
 /**
- * A date-time in which `timestampFault` finds nothing wrong, as the same moment in UTC without an offset:
+ * A date-time in which `timestampIssue` finds nothing wrong, as the same moment in UTC without an offset:
  * `2026-03-28T20:00:00.1234560`, seven decimals, further ones cut. Null beyond the years 1 to 9999. A second 60 is the
  * next minute.
  */

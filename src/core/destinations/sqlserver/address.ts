@@ -2,7 +2,7 @@ import { addressFields, type Options } from '../sql/address-fields.ts';
 
 const { text, host, port, required, withoutControls, refused } = addressFields('sqlserver');
 
-/** Where a customer's SQL Server is, checked and complete. Host is a name or an IP, not yet judged. */
+/** Where a customer's SQL Server is, checked and complete. Host is a name or an IP, not yet checked. */
 export interface SqlServerAddress {
   readonly host: string;
   readonly port: number;

@@ -3,9 +3,9 @@ import type { Batch, RejectedRow } from '../../model/batch.ts';
 import { fenced, notTaken } from '../sql/lane-errors.ts';
 import { receiptLengthMax } from './driver/messages.ts';
 import type { Session } from './driver/session.ts';
-import { blamesRow, lostRace, rowFault, wholeRefused } from './errors.ts';
+import { blamesRow, lostRace, rowIssue, wholeRefused } from './errors.ts';
 import type { SqlServerFields } from './fields.ts';
-import { rowsTable, type SqlServerRows, stageGone, stageRows } from './staging.ts';
+import { rowsTable, type SqlServerRows, stageMissing, stageRows } from './staging.ts';
 import { withConflictRetries } from './transaction.ts';
 import { type BatchSteps, batchSql, heldSql } from './write-sql.ts';
 
@@ -37,7 +37,7 @@ export interface BatchWrite extends SqlServerBatch {
 export async function writeBatch(session: Session, write: BatchWrite): Promise<readonly RejectedRow[]> {
   const { batch, encoded, rejected } = write;
   if (encoded.indexes.length > 0) await stageRows(session, encoded);
-  if (batch.tombstones.length > 0) await stageGone(session, batch.tombstones);
+  if (batch.tombstones.length > 0) await stageMissing(session, batch.tombstones);
   try {
     await commit(session, { write, rejected });
     return rejected;
@@ -45,15 +45,15 @@ export async function writeBatch(session: Session, write: BatchWrite): Promise<r
     if (!blamesRow(error)) throw error;
     const blamed = await findBlamed(session, { write, from: 0, to: encoded.indexes.length });
     const all = [...rejected, ...blamed];
-    if (blamed.length === 0) throw wholeRefused(error, refusal(batch));
+    if (blamed.length === 0) throw wholeRefused(error, rejection(batch));
     await commit(session, { write, rejected: all }).catch((again: unknown) => {
-      throw wholeRefused(again, refusal(batch));
+      throw wholeRefused(again, rejection(batch));
     });
     return all;
   }
 }
 
-const refusal = ({ completesGeneration }: Batch): string =>
+const rejection = ({ completesGeneration }: Batch): string =>
   completesGeneration ? 'The table does not let its rows be replaced' : 'The table keeps rows of records that are gone';
 
 interface Commit {
@@ -97,7 +97,7 @@ async function findBlamed(session: Session, { write, from, to }: Range): Promise
     await session.query(`update ${rowsTable} set is_out = 1 where n = @n;`, { n: from });
     const { encoded, batch } = write;
     const index = encoded.indexes[from] ?? 0;
-    return [{ index, externalId: batch.rows[index]?.externalId ?? '', message: rowFault(error) }];
+    return [{ index, externalId: batch.rows[index]?.externalId ?? '', message: rowIssue(error) }];
   }
 }
 
@@ -119,16 +119,16 @@ async function runBatch(session: Session, { write, end, values }: BatchRun): Pro
   const isLong = opensGeneration || completesGeneration;
   await withConflictRetries(session, async () => {
     const parameters = { ...held, connection: connectionId, ...values };
-    const [answer] = await (isLong
-      ? session.queryAll<Answer>(sql, parameters)
-      : session.query<Answer>(sql, parameters));
-    if (answer?.outcome === 'written') return;
-    if (answer?.outcome === 'race') throw lostRace();
+    const [response] = await (isLong
+      ? session.queryAll<Reply>(sql, parameters)
+      : session.query<Reply>(sql, parameters));
+    if (response?.outcome === 'written') return;
+    if (response?.outcome === 'race') throw lostRace();
     throw await lostLane(session, { schema: prepared.schema, held });
   });
 }
 
-interface Answer {
+interface Reply {
   readonly outcome: 'written' | 'lost' | 'race';
 }
 

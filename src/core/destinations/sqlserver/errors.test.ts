@@ -1,7 +1,7 @@
 import { RequestError } from 'tedious';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../errors.ts';
-import { blamesRow, isConflict, isDuplicateObject, rowFault, toAppError } from './errors.ts';
+import { blamesRow, isConflict, isDuplicateObject, rowIssue, toAppError } from './errors.ts';
 
 function serverError(number: number, message = 'secret', severity = 16): Error {
   const error = new RequestError(message, 'EREQUEST');
@@ -33,15 +33,15 @@ describe('what the server says of a row', () => {
       'a value does not fit its column',
     ],
     [50_000, 'secret', 'refused by a trigger'],
-  ])('is told by error %i without its value', (number, message, fault) => {
+  ])('is told by error %i without its value', (number, message, issue) => {
     const error = serverError(number, message);
     expect(blamesRow(error)).toBe(true);
-    expect(rowFault(error)).toBe(`${fault} (error ${number})`);
+    expect(rowIssue(error)).toBe(`${issue} (error ${number})`);
   });
 
   it('is the first of several errors', () => {
     const error = new AggregateError([serverError(8152), serverError(3621)]);
-    expect(rowFault(error)).toBe('a text is too long (error 8152)');
+    expect(rowIssue(error)).toBe('a text is too long (error 8152)');
   });
 });
 

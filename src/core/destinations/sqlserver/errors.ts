@@ -72,7 +72,7 @@ export const isUnreachable = (error: unknown): boolean =>
   ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'].includes(codeOf(error));
 
 /** Why the server refused a row; names columns and constraints, never values. */
-export function rowFault(error: unknown): string {
+export function rowIssue(error: unknown): string {
   const found = serverError(error);
   if (!found) return 'refused by the database';
   const { number, message } = found;
@@ -126,7 +126,7 @@ const rowReasons: ReadonlyMap<number, string> = new Map([
 export function wholeRefused(error: unknown, what: string): unknown {
   const found = serverError(error);
   if (!found || !blamesRow(error)) return error;
-  const message = `${what}: ${rowFault(error)}. Nothing was changed; see to that constraint or trigger.`;
+  const message = `${what}: ${rowIssue(error)}. Nothing was changed; see to that constraint or trigger.`;
   return new AppError('destination_rejected', message, { cause: new SqlServerFailure(found.number) });
 }
 

@@ -31,7 +31,7 @@ const writerOf = (column: StoredColumn, wanted?: Column): SqlServerWriter => ({
 });
 
 /** Why no row can have this record id, as a sentence; null when one can. */
-export function idFault(externalId: string): string | null {
+export function idIssue(externalId: string): string | null {
   if (!isStorableId(externalId)) return unstorableId;
   if (externalId.length > externalIdLengthMax) return `The record id is longer than ${externalIdLengthMax} characters.`;
   // Comparison pads with spaces, so "a" and "a " would be one record.

@@ -11,7 +11,7 @@ import { claimLane } from './checkpoint.ts';
 import { openSession } from './driver/contained.ts';
 import type { Session, SessionLimits } from './driver/session.ts';
 import { toAppError } from './errors.ts';
-import { fieldKind, idFault, type SqlServerFields, sqlServerFields } from './fields.ts';
+import { fieldKind, idIssue, type SqlServerFields, sqlServerFields } from './fields.ts';
 import { prepareTable } from './schema.ts';
 import { withConflictRetries } from './transaction.ts';
 
@@ -63,7 +63,7 @@ const encode = (
   { rows, fields, target }: BatchRows<SqlServerFields>,
   refused: AdmittedFields<SqlServerFields>['refused'],
 ): SqlServerBatch =>
-  encodeRows(rows, { writers: fields.writers, refused, isPartial: target.mode === 'update', idFault });
+  encodeRows(rows, { writers: fields.writers, refused, isPartial: target.mode === 'update', idIssue });
 
 const write = (
   session: Session,

@@ -2,7 +2,7 @@ import type { Tombstone } from '../../model/batch.ts';
 import type { EncodedRows } from '../sql/record-rows.ts';
 import { externalIdLengthMax, keyCollation } from './definitions.ts';
 import type { LoadedColumn, Session } from './driver/session.ts';
-import { idFault, type SqlServerWriter } from './fields.ts';
+import { idIssue, type SqlServerWriter } from './fields.ts';
 
 /** Rows by column, ready to be staged. */
 export type SqlServerRows = EncodedRows<SqlServerWriter>;
@@ -14,7 +14,7 @@ export type SqlServerRows = EncodedRows<SqlServerWriter>;
 export const rowsTable = '#rows';
 
 /** The temporary table with the ids of records that are gone. */
-export const goneTable = '#gone';
+export const missingTable = '#gone';
 
 /** Loads the rows of a batch into {@link rowsTable}, outside of any transaction: a repeated one finds them there. */
 export async function stageRows(session: Session, { indexes, writers, lists }: SqlServerRows): Promise<void> {
@@ -41,17 +41,17 @@ export async function stageRows(session: Session, { indexes, writers, lists }: S
   await session.load({ table: rowsTable, columns, rows });
 }
 
-/** Loads the ids of records that are gone into {@link goneTable}, without those that no row can have. */
-export async function stageGone(session: Session, tombstones: readonly Tombstone[]): Promise<void> {
+/** Loads the ids of records that are gone into {@link missingTable}, without those that no row can have. */
+export async function stageMissing(session: Session, tombstones: readonly Tombstone[]): Promise<void> {
   const columns: LoadedColumn[] = [
     { name: 'is_hard', type: 'int' },
     { name: 'external_id', type: { characters: externalIdLengthMax } },
   ];
   const rows = tombstones
-    .filter(({ externalId }) => idFault(externalId) === null)
+    .filter(({ externalId }) => idIssue(externalId) === null)
     .map(({ externalId, effect }) => [effect === 'hard' ? 1 : 0, externalId]);
-  await session.query(createSql(goneTable, columns.map(columnSql)));
-  if (rows.length > 0) await session.load({ table: goneTable, columns, rows });
+  await session.query(createSql(missingTable, columns.map(columnSql)));
+  if (rows.length > 0) await session.load({ table: missingTable, columns, rows });
 }
 
 /** One character for each column; a table has at most 1,024. */

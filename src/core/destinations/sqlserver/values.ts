@@ -1,4 +1,4 @@
-import { dateFault, timestampFault } from '../sql/date-text.ts';
+import { dateIssue, timestampIssue } from '../sql/date-text.ts';
 import {
   checkedText,
   decimalText,
@@ -38,14 +38,14 @@ export interface ValueForm {
   readonly castType: string | null;
 }
 
-/** How values get into a column. Types the service never creates are left to the server to judge. */
+/** How values get into a column. Types the service never creates are left to the server to check. */
 export function formFor(type: StoredType): ValueForm {
   const form = forms.get(type.typeName);
   const { convert, staged, castType } = form ? form(type) : { ...bounded(scalarText), castType: type.typeName };
   return { toCell: nullable(convert), staged, castType };
 }
 
-/** Whether the service itself may create columns of this type; the server judges the values of others. */
+/** Whether the service itself may create columns of this type; the server checks the values of others. */
 export const isConvertible = (typeName: string): boolean => forms.has(typeName);
 
 interface Form {
@@ -77,7 +77,7 @@ const forms: ReadonlyMap<string, (type: StoredType) => Form> = new Map<string, (
   ],
   ['datetimeoffset', () => cast(utcTimestamp('+00:00'), 'datetimeoffset(7)', 40)],
   ['datetime2', () => cast(utcTimestamp(''), 'datetime2(7)', 40)],
-  ['date', () => cast(checkedText(dateFault), 'date', 10)],
+  ['date', () => cast(checkedText(dateIssue), 'date', 10)],
   ['uniqueidentifier', () => cast(hyphenated, 'uniqueidentifier', 36)],
 ]);
 
@@ -111,10 +111,10 @@ const within = (lengthMax: number, convert: ValueText) => (value: unknown) => {
 
 /** A cast knows no exponent, and none of the 38 digits may be lost: digits are counted here. */
 function exactNumber({ precision, scale }: StoredType): Form {
-  const fault = { misfit: `has more than ${precision - scale} digits before the point` };
+  const issue = { misfit: `has more than ${precision - scale} digits before the point` };
   const convert = (value: unknown) => {
     const text = decimalText(value);
-    return typeof text === 'string' ? (fixedPoint(text, { precision, scale }) ?? fault) : text;
+    return typeof text === 'string' ? (fixedPoint(text, { precision, scale }) ?? issue) : text;
   };
   return cast(convert, `decimal(${precision},${scale})`, 40);
 }
@@ -149,7 +149,7 @@ const smallestNormal = 2.2250738585072014e-308;
 const utcTimestamp =
   (suffix: string): ValueText =>
   (value) => {
-    const text = checkedText(timestampFault)(value);
+    const text = checkedText(timestampIssue)(value);
     if (typeof text !== 'string') return text;
     const utc = utcText(text);
     return utc === null ? { misfit: 'is out of the range of its column' } : `${utc}${suffix}`;

@@ -3,7 +3,7 @@ import { checkpointName, nowSql, tableIdSql } from './checkpoint.ts';
 import { keyCollation, tableSql } from './definitions.ts';
 import type { SqlServerFields, SqlServerWriter } from './fields.ts';
 import type { SqlServerTable } from './schema.ts';
-import { goneTable, rowsTable } from './staging.ts';
+import { missingTable, rowsTable } from './staging.ts';
 
 /** What the transaction of a batch does between the claim and its end. */
 export interface BatchSteps {
@@ -136,7 +136,7 @@ function burySql({ schema, written, mode }: SqlServerTable): string {
   const table = tableSql(schema, written);
   const origin = mode === 'append' ? '' : ', _run_id = @run, _synced_at = @now';
   const from = (isHard: number) => `
-    from ${table} as t inner join ${goneTable} as g on t._external_id = g.external_id
+    from ${table} as t inner join ${missingTable} as g on t._external_id = g.external_id
     where t._connection_id = @connection and g.is_hard = ${isHard}`;
   return `
     update t set _deleted_at = @now${origin} ${from(0)} and t._deleted_at is null;

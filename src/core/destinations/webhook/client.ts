@@ -2,14 +2,14 @@ import { webhookHeaders } from '../../crypto/standard-webhook.ts';
 import { AppError } from '../../errors.ts';
 import { createHttpClient, type LoggedCall } from '../../http/client.ts';
 import type { EgressGuard } from '../../http/egress.ts';
-import { type HttpAnswer } from '../../model/http.ts';
+import { type HttpResponse } from '../../model/http.ts';
 import type { WebhookOptions } from './options.ts';
 import type { OutboxPart } from './outbox.ts';
-import { judgeAnswer, type WebhookVerdict } from './response.ts';
+import { interpretResponse, type WebhookVerdict } from './response.ts';
 
 /** Posts parts to one receiver, one attempt at a time. */
 export interface WebhookClient extends AsyncDisposable {
-  /** Throws `egress_blocked`, `spec_invalid`, or `destination_rejected` for an answer that cannot be read. */
+  /** Throws `egress_blocked`, `spec_invalid`, or `destination_rejected` for a response that cannot be read. */
   post(part: OutboxPart): Promise<WebhookVerdict>;
 }
 
@@ -21,8 +21,8 @@ export interface WebhookClientDeps {
   readonly secrets: readonly string[];
 }
 
-/** Beyond it an answer says nothing that is wanted. */
-const answerBytesMax = 1_048_576;
+/** Beyond it a response says nothing that is wanted. */
+const responseBytesMax = 1_048_576;
 
 /** Creates the client; every retry is the caller's. `now`: milliseconds since the epoch. */
 export function createWebhookClient(
@@ -40,7 +40,7 @@ export function createWebhookClient(
     redirects: 'none',
     classify: async () => ({ action: 'accept' }),
   });
-  const send = ({ id, body }: OutboxPart): Promise<HttpAnswer> => {
+  const send = ({ id, body }: OutboxPart): Promise<HttpResponse> => {
     const signed = webhookHeaders({ id, body, sentAt: new Date(now()) }, [signingSecret]);
     const request = {
       method: 'POST',
@@ -49,7 +49,7 @@ export function createWebhookClient(
       body,
       timeoutMs,
       headersTimeoutMs: timeoutMs,
-      responseBytesMax: answerBytesMax,
+      responseBytesMax: responseBytesMax,
       allowedHosts: [],
     } as const;
     return client.send(request, { signal: new AbortController().signal });
@@ -57,7 +57,7 @@ export function createWebhookClient(
   return {
     async post(part) {
       try {
-        return judgeAnswer(await send(part), now());
+        return interpretResponse(await send(part), now());
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         if (error.code === 'source_unavailable') return { kind: 'failing', what: 'gave no answer' };

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { secretFault } from '../../crypto/standard-webhook.ts';
+import { secretIssue } from '../../crypto/standard-webhook.ts';
 import { AppError } from '../../errors.ts';
 
-/** Where batches are posted, checked and complete; the host is not yet judged. */
+/** Where batches are posted, checked and complete; the host is not yet checked. */
 export interface WebhookOptions {
   readonly url: URL;
   readonly signingSecret: string;
@@ -12,7 +12,7 @@ export interface WebhookOptions {
   readonly batchSize: number;
   /** Bytes of the body of one request. */
   readonly maxBatchBytes: number;
-  /** Milliseconds for one request, its answer included. */
+  /** Milliseconds for one request, its response included. */
   readonly timeoutMs: number;
   /** Requests under way at once. */
   readonly parallelism: number;
@@ -39,8 +39,8 @@ export function parseWebhookOptions(given: Readonly<Record<string, unknown>>): W
   const url = URL.parse(output.url);
   if (!url) throw refused('`url` is not an absolute URL');
   url.hash = '';
-  const fault = secretFault(output.signingSecret);
-  if (fault !== null) throw refused(`\`signingSecret\` cannot sign: ${fault}`);
+  const issue = secretIssue(output.signingSecret);
+  if (issue !== null) throw refused(`\`signingSecret\` cannot sign: ${issue}`);
   const headers = Object.entries(output.headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const);
   return { ...output, url, headers: Object.fromEntries(headers.filter(([name]) => !ownName.test(name))) };
 }

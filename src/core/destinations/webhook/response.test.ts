@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { HttpAnswer } from '../../model/http.ts';
-import { judgeAnswer } from './response.ts';
+import type { HttpResponse } from '../../model/http.ts';
+import { interpretResponse } from './response.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
-const answer = (status: number, body: unknown = '', headers: HttpAnswer['headers'] = {}): HttpAnswer => ({
+const response = (status: number, body: unknown = '', headers: HttpResponse['headers'] = {}): HttpResponse => ({
   status,
   headers,
   body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
@@ -12,13 +12,13 @@ const answer = (status: number, body: unknown = '', headers: HttpAnswer['headers
 
 describe('an answer', () => {
   it.each([
-    answer(200),
-    answer(204),
-    answer(202, '<html>'),
-    answer(200, { ok: true }),
-    answer(200, { rejected: 'no' }),
+    response(200),
+    response(204),
+    response(202, '<html>'),
+    response(200, { ok: true }),
+    response(200, { rejected: 'no' }),
   ])('of 2xx that names no record accepts them all', (given) => {
-    expect(judgeAnswer(given, now)).toEqual({ kind: 'accepted', refusals: [] });
+    expect(interpretResponse(given, now)).toEqual({ kind: 'accepted', rejections: [] });
   });
 
   it('names the records that it refuses, and why', () => {
@@ -29,9 +29,9 @@ describe('an answer', () => {
       { externalId: 4 },
       'noise',
     ];
-    expect(judgeAnswer(answer(200, { rejected }), now)).toEqual({
+    expect(interpretResponse(response(200, { rejected }), now)).toEqual({
       kind: 'accepted',
-      refusals: [
+      rejections: [
         { externalId: '1', message: 'Refused by the receiver: bad_email: no @', retryable: false },
         { externalId: '2', message: 'Refused by the receiver: it gave no reason', retryable: true },
         { externalId: '3', message: `Refused by the receiver: ${'x'.repeat(500)}`, retryable: false },
@@ -46,11 +46,11 @@ describe('an answer', () => {
     [503, 'Thu, 01 Jan 2026 00:00:30 GMT', { kind: 'later', waitMs: 30_000 }],
     [500, '7', { kind: 'failing' }],
   ])('%d with Retry-After %s', (status, header, verdict) => {
-    expect(judgeAnswer(answer(status, '', { 'retry-after': header }), now)).toMatchObject(verdict);
+    expect(interpretResponse(response(status, '', { 'retry-after': header }), now)).toMatchObject(verdict);
   });
 
   it.each([408, 425, 429, 500, 502, 503, 504])('%d is failing', (status) => {
-    expect(judgeAnswer(answer(status), now)).toEqual({ kind: 'failing', what: `answered ${status}` });
+    expect(interpretResponse(response(status), now)).toEqual({ kind: 'failing', what: `answered ${status}` });
   });
 
   it.each([
@@ -65,10 +65,10 @@ describe('an answer', () => {
     [405, { kind: 'ended', error: { code: 'destination_rejected' } }],
     [409, { kind: 'ended', error: { code: 'destination_rejected' } }],
   ])('%d', (status, verdict) => {
-    expect(judgeAnswer(answer(status), now)).toMatchObject(verdict);
+    expect(interpretResponse(response(status), now)).toMatchObject(verdict);
   });
 
   it('409 that says duplicate accepts what was accepted before', () => {
-    expect(judgeAnswer(answer(409, { duplicate: true }), now)).toEqual({ kind: 'accepted', refusals: [] });
+    expect(interpretResponse(response(409, { duplicate: true }), now)).toEqual({ kind: 'accepted', rejections: [] });
   });
 });

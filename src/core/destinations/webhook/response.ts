@@ -1,19 +1,19 @@
 import * as v from 'valibot';
 import { AppError } from '../../errors.ts';
 import { retryAfterMs } from '../../http/retry.ts';
-import type { HttpAnswer } from '../../model/http.ts';
+import type { HttpResponse } from '../../model/http.ts';
 
 /** A record that the receiver does not take. */
-export interface Refusal {
+export interface Rejection {
   readonly externalId: string;
   readonly message: string;
   /** It may be sent once more. */
   readonly retryable: boolean;
 }
 
-/** What an answer means for the request. */
+/** What a response means for the request. */
 export type WebhookVerdict =
-  | { readonly kind: 'accepted'; readonly refusals: readonly Refusal[] }
+  | { readonly kind: 'accepted'; readonly rejections: readonly Rejection[] }
   /** Some record of it is refused, nobody says which. */
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'too_large' }
@@ -37,9 +37,9 @@ const Rejection = v.object({
 });
 const Duplicate = v.object({ duplicate: v.literal(true) });
 
-/** Judges an answer; `nowMs` since the epoch. */
-export function judgeAnswer({ status, headers, body }: HttpAnswer, nowMs: number): WebhookVerdict {
-  if (status >= 200 && status < 300) return { kind: 'accepted', refusals: refusalsIn(body) };
+/** Checks a response; `nowMs` since the epoch. */
+export function interpretResponse({ status, headers, body }: HttpResponse, nowMs: number): WebhookVerdict {
+  if (status >= 200 && status < 300) return { kind: 'accepted', rejections: rejectionsIn(body) };
   const askedMs = status === 429 || status === 503 ? retryAfterMs(headers['retry-after'], nowMs) : null;
   if (askedMs !== null) return { kind: 'later', waitMs: Math.min(Math.max(askedMs, waitMsMin), waitMsMax) };
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
@@ -47,7 +47,7 @@ export function judgeAnswer({ status, headers, body }: HttpAnswer, nowMs: number
   }
   if (status === 400 || status === 422) return { kind: 'refused', status };
   if (status === 413) return { kind: 'too_large' };
-  if (status === 409 && v.is(Duplicate, jsonIn(body))) return { kind: 'accepted', refusals: [] };
+  if (status === 409 && v.is(Duplicate, jsonIn(body))) return { kind: 'accepted', rejections: [] };
   return { kind: 'ended', error: endOf(status) };
 }
 
@@ -69,10 +69,10 @@ function endOf(status: number): AppError {
 }
 
 /** Whatever is not of the documented form says nothing, and the whole batch is accepted. */
-function refusalsIn(body: Uint8Array): readonly Refusal[] {
-  const answer = jsonIn(body);
-  if (!v.is(PartialAcceptance, answer)) return [];
-  return answer.rejected.flatMap((entry) => {
+function rejectionsIn(body: Uint8Array): readonly Rejection[] {
+  const response = jsonIn(body);
+  if (!v.is(PartialAcceptance, response)) return [];
+  return response.rejected.flatMap((entry) => {
     if (!v.is(Rejection, entry)) return [];
     const { externalId, code, message, retryable } = entry;
     const words = [code, message].filter((word) => typeof word === 'string' && word !== '');

@@ -14,16 +14,16 @@ export interface Clock {
   readonly random: () => number;
 }
 
-/** An answer that counts for the part. */
+/** A response that counts for the part. */
 type Settled = Exclude<WebhookVerdict, { readonly kind: 'ended' | 'later' | 'failing' }>;
 
-/** An answer that asks for another attempt. */
+/** A response that asks for another attempt. */
 type Unsettled = Extract<WebhookVerdict, { readonly kind: 'later' | 'failing' }>;
 
 /** Posts the parts of one batch, several at once if asked to. */
 export interface PatientPost {
   /**
-   * Posts until there is an answer that counts. Throws {@link ThrottledError} for a wait that the run is to sit out, what
+   * Posts until there is a response that counts. Throws {@link ThrottledError} for a wait that the run is to sit out, what
    * ends the run, and what {@link PatientPost.end} was given.
    */
   readonly post: (part: OutboxPart) => Promise<Settled>;

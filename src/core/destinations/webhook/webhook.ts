@@ -14,22 +14,22 @@ import { parseWebhookOptions } from './options.ts';
 import type { Outbox, OutboxPart, PendingBatch } from './outbox.ts';
 import { partitionsOf } from './partitions.ts';
 import { againOf, halvesOf, recordsOf, type SentResource, splitBatch } from './parts.ts';
-import type { Refusal } from './response.ts';
+import type { Rejection } from './response.ts';
 import { type Clock, createPatientPost, type PatientPost } from './retry-wait.ts';
 
 /** What a webhook destination is given from outside. */
 export interface WebhookDeps extends WebhookClientDeps {
   readonly outbox: Outbox;
   readonly resource: SentResource;
-  /** Hears of a receiver that refuses records which were not sent to it; the rest of its answer counts. */
-  readonly onStrayRefusals: (stray: StrayRefusals) => void;
+  /** Hears of a receiver that refuses records which were not sent to it; the rest of its response counts. */
+  readonly onStrayRejections: (stray: StrayRejections) => void;
 }
 
 /** Refusals that name no record of the request. What they name is the receiver's text and stays out of logs. */
-export interface StrayRefusals {
+export interface StrayRejections {
   /** Of the request. */
   readonly partId: string;
-  readonly refusals: number;
+  readonly rejections: number;
 }
 
 const realClock: Clock = { now: Date.now, sleep: (ms) => sleepFor(ms), random: Math.random };
@@ -47,17 +47,17 @@ export function openWebhook(
   clock: Clock = realClock,
 ): Destination {
   const options = parseWebhookOptions(given);
-  const { outbox, resource, onStrayRefusals } = deps;
+  const { outbox, resource, onStrayRejections } = deps;
   const { parallelism } = options;
   const client = createWebhookClient(options, deps, clock.now);
   const sendingOf = (lane: HeldLane): Sending => {
     const { post, end } = createPatientPost(client, outbox, clock);
-    return { lane, parallelism, post, end, outbox, onStrayRefusals };
+    return { lane, parallelism, post, end, outbox, onStrayRejections };
   };
   let held: HeldLane | null = null;
 
   return {
-    // Anything that is posted might count as delivered: only the address can be judged.
+    // Anything that is posted might count as delivered: only the address can be checked.
     async check() {
       await deps.guard.vetUrl(options.url);
       return 'The address of the receiver is allowed; nothing was sent to it.';
@@ -110,7 +110,7 @@ interface HeldLane {
   sequence: number;
 }
 
-interface Sending extends PatientPost, Pick<WebhookDeps, 'outbox' | 'onStrayRefusals'> {
+interface Sending extends PatientPost, Pick<WebhookDeps, 'outbox' | 'onStrayRejections'> {
   readonly lane: HeldLane;
   readonly parallelism: number;
 }
@@ -173,12 +173,12 @@ interface SentPart {
   readonly parts: readonly OutboxPart[];
 }
 
-async function sendPart(part: OutboxPart, { lane, post, onStrayRefusals }: Sending): Promise<SentPart> {
+async function sendPart(part: OutboxPart, { lane, post, onStrayRejections }: Sending): Promise<SentPart> {
   const bytes = Buffer.byteLength(part.body);
   const halves = part.indexes.length > 1 ? { refused: [], parts: halvesOf(part) } : null;
   if (halves && lane.bytesMax !== null && bytes > lane.bytesMax) return halves;
   const verdict = await post(part);
-  if (verdict.kind === 'accepted') return settlePart(part, { refusals: verdict.refusals, onStrayRefusals });
+  if (verdict.kind === 'accepted') return settlePart(part, { rejections: verdict.rejections, onStrayRejections });
   if (verdict.kind === 'refused') {
     return halves ?? refusedAlone(part, `Refused by the receiver: it answered ${verdict.status} to this record alone`);
   }
@@ -187,21 +187,21 @@ async function sendPart(part: OutboxPart, { lane, post, onStrayRefusals }: Sendi
   return halves;
 }
 
-interface Settling extends Pick<WebhookDeps, 'onStrayRefusals'> {
-  readonly refusals: readonly Refusal[];
+interface Settling extends Pick<WebhookDeps, 'onStrayRejections'> {
+  readonly rejections: readonly Rejection[];
 }
 
 /** External ids that were not sent mean nothing; a deletion that is refused leaves no record to keep. */
-function settlePart(part: OutboxPart, { refusals, onStrayRefusals }: Settling): SentPart {
-  if (refusals.length === 0) return { refused: [], parts: [] };
-  const byId = new Map(refusals.map((refusal) => [refusal.externalId, refusal]));
+function settlePart(part: OutboxPart, { rejections, onStrayRejections }: Settling): SentPart {
+  if (rejections.length === 0) return { refused: [], parts: [] };
+  const byId = new Map(rejections.map((rejection) => [rejection.externalId, rejection]));
   const records = recordsOf(part);
   const sent = new Set(records.map(({ externalId }) => externalId));
-  const stray = refusals.filter(({ externalId }) => !sent.has(externalId)).length;
-  if (stray > 0) onStrayRefusals({ partId: part.id, refusals: stray });
+  const stray = rejections.filter(({ externalId }) => !sent.has(externalId)).length;
+  if (stray > 0) onStrayRejections({ partId: part.id, rejections: stray });
   const found = records.flatMap((record) => {
-    const refusal = byId.get(record.externalId);
-    return refusal ? [{ ...record, ...refusal }] : [];
+    const rejection = byId.get(record.externalId);
+    return rejection ? [{ ...record, ...rejection }] : [];
   });
   const again = found.filter(({ retryable }) => retryable && !part.again);
   const refused = found.filter(({ retryable, isDelete }) => !isDelete && (part.again || !retryable));

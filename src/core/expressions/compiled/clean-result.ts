@@ -1,5 +1,5 @@
 import { byNames } from '../../by-names.ts';
-import { recordLimits, textDefect } from '../../json/json-limits.ts';
+import { recordLimits, textIssue } from '../../json/json-limits.ts';
 import { charge, type Evaluation, handBack } from './evaluation.ts';
 import { isList, isMarked, type List } from './sequence.ts';
 import { isObject } from './values.ts';
@@ -25,7 +25,7 @@ interface Cleaning {
 
 function clean(value: unknown, cleaning: Cleaning): unknown {
   spend(cleaning, lengthOfValue + (typeof value === 'string' ? value.length : 0));
-  if (typeof value === 'string') return textDefect(value) === null ? value : handBack();
+  if (typeof value === 'string') return textIssue(value) === null ? value : handBack();
   if (typeof value === 'number') return Number.isFinite(value) ? withoutSign(value) : handBack();
   if (typeof value === 'boolean' || value === null) return value;
   return typeof value === 'object' ? cleanNested(value, cleaning) : handBack();
@@ -62,7 +62,7 @@ function cleanItems(items: List, cleaning: Cleaning): readonly unknown[] {
 
 /** What names count for together; null: one of them is no text that a database can hold. */
 const lengthOfNames = byNames((names) =>
-  names.some((name) => textDefect(name) !== null)
+  names.some((name) => textIssue(name) !== null)
     ? null
     : names.reduce((sum, { length }) => sum + length + lengthOfValue, 0),
 );

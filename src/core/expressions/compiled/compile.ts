@@ -27,7 +27,7 @@ export interface CompiledExpression {
   /** What it wants to be bound, without `$`. Functions of JSONata's are not among them. */
   readonly variables: readonly string[];
   /**
-   * The result for one record, which is plain JSON and no list; undefined when it selects nothing. Throws `HandedBack`.
+   * The result for one record, which is plain JSON and no list; undefined when it selects nothing. Throws `InterpreterFallback`.
    */
   evaluate(root: unknown, given: { readonly bound: readonly unknown[]; readonly nowMs: number }): unknown;
 }

@@ -12,14 +12,14 @@ export interface Evaluation {
   allowance: number;
 }
 
-/** Takes the context value to the result, undefined for nothing. Throws {@link HandedBack} and nothing else. */
+/** Takes the context value to the result, undefined for nothing. Throws {@link InterpreterFallback} and nothing else. */
 export type Compiled = (input: unknown, evaluation: Evaluation) => unknown;
 
 /**
  * Ends an evaluation that JSONata itself has to repeat, in a process of its own. `code` is the error that it will find,
  * null when only it knows the result.
  */
-export class HandedBack extends Error {
+export class InterpreterFallback extends Error {
   readonly code: string | null;
   constructor(code: string | null) {
     super(`JSONata itself has to evaluate this (${code ?? 'not decided here'}).`);
@@ -28,7 +28,7 @@ export class HandedBack extends Error {
 }
 
 /** One of each, as an error is expensive to make and carries nothing but its code. */
-const known = new Map<string | null, HandedBack>();
+const known = new Map<string | null, InterpreterFallback>();
 
 /** Ends the evaluation with an error of JSONata's. */
 export function fail(code: string): never {
@@ -40,10 +40,10 @@ export function handBack(): never {
   throw ending(null);
 }
 
-function ending(code: string | null): HandedBack {
+function ending(code: string | null): InterpreterFallback {
   const before = known.get(code);
   if (before !== undefined) return before;
-  const made = new HandedBack(code);
+  const made = new InterpreterFallback(code);
   known.set(code, made);
   return made;
 }

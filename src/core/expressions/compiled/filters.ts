@@ -18,10 +18,10 @@ export function compileFilter(node: AstNode, compiler: Compiler, scope: Scope | 
     const kept = sequenceOf();
     for (let index = 0; index < items.length; index += 1) {
       const item = items[index];
-      const answer = condition(item, evaluation);
-      const indexes = typeof answer === 'number' ? [answer] : answer;
+      const response = condition(item, evaluation);
+      const indexes = typeof response === 'number' ? [response] : response;
       if (!isNumbers(indexes)) {
-        if (isTruthy(answer, evaluation)) kept.push(item);
+        if (isTruthy(response, evaluation)) kept.push(item);
         continue;
       }
       charge(evaluation, indexes.length);

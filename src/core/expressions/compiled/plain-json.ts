@@ -21,7 +21,7 @@ export type Plainness =
 /** Deeper values would end the stack of recursive steps. */
 const depthMax = 100;
 
-/** Judges a value in one walk over at most `nodesMax` values. */
+/** Checks a value in one walk over at most `nodesMax` values. */
 export function plainnessOf(value: unknown, { nodesMax }: { readonly nodesMax: number }): Plainness {
   const walk = { nodesLeft: nodesMax, isPlain: true };
   if (!isUsable(value, walk, depthMax)) return 'odd';

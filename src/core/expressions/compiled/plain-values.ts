@@ -27,16 +27,16 @@ export function plainInput(input: unknown): { readonly value: unknown } | null {
 export function createPlainValues(): (value: unknown) => PlainValue | null {
   const known = new WeakMap<object, PlainValue | null>();
   return (value) => {
-    if (typeof value !== 'object' || value === null) return judge(value);
+    if (typeof value !== 'object' || value === null) return classify(value);
     const before = known.get(value);
     if (before !== undefined) return before;
-    const judged = judge(value);
-    known.set(value, judged);
-    return judged;
+    const checked = classify(value);
+    known.set(value, checked);
+    return checked;
   };
 }
 
-function judge(value: unknown): PlainValue | null {
+function classify(value: unknown): PlainValue | null {
   const plainness = plainnessOf(value, { nodesMax: nodesOfTableMax });
   if (plainness === 'odd') return null;
   const text = JSON.stringify(value) ?? 'null';

@@ -6,7 +6,7 @@
 import { fail } from './evaluation.ts';
 import { isList } from './sequence.ts';
 
-/** Judges and completes arguments. Fails with T0410, T0411 or T0412. */
+/** Checks and completes arguments. Fails with T0410, T0411 or T0412. */
 export type Signature = (given: readonly unknown[], context: unknown) => readonly unknown[];
 
 interface Parameter {

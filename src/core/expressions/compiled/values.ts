@@ -5,7 +5,7 @@ import { isList, type List, sequenceOf } from './sequence.ts';
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A number that JSON can write; what is not finite is for JSONata to judge. */
+/** A number that JSON can write; what is not finite is for JSONata to check. */
 export function finite(value: number): number {
   return Number.isFinite(value) ? value : handBack();
 }

@@ -44,7 +44,7 @@ interface Asked<Result> {
 
 type Ask<Result> = (auth: OauthAuthorizationCode, context: TokenRequestContext) => Promise<Result>;
 
-/** Asks a provider that gives this answer for ever. */
+/** Asks a provider that gives this response for ever. */
 async function asking<Result>(
   ask: Ask<Result>,
   { changes = {}, reply = standard }: { readonly changes?: object; readonly reply?: ApiReply } = {},

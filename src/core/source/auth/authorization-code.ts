@@ -127,7 +127,7 @@ export async function refreshGrant(
   }
 }
 
-/** What the answer to a refresh is silent about stays as it was; whether the refresh token may, `rotation` says. */
+/** What the response to a refresh is silent about stays as it was; whether the refresh token may, `rotation` says. */
 function following(previous: Token, token: Token, rotation: OauthAuthorizationCode['refresh']['rotation']): Token {
   const refreshToken = {
     auto: token.refreshToken ?? previous.refreshToken,
@@ -142,7 +142,7 @@ function following(previous: Token, token: Token, rotation: OauthAuthorizationCo
 /** Without a refresh token nothing replaces an access token, so it is used for as long as the API takes it. */
 const untilRefused = (token: Token): Token => (token.refreshToken === null ? { ...token, expiresAtMs: null } : token);
 
-/** An answer that makes no sense is a page of some proxy more often than a new format: later, there is a token again. */
+/** A response that makes no sense is a page of some proxy more often than a new format: later, there is a token again. */
 function explained(error: unknown, context: RefreshContext): unknown {
   if (!(error instanceof AppError)) return error;
   const { code, message } = error;

@@ -7,8 +7,8 @@ import type { TokenRequestContext } from './oauth-token.ts';
 import { parsePrivateKey } from './private-key.ts';
 import { type SignedJwt, signJwt } from './signed-jwt.ts';
 import type { Token } from './token.ts';
-import { answerOf, serverAt, throughClient } from './token-fetch.ts';
-import { readTokenAnswer, standardAnswer } from './token-response.ts';
+import { responseOf, serverAt, throughClient } from './token-fetch.ts';
+import { readTokenResponse, standardResponse } from './token-response.ts';
 
 /** Signs a token that goes to the API itself. Throws `auth_failed` when the key is empty or does not fit. */
 export async function makeJwt(auth: JwtAuth, context: Pick<TokenRequestContext, 'values' | 'now'>): Promise<Token> {
@@ -30,7 +30,7 @@ export async function exchangeJwt(
   const grantType = fields['grant_type'] || 'urn:ietf:params:oauth:grant-type:jwt-bearer';
   const parties = [await serverAt(url, client), nobody, noProof] as const;
   const response = await genericTokenEndpointRequest(...parties, grantType, fields, throughClient(client));
-  return readTokenAnswer(await answerOf(response), standardAnswer, now());
+  return readTokenResponse(await responseOf(response), standardResponse, now());
 }
 
 /** The assertion says whose token it is; the library wants a client all the same, but without a proof it sends none. */

@@ -1,7 +1,7 @@
 /**
  * The client credentials grant (RFC 6749 4.4), and what every grant has in common. Requests are made by oauth4webapi
  * and sent by the guarded client. Answers are read by us: the library takes standard ones only, while `tokenResponse`
- * exists for providers that answer in a form of their own.
+ * exists for providers that response in a form of their own.
  */
 
 import { type AuthorizationServer, type Client, type ClientAuth, genericTokenEndpointRequest } from 'oauth4webapi';
@@ -11,8 +11,8 @@ import { renderUrl } from '../request/url-template.ts';
 import type { AuthValues } from './auth-values.ts';
 import { clientAuth } from './client-auth.ts';
 import type { Token } from './token.ts';
-import { answerOf, serverAt, throughClient } from './token-fetch.ts';
-import { readTokenAnswer } from './token-response.ts';
+import { responseOf, serverAt, throughClient } from './token-fetch.ts';
+import { readTokenResponse } from './token-response.ts';
 
 /** What a token request needs besides its auth block. */
 export interface TokenRequestContext {
@@ -61,12 +61,12 @@ export async function partiesAt(
   return [await serverAt(url, client), { client_id: id }, proof];
 }
 
-/** The token in the answer to a grant, read as the auth block says. Throws `source_rejected` without one. */
+/** The token in the response to a grant, read as the auth block says. Throws `source_rejected` without one. */
 export async function readGrant(
   { tokenResponse, refresh }: Pick<OauthAuth, 'tokenResponse' | 'refresh'>,
   response: Response,
   now: Date,
 ): Promise<Token> {
   const settings = { tokenResponse, defaultTtlSeconds: refresh.defaultTtlSeconds };
-  return readTokenAnswer(await answerOf(response), settings, now);
+  return readTokenResponse(await responseOf(response), settings, now);
 }

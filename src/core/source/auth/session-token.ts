@@ -7,8 +7,8 @@ import { createEvaluate } from '../request/evaluate.ts';
 import { renderRequest } from '../request/render-request.ts';
 import type { Source } from '../source.ts';
 import type { TokenRequestContext } from './oauth-token.ts';
-import { type LoginAnswer, limitToken, type Token } from './token.ts';
-import { decodeTokenAnswer, sendTokenRequest, tokenTransport } from './token-client.ts';
+import { type LoginResponse, limitToken, type Token } from './token.ts';
+import { decodeTokenResponse, sendTokenRequest, tokenTransport } from './token-client.ts';
 
 /** The parts of a source that a login is made with. */
 type LoginSource = Pick<Source, 'evaluator' | 'run'> & { readonly http: HttpSettings };
@@ -20,17 +20,17 @@ interface LoginContext extends TokenRequestContext {
 }
 
 /**
- * Logs in and takes the session's token from the answer. It lives until `expiresFrom`, else for `ttlSeconds`, else
- * until the API refuses it; no longer than the `cache` of the login takes its answer for true. Throws `auth_failed` when
- * the answer has no token, and what requests throw.
+ * Logs in and takes the session's token from the response. It lives until `expiresFrom`, else for `ttlSeconds`, else
+ * until the API refuses it; no longer than the `cache` of the login takes its response for true. Throws `auth_failed` when
+ * the response has no token, and what requests throw.
  */
 export async function requestSession(auth: SessionAuth, source: LoginSource, context: LoginContext): Promise<Token> {
-  const answer = await logIn(auth, source, context);
+  const response = await logIn(auth, source, context);
   const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
-  const roots = { body: answer.body, headers: answer.headers, status: answer.status };
+  const roots = { body: response.body, headers: response.headers, status: response.status };
   const token = await evaluate(auth.tokenFrom, roots);
   if ((typeof token !== 'string' && typeof token !== 'number') || token === '') {
-    const message = `The login answered ${answer.status}, but auth.tokenFrom finds no token in it.`;
+    const message = `The login answered ${response.status}, but auth.tokenFrom finds no token in it.`;
     throw new AppError('auth_failed', `${message} Check the connection's credentials and the expression.`);
   }
   limitToken(String(token));
@@ -44,11 +44,11 @@ export async function requestSession(auth: SessionAuth, source: LoginSource, con
     obtainedAtMs: nowMs,
     refreshToken: null,
     metadata: {},
-    ...(isKept(auth, answer) ? { login: answer } : {}),
+    ...(isKept(auth, response) ? { login: response } : {}),
   };
 }
 
-async function logIn({ login }: SessionAuth, source: LoginSource, context: LoginContext): Promise<LoginAnswer> {
+async function logIn({ login }: SessionAuth, source: LoginSource, context: LoginContext): Promise<LoginResponse> {
   const { client, values, previous } = context;
   const { http: request } = await renderRequest({ ...source, client }, login, {
     render: values,
@@ -60,13 +60,13 @@ async function logIn({ login }: SessionAuth, source: LoginSource, context: Login
   const requestKey = createHash('sha256').update(content).digest('base64url');
   const known = previous?.login?.requestKey === requestKey ? previous.login : null;
   const headers = { ...request.headers, ...(known ? conditionsOf(known) : {}) };
-  const answer = await sendTokenRequest(client, { ...request, headers, ...tokenTransport, timeoutMs });
-  if (known && answer.status === 304) return known;
-  return { requestKey, status: answer.status, headers: answer.headers, body: decodeTokenAnswer(answer.body) };
+  const response = await sendTokenRequest(client, { ...request, headers, ...tokenTransport, timeoutMs });
+  if (known && response.status === 304) return known;
+  return { requestKey, status: response.status, headers: response.headers, body: decodeTokenResponse(response.body) };
 }
 
-const isKept = ({ login: { method, cache } }: SessionAuth, answer: LoginAnswer): boolean =>
-  method === 'GET' && cache.mode === 'conditional' && Object.keys(conditionsOf(answer)).length > 0;
+const isKept = ({ login: { method, cache } }: SessionAuth, response: LoginResponse): boolean =>
+  method === 'GET' && cache.mode === 'conditional' && Object.keys(conditionsOf(response)).length > 0;
 
 const earlier = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? (one ?? other) : Math.min(one, other);

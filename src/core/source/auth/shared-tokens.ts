@@ -6,7 +6,7 @@ import type { StoredToken, TokenLease, TokenStore } from './token-store.ts';
 /** How often a process looks whether the one that asks for a token has got it, ms. */
 const pollMs = 250;
 /** How long it does so: twice what a lease lasts, ms. */
-const patienceMs = 60_000;
+const retryWindowMs = 60_000;
 
 /** What tokens of one connection are made of. */
 export interface SharedTokensOptions {
@@ -54,7 +54,7 @@ export function createSharedTokens(options: SharedTokensOptions): TokenSource {
   };
 
   const obtain = async (signal: AbortSignal, isWanted: IsWanted): Promise<Token> => {
-    const giveUpAtMs = nowMs() + patienceMs;
+    const giveUpAtMs = nowMs() + retryWindowMs;
     while (nowMs() < giveUpAtMs) {
       signal.throwIfAborted();
       const lease = await store.lease();

@@ -7,7 +7,7 @@ import {
 } from '../../http/client.ts';
 import { classifyByStatus } from '../../http/retry.ts';
 import { isObject } from '../../json/dotted-path.ts';
-import { type HttpAnswer, type HttpClient, type HttpRequest, type Verdict } from '../../model/http.ts';
+import { type HttpClient, type HttpRequest, type HttpResponse, type Verdict } from '../../model/http.ts';
 import { decodeJson } from '../decode/decode-json.ts';
 
 /** What a token request comes to, retries included, ms: less than a lease lasts. */
@@ -26,7 +26,7 @@ const retry = { maxAttempts: 3, baseMs: 500, maxMs: 2_000, maxWaitSeconds: 3_600
  * In the log their bodies are masked as a whole: nothing but secrets is in them.
  */
 export function createTokenClient(
-  options: Pick<HttpClientOptions, 'egress' | 'logCall' | 'secrets' | 'sleep' | 'random' | 'noteAnswer'> &
+  options: Pick<HttpClientOptions, 'egress' | 'logCall' | 'secrets' | 'sleep' | 'random' | 'noteResponse'> &
     Partial<Pick<HttpClientOptions, 'takeToken'>>,
 ): GuardedHttpClient {
   return createHttpClient({
@@ -35,17 +35,17 @@ export function createTokenClient(
     logCall: (call) => options.logCall(maskBodies(call)),
     retry,
     redirects: 'none',
-    classify: async (answer, request) =>
-      answer.status === null ? { action: 'retry' } : classifyTokenAnswer(answer, request),
+    classify: async (response, request) =>
+      response.status === null ? { action: 'retry' } : classifyTokenResponse(response, request),
   });
 }
 
 /**
- * Sends one token or login request. It is not interrupted when the run is: its answer may hold the only copy of a new
- * refresh token. Throws `auth_failed` when the client or its grant is refused, `source_rejected` for an answer that
+ * Sends one token or login request. It is not interrupted when the run is: its response may hold the only copy of a new
+ * refresh token. Throws `auth_failed` when the client or its grant is refused, `source_rejected` for a response that
  * makes no sense, `source_unavailable` when the endpoint is in trouble, and what the client throws.
  */
-export async function sendTokenRequest(client: HttpClient, request: HttpRequest): Promise<HttpAnswer> {
+export async function sendTokenRequest(client: HttpClient, request: HttpRequest): Promise<HttpResponse> {
   const signal = AbortSignal.timeout(tokenMsMax);
   try {
     return await client.send(request, { signal });
@@ -56,11 +56,11 @@ export async function sendTokenRequest(client: HttpClient, request: HttpRequest)
   }
 }
 
-/** What an answer says, whatever content type it has; null without a body. Throws `source_rejected` when it is no JSON. */
-export const decodeTokenAnswer = (body: Uint8Array): unknown =>
+/** What a response says, whatever content type it has; null without a body. Throws `source_rejected` when it is no JSON. */
+export const decodeTokenResponse = (body: Uint8Array): unknown =>
   body.length === 0 ? null : decodeJson(body, { bigNumbers: 'string' });
 
-/** Errors of RFC 6749 5.2 and 4.1.2.1, and of providers that answer them with status 200: which of them time heals. */
+/** Errors of RFC 6749 5.2 and 4.1.2.1, and of providers that response them with status 200: which of them time heals. */
 const oauthErrors: Readonly<Record<string, 'refused' | 'transient'>> = {
   invalid_request: 'refused',
   invalid_client: 'refused',
@@ -73,13 +73,13 @@ const oauthErrors: Readonly<Record<string, 'refused' | 'transient'>> = {
   temporarily_unavailable: 'transient',
 };
 
-function classifyTokenAnswer(answer: HttpAnswer, request: HttpRequest): Verdict {
-  const verdict = classifyByStatus(answer, request, place);
+function classifyTokenResponse(response: HttpResponse, request: HttpRequest): Verdict {
+  const verdict = classifyByStatus(response, request, place);
   if (verdict.action !== 'accept' && verdict.action !== 'fail') return verdict;
-  const code = oauthErrorOf(answer);
+  const code = oauthErrorOf(response);
   if (code !== null && oauthErrors[code] === 'transient') return { action: 'retry' };
-  if (code !== null) return { action: 'fail', error: refused(`${answer.status} (${code})`) };
-  const { status } = answer;
+  if (code !== null) return { action: 'fail', error: refused(`${response.status} (${code})`) };
+  const { status } = response;
   if (status === 304 && !isConditional(request)) return { action: 'fail', error: refused('304') };
   return [400, 401, 403, 422].includes(status) ? { action: 'fail', error: refused(String(status)) } : verdict;
 }
@@ -87,10 +87,10 @@ function classifyTokenAnswer(answer: HttpAnswer, request: HttpRequest): Verdict 
 const isConditional = ({ headers }: HttpRequest): boolean =>
   headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
 
-/** The known code in the answer's `error`; null when there is none. Other text of the server is not repeated. */
-function oauthErrorOf(answer: HttpAnswer): string | null {
+/** The known code in the response's `error`; null when there is none. Other text of the server is not repeated. */
+function oauthErrorOf(response: HttpResponse): string | null {
   try {
-    const body = decodeJson(answer.body, { bigNumbers: 'string' });
+    const body = decodeJson(response.body, { bigNumbers: 'string' });
     const code = isObject(body) ? body['error'] : null;
     return typeof code === 'string' && Object.hasOwn(oauthErrors, code) ? code : null;
   } catch (error) {
@@ -111,7 +111,7 @@ const place = 'The token endpoint';
 
 const mask = '[redacted]';
 
-/** The answer to a refused request stays: it says why, and no token is in it. */
+/** The response to a refused request stays: it says why, and no token is in it. */
 function maskBodies(call: LoggedCall): LoggedCall {
   const { statusCode, reqBodyRedacted, respBodyTruncated, respHeaders } = call;
   const reqBody = { reqBodyRedacted: reqBodyRedacted === null ? null : mask };

@@ -5,9 +5,9 @@ import type { LoggedCall } from '../../http/client.ts';
 import { createEgressGuard } from '../../http/egress.ts';
 import { type ApiReply, startApi } from '../source-fixture.ts';
 import { createTokenClient } from './token-client.ts';
-import { answerOf, serverAt, throughClient } from './token-fetch.ts';
+import { responseOf, serverAt, throughClient } from './token-fetch.ts';
 
-/** Asks a server that gives this answer, at its own address unless another one is given. */
+/** Asks a server that gives this response, at its own address unless another one is given. */
 async function ask(
   reply: ApiReply,
   { url, allowed = true }: { readonly url?: string; readonly allowed?: boolean } = {},
@@ -27,11 +27,11 @@ async function ask(
   const request = async () => {
     const server = await serverAt(new URL(url ?? `${api.origin}/token?a=b`), client);
     const parties = [server, { client_id: 'client-1' }, None()] as const;
-    return await answerOf(await genericTokenEndpointRequest(...parties, 'any', { a: 'ü b' }, throughClient(client)));
+    return await responseOf(await genericTokenEndpointRequest(...parties, 'any', { a: 'ü b' }, throughClient(client)));
   };
   const outcome = await request().then(
-    (answer) => ({ answer, error: null }),
-    (error: unknown) => ({ answer: null, error }),
+    (response) => ({ response, error: null }),
+    (error: unknown) => ({ response: null, error }),
   );
   return { ...outcome, calls, requests: api.requests };
 }
@@ -56,8 +56,8 @@ describe('a request of the library', () => {
     ['of another status', { status: 201, body: { a: 1 } }, { a: 1 }],
     ['that no Response can hold', { status: 205, body: { a: 1 } }, { a: 1 }],
     ['without a body', { status: 204, body: '' }, null],
-  ])('takes an answer %s', async (_name, reply, answer) => {
-    expect(await ask(reply)).toMatchObject({ answer, error: null });
+  ])('takes an answer %s', async (_name, reply, response) => {
+    expect(await ask(reply)).toMatchObject({ response, error: null });
   });
 
   test('fails with what the guarded client says, after its attempts', async () => {

@@ -6,7 +6,7 @@ import {
   type TokenEndpointRequestOptions,
 } from 'oauth4webapi';
 import type { HttpClient } from '../../model/http.ts';
-import { decodeTokenAnswer, sendTokenRequest, tokenTransport } from './token-client.ts';
+import { decodeTokenResponse, sendTokenRequest, tokenTransport } from './token-client.ts';
 
 /** The options with which a request of oauth4webapi goes through the guarded client; it throws as `sendTokenRequest`. */
 export function throughClient(client: HttpClient) {
@@ -25,7 +25,7 @@ export function throughClient(client: HttpClient) {
       };
       const request = { ...tokenTransport, method: 'POST', url: new URL(url), headers, body: form.toString() } as const;
       const { body } = await sendTokenRequest(client, request);
-      // Without its status and headers: an answer that comes here has been accepted, and nothing else is read of it.
+      // Without its status and headers: a response that comes here has been accepted, and nothing else is read of it.
       return new Response(Buffer.from(body));
     },
   } satisfies TokenEndpointRequestOptions;
@@ -43,7 +43,7 @@ export async function serverAt(url: URL, client: HttpClient): Promise<Authorizat
   return { issuer: url.href, token_endpoint: url.href, revocation_endpoint: url.href };
 }
 
-/** What the answer to such a request says; null without a body. Throws `source_rejected` when it is no JSON. */
-export async function answerOf(response: Response): Promise<unknown> {
-  return decodeTokenAnswer(new Uint8Array(await response.arrayBuffer()));
+/** What the response to such a request says; null without a body. Throws `source_rejected` when it is no JSON. */
+export async function responseOf(response: Response): Promise<unknown> {
+  return decodeTokenResponse(new Uint8Array(await response.arrayBuffer()));
 }

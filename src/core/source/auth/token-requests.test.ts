@@ -49,7 +49,7 @@ interface Obtained {
   readonly origin: string;
 }
 
-/** Obtains a token from an API that gives these answers in turn, the last one for ever. */
+/** Obtains a token from an API that gives these responses in turn, the last one for ever. */
 async function obtain(
   auth: Readonly<Record<string, unknown>>,
   replies: readonly ApiReply[] = [standard],

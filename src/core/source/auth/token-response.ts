@@ -3,14 +3,14 @@ import { valueAt } from '../../json/dotted-path.ts';
 import type { OauthClientCredentials } from '../../spec/schema/auth-schema.ts';
 import { limitToken, type Token } from './token.ts';
 
-/** Where an answer has its values, and what holds when it is silent. */
-export interface TokenAnswerSettings extends Pick<OauthClientCredentials, 'tokenResponse'> {
-  /** Of a token whose answer names no lifetime. */
+/** Where a response has its values, and what holds when it is silent. */
+export interface TokenResponseSettings extends Pick<OauthClientCredentials, 'tokenResponse'> {
+  /** Of a token whose response names no lifetime. */
   readonly defaultTtlSeconds: number;
 }
 
 /** Where RFC 6749 5.1 puts the values, for kinds that cannot be told otherwise. */
-export const standardAnswer: TokenAnswerSettings = {
+export const standardResponse: TokenResponseSettings = {
   tokenResponse: {
     accessToken: 'access_token',
     refreshToken: 'refresh_token',
@@ -22,12 +22,12 @@ export const standardAnswer: TokenAnswerSettings = {
 };
 
 /**
- * The token in the decoded answer of a token endpoint, with what the answer itself says and nothing else.
+ * The token in the decoded answer of a token endpoint, with what the response itself says and nothing else.
  * Throws `source_rejected` when there is no access token in it, or one that is too long.
  */
-export function readTokenAnswer(
+export function readTokenResponse(
   body: unknown,
-  { tokenResponse, defaultTtlSeconds }: TokenAnswerSettings,
+  { tokenResponse, defaultTtlSeconds }: TokenResponseSettings,
   now: Date,
 ): Token {
   const accessToken = valueAt(body, tokenResponse.accessToken);

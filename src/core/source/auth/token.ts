@@ -12,11 +12,11 @@ export interface Token {
   /** `tokenResponse.metadata`; requests see it as `auth`. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /** Of a session, so that the next login can be a conditional request; absent: nothing is kept of it. */
-  readonly login?: LoginAnswer;
+  readonly login?: LoginResponse;
 }
 
-/** The answer that began a session. */
-export interface LoginAnswer {
+/** The response that began a session. */
+export interface LoginResponse {
   /** Hash of the request that it belongs to. */
   readonly requestKey: string;
   readonly status: number;

@@ -1,4 +1,4 @@
-import { textDefect } from '../../json/json-limits.ts';
+import { textIssue } from '../../json/json-limits.ts';
 import type { CursorShape } from '../../model/read-position.ts';
 import { plainInstant, plainInstantMs } from '../../plain-instant.ts';
 import { isTimeCursor } from '../../spec/schema/incremental-schema.ts';
@@ -141,7 +141,7 @@ function localIso(instant: number, zone: string): string {
 
 function parseText(raw: unknown): string | null {
   if (typeof raw === 'number') return String(raw);
-  return typeof raw === 'string' && textDefect(raw) === null ? raw : null;
+  return typeof raw === 'string' && textIssue(raw) === null ? raw : null;
 }
 
 function parseInteger(raw: unknown): bigint | null {

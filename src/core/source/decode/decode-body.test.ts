@@ -10,7 +10,7 @@ beforeAll(() => {
 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 
-/** What a read of an API with this one answer gives. */
+/** What a read of an API with this one response gives. */
 async function readOf(reply: ApiReply, resource: Readonly<Record<string, unknown>>, http = {}) {
   await using api = await startApi(() => reply);
   const { pages, error } = await readUntilFailure(sourceOf({ api, evaluator, resource, http }));

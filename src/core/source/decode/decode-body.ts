@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts';
-import type { HttpAnswer } from '../../model/http.ts';
+import type { HttpResponse } from '../../model/http.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import type { Source } from '../source.ts';
 import { decodeCsv } from './decode-csv.ts';
@@ -14,34 +14,34 @@ type BodySettings = { readonly resource: { readonly response: DecoderSettings };
 type DecoderSettings = Pick<ResponseSettings, 'decoder' | 'bigNumbers'>;
 type SizeLimit = Pick<Source['http'], 'maxResponseBytes'>;
 
-const decoded = new WeakMap<HttpAnswer, Promise<unknown>>();
+const decoded = new WeakMap<HttpResponse, Promise<unknown>>();
 
 /**
- * The body of an answer as the resource's decoder reads it; decoded once per answer, however often it is asked. A body
+ * The body of a response as the resource's decoder reads it; decoded once per answer, however often it is asked. A body
  * that is a gzip file or a zip archive is unpacked first. Throws `source_rejected` for a body that is not of that form.
  */
-export async function decodeBody(answer: HttpAnswer, settings: BodySettings): Promise<unknown> {
-  const earlier = decoded.get(answer);
+export async function decodeBody(response: HttpResponse, settings: BodySettings): Promise<unknown> {
+  const earlier = decoded.get(response);
   if (earlier) return earlier;
-  const body = decode(answer, settings);
-  decoded.set(answer, body);
+  const body = decode(response, settings);
+  decoded.set(response, body);
   return body;
 }
 
 /** Like {@link decodeBody}, but undefined for an error page in HTML and other bodies that do not decode. */
-export async function tryDecodeBody(answer: HttpAnswer, settings: BodySettings): Promise<unknown> {
+export async function tryDecodeBody(response: HttpResponse, settings: BodySettings): Promise<unknown> {
   try {
-    return await decodeBody(answer, settings);
+    return await decodeBody(response, settings);
   } catch (error) {
     if (error instanceof AppError && error.code === 'source_rejected') return undefined;
     throw error;
   }
 }
 
-async function decode(answer: HttpAnswer, { resource, http }: BodySettings): Promise<unknown> {
+async function decode(response: HttpResponse, { resource, http }: BodySettings): Promise<unknown> {
   const { decoder, bigNumbers } = resource.response;
-  const bytes = await unpack(answer.body, http.maxResponseBytes);
-  const charset = charsetOf(answer.headers['content-type']);
+  const bytes = await unpack(response.body, http.maxResponseBytes);
+  const charset = charsetOf(response.headers['content-type']);
   switch (decoder) {
     // JSON is UTF-8 whatever the content type says (RFC 8259 8.1), and many APIs say something else.
     case 'json':

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../../errors.ts';
-import type { ThreadAnswer } from './xml-thread.ts';
+import type { ThreadResponse } from './xml-thread.ts';
 
 /**
  * An XML document as an object with its root element as the only field. Attributes are fields prefixed with `@`, text
@@ -43,9 +43,9 @@ function checkSize(text: string): void {
 async function parseInThread(text: string): Promise<unknown> {
   const thread = new Worker(new URL('./xml-thread.ts', import.meta.url), { workerData: text, resourceLimits });
   try {
-    const [answer]: readonly ThreadAnswer[] = await once(thread, 'message');
-    if (answer?.ok) return answer.document;
-    throw new AppError('source_rejected', answer?.message ?? 'The response body is not XML.');
+    const [response]: readonly ThreadResponse[] = await once(thread, 'message');
+    if (response?.ok) return response.document;
+    throw new AppError('source_rejected', response?.message ?? 'The response body is not XML.');
   } catch (error) {
     const isFull = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
     throw isFull ? tooLarge('memory for one page can hold') : error;

@@ -4,13 +4,13 @@ import { AppError } from '../../errors.ts';
 import { parseXml } from './parse-xml.ts';
 
 /** What the thread answers; any other failure ends it with an error. */
-export type ThreadAnswer =
+export type ThreadResponse =
   | { readonly ok: true; readonly document: unknown }
   | { readonly ok: false; readonly message: string };
 
-parentPort?.postMessage(answerTo(String(workerData)), []);
+parentPort?.postMessage(respondTo(String(workerData)), []);
 
-function answerTo(text: string): ThreadAnswer {
+function respondTo(text: string): ThreadResponse {
   try {
     return { ok: true, document: parseXml(text) };
   } catch (error) {

@@ -1,10 +1,10 @@
-import type { AnswerShelf } from './enrich-page-cache.ts';
-import type { Answer, Answers } from './enrich-response.ts';
+import type { PageCache } from './enrich-page-cache.ts';
+import type { Replies, Reply } from './enrich-response.ts';
 
 /** Answers the keys of one step from what is kept, from what another page asks for at this moment, or from the API. */
-export interface AnswerCache {
+export interface ResponseMemo {
   /** What was fetched is kept, also when a later request fails; then it throws what `fetch` threw. */
-  answersTo(texts: readonly string[], shelf: AnswerShelf, work: CacheWork): Promise<Answers>;
+  responsesTo(texts: readonly string[], pageCache: PageCache, work: CacheWork): Promise<Replies>;
 }
 
 /** What is done about keys. */
@@ -12,48 +12,48 @@ interface CacheWork {
   /** Told of those that need no request. */
   readonly onSaved: (texts: readonly string[]) => Promise<void>;
   /** Asks for the others and puts what it learns into `found` as it goes. */
-  readonly fetch: (texts: readonly string[], found: Map<string, Answer>) => Promise<void>;
+  readonly fetch: (texts: readonly string[], found: Map<string, Reply>) => Promise<void>;
 }
 
 /** The cache of one step, shared by the pages that this process works on. */
-export function createAnswerCache(): AnswerCache {
-  const underWay = new Map<string, Promise<Answers>>();
+export function createResponseMemo(): ResponseMemo {
+  const underWay = new Map<string, Promise<Replies>>();
   return {
-    async answersTo(texts, shelf, work) {
+    async responsesTo(texts, pageCache, work) {
       const others = texts.flatMap((text) => {
-        const looking = underWay.get(shelf.keyOf(text));
+        const looking = underWay.get(pageCache.keyOf(text));
         return looking ? [{ text, looking }] : [];
       });
-      const own = texts.filter((text) => !underWay.has(shelf.keyOf(text)));
-      const looking = lookUp(own, shelf, work);
-      for (const text of own) underWay.set(shelf.keyOf(text), looking);
+      const own = texts.filter((text) => !underWay.has(pageCache.keyOf(text)));
+      const looking = lookUp(own, pageCache, work);
+      for (const text of own) underWay.set(pageCache.keyOf(text), looking);
       try {
-        const answers = new Map(await looking);
+        const responses = new Map(await looking);
         await work.onSaved(others.map(({ text }) => text));
         for (const other of others) {
-          const answer = (await other.looking).get(other.text);
-          if (answer) answers.set(other.text, answer);
+          const response = (await other.looking).get(other.text);
+          if (response) responses.set(other.text, response);
         }
-        return answers;
+        return responses;
       } finally {
-        for (const text of own) underWay.delete(shelf.keyOf(text));
+        for (const text of own) underWay.delete(pageCache.keyOf(text));
       }
     },
   };
 }
 
-async function lookUp(texts: readonly string[], shelf: AnswerShelf, { onSaved, fetch }: CacheWork): Promise<Answers> {
+async function lookUp(texts: readonly string[], pageCache: PageCache, { onSaved, fetch }: CacheWork): Promise<Replies> {
   if (texts.length === 0) return new Map();
-  const kept = await shelf.read(texts);
+  const kept = await pageCache.read(texts);
   await onSaved([...kept.keys()]);
   const missing = texts.filter((text) => !kept.has(text));
-  const found = new Map<string, Answer>();
+  const found = new Map<string, Reply>();
   try {
     await fetch(missing, found);
   } catch (error) {
-    await shelf.keep(found, { interrupted: true });
+    await pageCache.keep(found, { interrupted: true });
     throw error;
   }
-  await shelf.keep(found, { interrupted: false });
+  await pageCache.keep(found, { interrupted: false });
   return new Map([...kept, ...found]);
 }

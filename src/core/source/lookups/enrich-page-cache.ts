@@ -1,17 +1,17 @@
 import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
 import type { Source } from '../source.ts';
-import { type Answer, type Answers, answerOf, cachedText } from './enrich-response.ts';
+import { cachedText, type Replies, type Reply, responseOf } from './enrich-response.ts';
 import { definitionKey, valueKey } from './lookup-key.ts';
 import type { CacheScope, LookupStore, NewCachedValue } from './lookup-store.ts';
 
-/** What is kept of the answers of one step, as one page sees it. */
-export interface AnswerShelf {
-  /** Where the answer to a key is kept: two pages that may share it have the same. */
+/** What is kept of the responses of one step, as one page sees it. */
+export interface PageCache {
+  /** Where the response to a key is kept: two pages that may share it have the same. */
   keyOf(text: string): string;
-  /** The answers that are kept. */
-  read(texts: readonly string[]): Promise<Map<string, Answer>>;
+  /** The responses that are kept. */
+  read(texts: readonly string[]): Promise<Map<string, Reply>>;
   /** Keeps answers; `interrupted`: the page will be processed again. */
-  keep(answers: Answers, options: { readonly interrupted: boolean }): Promise<void>;
+  keep(responses: Replies, options: { readonly interrupted: boolean }): Promise<void>;
 }
 
 /** A page and what makes it recognisable when it is processed again. */
@@ -20,7 +20,7 @@ export interface ShelvedPage {
   readonly identity: string;
 }
 
-/** Seconds that an answer shared by runs counts when its spec does not say. */
+/** Seconds that a response shared by runs counts when its spec does not say. */
 const sharedTtlSeconds = 3600;
 /** The same for a thing that is missing. */
 const sharedNegativeTtlSeconds = 300;
@@ -31,11 +31,11 @@ const refusedMax = 10_000;
  * The shelves of a step. A step without a cache has one of its own for each page, which is used only when the processing
  * of the page was interrupted: an API that asks for long waits would otherwise be asked for ever.
  */
-export function createAnswerShelves(
+export function createPageCaches(
   step: Enrichment,
   source: Pick<Source, 'http' | 'auth' | 'params' | 'secrets' | 'lookups'>,
   store: LookupStore,
-): (page: ShelvedPage) => AnswerShelf {
+): (page: ShelvedPage) => PageCache {
   const { request, batch, select, cache } = step;
   const text = JSON.stringify([request, batch, select]);
   const tables = Object.entries(source.lookups).filter(([name]) => text.includes(name));
@@ -43,39 +43,41 @@ export function createAnswerShelves(
   const perPage = cache.scope === 'none' || step.key === undefined;
   const scope: CacheScope = cache.scope === 'connection' && !perPage ? 'connection' : 'run';
   const ttls = perPage ? { found: null, missing: null } : ttlsOf(cache);
-  const refusals = createRefusals();
+  const rejections = createRejections();
   return ({ each, identity }) => {
     const salt = JSON.stringify([text.includes('each') ? each : null, perPage ? identity : null]);
     const keyOf = (key: string): string => valueKey(`${definition}\n${salt}`, key);
-    const valueOf = ([key, answer]: readonly [string, Answer]): readonly NewCachedValue[] =>
-      answer.kind === 'failed' ? [] : [{ key: keyOf(key), text: cachedText(answer), ttlSeconds: ttls[answer.kind] }];
+    const valueOf = ([key, response]: readonly [string, Reply]): readonly NewCachedValue[] =>
+      response.kind === 'failed'
+        ? []
+        : [{ key: keyOf(key), text: cachedText(response), ttlSeconds: ttls[response.kind] }];
     return {
       keyOf,
       async read(texts) {
         const kept = await store.read(scope, texts.map(keyOf));
-        const answers = texts.map((key) => {
+        const responses = texts.map((key) => {
           const cached = kept.get(keyOf(key));
-          return [key, cached === undefined ? refusals.find(keyOf(key)) : answerOf(cached)] as const;
+          return [key, cached === undefined ? rejections.find(keyOf(key)) : responseOf(cached)] as const;
         });
-        return new Map(answers.flatMap(([key, answer]) => (answer ? [[key, answer]] : [])));
+        return new Map(responses.flatMap(([key, response]) => (response ? [[key, response]] : [])));
       },
-      async keep(answers, { interrupted }) {
+      async keep(responses, { interrupted }) {
         if (perPage && !interrupted) return;
-        await store.write(scope, [...answers].flatMap(valueOf));
-        for (const [key, answer] of answers) refusals.note(keyOf(key), answer);
+        await store.write(scope, [...responses].flatMap(valueOf));
+        for (const [key, response] of responses) rejections.note(keyOf(key), response);
       },
     };
   };
 }
 
 /** What the API refused for good, so that not every page asks for it; one in trouble may answer the next page. */
-function createRefusals() {
-  const refused = new Map<string, Answer>();
+function createRejections() {
+  const refused = new Map<string, Reply>();
   return {
-    find: (key: string): Answer | undefined => refused.get(key),
-    note(key: string, answer: Answer): void {
-      const isFinal = answer.kind === 'failed' && answer.error.code !== 'source_unavailable';
-      if (isFinal && refused.size < refusedMax) refused.set(key, answer);
+    find: (key: string): Reply | undefined => refused.get(key),
+    note(key: string, response: Reply): void {
+      const isFinal = response.kind === 'failed' && response.error.code !== 'source_unavailable';
+      if (isFinal && refused.size < refusedMax) refused.set(key, response);
     },
   };
 }

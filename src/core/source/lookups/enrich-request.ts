@@ -10,11 +10,11 @@ import { firstPage } from '../read/paginate.ts';
 import { createClassify } from '../request/classify.ts';
 import { createEvaluate } from '../request/evaluate.ts';
 import { createEvaluateEach, type EachResult } from '../request/evaluate-each.ts';
-import { judgeAnswer } from '../request/interpret-response.ts';
-import { openKeptAnswers } from '../request/open-response-cache.ts';
+import { interpretResponse } from '../request/interpret-response.ts';
+import { openResponseCache } from '../request/open-response-cache.ts';
 import { rendererFor, renderRequest } from '../request/render-request.ts';
 import type { ReadableResource, Source } from '../source.ts';
-import type { Answer } from './enrich-response.ts';
+import type { Reply } from './enrich-response.ts';
 import { lookupKeyText } from './lookup-key-text.ts';
 import type { LookupStore } from './lookup-store.ts';
 
@@ -32,10 +32,10 @@ export interface Ask {
 /** The requests of one step for the records of one partition. */
 export interface EnrichRequests {
   /**
-   * The answer to each of these keys, by their texts; more than one only with `batch`. Throws what is no matter of the
+   * The response to each of these keys, by their texts; more than one only with `batch`. Throws what is no matter of the
    * keys: refused credentials, a blocked address, a wait that is too long to be slept here.
    */
-  fetch(asks: readonly Ask[]): Promise<ReadonlyMap<string, Answer>>;
+  fetch(asks: readonly Ask[]): Promise<ReadonlyMap<string, Reply>>;
   /** Puts the request for these keys into the call log, as one that a cache made needless. */
   logSaved(asks: readonly Ask[]): Promise<void>;
 }
@@ -55,22 +55,26 @@ export function createEnrichRequests(
   const classify = acceptMissing(createClassify(plain, evaluate));
   const { batch, select = '$' } = step;
   const template = batch ? withListOfKeys(step.request) : step.request;
-  const answers = openKeptAnswers(source, template, store);
+  const responses = openResponseCache(source, template, store);
 
   const rendered = async (asks: readonly Ask[]): Promise<HttpRequest> => {
     const render = rendererFor(source, { ...(await sharedRoots(source, signal)), ...rootsOf(asks, step, source) });
     return (await renderRequest(source, template, { render, link: null, inject: null })).http;
   };
 
-  /** The body of the answer; null: there is no such thing. */
+  /** The body of the response; null: there is no such thing. */
   const ask = async (asks: readonly Ask[]): Promise<{ readonly body: unknown } | null> => {
     const request = await rendered(asks);
-    const { answer, keep } = await answers.send(request, { signal, signer: createSigner(source, signal), classify });
-    if (answer.status === 404) return null;
+    const { response, keep } = await responses.send(request, {
+      signal,
+      signer: createSigner(source, signal),
+      classify,
+    });
+    if (response.status === 404) return null;
     const page = { position: firstPage(plain.resource.pagination), startsFromToken: false };
-    const { kind } = await judgeAnswer(plain, answer, { page, evaluate });
+    const { kind } = await interpretResponse(plain, response, { page, evaluate });
     if (kind !== 'accepted') return null;
-    const body = answer.body.length === 0 ? null : await decodeBody(answer, plain);
+    const body = response.body.length === 0 ? null : await decodeBody(response, plain);
     await keep({ isLast: true });
     return { body };
   };
@@ -83,7 +87,7 @@ export function createEnrichRequests(
     return new Map(items.map((item, n) => [lookupKeyText(valueOf(keys[n], 'batch.keyBy')), item]));
   };
 
-  const answersIn = async (asks: readonly Ask[]): Promise<ReadonlyMap<string, Answer>> => {
+  const responsesIn = async (asks: readonly Ask[]): Promise<ReadonlyMap<string, Reply>> => {
     const answered = await ask(asks);
     if (answered === null) return new Map(asks.map(({ text }) => [text, { kind: 'missing' }]));
     const things = batch
@@ -94,14 +98,14 @@ export function createEnrichRequests(
       select,
       present.map(({ text }) => things.get(text)),
     );
-    const found = new Map(present.map(({ text }, n) => [text, answerFrom(selected[n])]));
+    const found = new Map(present.map(({ text }, n) => [text, respondFrom(selected[n])]));
     return new Map(asks.map(({ text }) => [text, found.get(text) ?? { kind: 'missing' }]));
   };
 
   return {
     async fetch(asks) {
       try {
-        return await answersIn(asks);
+        return await responsesIn(asks);
       } catch (error) {
         if (!isOfTheKeys(error)) throw error;
         return new Map(asks.map(({ text }) => [text, { kind: 'failed', error }]));
@@ -130,15 +134,15 @@ const isOfTheKeys = (error: unknown): error is AppError => error instanceof AppE
 
 const ofTheKeys: ReadonlySet<ErrorCode> = new Set(['source_rejected', 'source_unavailable', 'spec_invalid']);
 
-/** A 404 is an answer, unless an error rule asks to try again. */
+/** A 404 is a response, unless an error rule asks to try again. */
 const acceptMissing =
   (classify: Classify): Classify =>
-  async (answer, request) => {
-    const verdict = await classify(answer, request);
-    return answer.status === 404 && verdict.action === 'fail' ? { action: 'accept' } : verdict;
+  async (response, request) => {
+    const verdict = await classify(response, request);
+    return response.status === 404 && verdict.action === 'fail' ? { action: 'accept' } : verdict;
   };
 
-/** The step as a resource of its own: neither the decoder nor the error rules of the resource speak of its answers. */
+/** The step as a resource of its own: neither the decoder nor the error rules of the resource speak of its responses. */
 function sourceOfStep(
   source: Omit<Source, 'watermark'>,
   { assignTo, request }: Pick<Enrichment, 'assignTo' | 'request'>,
@@ -166,7 +170,7 @@ function rootsOf(asks: readonly Ask[], { batch }: Pick<Enrichment, 'batch'>, { l
   return { lookups: first?.lookups ?? lookups, record: first?.record, key: first?.key };
 }
 
-function answerFrom(result: EachResult | undefined): Answer {
+function respondFrom(result: EachResult | undefined): Reply {
   if (!result?.ok) return failed(new AppError('spec_invalid', `select fails: ${result?.message ?? 'no result'}`));
   if (result.value === undefined) return { kind: 'found', value: undefined };
   // What no database holds is made harmless in the value: the fault of one field that may not even be used.
@@ -177,7 +181,7 @@ function answerFrom(result: EachResult | undefined): Answer {
   );
 }
 
-const failed = (error: AppError): Answer => ({ kind: 'failed', error });
+const failed = (error: AppError): Reply => ({ kind: 'failed', error });
 
 function valueOf(result: EachResult | undefined, part: string): unknown {
   if (result?.ok) return result.value;

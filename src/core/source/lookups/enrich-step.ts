@@ -4,11 +4,11 @@ import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
 import { createEvaluateEach } from '../request/evaluate-each.ts';
 import type { Source } from '../source.ts';
 import { atOnce } from './at-once.ts';
-import type { AnswerCache } from './enrich-cache.ts';
+import type { ResponseMemo } from './enrich-cache.ts';
 import { keysOf, type RecordKey } from './enrich-keys.ts';
-import type { AnswerShelf } from './enrich-page-cache.ts';
+import type { PageCache } from './enrich-page-cache.ts';
 import { type Ask, createEnrichRequests } from './enrich-request.ts';
-import type { Answer, Answers } from './enrich-response.ts';
+import type { Replies, Reply } from './enrich-response.ts';
 import type { LookupStore } from './lookup-store.ts';
 
 /** A record on its way through the steps. */
@@ -19,20 +19,20 @@ export interface Subject {
   /** What the steps found so far, by name. */
   readonly found: Record<string, unknown>;
   /** Steps that came to nothing for this record, and why; null: a step that they depend on did. */
-  readonly faults: Map<string, Fault | null>;
+  readonly failures: Map<string, Failure | null>;
 }
 
-/** Why a record is no good; `setAside`: the spec says to quarantine it. */
-interface Fault {
+/** Why a record is no good; `quarantine`: the spec says to quarantine it. */
+interface Failure {
   readonly message: string;
-  readonly setAside: boolean;
+  readonly quarantine: boolean;
 }
 
 /** Where a step works. */
 export interface StepContext {
   readonly source: Omit<Source, 'watermark'>;
-  readonly cache: AnswerCache;
-  readonly shelf: AnswerShelf;
+  readonly cache: ResponseMemo;
+  readonly pageCache: PageCache;
   /** For requests with a `cache`. */
   readonly store: LookupStore;
   readonly signal: AbortSignal;
@@ -51,14 +51,14 @@ export async function enrichStep(step: Step, subjects: readonly Subject[], conte
   const { source } = context;
   const sound = subjects.filter((subject) => isSound(subject, step));
   const keys = await keysOf(step, sound.map(keyedOf), { source, evaluateEach: createEvaluateEach(source) });
-  const answers = await answersTo(step, distinctAsks(sound, keys, source), context);
-  for (const [n, subject] of sound.entries()) settle(step, subject, answerTo(keys[n], answers));
+  const responses = await responsesTo(step, distinctAsks(sound, keys, source), context);
+  for (const [n, subject] of sound.entries()) settle(step, subject, respondTo(keys[n], responses));
 }
 
 /** Whether the steps before have come to something; if not, this one has nothing to ask. */
-function isSound({ faults }: Subject, { assignTo, dependsOn }: Step): boolean {
-  if (!dependsOn.some((name) => faults.has(name))) return true;
-  faults.set(assignTo, null);
+function isSound({ failures }: Subject, { assignTo, dependsOn }: Step): boolean {
+  if (!dependsOn.some((name) => failures.has(name))) return true;
+  failures.set(assignTo, null);
   return false;
 }
 
@@ -80,11 +80,11 @@ function distinctAsks(
 }
 
 /** The answers by key, from the cache or the API. */
-async function answersTo(
+async function responsesTo(
   step: Step,
   asks: readonly Ask[],
-  { source, cache, shelf, store, signal, mayLog }: StepContext,
-): Promise<Answers> {
+  { source, cache, pageCache, store, signal, mayLog }: StepContext,
+): Promise<Replies> {
   if (asks.length === 0) return new Map();
   const requests = createEnrichRequests(source, step, { store, signal });
   const byText = new Map(asks.map((ask) => [ask.text, ask]));
@@ -93,15 +93,15 @@ async function answersTo(
       texts.flatMap((text) => byText.get(text) ?? []),
       step.batch?.size ?? 1,
     );
-  return await cache.answersTo([...byText.keys()], shelf, {
+  return await cache.responsesTo([...byText.keys()], pageCache, {
     async onSaved(texts) {
       for (const batch of batches(texts)) if (mayLog(step)) await requests.logSaved(batch);
     },
     fetch: (texts, found) =>
       atOnce(batches(texts), source.http.rateLimit.maxConcurrent, async (batch) => {
-        for (const [text, answer] of await requests.fetch(batch)) {
-          found.set(text, answer);
-          if (answer.kind === 'failed' && step.onError === 'fail') throw failure(step, answer.error);
+        for (const [text, response] of await requests.fetch(batch)) {
+          found.set(text, response);
+          if (response.kind === 'failed' && step.onError === 'fail') throw failure(step, response.error);
         }
       }),
   });
@@ -110,23 +110,27 @@ async function answersTo(
 const inBatches = (asks: readonly Ask[], size: number): readonly (readonly Ask[])[] =>
   Array.from({ length: Math.ceil(asks.length / size) }, (_, n) => asks.slice(n * size, (n + 1) * size));
 
-/** What is to be made of a record: an answer, why there is no key to ask for, or nothing. */
-function answerTo(key: RecordKey | undefined, answers: Answers): Answer | string | null {
+/** What is to be made of a record: a response, why there is no key to ask for, or nothing. */
+function respondTo(key: RecordKey | undefined, responses: Replies): Reply | string | null {
   if (key?.kind === 'invalid') return key.message;
-  return key?.kind === 'key' ? (answers.get(key.text) ?? null) : null;
+  return key?.kind === 'key' ? (responses.get(key.text) ?? null) : null;
 }
 
-function settle(step: Step, { found, faults }: Subject, answer: Answer | string | null): void {
+function settle(step: Step, { found, failures }: Subject, response: Reply | string | null): void {
   const { assignTo, onMissing, onError } = step;
-  if (answer === null) return;
-  if (typeof answer === 'string') faults.set(assignTo, { message: answer, setAside: false });
-  else if (answer.kind === 'found') {
-    if (answer.value !== undefined) found[assignTo] = answer.value;
+  if (response === null) return;
+  if (typeof response === 'string') failures.set(assignTo, { message: response, quarantine: false });
+  else if (response.kind === 'found') {
+    if (response.value !== undefined) found[assignTo] = response.value;
   } else {
-    const wish = answer.kind === 'missing' ? onMissing : onError;
-    if (wish === 'fail') throw answer.kind === 'missing' ? notThere(step) : failure(step, answer.error);
+    const wish = response.kind === 'missing' ? onMissing : onError;
+    if (wish === 'fail') throw response.kind === 'missing' ? notThere(step) : failure(step, response.error);
     if (wish === 'null') found[assignTo] = null;
-    else faults.set(assignTo, { message: answer.kind === 'missing' ? missing : answer.error.message, setAside: true });
+    else
+      failures.set(assignTo, {
+        message: response.kind === 'missing' ? missing : response.error.message,
+        quarantine: true,
+      });
   }
 }
 

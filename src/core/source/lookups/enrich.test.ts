@@ -69,13 +69,13 @@ const candidate = (raw: unknown, n: number): Candidate => ({
   data: null,
   lookups: null,
   isPlain: true,
-  setAside: false,
-  gone: false,
+  quarantine: false,
+  isDeleted: false,
 });
 
 const plan = { assignTo: 'plan', key: 'record.plan', request: { path: '/plans/{{ key }}' } };
 
-/** Plans by the last part of the path: `p…` exist, `gone…` do not, `broken…` are a failure of the server. */
+/** Plans by the last part of the path: `p…` exist, `isDeleted…` do not, `broken…` are a failure of the server. */
 function plans({ url }: ApiRequest): ApiReply {
   const id = url.pathname.split('/').at(-1) ?? '';
   if (id.startsWith('gone')) return { status: 404, body: { error: 'no such plan' } };
@@ -112,7 +112,7 @@ describe('a step', () => {
     const issues = [{ path: '', message: 'is bad', keyword: 'record' }];
     const candidates = [
       { ...candidate({ plan: 'p1' }, 1), issues },
-      { ...candidate({ plan: 'p2' }, 2), gone: true },
+      { ...candidate({ plan: 'p2' }, 2), isDeleted: true },
     ];
     expect(await enrich?.(candidates, { each: {} })).toEqual(candidates);
     expect(api.requests).toEqual([]);
@@ -146,7 +146,7 @@ describe('a step', () => {
       steps: [{ ...plan, key: '$type(record.plan) = "array" ? record : $lowercase(record.plan)' }],
     });
     const [bad, odd, good] = await run.candidates([{ plan: null }, { plan: [1] }, { plan: 'P1' }]);
-    expect(bad).toMatchObject({ issues: [{ path: 'plan', keyword: 'enrich' }], setAside: false });
+    expect(bad).toMatchObject({ issues: [{ path: 'plan', keyword: 'enrich' }], quarantine: false });
     expect(odd).toMatchObject({ issues: [{ message: expect.stringContaining('no text, number or boolean') }] });
     expect(good).toMatchObject({ issues: null, lookups: { plan: { id: 'p1' } } });
   });
@@ -196,9 +196,9 @@ describe('a step', () => {
       async send(request, options) {
         underWay += 1;
         most = Math.max(most, underWay);
-        const answer = await client.send(request, options);
+        const response = await client.send(request, options);
         underWay -= 1;
-        return answer;
+        return response;
       },
     });
     await using run = enricher(api, { steps: [plan], wrap: count, http: { rateLimit: { maxConcurrent: 2 } } });
@@ -249,7 +249,7 @@ describe('a batch', () => {
     await using run = enricher(api, { steps: [{ ...names, batch: broken, onError: 'quarantine' }] });
     const [record] = await run.candidates([{ id: 1 }]);
     expect(record).toMatchObject({
-      setAside: true,
+      quarantine: true,
       issues: [{ message: expect.stringContaining(`batch.${part} fails`) }],
     });
   });
@@ -266,8 +266,8 @@ describe('what is not there, and what fails', () => {
     expect(await nulls.lookups(records)).toMatchObject([{ plan: null }, { plan: { id: 'p1' } }]);
     await using aside = enricher(api, { steps: [{ ...plan, [option]: 'quarantine' }] });
     expect(await aside.candidates(records)).toMatchObject([
-      { setAside: true, issues: [{ path: 'plan', keyword: 'enrich' }] },
-      { setAside: false, issues: null },
+      { quarantine: true, issues: [{ path: 'plan', keyword: 'enrich' }] },
+      { quarantine: false, issues: null },
     ]);
     await using fails = enricher(api, { steps: [{ ...plan, [option]: 'fail' }] });
     const failed = fails.candidates(records);
@@ -307,7 +307,7 @@ describe('what is not there, and what fails', () => {
     );
     await using run = enricher(api, { steps: [{ ...plan, onError: 'quarantine', ...change }] });
     const [record] = await run.candidates([{ plan: 'p1' }]);
-    expect(record).toMatchObject({ setAside: true, issues: [{ message: expect.stringContaining(message) }] });
+    expect(record).toMatchObject({ quarantine: true, issues: [{ message: expect.stringContaining(message) }] });
   });
 
   it('is not a value with text that no database holds, nor one that is nested too deep', async () => {
@@ -322,8 +322,8 @@ describe('what is not there, and what fails', () => {
   it.each([
     ['refused credentials', 'auth_failed', (): ApiReply => ({ status: 401, body: {} })],
     ['a long wait', 'ThrottledError', (): ApiReply => ({ status: 429, headers: { 'retry-after': '60' } })],
-  ])('leaves %s to the run', async (_what, code, answer) => {
-    await using api = await startApi(answer);
+  ])('leaves %s to the run', async (_what, code, response) => {
+    await using api = await startApi(response);
     await using run = enricher(api, { steps: [{ ...plan, onError: 'null', onMissing: 'null' }] });
     const failure = await run.candidates([{ plan: 'p1' }]).catch((error: unknown) => error);
     expect(failure instanceof AppError ? failure.code : failure instanceof Error && failure.name).toBe(code);

@@ -7,8 +7,8 @@ import { dependenciesOf } from '../../spec/check/step-dependencies.ts';
 import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
 import type { Source } from '../source.ts';
 import { inDependencyOrder } from './dependency-order.ts';
-import { createAnswerCache } from './enrich-cache.ts';
-import { createAnswerShelves } from './enrich-page-cache.ts';
+import { createResponseMemo } from './enrich-cache.ts';
+import { createPageCaches } from './enrich-page-cache.ts';
 import { enrichStep, type Step, type Subject } from './enrich-step.ts';
 import type { LookupStore } from './lookup-store.ts';
 
@@ -29,8 +29,8 @@ export function createEnrich(
   const steps = enrichments.map((step) => ({
     ...step,
     dependsOn: dependenciesOf(step, 'enrichment'),
-    answers: createAnswerCache(),
-    shelfFor: createAnswerShelves(step, source, store),
+    responses: createResponseMemo(),
+    pageCacheFor: createPageCaches(step, source, store),
   }));
   return async (candidates, { each }) => {
     const subjects = candidates.filter(isEnriched).map(subjectOf);
@@ -40,8 +40,8 @@ export function createEnrich(
     await inDependencyOrder(steps, (step) =>
       enrichStep(step, subjects, {
         source: { ...source, each },
-        cache: step.answers,
-        shelf: step.shelfFor({ each, identity }),
+        cache: step.responses,
+        pageCache: step.pageCacheFor({ each, identity }),
         store,
         signal,
         mayLog,
@@ -64,9 +64,9 @@ function createSavedRows(): (step: Step) => boolean {
   };
 }
 
-const isEnriched = ({ issues, gone }: Candidate): boolean => issues === null && !gone;
+const isEnriched = ({ issues, isDeleted }: Candidate): boolean => issues === null && !isDeleted;
 
-const subjectOf = (candidate: Candidate, no: number): Subject => ({ no, candidate, found: {}, faults: new Map() });
+const subjectOf = (candidate: Candidate, no: number): Subject => ({ no, candidate, found: {}, failures: new Map() });
 
 /** The same for the same versions of the same records. */
 function identityOf(subjects: readonly Subject[]): string {
@@ -77,11 +77,14 @@ function identityOf(subjects: readonly Subject[]): string {
 }
 
 /** Issues in the order of the steps, whichever ended first. */
-function candidateOf({ candidate, found, faults }: Subject, steps: readonly Pick<Enrichment, 'assignTo'>[]): Candidate {
+function candidateOf(
+  { candidate, found, failures }: Subject,
+  steps: readonly Pick<Enrichment, 'assignTo'>[],
+): Candidate {
   const issues = steps.flatMap(({ assignTo }) => {
-    const fault = faults.get(assignTo);
-    return fault ? [{ path: assignTo, message: fault.message, keyword: 'enrich' }] : [];
+    const failure = failures.get(assignTo);
+    return failure ? [{ path: assignTo, message: failure.message, keyword: 'enrich' }] : [];
   });
   if (issues.length === 0) return { ...candidate, lookups: found };
-  return { ...candidate, issues, setAside: [...faults.values()].some((fault) => fault?.setAside) };
+  return { ...candidate, issues, quarantine: [...failures.values()].some((failure) => failure?.quarantine) };
 }

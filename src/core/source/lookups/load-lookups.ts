@@ -9,7 +9,7 @@ import { authRoot } from '../auth/request-signer.ts';
 import { firstPage } from '../read/paginate.ts';
 import { createClassify } from '../request/classify.ts';
 import { createEvaluate } from '../request/evaluate.ts';
-import { openKeptAnswers } from '../request/open-response-cache.ts';
+import { openResponseCache } from '../request/open-response-cache.ts';
 import { buildRequest } from '../request/request.ts';
 import type { ReadableResource, Source } from '../source.ts';
 import { inDependencyOrder } from './dependency-order.ts';
@@ -114,7 +114,7 @@ function sourceOfTable(source: Omit<Source, 'watermark'>, lookup: RequestLookup,
   const classify = createClassify(described, createEvaluate(source.evaluator, new Date(source.run.startedAt)));
   const send: HttpClient['send'] = (page, how) => source.client.send(page, { ...how, classify });
   const client = { ...source.client, send };
-  return { ...described, client, answers: openKeptAnswers({ ...source, client }, request, store) };
+  return { ...described, client, responses: openResponseCache({ ...source, client }, request, store) };
 }
 
 /** Logs the first request of a table that another run had loaded. */

@@ -10,22 +10,22 @@ export interface MemoryStore extends LookupStore {
   count(scope: CacheScope): number;
 }
 
-type Shelf = Map<string, { readonly text: string | null; readonly until: number }>;
+type PageCacheView = Map<string, { readonly text: string | null; readonly until: number }>;
 
 /** An empty store. */
-export function memoryStore(shared: Shelf = new Map(), clock = { now: 0 }): MemoryStore {
-  const shelves: Readonly<Record<CacheScope, Shelf>> = { run: new Map(), connection: shared };
+export function memoryStore(shared: PageCacheView = new Map(), clock = { now: 0 }): MemoryStore {
+  const pageCaches: Readonly<Record<CacheScope, PageCacheView>> = { run: new Map(), connection: shared };
   return {
     read: async (scope, keys) =>
       new Map(
         keys.flatMap((key) => {
-          const kept = shelves[scope].get(key);
+          const kept = pageCaches[scope].get(key);
           return kept && kept.until > clock.now ? [[key, kept.text]] : [];
         }),
       ),
     write: async (scope, values) => {
       for (const { key, text, ttlSeconds } of values) {
-        shelves[scope].set(key, {
+        pageCaches[scope].set(key, {
           text,
           until: ttlSeconds === null ? Number.POSITIVE_INFINITY : clock.now + ttlSeconds,
         });
@@ -35,6 +35,6 @@ export function memoryStore(shared: Shelf = new Map(), clock = { now: 0 }): Memo
     pass: (seconds) => {
       clock.now += seconds;
     },
-    count: (scope) => shelves[scope].size,
+    count: (scope) => pageCaches[scope].size,
   };
 }

@@ -1,4 +1,4 @@
-import type { HttpAnswer } from '../../model/http.ts';
+import type { HttpResponse } from '../../model/http.ts';
 import type { RateLimit } from '../../spec/schema/http-schema.ts';
 import type { Source } from '../source.ts';
 
@@ -8,12 +8,12 @@ export const rateLimitsOf = ({ http, resource }: Pick<Source, 'http' | 'resource
   ...(resource.request.rateLimit ? [resource.request.rateLimit] : []),
 ];
 
-/** What is left of the API's own budget by the header that `limit` names; NaN: it names none, or the answer has none. */
-export const leftOf = ({ headers: names }: RateLimit, { headers }: Pick<HttpAnswer, 'headers'>): number =>
+/** What is left of the API's own budget by the header that `limit` names; NaN: it names none, or the response has none. */
+export const leftOf = ({ headers: names }: RateLimit, { headers }: Pick<HttpResponse, 'headers'>): number =>
   Number.parseFloat(headers[names?.remaining?.toLowerCase() ?? ''] ?? '');
 
-/** Requests that the API takes before it wants a pause, as the headers of an answer tell; infinite when they do not. */
-export function budgetLeft(source: Pick<Source, 'http' | 'resource'>, answer: Pick<HttpAnswer, 'headers'>): number {
-  const budgets = rateLimitsOf(source).map((limit) => leftOf(limit, answer));
+/** Requests that the API takes before it wants a pause, as the headers of a response tell; infinite when they do not. */
+export function budgetLeft(source: Pick<Source, 'http' | 'resource'>, response: Pick<HttpResponse, 'headers'>): number {
+  const budgets = rateLimitsOf(source).map((limit) => leftOf(limit, response));
   return Math.min(...budgets.filter((left) => !Number.isNaN(left)));
 }

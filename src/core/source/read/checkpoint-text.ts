@@ -1,13 +1,13 @@
 import { AppError } from '../../errors.ts';
-import { textDefect } from '../../json/json-limits.ts';
+import { textIssue } from '../../json/json-limits.ts';
 
 /**
- * A text of an answer that becomes part of a checkpoint. Throws `source_rejected` when no database can hold it; `what`
+ * A text of a response that becomes part of a checkpoint. Throws `source_rejected` when no database can hold it; `what`
  * names it and `setting` is where the spec says that it is read, both for the message.
  */
 export function checkpointText(text: string, what: string, setting: string): string {
-  const defect = textDefect(text);
-  if (defect === null) return text;
+  const issue = textIssue(text);
+  if (issue === null) return text;
   const advice = `Let ${setting} select another value, or ask the makers of the API to send sound text.`;
-  throw new AppError('source_rejected', `${what} ${defect}, so the read could not go on from it. ${advice}`);
+  throw new AppError('source_rejected', `${what} ${issue}, so the read could not go on from it. ${advice}`);
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
-import { UnansweredError } from '../request/no-response.ts';
+import { NoResponseError } from '../request/no-response.ts';
 import { idsOf, inQuery, numberOf, pagesOf, readUntilFailure, rows, sourceOf, startApi } from '../source-fixture.ts';
 import { readPages } from './read-pages.ts';
 
@@ -213,11 +213,11 @@ describe('answers without a page', () => {
     ['skip_partition', { skipped: 'network', positionAfter: null }],
     ['empty', { skipped: null, records: [], positionAfter: null, notModified: false }],
   ] as const)('an API that gives no answer is %s where a rule says so', async (action, page) => {
-    const unanswered = async () => {
-      throw new UnansweredError(action, 'network');
+    const noResponse = async () => {
+      throw new NoResponseError(action, 'network');
     };
     const client = {
-      send: unanswered,
+      send: noResponse,
       logSaved: async () => {},
       logBlocked: async () => {},
       [Symbol.asyncDispose]: async () => {},

@@ -1,22 +1,22 @@
 import { AppError } from '../../errors.ts';
 import { resolveLink } from '../../http/origin.ts';
-import type { HttpAnswer } from '../../model/http.ts';
+import type { HttpResponse } from '../../model/http.ts';
 import type { PagePosition } from '../../model/read-position.ts';
 import type { Validators } from '../../model/validators.ts';
 import { authRoot, createSigner } from '../auth/request-signer.ts';
 import { decodeBody } from '../decode/decode-body.ts';
 import type { Evaluate } from '../request/evaluate.ts';
-import { judgeAnswer, judgeUnanswered } from '../request/interpret-response.ts';
+import { classifyNoResponse, interpretResponse } from '../request/interpret-response.ts';
 import { loggingBlocked } from '../request/log-blocked.ts';
-import { UnansweredError } from '../request/no-response.ts';
+import { NoResponseError } from '../request/no-response.ts';
 import { type BuiltRequest, buildRequest, type RequestRoots } from '../request/request.ts';
 import { type Sent, unkept } from '../request/response-cache.ts';
 import { isFresh, validatorsOf } from '../request/validators.ts';
 import type { Source } from '../source.ts';
 import { budgetLeft } from './budget-left.ts';
 import { checkpointText } from './checkpoint-text.ts';
-import { type AnswerRoots, nextPage, type PageItems, pageIdentity, pageRoots } from './paginate.ts';
-import { earlyNext } from './peek-next-page.ts';
+import { nextPage, type PageItems, pageIdentity, pageRoots, type ResponseRoots } from './paginate.ts';
+import { peekNextPage } from './peek-next-page.ts';
 import { selectItems, shapeRecords } from './select-records.ts';
 
 /** What came of asking for one page. */
@@ -33,7 +33,7 @@ export type Page =
       readonly identity: unknown;
       /** Records of the whole window as the API counts them; null when the spec does not ask. */
       readonly total: number | null;
-      /** Token reads: where the next run starts; null when the answer has none. */
+      /** Token reads: where the next run starts; null when the response has none. */
       readonly token: string | null;
       /** The body had no list where one was expected (`recordsMissing: empty`). */
       readonly recordsMissing: boolean;
@@ -56,7 +56,7 @@ interface ReadFacts {
   readonly bodyBytes: number;
   /** Requests that the API takes before it wants a pause, as its headers tell; infinite when they do not. */
   readonly budgetLeft: number;
-  /** To store for the next conditional request; null when the answer has none. */
+  /** To store for the next conditional request; null when the response has none. */
   readonly validators: Validators | null;
 }
 
@@ -76,10 +76,10 @@ export interface FetchOptions {
   readonly evaluate: Evaluate;
   readonly signal: AbortSignal;
   /**
-   * Told as soon as there is an answer: before it is logged, judged and decoded, which waits for what is given back.
-   * `next` gives where the window seems to go on; null: nobody knows yet. Must not throw. Not told of kept answers.
+   * Told as soon as there is a response: before it is logged, checked and decoded, which waits for what is given back.
+   * `next` gives where the window seems to go on; null: nobody knows yet. Must not throw. Not told of kept responses.
    */
-  readonly onAnswer: (next: () => Promise<PagePosition | null>) => Promise<void>;
+  readonly onResponse: (next: () => Promise<PagePosition | null>) => Promise<void>;
 }
 
 /**
@@ -97,14 +97,14 @@ export async function fetchPage(source: Source, page: PageRequest, options: Fetc
   try {
     sent = await sendFor(source, page, { request, options });
   } catch (error) {
-    if (error instanceof UnansweredError) return { ...unansweredFacts(request), ...judgeUnanswered(error, page) };
+    if (error instanceof NoResponseError) return { ...noResponseFacts(request), ...classifyNoResponse(error, page) };
     throw error;
   }
-  const { answer, keep } = sent;
-  const facts = factsOf(source, request, answer);
-  const judgement = await judgeAnswer(source, answer, { page, evaluate });
-  if (judgement.kind !== 'accepted') return { ...facts, ...judgement };
-  const records = await readRecords(source, page, { answer, request, evaluate });
+  const { response, keep } = sent;
+  const facts = factsOf(source, request, response);
+  const verdict = await interpretResponse(source, response, { page, evaluate });
+  if (verdict.kind !== 'accepted') return { ...facts, ...verdict };
+  const records = await readRecords(source, page, { response, request, evaluate });
   await keep({ isLast: records.next === null });
   return { ...facts, ...records };
 }
@@ -115,13 +115,13 @@ async function sendFor(
   sending: { readonly request: BuiltRequest; readonly options: FetchOptions },
 ): Promise<Sent> {
   const { request } = sending;
-  const { signal, onAnswer } = sending.options;
+  const { signal, onResponse } = sending.options;
   const options = { signal, signer: createSigner(source, signal) };
-  if (source.answers)
-    return await source.answers.send(request.http, options, { isFirst: position.index === 1, isRestarted });
-  const tellNext = (answer: HttpAnswer) =>
-    onAnswer(() => earlyNext(source, { answer, position, watermark, ...linksIn(source, request, answer) }));
-  return unkept(await source.client.send(request.http, { ...options, onAnswer: tellNext }));
+  if (source.responses)
+    return await source.responses.send(request.http, options, { isFirst: position.index === 1, isRestarted });
+  const tellNext = (response: HttpResponse) =>
+    onResponse(() => peekNextPage(source, { response, position, watermark, ...linksIn(source, request, response) }));
+  return unkept(await source.client.send(request.http, { ...options, onResponse: tellNext }));
 }
 
 type RecordsPage = Omit<Extract<Page, { kind: 'records' }>, keyof ReadFacts>;
@@ -129,16 +129,16 @@ type RecordsPage = Omit<Extract<Page, { kind: 'records' }>, keyof ReadFacts>;
 async function readRecords(
   source: Source,
   page: PageRequest,
-  read: { readonly answer: HttpAnswer; readonly request: { readonly base: URL }; readonly evaluate: Evaluate },
+  read: { readonly response: HttpResponse; readonly request: { readonly base: URL }; readonly evaluate: Evaluate },
 ): Promise<RecordsPage> {
-  const { answer, evaluate } = read;
+  const { response, evaluate } = read;
   const { resource, params, each, lookups, run, evaluator } = source;
   const { response: rules, pagination, incremental } = resource;
-  const body = await decodeBody(answer, source);
-  const roots: AnswerRoots = {
+  const body = await decodeBody(response, source);
+  const roots: ResponseRoots = {
     body,
-    headers: answer.headers,
-    status: answer.status,
+    headers: response.headers,
+    status: response.status,
     params,
     watermark: page.watermark,
   };
@@ -146,11 +146,11 @@ async function readRecords(
   const { items, missing } = selectItems(body, rules);
   const next = await loggingBlocked(source.client, resource.request.method, () =>
     nextPage(pagination, {
-      answer: roots,
+      response: roots,
       items,
       position: page.position,
       evaluate,
-      ...linksIn(source, read.request, answer),
+      ...linksIn(source, read.request, response),
     }),
   );
   const now = new Date(run.startedAt);
@@ -178,57 +178,61 @@ async function readRecords(
 const linksIn = (
   { http }: Source,
   { base }: Pick<BuiltRequest, 'base'>,
-  answer: HttpAnswer,
+  response: HttpResponse,
 ): Pick<PageItems, 'resolveLink'> => ({
-  resolveLink: (link) => resolveLink(link, answer.url, { base, allowedHosts: http.allowedHosts }).href,
+  resolveLink: (link) => resolveLink(link, response.url, { base, allowedHosts: http.allowedHosts }).href,
 });
 
 function tokenText(token: unknown): string | null {
   if (typeof token === 'number') return String(token);
-  // An empty one would ask for everything and look like an answer to nothing.
+  // An empty one would ask for everything and look like a response to nothing.
   if (token === '') return null;
   return typeof token === 'string' ? checkpointText(token, 'The token for the next read', 'incremental.next') : null;
 }
 
 /** The body's own fields are visible beside the roots: specs write `$exists(data)` as well as `$exists(body.data)`. */
-const withBodyFields = (roots: AnswerRoots) => ({
+const withBodyFields = (roots: ResponseRoots) => ({
   ...(typeof roots.body === 'object' && !Array.isArray(roots.body) ? roots.body : {}),
   ...roots,
 });
 
-async function checkSuccess(expression: string | undefined, roots: AnswerRoots, evaluate: Evaluate): Promise<void> {
+async function checkSuccess(expression: string | undefined, roots: ResponseRoots, evaluate: Evaluate): Promise<void> {
   if (expression === undefined || (await evaluate(expression, withBodyFields(roots))) === true) return;
   const message = `The API answered ${roots.status} but response.successWhen is not true: it reports a failure in the body.`;
   throw new AppError('source_rejected', message);
 }
 
-async function totalOf(expression: string | undefined, roots: AnswerRoots, evaluate: Evaluate): Promise<number | null> {
+async function totalOf(
+  expression: string | undefined,
+  roots: ResponseRoots,
+  evaluate: Evaluate,
+): Promise<number | null> {
   if (expression === undefined) return null;
   const total = Number((await evaluate(expression, withBodyFields(roots))) ?? Number.NaN);
   return Number.isFinite(total) ? total : null;
 }
 
-function factsOf(source: Source, request: BuiltRequest, answer: HttpAnswer): ReadFacts {
-  const date = Date.parse(answer.headers['date'] ?? '');
+function factsOf(source: Source, request: BuiltRequest, response: HttpResponse): ReadFacts {
+  const date = Date.parse(response.headers['date'] ?? '');
   return {
     requestKey: request.key,
     url: request.url,
     serverDate: Number.isNaN(date) ? null : new Date(date),
-    bodyBytes: answer.body.length,
-    budgetLeft: budgetLeft(source, answer),
-    validators: validatorsOf(source, request.key, answer),
+    bodyBytes: response.body.length,
+    budgetLeft: budgetLeft(source, response),
+    validators: validatorsOf(source, request.key, response),
   };
 }
 
-/** A page that was not asked for, as an earlier answer to its request still counts. */
+/** A page that was not asked for, as an earlier response to its request still counts. */
 const savedPage = (request: BuiltRequest): Page => ({
-  ...unansweredFacts(request),
+  ...noResponseFacts(request),
   kind: 'empty',
   notModified: true,
 });
 
-/** What is known of a page without an answer. */
-const unansweredFacts = ({ key, url }: BuiltRequest): ReadFacts => ({
+/** What is known of a page without a response. */
+const noResponseFacts = ({ key, url }: BuiltRequest): ReadFacts => ({
   requestKey: key,
   url,
   serverDate: null,

@@ -56,7 +56,7 @@ export async function* lookAhead<Value>(
   }
 }
 
-/** Milliseconds of waiting for an answer from which on there is time to spare. */
+/** Milliseconds of waiting for a response from which on there is time to spare. */
 const idleMs = 10;
 
 /**

@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts';
 import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
 import { ThrottledError } from '../../http/client.ts';
 import { withConcurrencyMax } from '../../http/concurrency.ts';
-import { createHeldClient, type HeldAnswer, type HeldClient } from '../request/held-client-fixture.ts';
+import { createHeldClient, type HeldClient, type HeldResponse } from '../request/held-client-fixture.ts';
 import type { Source } from '../source.ts';
 import { idsOf, inQuery, pagesOf, sourceOf } from '../source-fixture.ts';
 import { type PageRead, type ReadOptions, readPages } from './read-pages.ts';
@@ -90,12 +90,12 @@ const pageFrom =
   };
 
 /** The same, but the first request for page 9 finds its window expired. */
-const expiring = (): ((url: URL) => HeldAnswer) => {
+const expiring = (): ((url: URL) => HeldResponse) => {
   let times = 0;
-  const answer = pageFrom(() => many);
+  const response = pageFrom(() => many);
   return (url) => {
     if (url.searchParams.get('page') === '9') times += 1;
-    return url.searchParams.get('page') === '9' && times === 1 ? { status: 410, body: null } : answer(url);
+    return url.searchParams.get('page') === '9' && times === 1 ? { status: 410, body: null } : response(url);
   };
 };
 
@@ -105,7 +105,7 @@ interface Case {
   readonly parameter: 'page' | 'offset';
   readonly resource: Readonly<Record<string, unknown>>;
   /** A new API. */
-  readonly answer: () => (url: URL) => HeldAnswer;
+  readonly response: () => (url: URL) => HeldResponse;
   /** Requests beyond those that a read one by one makes, at most. */
   readonly inVain: number;
 }
@@ -120,49 +120,49 @@ const cases: readonly Case[] = [
     name: 'pages up to a short one',
     parameter: 'page',
     resource: byPage,
-    answer: () => pageFrom(() => many),
+    response: () => pageFrom(() => many),
     inVain: 7,
   },
   {
     name: 'pages whose number the API gives',
     parameter: 'page',
     resource: counted,
-    answer: () => pageFrom(() => many),
+    response: () => pageFrom(() => many),
     inVain: 0,
   },
   {
     name: 'pages until the API says stop',
     parameter: 'page',
     resource: { ...byPage, pagination: { ...byPage.pagination, stopWhen: 'body.more = false' } },
-    answer: () => pageFrom(() => many),
+    response: () => pageFrom(() => many),
     inVain: 7,
   },
   {
     name: 'more pages than it may have',
     parameter: 'page',
     resource: { ...byPage, pagination: { ...byPage.pagination, maxPages: 20 } },
-    answer: () => pageFrom(() => many),
+    response: () => pageFrom(() => many),
     inVain: 0,
   },
   {
     name: 'offsets up to a total',
     parameter: 'offset',
     resource: { ...byOffset, pagination: { ...byOffset.pagination, total: 'body.total' } },
-    answer: () => pageFrom(() => many),
+    response: () => pageFrom(() => many),
     inVain: 0,
   },
   {
     name: 'offsets with overlap',
     parameter: 'offset',
     resource: { ...byOffset, pagination: { ...byOffset.pagination, overlap: 2 } },
-    answer: () => pageFrom(() => many),
+    response: () => pageFrom(() => many),
     inVain: 7,
   },
   {
     name: 'offsets that grow by what is returned, which is less than asked for',
     parameter: 'offset',
     resource: { ...byOffset, pagination: { ...byOffset.pagination, total: 'body.total' } },
-    answer: () =>
+    response: () =>
       pageFrom(
         () => many,
         () => 3,
@@ -173,7 +173,7 @@ const cases: readonly Case[] = [
     name: 'offsets that grow by what is returned, which differs',
     parameter: 'offset',
     resource: { ...byOffset, pagination: { ...byOffset.pagination, total: 'body.total' } },
-    answer: () =>
+    response: () =>
       pageFrom(
         () => many,
         (at) => size - (((at * 7919) % 13) % 3),
@@ -184,7 +184,7 @@ const cases: readonly Case[] = [
     name: 'offsets that grow by the size, of pages that are filtered afterwards',
     parameter: 'offset',
     resource: { ...byOffset, pagination: { ...byOffset.pagination, step: 'size', total: 'body.total' } },
-    answer: () =>
+    response: () =>
       pageFrom(
         () => many,
         (at) => size - (at % 3),
@@ -195,7 +195,7 @@ const cases: readonly Case[] = [
     name: 'pages of several windows',
     parameter: 'page',
     resource: { ...byPage, ...windows },
-    answer: () => pageFrom(() => many),
+    response: () => pageFrom(() => many),
     inVain: 20,
   },
   {
@@ -207,7 +207,7 @@ const cases: readonly Case[] = [
       response: { records: 'data', total: 'body.total' },
       incremental: { ...windows.incremental, resultCap: { records: 30, onReached: 'split' } },
     },
-    answer: () => pageFrom(() => many),
+    response: () => pageFrom(() => many),
     inVain: 20,
   },
   {
@@ -217,14 +217,14 @@ const cases: readonly Case[] = [
       ...counted,
       pagination: { ...counted.pagination, onExpired: { status: [410], action: 'restart_window' } },
     },
-    answer: expiring,
+    response: expiring,
     inVain: 7,
   },
   {
     name: 'pages that the API gives again from the ninth on',
     parameter: 'page',
     resource: byPage,
-    answer: () => (url) => {
+    response: () => (url) => {
       const from = Math.min(Number(url.searchParams.get('page')), 9) * size;
       return { body: { data: many.slice(from, from + size) } };
     },
@@ -232,7 +232,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe.each(cases)('a read of $name', ({ parameter, resource, answer, inVain }) => {
+describe.each(cases)('a read of $name', ({ parameter, resource, response, inVain }) => {
   const now = () => new Date('2025-01-01T05:00:00.000Z');
 
   test.each([
@@ -241,8 +241,8 @@ describe.each(cases)('a read of $name', ({ parameter, resource, answer, inVain }
     ['answers come in any order', anyOf(1)],
     ['answers come in another order', anyOf(2)],
   ])('is what it is one by one when %s', async (_, pick) => {
-    const oneByOne = createHeldClient(parameter, answer());
-    const atOnce = createHeldClient(parameter, answer());
+    const oneByOne = createHeldClient(parameter, response());
+    const atOnce = createHeldClient(parameter, response());
     const expected = await readHeld(oneByOne, heldSource(oneByOne, { resource }, { now }), { pick, lookAhead: 0 });
     const { pages, error } = await readHeld(atOnce, heldSource(atOnce, { resource }, { now }), { pick });
     expect(oneByOne.openMax()).toBe(1);
@@ -329,15 +329,15 @@ describe('pages asked for ahead', () => {
       pageFrom(() => list),
     );
     const reading = pagesOf(readPages(heldSource(api, { resource: counted }), { position: null, signal }));
-    const answer = async (page: string) => {
+    const response = async (page: string) => {
       await expect.poll(() => api.open()).toContain(page);
       api.release(page);
     };
-    for (const page of ['1', '2', '5', '4']) await answer(page);
+    for (const page of ['1', '2', '5', '4']) await response(page);
     list.unshift({ id: 61, at: '2025-02-01T00:00:00.000Z' });
     // From here on each page begins with the last record of the one before: page 4 would lack the last one of page 3.
-    await answer('3');
-    for (const page of ['4', '5', '6', '7', '8', '9', '10', '11', '12', '13']) await answer(page);
+    await response('3');
+    for (const page of ['4', '5', '6', '7', '8', '9', '10', '11', '12', '13']) await response(page);
     const ids = idsOf(await reading).flat();
     expect(new Set(ids)).toEqual(new Set(recordsOf(60).map(({ id }) => id)));
     expect(api.asked.filter((page) => page === '4' || page === '5')).toEqual(['4', '5', '4', '5']);
@@ -509,24 +509,24 @@ describe('the page behind a token or a link', () => {
   /** `count` pages of one record, each leading to the one behind it. */
   const chain =
     (count: number) =>
-    (url: URL): HeldAnswer => {
+    (url: URL): HeldResponse => {
       const page = pageOf(url);
       return { body: { data: [{ id: page }], next: page < count ? `${page + 1}` : null } };
     };
-  const linked = (url: URL): HeldAnswer => {
+  const linked = (url: URL): HeldResponse => {
     const page = pageOf(url);
     return { body: { data: [{ id: page }], next: page < 5 ? `/items?page=${page + 1}` : '' } };
   };
-  const linkedByHeader = (url: URL): HeldAnswer => {
+  const linkedByHeader = (url: URL): HeldResponse => {
     const page = pageOf(url);
     const headers = page < 5 ? { link: `</items?page=${page + 1}>; rel="next"` } : {};
     return { body: [{ id: page }], headers };
   };
   const five = ['', '2', '3', '4', '5'];
 
-  /** What had been asked when each answer was handed on to be judged and decoded. */
-  async function readEarly(answer: (url: URL) => HeldAnswer, parts: Parts, options: Partial<ReadOptions> = {}) {
-    const api = createHeldClient('page', answer);
+  /** What had been asked when each response was handed on to be checked and decoded. */
+  async function readEarly(response: (url: URL) => HeldResponse, parts: Parts, options: Partial<ReadOptions> = {}) {
+    const api = createHeldClient('page', response);
     const askedBy: number[] = [];
     const source = heldSource(api, parts);
     const client: Source['client'] = {
@@ -545,8 +545,8 @@ describe('the page behind a token or a link', () => {
     ['token', byToken, chain(5)],
     ['link', byLink, linked],
     ['link header', { ...byHeader, response: { records: '$' } }, linkedByHeader],
-  ])('is asked for before the answer with the %s is judged', async (_, resource, answer) => {
-    const { ids, api, askedBy } = await readEarly(answer, { resource });
+  ])('is asked for before the answer with the %s is judged', async (_, resource, response) => {
+    const { ids, api, askedBy } = await readEarly(response, { resource });
     expect(ids).toEqual([1, 2, 3, 4, 5]);
     expect(api.asked).toEqual(five);
     expect(askedBy).toEqual([2, 3, 4, 5, 5]);
@@ -555,7 +555,7 @@ describe('the page behind a token or a link', () => {
 
   test('is asked for after the page where the records decide how far a read goes', async () => {
     const at = (page: number) => `2025-01-0${6 - page}T00:00:00Z`;
-    const newestFirst = (url: URL): HeldAnswer => {
+    const newestFirst = (url: URL): HeldResponse => {
       const page = pageOf(url);
       return { body: { data: [{ id: page, at: at(page) }], next: `${page + 1}` } };
     };
@@ -578,8 +578,8 @@ describe('the page behind a token or a link', () => {
     ['the API says that its budget is used up', { 'x-left': '0' }, {}],
   ])('is asked for after the page where %s', async (_, headers, options) => {
     const http = { rateLimit: { ...fast, headers: { remaining: 'X-Left', reset: 'X-Reset' } } };
-    const answer = (url: URL): HeldAnswer => ({ ...chain(5)(url), headers });
-    const { ids, askedBy } = await readEarly(answer, { resource: byToken, http }, options);
+    const response = (url: URL): HeldResponse => ({ ...chain(5)(url), headers });
+    const { ids, askedBy } = await readEarly(response, { resource: byToken, http }, options);
     expect(ids).toEqual([1, 2, 3, 4, 5]);
     expect(askedBy).toEqual([1, 2, 3, 4, 5]);
   });
@@ -590,17 +590,19 @@ describe('the page behind a token or a link', () => {
     ['a page that comes again ends the read', { onRepeat: 'stop' }],
     ['its token is more than a path', { next: "body.next & ''" }],
   ])('is asked for after the page where %s', async (_, differently) => {
-    const answer = (url: URL): HeldAnswer => ({ body: { data: [{ id: pageOf(url) }], next: `${pageOf(url) + 1}` } });
+    const response = (url: URL): HeldResponse => ({
+      body: { data: [{ id: pageOf(url) }], next: `${pageOf(url) + 1}` },
+    });
     let left = 3;
     const resource = { ...byToken, pagination: { ...byToken.pagination, ...differently } };
-    const { ids, askedBy } = await readEarly(answer, { resource }, { enough: () => left-- === 0 });
+    const { ids, askedBy } = await readEarly(response, { resource }, { enough: () => left-- === 0 });
     expect(ids).toEqual([1, 2, 3]);
     expect(askedBy).toEqual([1, 2, 3]);
   });
 
   test('is not asked for behind an answer that is no page', async () => {
-    const answer = (url: URL): HeldAnswer => ({ ...chain(5)(url), status: pageOf(url) === 3 ? 403 : 200 });
-    const { ids, error, api } = await readEarly(answer, { resource: byToken });
+    const response = (url: URL): HeldResponse => ({ ...chain(5)(url), status: pageOf(url) === 3 ? 403 : 200 });
+    const { ids, error, api } = await readEarly(response, { resource: byToken });
     expect(ids).toEqual([1, 2]);
     expect(error).toMatchObject({ code: 'source_rejected' });
     expect(api.asked).toEqual(['', '2', '3']);
@@ -622,13 +624,13 @@ describe('the page behind a token or a link', () => {
     ['a token', byToken, chain(1)],
     ['a link in a header', { ...byHeader, response: { records: '$' } }, () => ({ body: [{ id: 1 }] })],
     ['one page', { response: { records: 'data' } }, chain(1)],
-  ])('costs no question whether it is enough where there is none, with %s', async (_, resource, answer) => {
+  ])('costs no question whether it is enough where there is none, with %s', async (_, resource, response) => {
     let questions = 0;
     const enough = () => {
       questions += 1;
       return false;
     };
-    expect((await readEarly(answer, { resource }, { enough })).ids).toEqual([1]);
+    expect((await readEarly(response, { resource }, { enough })).ids).toEqual([1]);
     expect(questions).toBe(1);
   });
 
@@ -644,7 +646,7 @@ describe('the page behind a token or a link', () => {
       async send(request, how) {
         const isFirst = api.asked.length === 0;
         const body = new TextEncoder().encode('{"data":[],"next":"2"}');
-        if (isFirst) await how.onAnswer?.({ status: 200, headers: {}, body, url: request.url });
+        if (isFirst) await how.onResponse?.({ status: 200, headers: {}, body, url: request.url });
         return await source.client.send(request, how);
       },
     };
@@ -674,7 +676,7 @@ describe('the page behind a token or a link', () => {
 
   test('is asked for anew where the answer, once it is read, leads elsewhere', async () => {
     // With two lists: what stands behind the other one seems to stand behind the records.
-    const misleading = (url: URL): HeldAnswer => {
+    const misleading = (url: URL): HeldResponse => {
       const page = pageOf(url);
       const found = { data: [{ id: page }], next: page < 5 ? `${page + 1}` : null };
       return { body: { found, other: { data: [], next: 'x' } } };
@@ -702,7 +704,7 @@ describe('the page behind a token or a link', () => {
 
   test('is asked for in vain once, not at the end of every window', async () => {
     const pageIn = pageFrom(() => many);
-    const misleading = (url: URL): HeldAnswer => {
+    const misleading = (url: URL): HeldResponse => {
       const { data } = pageIn(url).body;
       return { body: { found: { data, next: null }, other: { data: [], next: 'x' } } };
     };

@@ -1,7 +1,7 @@
 /**
  * Pages that are asked for before those in front of them are read. A page number or an offset follows from the one before
- * it, not from an answer, so several can be under way and latency is paid once for all of them. A token or a link does
- * follow from an answer, but can be seen in it before anything else is done with it (early-next.ts): the page behind it is
+ * it, not from a response, so several can be under way and latency is paid once for all of them. A token or a link does
+ * follow from a response, but can be seen in it before anything else is done with it (early-next.ts): the page behind it is
  * then asked for at once, and logging, decoding and reading this one costs no time.
  *
  * Every page asked for ahead is a guess. It counts only if, when its turn comes, the page before it leads to the very same
@@ -12,7 +12,7 @@
  *    a body has several lists; elsewhere the guesses are at most half as many as the pages that the window has had. Each
  *    miss makes the next guess come later.
  *  - The moment. Of pages under way at once a later one may be answered first. If a record is then put in at the head of
- *    the list, the pages behind it move back by one, and the record between two answers would be in neither. But then some
+ *    the list, the pages behind it move back by one, and the record between two responses would be in neither. But then some
  *    page before repeats the end of the one before it, as the first page of a window is always asked for alone: there all
  *    that is ahead is thrown away and asked for again. A declared overlap repeats records by itself and covers such moves.
  */
@@ -31,7 +31,7 @@ export interface PagesAhead extends AsyncDisposable {
   /** The page of `request`: the one that was asked for ahead, or else asked for now. Throws what fetching throws. */
   take(request: PageRequest): Promise<Page>;
   /** Told that `page` was read and that its window goes on at `next`: asks for pages from there on. */
-  goOn(read: { readonly request: PageRequest; readonly page: RecordsPage; readonly next: PagePosition }): void;
+  prefetch(read: { readonly request: PageRequest; readonly page: RecordsPage; readonly next: PagePosition }): void;
   /** Throws away what was asked for ahead: the window has ended. */
   drop(): void;
 }
@@ -46,7 +46,7 @@ export interface PagesAheadOptions {
   readonly isTurn: () => boolean;
   /** Whether the page behind the one whose turn it is would be asked for as soon as that is read. */
   readonly hasRoom: () => boolean;
-  /** Asked last, before a page is asked for ahead whose position an answer gave; true: it is not. */
+  /** Asked last, before a page is asked for ahead whose position a response gave; true: it is not. */
   readonly isEnough: () => boolean;
 }
 
@@ -57,7 +57,7 @@ const pagesMax = 8;
 const bucketSeconds = 2;
 
 /** Pages that are read without a guess after a wrong one, for each that there was. */
-const patience = 16;
+const retryWindow = 16;
 
 /** Pages ahead of a read. */
 export function createPagesAhead(
@@ -85,13 +85,13 @@ export function createPagesAhead(
     misses += 1;
     readSinceMiss = 0;
   };
-  const guessesMax = (): number => (misses === 0 ? Number.POSITIVE_INFINITY : readSinceMiss - patience * misses);
+  const guessesMax = (): number => (misses === 0 ? Number.POSITIVE_INFINITY : readSinceMiss - retryWindow * misses);
   const ask = (request: PageRequest, until: AbortSignal): Promise<Page> =>
     fetch(request, {
       signal: until,
-      async onAnswer(next) {
+      async onResponse(next) {
         if (request !== current || width > 1) return;
-        // An answer before it was not the last one: what that led to may be older than this page.
+        // A response before it was not the last one: what that led to may be older than this page.
         drop();
         if (guessesMax() < 1 || !isTurn() || !hasRoom()) return;
         const position = await next();
@@ -142,7 +142,7 @@ export function createPagesAhead(
         return await askNow(request);
       }
     },
-    goOn({ request, page, next }) {
+    prefetch({ request, page, next }) {
       const { position } = request;
       const expected = ahead[0]?.request.position;
       readSinceMiss += 1;
@@ -186,16 +186,16 @@ interface Guess {
 
 /** Requests at once; below 2 there is nothing to gain. Pages that are kept belong together: they are asked for in order. */
 function widthOf(source: Source): number {
-  const { resource, http, answers } = source;
+  const { resource, http, responses } = source;
   const { kind } = resource.pagination;
-  if ((kind !== 'page' && kind !== 'offset') || answers !== null) return 0;
+  if ((kind !== 'page' && kind !== 'offset') || responses !== null) return 0;
   const given = rateLimitsOf(source).map(({ requests, perSeconds }) =>
     Math.floor((requests / perSeconds) * bucketSeconds),
   );
   return Math.min(pagesMax, http.rateLimit.maxConcurrent, ...given);
 }
 
-/** The page after one whose answer is not known, as the one before it was: of an offset, as many items further. */
+/** The page after one whose response is not known, as the one before it was: of an offset, as many items further. */
 const following = (position: PagePosition, step: number): PagePosition => ({
   ...position,
   index: position.index + 1,

@@ -26,7 +26,7 @@ const { signal } = new AbortController();
 interface Kind {
   readonly name: string;
   readonly resource: Readonly<Record<string, unknown>>;
-  answer(request: ApiRequest): ApiReply;
+  response(request: ApiRequest): ApiReply;
   readonly pages: readonly (readonly number[])[];
 }
 
@@ -40,13 +40,13 @@ const kinds: readonly Kind[] = [
   {
     name: 'none',
     resource: { pagination: { kind: 'none' } },
-    answer: () => ({ body: rows }),
+    response: () => ({ body: rows }),
     pages: [[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
   },
   {
     name: 'page, ended by a short page',
     resource: { pagination: { kind: 'page', size: 4, inject: inQuery('page') } },
-    answer: (request) => {
+    response: (request) => {
       const at = (numberOf(request, 'page', 0) - 1) * 4;
       return { body: rows.slice(at, at + 4) };
     },
@@ -55,7 +55,7 @@ const kinds: readonly Kind[] = [
   {
     name: 'page from 0 without a size, ended by an empty page',
     resource: { pagination: { kind: 'page', start: 0, inject: inQuery('p') } },
-    answer: (request) => {
+    response: (request) => {
       const at = numberOf(request, 'p', -1) * 5;
       return { body: rows.slice(at, at + 5) };
     },
@@ -67,7 +67,7 @@ const kinds: readonly Kind[] = [
       response: { records: 'data' },
       pagination: { kind: 'page', size: 100, inject: inQuery('page'), totalPages: 'body.pages' },
     },
-    answer: (request) => {
+    response: (request) => {
       const at = (numberOf(request, 'page', 0) - 1) * 4;
       return { body: { data: rows.slice(at, at + 4), pages: 3 } };
     },
@@ -79,7 +79,7 @@ const kinds: readonly Kind[] = [
       response: { records: 'data' },
       pagination: { kind: 'offset', size: 5, inject: inQuery('offset'), total: 'body.total' },
     },
-    answer: (request) => {
+    response: (request) => {
       const at = numberOf(request, 'offset', -1);
       return { body: { data: rows.slice(at, at + 5), total: 10 } };
     },
@@ -91,7 +91,7 @@ const kinds: readonly Kind[] = [
   {
     name: 'offset with overlap, because rows move',
     resource: { pagination: { kind: 'offset', size: 5, overlap: 2, inject: inQuery('offset') } },
-    answer: (request) => {
+    response: (request) => {
       const at = numberOf(request, 'offset', -1);
       return { body: rows.slice(at, at + 5) };
     },
@@ -107,7 +107,7 @@ const kinds: readonly Kind[] = [
       response: { records: 'data' },
       pagination: { kind: 'cursor', next: 'body.meta.next', inject: inQuery('after') },
     },
-    answer: (request) => {
+    response: (request) => {
       const after = request.url.searchParams.get('after');
       if (after === 't1') return { body: { data: [], meta: { next: 't2' } } };
       if (after === 't2') return { body: { data: rows.slice(5), meta: { next: '' } } };
@@ -122,7 +122,7 @@ const kinds: readonly Kind[] = [
       response: { records: 'data' },
       pagination: { kind: 'next_url', next: 'body.next' },
     },
-    answer: (request) => {
+    response: (request) => {
       const at = numberOf(request, 'at', 0);
       const next = at === 0 ? '/items?at=4' : at === 4 ? `${request.url.origin}/items?at=8` : null;
       return { body: { data: rows.slice(at, at + 4), next } };
@@ -132,7 +132,7 @@ const kinds: readonly Kind[] = [
   {
     name: 'link_header',
     resource: { pagination: { kind: 'link_header', size: 4 } },
-    answer: (request) => {
+    response: (request) => {
       const at = numberOf(request, 'at', 0);
       const link = `<?at=${at + 4}>; rel="next", <?at=0>; rel="first"`;
       return {
@@ -154,7 +154,7 @@ const kinds: readonly Kind[] = [
         stopWhen: 'body.has_more = false',
       },
     },
-    answer: (request) => {
+    response: (request) => {
       const at = numberOf(request, 'starting_after', 0);
       return { body: { data: rows.slice(at, at + 4), has_more: at + 4 < rows.length } };
     },
@@ -172,7 +172,7 @@ const kinds: readonly Kind[] = [
         inject: { in: 'body', name: 'paging.after' },
       },
     },
-    answer: (request) => {
+    response: (request) => {
       const { limit, paging } = JSON.parse(request.body) as { limit: number; paging: { a: number; after?: number } };
       const at = paging.after ?? 0;
       return { body: { results: rows.slice(at, at + limit), after: at + 4 < rows.length ? at + 4 : null } };
@@ -186,7 +186,7 @@ const http = { rateLimit: { maxConcurrent: 1 } };
 
 describe.each(kinds)('paging by $name', (kind) => {
   test('gives every page once, in order', async () => {
-    await using api = await startApi(kind.answer);
+    await using api = await startApi(kind.response);
     const pages = await pagesOf(
       readPages(sourceOf({ api, evaluator, resource: kind.resource, http }), { position: null, signal }),
     );
@@ -199,7 +199,7 @@ describe.each(kinds)('paging by $name', (kind) => {
   });
 
   test('resumed after any page gives exactly the remaining pages', async () => {
-    await using api = await startApi(kind.answer);
+    await using api = await startApi(kind.response);
     const source = sourceOf({ api, evaluator, resource: kind.resource, http });
     const pages = await pagesOf(readPages(source, { position: null, signal }));
     for (const [index, page] of pages.entries()) {

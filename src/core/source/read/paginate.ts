@@ -7,7 +7,7 @@ import { linkOf } from '../request/link-header.ts';
 import { checkpointText } from './checkpoint-text.ts';
 
 /** A decoded answer as expressions see it. */
-export interface AnswerRoots {
+export interface ResponseRoots {
   readonly body: unknown;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
@@ -19,11 +19,11 @@ export interface AnswerRoots {
 
 /** A page that was read, before `map` and filters. */
 export interface PageItems {
-  readonly answer: AnswerRoots;
+  readonly response: ResponseRoots;
   readonly items: readonly unknown[];
   readonly position: PagePosition;
   readonly evaluate: Evaluate;
-  /** The absolute address of a link in the answer; throws `egress_blocked` when it leads away from the API. */
+  /** The absolute address of a link in the response; throws `egress_blocked` when it leads away from the API. */
   resolveLink(link: string): string;
 }
 
@@ -56,7 +56,7 @@ export const pageRoots = (pagination: Pagination, position: PagePosition) => ({
  *
  * A signal of the API (stopWhen, total, totalPages, the absence of a link) decides where the spec names one; only
  * without it does a short page end the read, because APIs may cap or filter pages below the size asked for.
- * Throws `page_limit` at `maxPages`, `source_rejected` for an answer that cannot be followed.
+ * Throws `page_limit` at `maxPages`, `source_rejected` for a response that cannot be followed.
  */
 export async function nextPage(pagination: Pagination, page: PageItems): Promise<NextPage | null> {
   if (pagination.kind === 'none' || (await saysStop(pagination, page))) return null;
@@ -114,7 +114,7 @@ async function following(pagination: Pagination, page: PageItems): Promise<NextP
     case 'next_url':
       return uncounted(withLink(step, page, await ask(pagination.next, pagination, page)));
     case 'link_header':
-      return uncounted(withLink(step, page, linkOf(page.answer.headers['link'], pagination.rel)));
+      return uncounted(withLink(step, page, linkOf(page.response.headers['link'], pagination.rel)));
     case 'keyset':
       if (isShort(pagination, page) || page.items.length === 0) return null;
       return uncounted({ ...step, cursor: lastKey(pagination.field, page.items) });
@@ -126,11 +126,11 @@ const uncounted = (position: PagePosition | null): NextPage | null =>
   position === null ? null : { position, pagesLeft: Number.POSITIVE_INFINITY };
 
 function ask(expression: string, pagination: Pagination, page: PageItems): Promise<unknown> {
-  const roots = { ...page.answer, page: pageRoots(pagination, page.position), last: page.items.at(-1) };
+  const roots = { ...page.response, page: pageRoots(pagination, page.position), last: page.items.at(-1) };
   return page.evaluate(expression, roots);
 }
 
-/** A number the API gives; null when the spec or the answer has none. */
+/** A number the API gives; null when the spec or the response has none. */
 async function count(expression: string | undefined, pagination: Pagination, page: PageItems): Promise<number | null> {
   if (expression === undefined) return null;
   const value = Number((await ask(expression, pagination, page)) ?? Number.NaN);

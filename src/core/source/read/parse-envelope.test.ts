@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { withoutList } from './parse-envelope.ts';
+import { parseEnvelope } from './parse-envelope.ts';
 
-const read = (text: string) => withoutList(Buffer.from(text), { bigNumbers: 'string' });
+const read = (text: string) => parseEnvelope(Buffer.from(text), { bigNumbers: 'string' });
 
 describe('what stands around a list', () => {
   test.each([

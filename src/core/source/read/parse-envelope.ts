@@ -11,7 +11,7 @@ const backslash = 0x5c;
  * last `]`. Of a body with several lists the rest may be missing too. Undefined when no list is found near both ends.
  * Throws `source_rejected` when what is left is not JSON.
  */
-export function withoutList(body: Uint8Array, options: { readonly bigNumbers: BigNumbers }): unknown {
+export function parseEnvelope(body: Uint8Array, options: { readonly bigNumbers: BigNumbers }): unknown {
   const start = firstOpening(body);
   const end = lastClosing(body);
   if (start === -1 || end <= start) return undefined;

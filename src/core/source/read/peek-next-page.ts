@@ -1,38 +1,38 @@
 import { compilePlainPath } from '../../expressions/plain-path.ts';
-import type { HttpAnswer } from '../../model/http.ts';
+import type { HttpResponse } from '../../model/http.ts';
 import type { PagePosition } from '../../model/read-position.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import type { Source } from '../source.ts';
 import { budgetLeft } from './budget-left.ts';
 import { heavyBytes } from './page-size.ts';
 import { nextPage, type PageItems } from './paginate.ts';
-import { withoutList } from './parse-envelope.ts';
+import { parseEnvelope } from './parse-envelope.ts';
 
-/** An answer that nobody has judged or decoded yet. */
-interface NewAnswer extends Pick<PageItems, 'position' | 'resolveLink'> {
-  readonly answer: HttpAnswer;
+/** A response that nobody has checked or decoded yet. */
+interface NewResponse extends Pick<PageItems, 'position' | 'resolveLink'> {
+  readonly response: HttpResponse;
   /** As requests carry it. */
   readonly watermark: string | number | null;
 }
 
 /**
- * Where the window seems to go on after an answer, found without a look at its records. Null: that cannot be told, or
- * the next page should not be asked for before this one is read. A hint: what the whole answer says decides.
+ * Where the window seems to go on after a response, found without a look at its records. Null: that cannot be told, or
+ * the next page should not be asked for before this one is read. A hint: what the whole response says decides.
  */
-export async function earlyNext(source: Source, page: NewAnswer): Promise<PagePosition | null> {
+export async function peekNextPage(source: Source, page: NewResponse): Promise<PagePosition | null> {
   const { resource, params } = source;
   const { pagination } = resource;
-  const { answer, watermark } = page;
+  const { response, watermark } = page;
   const next = pathToNext(pagination, resource.response.decoder);
-  const isPage = answer.status >= 200 && answer.status < 300 && answer.body.length <= heavyBytes;
-  if (next === null || !isPage || budgetLeft(source, answer) < 1) return null;
+  const isPage = response.status >= 200 && response.status < 300 && response.body.length <= heavyBytes;
+  if (next === null || !isPage || budgetLeft(source, response) < 1) return null;
   try {
-    const body = next.inBody ? withoutList(answer.body, resource.response) : undefined;
-    const roots = { body, headers: answer.headers, status: answer.status, params, watermark };
-    const read = { ...page, answer: roots, items: [], evaluate: async () => next.of(roots) };
+    const body = next.inBody ? parseEnvelope(response.body, resource.response) : undefined;
+    const roots = { body, headers: response.headers, status: response.status, params, watermark };
+    const read = { ...page, response: roots, items: [], evaluate: async () => next.of(roots) };
     return (await nextPage(pagination, read))?.position ?? null;
   } catch {
-    // Whatever is wrong with the answer, reading it will say so.
+    // Whatever is wrong with the response, reading it will say so.
     return null;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Reading one resource: a position becomes a request, its answer becomes records and the next position. Everything
+ * Reading one resource: a position becomes a request, its response becomes records and the next position. Everything
  * a later process needs to go on is in the position, so a read can stop after any page and continue elsewhere
  * without asking for a complete page again.
  */
@@ -50,7 +50,7 @@ export interface PageRead {
   readonly validators: Validators | null;
   /** The API answered 304: nothing was read, so nothing may be concluded from what is absent. */
   readonly notModified: boolean;
-  /** The answer lacked its list: no deletion may be inferred from this read. */
+  /** The response lacked its list: no deletion may be inferred from this read. */
   readonly recordsMissing: boolean;
   /** Why the spec's rules gave up this partition (its watermark stays, the run is partial); null: they did not. */
   readonly skipped: string | null;
@@ -107,14 +107,14 @@ interface OncePerPage {
 }
 
 function oncePerPage(ask: () => boolean): OncePerPage {
-  let answer: boolean | null = null;
+  let response: boolean | null = null;
   const early = (): boolean => {
-    answer ??= ask();
-    return answer;
+    response ??= ask();
+    return response;
   };
   const atTurn = (): boolean => {
     const known = early();
-    answer = null;
+    response = null;
     return known;
   };
   return { early, atTurn };
@@ -201,7 +201,7 @@ async function settle(
   const repeated = isRepeated(page, at, source);
   const next = repeated || seen.belowWindow ? null : page.next;
   if (next === null) ahead.drop();
-  else ahead.goOn({ request, page, next });
+  else ahead.prefetch({ request, page, next });
   const { serverDate, token } = page;
   const step = advance(plan, position, { cursors: seen.cursors, next, guard: guard.state(), serverDate, token });
   const notes: readonly (ReadNote | false)[] = [
@@ -233,7 +233,7 @@ function isRepeated(
   source: Source,
 ): boolean {
   const { kind, onRepeat } = source.resource.pagination;
-  // The first address is not a token that an answer gave, but a link may lead back to it.
+  // The first address is not a token that a response gave, but a link may lead back to it.
   const links = kind === 'next_url' || kind === 'link_header';
   if (links && at.position.page.index === 1) at.guard.repeats(pageKey(page.url));
   if (page.identity === null || !at.guard.repeats(pageKey(page.identity))) return false;

@@ -15,7 +15,7 @@ export interface PageFacts {
   readonly guard: GuardState;
   /** The API's clock when it answered; null when it sent none. */
   readonly serverDate: Date | null;
-  /** Token reads: what to start from next time; null when the answer has none. */
+  /** Token reads: what to start from next time; null when the response has none. */
   readonly token: string | null;
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
-import type { HttpAnswer, HttpRequest } from '../../model/http.ts';
+import type { HttpRequest, HttpResponse } from '../../model/http.ts';
 import { sourceOf } from '../source-fixture.ts';
 import { createClassify } from './classify.ts';
 import { matchRule } from './error-rules.ts';
@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 
-interface Answered {
+interface Responded {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -32,15 +32,15 @@ const request: HttpRequest = {
 
 function verdictOf(
   rules: readonly unknown[],
-  answered: Answered,
+  answered: Responded,
   resource: Readonly<Record<string, unknown>> = {},
   auth: Readonly<Record<string, unknown>> = { kind: 'none' },
 ) {
   const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource, http: { errors: rules }, auth });
   const { status, headers = {}, body = null } = answered;
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  const answer: HttpAnswer = { status, headers, body: bytes, url: request.url };
-  return createClassify(source, evaluate)(answer, request);
+  const response: HttpResponse = { status, headers, body: bytes, url: request.url };
+  return createClassify(source, evaluate)(response, request);
 }
 
 describe('without a rule the defaults of the format hold', () => {
@@ -176,7 +176,7 @@ describe('rules', () => {
 });
 
 describe('a request without an answer', () => {
-  const judged = (rules: readonly unknown[], failure: 'network' | 'timeout') => {
+  const checked = (rules: readonly unknown[], failure: 'network' | 'timeout') => {
     const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource: {}, http: { errors: rules } });
     return createClassify(source, evaluate)({ status: null, failure }, request);
   };
@@ -188,11 +188,11 @@ describe('a request without an answer', () => {
     ['with a rule for it', [{ when: { status: ['timeout'] }, action: 'fail' }], 'fail'],
     ['with a rule that waits', [{ when: { status: [500, 'timeout'] }, action: 'rate_limited' }], 'rate_limited'],
   ])('%s: %s', async (_name, rules, action) => {
-    expect(await judged(rules, 'timeout')).toMatchObject({ action });
+    expect(await checked(rules, 'timeout')).toMatchObject({ action });
   });
 
   test.each(['empty', 'skip_partition'] as const)('that counts as %s is told to the reader', async (action) => {
-    const verdict = await judged([{ when: { status: ['timeout'] }, action, message: 'closed at night' }], 'timeout');
+    const verdict = await checked([{ when: { status: ['timeout'] }, action, message: 'closed at night' }], 'timeout');
     expect(verdict).toMatchObject({ action: 'fail', error: { action, reason: 'closed at night' } });
   });
 });

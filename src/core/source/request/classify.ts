@@ -1,17 +1,17 @@
 import { classifyByStatus } from '../../http/retry.ts';
-import type { Classify, Unanswered } from '../../model/http.ts';
+import type { Classify, NoResponse } from '../../model/http.ts';
 import { type Verdict } from '../../model/http.ts';
 import { isRefreshable } from '../auth/request-signer.ts';
 import type { Source } from '../source.ts';
 import { matchRule, ruleFailure, waitOf } from './error-rules.ts';
 import type { Evaluate } from './evaluate.ts';
 import { isExpiryStatus, outcomeOf } from './interpret-response.ts';
-import { UnansweredError } from './no-response.ts';
+import { NoResponseError } from './no-response.ts';
 
 /**
  * The `classify` hook of the HTTP client for one resource: its own error rules, those of `http`, then the defaults of
  * the format. Answers that mean something to the reader (empty, skip_partition, expired tokens) are let through; where
- * there is no answer that could be, an {@link UnansweredError} says so. Refused credentials are refreshed once where the
+ * there is no response that could be, an {@link NoResponseError} says so. Refused credentials are refreshed once where the
  * auth kind can; with others they fail the read.
  */
 export function createClassify(
@@ -22,7 +22,7 @@ export function createClassify(
   const rules = [...resource.errors, ...http.errors];
   const refreshFirst = (verdict: Verdict): Verdict =>
     verdict.action === 'fail' && isRefreshable(source) ? { ...verdict, action: 'refresh' } : verdict;
-  const judgeFailure = async ({ failure }: Unanswered): Promise<Verdict> => {
+  const classifyFailure = async ({ failure }: NoResponse): Promise<Verdict> => {
     const outcome = { kind: failure };
     const rule = await matchRule(rules, outcome, { evaluate, params });
     switch (rule?.action) {
@@ -33,27 +33,27 @@ export function createClassify(
         return { action: 'rate_limited' };
       case 'empty':
       case 'skip_partition':
-        return { action: 'fail', error: new UnansweredError(rule.action, rule.message ?? failure) };
+        return { action: 'fail', error: new NoResponseError(rule.action, rule.message ?? failure) };
       case 'refresh_auth':
         return refreshFirst({ action: 'fail', error: ruleFailure(rule, outcome) });
       case 'fail':
         return { action: 'fail', error: ruleFailure(rule, outcome) };
     }
   };
-  return async (answer, request) => {
-    if (answer.status === null) return judgeFailure(answer);
-    if (isExpiryStatus(resource, answer.status)) return { action: 'accept' };
-    const outcome = outcomeOf(answer, source);
+  return async (response, request) => {
+    if (response.status === null) return classifyFailure(response);
+    if (isExpiryStatus(resource, response.status)) return { action: 'accept' };
+    const outcome = outcomeOf(response, source);
     const rule = await matchRule(rules, outcome, { evaluate, params });
     if (rule === null) {
-      const verdict = classifyByStatus(answer, request, `${request.method} ${request.url.pathname}`);
-      return answer.status === 401 ? refreshFirst(verdict) : verdict;
+      const verdict = classifyByStatus(response, request, `${request.method} ${request.url.pathname}`);
+      return response.status === 401 ? refreshFirst(verdict) : verdict;
     }
     switch (rule.action) {
       case 'retry':
         return { action: 'retry' };
       case 'rate_limited': {
-        const waitMs = waitOf(rule, answer.headers, source.now());
+        const waitMs = waitOf(rule, response.headers, source.now());
         return waitMs === null ? { action: 'rate_limited' } : { action: 'rate_limited', waitMs };
       }
       case 'empty':

@@ -1,20 +1,20 @@
-import type { HttpAnswer } from '../../model/http.ts';
-import { type KeptAnswers, type KeptShelf, type Sent, unkept } from './response-cache.ts';
-import { type AnswerAtRest, fromRest, toRest } from './stored-response.ts';
+import type { HttpResponse } from '../../model/http.ts';
+import { type PageCacheEntry, type ResponseCache, type Sent, unkept } from './response-cache.ts';
+import { fromRest, type StoredResponse, toRest } from './stored-response.ts';
 
-/** How long an answer is kept, s; then it is asked for in full once. */
+/** How long a response is kept, s; then it is asked for in full once. */
 const keptSeconds = 30 * 86_400;
 
-/** Asks with the validators of the kept answer (RFC 9110 13.1); it counts where the API answers 304. */
-export function createConditionalAnswers({ client, store, keyOf }: KeptShelf): KeptAnswers {
-  const find = async (key: string): Promise<AnswerAtRest | null> => {
+/** Asks with the validators of the kept response (RFC 9110 13.1); it counts where the API answers 304. */
+export function createConditionalResponses({ client, store, keyOf }: PageCacheEntry): ResponseCache {
+  const find = async (key: string): Promise<StoredResponse | null> => {
     const text = (await store.read('connection', [key])).get(key) ?? null;
     return text === null ? null : JSON.parse(text);
   };
-  const sent = (key: string, answer: HttpAnswer): Sent => ({
-    answer,
+  const sent = (key: string, response: HttpResponse): Sent => ({
+    response,
     async keep() {
-      const kept = Object.keys(conditionsOf(answer)).length === 0 ? null : toRest(answer);
+      const kept = Object.keys(conditionsOf(response)).length === 0 ? null : toRest(response);
       if (kept === null) return;
       await store.write('connection', [{ key, text: JSON.stringify(kept), ttlSeconds: keptSeconds }]);
     },
@@ -25,14 +25,14 @@ export function createConditionalAnswers({ client, store, keyOf }: KeptShelf): K
       const kept = page?.isRestarted ? null : await find(key);
       if (kept === null) return sent(key, await client.send(request, options));
       const headers = { ...request.headers, ...conditionsOf(kept) };
-      const answer = await client.send({ ...request, headers }, options);
-      return answer.status === 304 ? unkept(fromRest(kept, request)) : sent(key, answer);
+      const response = await client.send({ ...request, headers }, options);
+      return response.status === 304 ? unkept(fromRest(kept, request)) : sent(key, response);
     },
   };
 }
 
 /** Headers by which the API can answer that nothing has changed. */
-export function conditionsOf({ headers }: Pick<HttpAnswer, 'headers'>): Record<string, string> {
+export function conditionsOf({ headers }: Pick<HttpResponse, 'headers'>): Record<string, string> {
   const { etag, 'last-modified': lastModified } = headers;
   return {
     ...(etag === undefined ? {} : { 'if-none-match': etag }),

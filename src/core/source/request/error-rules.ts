@@ -2,10 +2,10 @@ import { AppError } from '../../errors.ts';
 import type { ErrorRule, WaitFormat } from '../../spec/schema/http-schema.ts';
 import type { Evaluate } from './evaluate.ts';
 
-/** What a rule is judged by: an answer, or a request that got none. */
+/** What a rule is checked by: a response, or a request that got none. */
 export type Outcome =
   | {
-      readonly kind: 'answer';
+      readonly kind: 'response';
       readonly status: number;
       /** Lower-case names. */
       readonly headers: Readonly<Record<string, string>>;
@@ -26,12 +26,12 @@ export async function matchRule(
   for (const rule of rules) {
     if (!statusHolds(rule, outcome)) continue;
     if (rule.when.expr === undefined) return rule;
-    if (outcome.kind === 'answer' && (await exprHolds(rule.when.expr, outcome, options))) return rule;
+    if (outcome.kind === 'response' && (await exprHolds(rule.when.expr, outcome, options))) return rule;
   }
   return null;
 }
 
-/** Milliseconds the answer asks to wait in the rule's header; null when it does not say. Never negative. */
+/** Milliseconds the response asks to wait in the rule's header; null when it does not say. Never negative. */
 export const waitOf = (rule: ErrorRule, headers: Readonly<Record<string, string>>, now: Date): number | null =>
   rule.waitFrom === undefined ? null : waitIn(headers[rule.waitFrom.header.toLowerCase()], rule.waitFrom.format, now);
 
@@ -44,7 +44,7 @@ export function waitIn(header: string | undefined, format: WaitFormat, now: Date
 
 /** The failure of a rule with action `fail`. `auth_failed` also moves the connection to `error`. */
 export function ruleFailure(rule: ErrorRule, outcome: Outcome): AppError {
-  const what = outcome.kind === 'answer' ? `status ${outcome.status}` : outcome.kind;
+  const what = outcome.kind === 'response' ? `status ${outcome.status}` : outcome.kind;
   const message = rule.message ?? `The API answered with ${what}, which the spec's error rules treat as a failure.`;
   const refused = rule.connection === 'error' || rule.action === 'refresh_auth';
   return new AppError(refused ? 'auth_failed' : 'source_rejected', message);
@@ -61,15 +61,15 @@ const waitsByFormat: Readonly<Record<WaitFormat, (text: string, nowMs: number) =
 function statusHolds(rule: ErrorRule, outcome: Outcome): boolean {
   const { status } = rule.when;
   // Without a status a rule looks at answers only: an expression has nothing else to see.
-  if (status === undefined) return outcome.kind === 'answer';
-  if (outcome.kind !== 'answer') return status.includes(outcome.kind);
+  if (status === undefined) return outcome.kind === 'response';
+  if (outcome.kind !== 'response') return status.includes(outcome.kind);
   const family = outcome.status >= 400 && outcome.status < 600 ? (outcome.status < 500 ? '4xx' : '5xx') : null;
   return status.includes(outcome.status) || (family !== null && status.includes(family));
 }
 
 async function exprHolds(
   expression: string,
-  outcome: Outcome & { kind: 'answer' },
+  outcome: Outcome & { kind: 'response' },
   options: { readonly evaluate: Evaluate; readonly params: Readonly<Record<string, unknown>> },
 ): Promise<boolean> {
   const { status, headers } = outcome;
@@ -77,7 +77,7 @@ async function exprHolds(
   try {
     return (await options.evaluate(expression, { body, headers, status, params: options.params })) === true;
   } catch (error) {
-    // `$number(headers.x)` throws where the header is missing: such an answer is simply not the one meant.
+    // `$number(headers.x)` throws where the header is missing: such a response is simply not the one meant.
     if (error instanceof AppError && error.code === 'spec_invalid') return false;
     throw error;
   }

@@ -1,4 +1,4 @@
-import type { HttpAnswer, HttpClient } from '../../model/http.ts';
+import type { HttpClient, HttpResponse } from '../../model/http.ts';
 /** For tests: a client whose requests stay open until the test lets them be answered, in whatever order it likes. */
 
 /** The open requests of a client and all that it was asked; each by its position: the value of one query parameter. */
@@ -8,9 +8,9 @@ export interface HeldClient {
   open(): readonly string[];
   /** All so far. */
   readonly asked: readonly string[];
-  /** All so far whose answers were handed to whoever asked, which is after `onAnswer` has been told of them. */
+  /** All so far whose responses were handed to whoever asked, which is after `onResponse` has been told of them. */
   readonly answered: readonly string[];
-  /** Ended before their answer. */
+  /** Ended before their response. */
   readonly aborted: readonly string[];
   /** The most that were open at once. */
   openMax(): number;
@@ -21,26 +21,26 @@ export interface HeldClient {
 }
 
 /** What the API gives. */
-export interface HeldAnswer {
+export interface HeldResponse {
   readonly status?: number;
   /** Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
-/** `answer` is asked when a request is released; `parameter` holds the position. */
-export function createHeldClient(parameter: string, answer: (url: URL) => HeldAnswer): HeldClient {
-  const open = new Map<string, PromiseWithResolvers<HttpAnswer> & { readonly url: URL }>();
+/** `response` is asked when a request is released; `parameter` holds the position. */
+export function createHeldClient(parameter: string, response: (url: URL) => HeldResponse): HeldClient {
+  const open = new Map<string, PromiseWithResolvers<HttpResponse> & { readonly url: URL }>();
   const asked: string[] = [];
   const answered: string[] = [];
   const aborted: string[] = [];
   let openMax = 0;
   let running = 0;
-  const send: HttpClient['send'] = async ({ url }, { signal, onAnswer }) => {
+  const send: HttpClient['send'] = async ({ url }, { signal, onResponse }) => {
     signal.throwIfAborted();
     const position = url.searchParams.get(parameter) ?? '';
     if (open.has(position)) throw new Error(`${position} is asked for twice at once`);
-    const request = { ...Promise.withResolvers<HttpAnswer>(), url };
+    const request = { ...Promise.withResolvers<HttpResponse>(), url };
     const abort = () => {
       aborted.push(position);
       open.delete(position);
@@ -54,7 +54,7 @@ export function createHeldClient(parameter: string, answer: (url: URL) => HeldAn
     openMax = Math.max(openMax, open.size);
     try {
       const received = await request.promise;
-      await onAnswer?.(received);
+      await onResponse?.(received);
       answered.push(position);
       return received;
     } finally {
@@ -76,7 +76,7 @@ export function createHeldClient(parameter: string, answer: (url: URL) => HeldAn
       open.delete(position);
       if (failure) return request.reject(failure);
       const { url } = request;
-      const { status = 200, headers, body } = answer(url);
+      const { status = 200, headers, body } = response(url);
       const bytes = new TextEncoder().encode(JSON.stringify(body));
       request.resolve({ status, headers: { 'content-type': 'application/json', ...headers }, body: bytes, url });
     },

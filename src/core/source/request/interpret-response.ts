@@ -1,61 +1,68 @@
 import { AppError } from '../../errors.ts';
-import type { HttpAnswer } from '../../model/http.ts';
+import type { HttpResponse } from '../../model/http.ts';
 import type { PagePosition } from '../../model/read-position.ts';
 import { tryDecodeBody } from '../decode/decode-body.ts';
 import type { Source } from '../source.ts';
 import { matchRule, type Outcome, ruleFailure } from './error-rules.ts';
 import type { Evaluate } from './evaluate.ts';
-import type { UnansweredError } from './no-response.ts';
+import type { NoResponseError } from './no-response.ts';
 
-/** What an answer means for the page that was asked for. */
-export type Judgement =
+/** What a response means for the page that was asked for. */
+export type Verdict =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'empty'; readonly notModified: boolean }
   | { readonly kind: 'skipped'; readonly reason: string }
   | { readonly kind: 'expired'; readonly what: 'page' | 'watermark' };
 
-type NoPage = Exclude<Judgement, { readonly kind: 'accepted' }>;
+type NoPage = Exclude<Verdict, { readonly kind: 'accepted' }>;
 
-/** The page an answer belongs to. */
+/** The page a response belongs to. */
 interface AskedPage {
   readonly position: PagePosition;
   readonly startsFromToken: boolean;
 }
 
 /**
- * Judges an answer that the client has let through: expired tokens first, then the rules of the resource and of the
+ * Checks a response that the client has let through: expired tokens first, then the rules of the resource and of the
  * spec, then the status. Throws `source_rejected` or `auth_failed` for everything that is no page.
  */
-export async function judgeAnswer(
+export async function interpretResponse(
   source: Source,
-  answer: HttpAnswer,
+  response: HttpResponse,
   options: { readonly page: AskedPage; readonly evaluate: Evaluate },
-): Promise<Judgement> {
+): Promise<Verdict> {
   const { resource, http, params } = source;
   const { page, evaluate } = options;
-  const outcome = outcomeOf(answer, source);
+  const outcome = outcomeOf(response, source);
   const expired = await expiredToken(source, outcome, options);
   if (expired) return expired;
   const rule = await matchRule([...resource.errors, ...http.errors], outcome, { evaluate, params });
-  if (rule?.action === 'skip_partition') return { kind: 'skipped', reason: rule.message ?? `status ${answer.status}` };
-  if (rule?.action === 'empty') return emptyPage(page, `answered ${answer.status}`);
+  if (rule?.action === 'skip_partition')
+    return { kind: 'skipped', reason: rule.message ?? `status ${response.status}` };
+  if (rule?.action === 'empty') return emptyPage(page, `answered ${response.status}`);
   if (rule) throw ruleFailure(rule, outcome);
-  if (answer.status === 304) return notModified(page);
-  if (answer.status >= 200 && answer.status < 300) return { kind: 'accepted' };
-  throw new AppError('source_rejected', `The API answered ${answer.status}. Correct the request or add an error rule.`);
+  if (response.status === 304) return notModified(page);
+  if (response.status >= 200 && response.status < 300) return { kind: 'accepted' };
+  throw new AppError(
+    'source_rejected',
+    `The API answered ${response.status}. Correct the request or add an error rule.`,
+  );
 }
 
-/** What a request without an answer means for its page, where a rule says so. Throws `source_rejected` as above. */
-export const judgeUnanswered = ({ action, reason }: UnansweredError, page: Pick<AskedPage, 'position'>): NoPage =>
+/** What a request without a response means for its page, where a rule says so. Throws `source_rejected` as above. */
+export const classifyNoResponse = ({ action, reason }: NoResponseError, page: Pick<AskedPage, 'position'>): NoPage =>
   action === 'skip_partition' ? { kind: 'skipped', reason } : emptyPage(page, `gave no answer (${reason})`);
 
-/** An answer as error rules see it; the body is decoded only when a rule looks at it. */
-export function outcomeOf(answer: HttpAnswer, source: Pick<Source, 'resource' | 'http'>): Outcome & { kind: 'answer' } {
+/** A response as error rules see it; the body is decoded only when a rule looks at it. */
+export function outcomeOf(
+  response: HttpResponse,
+  source: Pick<Source, 'resource' | 'http'>,
+): Outcome & { kind: 'response' } {
   return {
-    kind: 'answer',
-    status: answer.status,
-    headers: answer.headers,
-    body: () => tryDecodeBody(answer, source),
+    kind: 'response',
+    status: response.status,
+    headers: response.headers,
+    body: () => tryDecodeBody(response, source),
   };
 }
 
@@ -68,9 +75,9 @@ export function isExpiryStatus(resource: Source['resource'], status: number): bo
 
 async function expiredToken(
   source: Source,
-  outcome: Outcome & { kind: 'answer' },
+  outcome: Outcome & { kind: 'response' },
   options: { readonly page: AskedPage; readonly evaluate: Evaluate },
-): Promise<Judgement | null> {
+): Promise<Verdict | null> {
   const { position, startsFromToken } = options.page;
   const { pagination, incremental } = source.resource;
   if (position.index > 1 && pagination.onExpired?.status.includes(outcome.status)) {
@@ -98,7 +105,7 @@ function emptyPage({ position }: Pick<AskedPage, 'position'>, did: string): NoPa
   throw new AppError('source_rejected', message);
 }
 
-function notModified(page: AskedPage): Judgement {
+function notModified(page: AskedPage): Verdict {
   if (page.position.index === 1) return { kind: 'empty', notModified: true };
   throw new AppError(
     'source_rejected',

@@ -1,12 +1,12 @@
 import { AppError } from '../../errors.ts';
 
-/** A request got no answer, and a rule of the spec knows what that means for the page. */
-export class UnansweredError extends AppError {
+/** A request got no response, and a rule of the spec knows what that means for the page. */
+export class NoResponseError extends AppError {
   readonly action: 'empty' | 'skip_partition';
   /** Safe to show. */
   readonly reason: string;
 
-  constructor(action: UnansweredError['action'], reason: string) {
+  constructor(action: NoResponseError['action'], reason: string) {
     super('source_unavailable', `The API gave no answer (${reason}). Run again later, or look into its calls.`);
     this.action = action;
     this.reason = reason;

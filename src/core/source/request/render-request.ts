@@ -38,7 +38,7 @@ export interface Injection {
 /** A request without credentials. */
 export interface RenderedRequest {
   readonly http: HttpRequest;
-  /** Links in the answer must stay on the origin of this address or lead to an allowed host. */
+  /** Links in the response must stay on the origin of this address or lead to an allowed host. */
   readonly base: URL;
 }
 

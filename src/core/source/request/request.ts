@@ -28,7 +28,7 @@ export interface BuiltRequest extends RenderedRequest {
   readonly url: string;
   /** Hash of method, address and body: the same request has the same key, whoever signs it. */
   readonly key: string;
-  /** What is kept of an earlier answer to it; null: nothing. */
+  /** What is kept of an earlier response to it; null: nothing. */
   readonly stored: Validators | null;
 }
 

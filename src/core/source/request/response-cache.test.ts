@@ -1,22 +1,22 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import type { HttpAnswer, HttpRequest } from '../../model/http.ts';
+import type { HttpRequest, HttpResponse } from '../../model/http.ts';
 import { HttpSettings, RequestTemplate } from '../../spec/schema/http-schema.ts';
 import { type MemoryStore, memoryStore } from '../lookups/lookup-store-fixture.ts';
-import { openKeptAnswers } from './open-response-cache.ts';
+import { openResponseCache } from './open-response-cache.ts';
 
 const { signal } = new AbortController();
 const first = { isFirst: true, isRestarted: false };
 const later = { isFirst: false, isRestarted: false };
 
-type Reply = Partial<Omit<HttpAnswer, 'body'>> & { readonly body?: string };
+type Reply = Partial<Omit<HttpResponse, 'body'>> & { readonly body?: string };
 
-/** An API that gives these answers in turn, and what it was asked. */
+/** An API that gives these responses in turn, and what it was asked. */
 function scripted(...replies: readonly Reply[]) {
   const sent: HttpRequest[] = [];
   const saved: string[] = [];
   const client = {
-    send: async (request: HttpRequest): Promise<HttpAnswer> => {
+    send: async (request: HttpRequest): Promise<HttpResponse> => {
       const { body = '', ...reply } = replies[sent.length] ?? {};
       sent.push(request);
       return { status: 200, headers: {}, url: request.url, ...reply, body: Buffer.from(body) };
@@ -30,7 +30,7 @@ function scripted(...replies: readonly Reply[]) {
 const http = v.parse(HttpSettings, { baseUrl: 'https://api.test' });
 const source = { http, auth: { kind: 'none' }, params: {}, secrets: {}, specChecksum: 'sha256:1' } as const;
 
-/** The answers of one read. */
+/** The responses of one read. */
 function opened(
   { client }: ReturnType<typeof scripted>,
   store: MemoryStore,
@@ -39,7 +39,7 @@ function opened(
 ) {
   const { method = 'GET', ...more } = changes;
   const template = v.parse(RequestTemplate, { method, path: '/', cache });
-  return openKeptAnswers({ ...source, ...more, client }, template, store);
+  return openResponseCache({ ...source, ...more, client }, template, store);
 }
 
 const request = (path = '/list'): HttpRequest => ({
@@ -51,7 +51,7 @@ const request = (path = '/list'): HttpRequest => ({
   allowedHosts: [],
 });
 
-const textOf = ({ body }: HttpAnswer): string => Buffer.from(body).toString();
+const textOf = ({ body }: HttpResponse): string => Buffer.from(body).toString();
 
 describe('a conditional request', () => {
   const cache = { mode: 'conditional' };
@@ -65,19 +65,19 @@ describe('a conditional request', () => {
     const store = memoryStore();
     const { keep } = await opened(api, store, cache).send(request(), { signal });
     await keep({ isLast: true });
-    const { answer } = await opened(api, store.nextRun(), cache).send(request(), { signal });
+    const { response } = await opened(api, store.nextRun(), cache).send(request(), { signal });
     expect(api.sent[1]?.headers).toMatchObject({ [`if-${name === 'etag' ? 'none-match' : 'modified-since'}`]: value });
-    expect(answer).toMatchObject({ status: 200, headers: { link: tagged.headers.link }, url: request().url });
-    expect(textOf(answer)).toBe('[1]');
-    expect(answer.headers).not.toHaveProperty('set-cookie');
+    expect(response).toMatchObject({ status: 200, headers: { link: tagged.headers.link }, url: request().url });
+    expect(textOf(response)).toBe('[1]');
+    expect(response.headers).not.toHaveProperty('set-cookie');
   });
 
   test('that brings another answer gives and keeps that one', async () => {
     const api = scripted(tagged, { headers: { etag: '"2"' }, body: '[2]' }, { status: 304 });
     const store = memoryStore();
     for (const body of ['[1]', '[2]', '[2]']) {
-      const { answer, keep } = await opened(api, store, cache).send(request(), { signal });
-      expect(textOf(answer)).toBe(body);
+      const { response, keep } = await opened(api, store, cache).send(request(), { signal });
+      expect(textOf(response)).toBe(body);
       await keep({ isLast: true });
     }
     expect(api.conditions()).toEqual([null, '"1"', '"2"']);
@@ -113,10 +113,10 @@ describe('a conditional request', () => {
 
   test('is not made by a read that began again: what is kept leads to the token that has expired', async () => {
     const api = scripted(tagged, tagged);
-    const answers = opened(api, memoryStore(), cache);
-    const { keep } = await answers.send(request(), { signal }, first);
+    const responses = opened(api, memoryStore(), cache);
+    const { keep } = await responses.send(request(), { signal }, first);
     await keep({ isLast: false });
-    await answers.send(request(), { signal }, { ...first, isRestarted: true });
+    await responses.send(request(), { signal }, { ...first, isRestarted: true });
     expect(api.conditions()).toEqual([null, null]);
   });
 
@@ -124,8 +124,8 @@ describe('a conditional request', () => {
     const api = scripted(tagged, tagged);
     const store = memoryStore();
     for (let time = 0; time < 2; time += 1) {
-      const answers = opened(api, store, { mode, ttlSeconds: 60 }, { method: 'POST' });
-      const { keep } = await answers.send(request(), { signal });
+      const responses = opened(api, store, { mode, ttlSeconds: 60 }, { method: 'POST' });
+      const { keep } = await responses.send(request(), { signal });
       await keep({ isLast: true });
     }
     expect(api.conditions()).toEqual([null, null]);
@@ -140,9 +140,9 @@ describe('an answer with a time', () => {
     const api = scripted({ body: '[1]' }, { body: '[2]' });
     const store = memoryStore();
     const ask = async () => {
-      const { answer, keep } = await opened(api, store, cache).send(request(), { signal });
+      const { response, keep } = await opened(api, store, cache).send(request(), { signal });
       await keep({ isLast: true });
-      return textOf(answer);
+      return textOf(response);
     };
     expect([await ask(), await ask()]).toEqual(['[1]', '[1]']);
     expect(api.saved).toEqual(['/list']);
@@ -153,14 +153,14 @@ describe('an answer with a time', () => {
 
   const pages = [{ body: '1' }, { body: '2' }, { body: '3' }, { body: '4' }];
   const read = async (
-    answers: ReturnType<typeof opened>,
+    responses: ReturnType<typeof opened>,
     parts: readonly { readonly path: string; readonly page: typeof first; readonly isLast: boolean }[],
   ) => {
     const texts: string[] = [];
     for (const { path, page, isLast } of parts) {
-      const { answer, keep } = await answers.send(request(path), { signal }, page);
+      const { response, keep } = await responses.send(request(path), { signal }, page);
       await keep({ isLast });
-      texts.push(textOf(answer));
+      texts.push(textOf(response));
     }
     return texts;
   };

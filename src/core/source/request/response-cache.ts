@@ -1,8 +1,8 @@
-import type { HttpAnswer, HttpClient, HttpRequest, SendOptions } from '../../model/http.ts';
+import type { HttpClient, HttpRequest, HttpResponse, SendOptions } from '../../model/http.ts';
 import type { LookupStore } from '../lookups/lookup-store.ts';
 
 /** Sends requests, or answers them with what is kept of earlier ones. */
-export interface KeptAnswers {
+export interface ResponseCache {
   /** Throws what the client throws. */
   send(request: HttpRequest, options: SendOptions, page?: KeptPage): Promise<Sent>;
 }
@@ -16,18 +16,18 @@ export interface KeptPage {
 
 /** What came of a request. */
 export interface Sent {
-  readonly answer: HttpAnswer;
-  /** Keeps the answer for the next time, if the spec asks for it; called once the answer has made sense. */
+  readonly response: HttpResponse;
+  /** Keeps the response for the next time, if the spec asks for it; called once the response has made sense. */
   readonly keep: (read: { readonly isLast: boolean }) => Promise<void>;
 }
 
-/** Where the answers to the requests of one template are kept, and how they are asked for. */
-export interface KeptShelf {
+/** Where the responses to the requests of one template are kept, and how they are asked for. */
+export interface PageCacheEntry {
   readonly client: Pick<HttpClient, 'send' | 'logSaved'>;
   readonly store: LookupStore;
-  /** Where the answer to a request is kept. */
+  /** Where the response to a request is kept. */
   readonly keyOf: (request: HttpRequest) => string;
 }
 
-/** An answer that is not kept. */
-export const unkept = (answer: HttpAnswer): Sent => ({ answer, keep: async () => {} });
+/** A response that is not kept. */
+export const unkept = (response: HttpResponse): Sent => ({ response, keep: async () => {} });

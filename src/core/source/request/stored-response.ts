@@ -1,7 +1,7 @@
-import type { HttpAnswer, HttpRequest } from '../../model/http.ts';
+import type { HttpRequest, HttpResponse } from '../../model/http.ts';
 
-/** An answer as it is kept. Plain JSON. */
-export interface AnswerAtRest extends Pick<HttpAnswer, 'status' | 'headers'> {
+/** A response as it is kept. Plain JSON. */
+export interface StoredResponse extends Pick<HttpResponse, 'status' | 'headers'> {
   /** Base64. */
   readonly body: string;
   /** After redirects, without the query, which may hold credentials. */
@@ -11,15 +11,15 @@ export interface AnswerAtRest extends Pick<HttpAnswer, 'status' | 'headers'> {
 /** A longer body is asked for each time, bytes. */
 const bodyBytesMax = 4_000_000;
 
-/** The answer for another time; null: it is none that may be given again. */
-export function toRest({ status, headers, body, url }: HttpAnswer): AnswerAtRest | null {
+/** The response for another time; null: it is none that may be given again. */
+export function toRest({ status, headers, body, url }: HttpResponse): StoredResponse | null {
   if (status !== 200 || body.length > bodyBytesMax) return null;
   const { 'set-cookie': _secret, ...plain } = headers;
   return { status, headers: plain, body: Buffer.from(body).toString('base64'), url: withoutQuery(url) };
 }
 
-/** The answer as if it came now. */
-export function fromRest({ status, headers, body, url }: AnswerAtRest, request: HttpRequest): HttpAnswer {
+/** The response as if it came now. */
+export function fromRest({ status, headers, body, url }: StoredResponse, request: HttpRequest): HttpResponse {
   const isRedirected = url !== withoutQuery(request.url);
   return { status, headers, body: Buffer.from(body, 'base64'), url: isRedirected ? new URL(url) : request.url };
 }

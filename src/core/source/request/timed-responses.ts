@@ -1,9 +1,9 @@
-import type { HttpAnswer, HttpRequest } from '../../model/http.ts';
-import { type KeptAnswers, type KeptPage, type KeptShelf, type Sent, unkept } from './response-cache.ts';
-import { type AnswerAtRest, fromRest, toRest } from './stored-response.ts';
+import type { HttpRequest, HttpResponse } from '../../model/http.ts';
+import { type KeptPage, type PageCacheEntry, type ResponseCache, type Sent, unkept } from './response-cache.ts';
+import { fromRest, type StoredResponse, toRest } from './stored-response.ts';
 
-/** The answers of a read by their keys, kept under that of the first one. */
-type Pages = Readonly<Record<string, AnswerAtRest>>;
+/** The responses of a read by their keys, kept under that of the first one. */
+type Pages = Readonly<Record<string, StoredResponse>>;
 
 /** Characters of the pages of one read; more of them are asked for each time. */
 const pagesLengthMax = 8_000_000;
@@ -12,7 +12,7 @@ const pagesLengthMax = 8_000_000;
  * Takes kept answers for still true for `ttlSeconds`, so that nothing is asked. Pages of different age make no list, as
  * what moves from one to the other would be in neither: the pages of a read are kept together, or not at all.
  */
-export function createTimedAnswers({ client, store, keyOf }: KeptShelf, ttlSeconds: number): KeptAnswers {
+export function createTimedResponses({ client, store, keyOf }: PageCacheEntry, ttlSeconds: number): ResponseCache {
   const write = async (firstKey: string, pages: Pages): Promise<void> => {
     const text = JSON.stringify(pages);
     if (ttlSeconds === 0 || text.length > pagesLengthMax) return;
@@ -22,10 +22,10 @@ export function createTimedAnswers({ client, store, keyOf }: KeptShelf, ttlSecon
     const text = (await store.read('connection', [key])).get(key) ?? null;
     return text === null ? {} : JSON.parse(text);
   };
-  const asked = (read: TimedRead, key: string, answer: HttpAnswer): Sent => ({
-    answer,
+  const asked = (read: TimedRead, key: string, response: HttpResponse): Sent => ({
+    response,
     async keep({ isLast }) {
-      read.collect(key, toRest(answer));
+      read.collect(key, toRest(response));
       const pages = read.collected();
       if (isLast && pages) await write(read.firstKey, pages);
     },
@@ -57,23 +57,23 @@ interface TimedRead {
   readonly firstKey: string;
   /** Empty: nothing is kept of an earlier one. */
   readonly kept: Pages;
-  collect(key: string, answer: AnswerAtRest | null): void;
+  collect(key: string, response: StoredResponse | null): void;
   /** Null: one of its pages cannot be kept. */
   collected(): Pages | null;
 }
 
 function createTimedRead(firstKey: string, kept: Pages): TimedRead {
-  const pages: Record<string, AnswerAtRest> = {};
+  const pages: Record<string, StoredResponse> = {};
   let length = 0;
   // Pages of another age are no part of it.
   let isWhole = Object.keys(kept).length === 0;
   return {
     firstKey,
     kept,
-    collect(key, answer) {
-      length += answer?.body.length ?? 0;
-      isWhole &&= answer !== null && length <= pagesLengthMax;
-      if (answer && isWhole) pages[key] = answer;
+    collect(key, response) {
+      length += response?.body.length ?? 0;
+      isWhole &&= response !== null && length <= pagesLengthMax;
+      if (response && isWhole) pages[key] = response;
     },
     collected: () => (isWhole ? pages : null),
   };

@@ -1,19 +1,19 @@
-import { textDefect } from '../../json/json-limits.ts';
-import type { HttpAnswer } from '../../model/http.ts';
+import { textIssue } from '../../json/json-limits.ts';
+import type { HttpResponse } from '../../model/http.ts';
 import type { PagePosition } from '../../model/read-position.ts';
 import type { Validators } from '../../model/validators.ts';
 import type { Source } from '../source.ts';
 
-/** What is to be kept of an answer for a later read of the same request; null: nothing. */
-export function validatorsOf(source: Source, requestKey: string, answer: HttpAnswer): Validators | null {
+/** What is to be kept of a response for a later read of the same request; null: nothing. */
+export function validatorsOf(source: Source, requestKey: string, response: HttpResponse): Validators | null {
   const { mode } = source.resource.request.cache;
-  const etag = storedHeader(answer, 'etag');
-  const lastModified = storedHeader(answer, 'last-modified');
+  const etag = storedHeader(response, 'etag');
+  const lastModified = storedHeader(response, 'last-modified');
   if (mode === 'none' || (mode === 'conditional' && etag === null && lastModified === null)) return null;
   return { requestKey, specChecksum: source.specChecksum, etag, lastModified, at: source.now().toISOString() };
 }
 
-/** What was kept of an earlier answer to the very request; null: nothing, or it does not count for this page. */
+/** What was kept of an earlier response to the very request; null: nothing, or it does not count for this page. */
 export function storedFor(source: Source, position: PagePosition, requestKey: string): Validators | null {
   const { validators, resource, specChecksum } = source;
   if (position.index > 1 || resource.request.method !== 'GET') return null;
@@ -29,14 +29,14 @@ export function conditionalHeaders(source: Source, stored: Validators | null): R
   };
 }
 
-/** Whether the spec takes the earlier answer for still true, so that nothing is asked. */
+/** Whether the spec takes the earlier response for still true, so that nothing is asked. */
 export function isFresh(source: Source, stored: Validators | null): boolean {
   const { mode, ttlSeconds = 0 } = source.resource.request.cache;
   return mode === 'ttl' && stored !== null && source.now().getTime() < Date.parse(stored.at) + ttlSeconds * 1000;
 }
 
-/** Null when the answer has none or none that a database can hold: the next request is then not a conditional one. */
-function storedHeader({ headers }: HttpAnswer, name: string): string | null {
+/** Null when the response has none or none that a database can hold: the next request is then not a conditional one. */
+function storedHeader({ headers }: HttpResponse, name: string): string | null {
   const value = headers[name];
-  return value === undefined || textDefect(value) !== null ? null : value;
+  return value === undefined || textIssue(value) !== null ? null : value;
 }

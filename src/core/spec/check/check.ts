@@ -18,7 +18,7 @@ import { checkResources } from './resources.ts';
 import { checkSizes } from './sizes.ts';
 import { checkStructure } from './structure.ts';
 
-/** The judgement over a spec document. */
+/** The verdict over a spec document. */
 export type SpecCheck =
   | {
       readonly valid: true;
@@ -52,7 +52,7 @@ const rules: readonly ((document: unknown, parse: ParseExpression) => readonly I
 ];
 
 /**
- * Judges a ConnectorSpec and reports everything that is wrong with it, structure first, each part in document
+ * Checks a ConnectorSpec and reports everything that is wrong with it, structure first, each part in document
  * order, at most 100 issues. Rules that span several places run on whatever has the right form; a document that
  * is too large as a whole gets no further than that. Never throws.
  */
@@ -67,9 +67,9 @@ export function checkSpec(given: unknown, options: CheckOptions = {}): SpecCheck
     ...(structure.ok ? [] : structure.issues),
     ...keyIssues(document, options),
   ]);
-  const judged = new Set(structural.map(({ path }) => path));
+  const checked = new Set(structural.map(({ path }) => path));
   const parse = createParser();
-  const found = rules.flatMap((rule) => rule(document, parse)).filter(({ path }) => !judged.has(path));
+  const found = rules.flatMap((rule) => rule(document, parse)).filter(({ path }) => !checked.has(path));
   const issues = [...structural, ...inDocumentOrder(document, found)].slice(0, issuesMax);
   return structure.ok && issues.length === 0 && isJsonObject(document)
     ? { valid: true, spec: structure.spec, document }

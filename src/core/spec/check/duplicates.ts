@@ -24,7 +24,7 @@ export function checkDuplicates(document: unknown): readonly Issue[] {
   return issues.filter(({ path }, index) => issues.findIndex((issue) => issue.path === path) === index);
 }
 
-/** A name without a path has been judged elsewhere; it only counts as taken. */
+/** A name without a path has been checked elsewhere; it only counts as taken. */
 function repeated(code: IssueCode, what: string, names: readonly Located[]): readonly Issue[] {
   const taken = new Set<unknown>();
   return names.flatMap(({ path, value }) => {

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../json/json-value.ts';
-import { type Sight, sights } from './expression-scopes.ts';
+import { type EvaluationScope, scopes } from './expression-scopes.ts';
 
 /** Where a document has expressions, and what they see there. */
 export interface ExpressionPlace {
@@ -7,7 +7,7 @@ export interface ExpressionPlace {
   readonly at: string;
   /** `templates`: every string below is a template. `path`: a template in which triple braces are allowed. */
   readonly form: 'expression' | 'templates' | 'path';
-  readonly sight: Sight;
+  readonly scope: EvaluationScope;
 }
 
 /** Every place of a document that may hold an expression, spec level first, in the order of the format. */
@@ -15,19 +15,19 @@ export function expressionPlaces(document: unknown): readonly ExpressionPlace[] 
   const { auth } = isJsonObject(document) ? document : {};
   return [
     ...authPlaces('auth', auth),
-    path('http.baseUrl', sights.request),
-    templates('http.headers', sights.request),
-    templates('http.query', sights.request),
-    expression('http.errors.*.when.expr', sights.response),
+    path('http.baseUrl', scopes.request),
+    templates('http.headers', scopes.request),
+    templates('http.query', scopes.request),
+    expression('http.errors.*.when.expr', scopes.response),
     ...lookupPlaces('lookups.*'),
     ...resourceList(document).flatMap(resourcePlaces),
-    templates('destination', sights.secret),
+    templates('destination', scopes.secret),
   ];
 }
 
-const expression = (at: string, sight: Sight): ExpressionPlace => ({ at, form: 'expression', sight });
-const templates = (at: string, sight: Sight): ExpressionPlace => ({ at, form: 'templates', sight });
-const path = (at: string, sight: Sight): ExpressionPlace => ({ at, form: 'path', sight });
+const expression = (at: string, scope: EvaluationScope): ExpressionPlace => ({ at, form: 'expression', scope });
+const templates = (at: string, scope: EvaluationScope): ExpressionPlace => ({ at, form: 'templates', scope });
+const path = (at: string, scope: EvaluationScope): ExpressionPlace => ({ at, form: 'path', scope });
 
 function resourceList(document: unknown): readonly unknown[] {
   return isJsonObject(document) && Array.isArray(document['resources']) ? document['resources'] : [];
@@ -38,29 +38,29 @@ const authExpressions = ['tokenFrom', 'expiresFrom'];
 
 function authPlaces(at: string, auth: unknown): readonly ExpressionPlace[] {
   if (!isJsonObject(auth)) return [];
-  const sight = auth['kind'] === 'hmac' ? sights.signature : sights.secret;
+  const scope = auth['kind'] === 'hmac' ? scopes.signature : scopes.secret;
   return Object.keys(auth).map((key) =>
-    authExpressions.includes(key) ? expression(`${at}.${key}`, sights.answer) : templates(`${at}.${key}`, sight),
+    authExpressions.includes(key) ? expression(`${at}.${key}`, scopes.loginResponse) : templates(`${at}.${key}`, scope),
   );
 }
 
-function requestPlaces(at: string, sight: Sight): readonly ExpressionPlace[] {
+function requestPlaces(at: string, scope: EvaluationScope): readonly ExpressionPlace[] {
   return [
-    path(`${at}.path`, sight),
-    path(`${at}.url`, sight),
-    templates(`${at}.query`, sight),
-    templates(`${at}.headers`, sight),
-    templates(`${at}.body`, sight),
+    path(`${at}.path`, scope),
+    path(`${at}.url`, scope),
+    templates(`${at}.query`, scope),
+    templates(`${at}.headers`, scope),
+    templates(`${at}.body`, scope),
   ];
 }
 
 const paginationPlaces = (at: string): readonly ExpressionPlace[] =>
-  ['stopWhen', 'totalPages', 'total', 'next'].map((key) => expression(`${at}.${key}`, sights.response));
+  ['stopWhen', 'totalPages', 'total', 'next'].map((key) => expression(`${at}.${key}`, scopes.response));
 
 const lookupPlaces = (at: string): readonly ExpressionPlace[] => [
-  ...requestPlaces(`${at}.request`, sights.request),
-  expression(`${at}.keyBy`, sights.item),
-  expression(`${at}.value`, sights.item),
+  ...requestPlaces(`${at}.request`, scopes.request),
+  expression(`${at}.keyBy`, scopes.item),
+  expression(`${at}.value`, scopes.item),
   ...paginationPlaces(`${at}.pagination`),
 ];
 
@@ -68,34 +68,34 @@ function resourcePlaces(resource: unknown, index: number): readonly ExpressionPl
   const at = `resources.${index}`;
   return [
     ...authPlaces(`${at}.auth`, isJsonObject(resource) ? resource['auth'] : null),
-    templates(`${at}.forEach.*.values`, sights.partition),
-    expression(`${at}.forEach.*.when`, sights.item),
-    ...requestPlaces(`${at}.request`, sights.request),
-    expression(`${at}.response.map`, sights.item),
-    expression(`${at}.response.addFields.*`, sights.fields),
-    expression(`${at}.response.successWhen`, sights.body),
-    expression(`${at}.response.total`, sights.body),
+    templates(`${at}.forEach.*.values`, scopes.partition),
+    expression(`${at}.forEach.*.when`, scopes.item),
+    ...requestPlaces(`${at}.request`, scopes.request),
+    expression(`${at}.response.map`, scopes.item),
+    expression(`${at}.response.addFields.*`, scopes.fields),
+    expression(`${at}.response.successWhen`, scopes.body),
+    expression(`${at}.response.total`, scopes.body),
     ...paginationPlaces(`${at}.pagination`),
-    templates(`${at}.incremental.initial`, sights.partition),
-    expression(`${at}.incremental.next`, sights.response),
-    expression(`${at}.incremental.expired.expr`, sights.response),
-    expression(`${at}.errors.*.when.expr`, sights.response),
-    expression(`${at}.filter`, sights.item),
+    templates(`${at}.incremental.initial`, scopes.partition),
+    expression(`${at}.incremental.next`, scopes.response),
+    expression(`${at}.incremental.expired.expr`, scopes.response),
+    expression(`${at}.errors.*.when.expr`, scopes.response),
+    expression(`${at}.filter`, scopes.item),
     ...enrichPlaces(`${at}.enrich.*`),
-    expression(`${at}.transform`, sights.enriched),
-    expression(`${at}.deletes.when`, sights.item),
-    ...requestPlaces(`${at}.deletes.request`, sights.request),
-    expression(`${at}.deletes.key`, sights.item),
+    expression(`${at}.transform`, scopes.enriched),
+    expression(`${at}.deletes.when`, scopes.item),
+    ...requestPlaces(`${at}.deletes.request`, scopes.request),
+    expression(`${at}.deletes.key`, scopes.item),
     ...paginationPlaces(`${at}.deletes.pagination`),
-    expression(`${at}.deletes.stopWhen`, sights.response),
+    expression(`${at}.deletes.stopWhen`, scopes.response),
   ];
 }
 
 const enrichPlaces = (at: string): readonly ExpressionPlace[] => [
-  expression(`${at}.key`, sights.enrich),
-  expression(`${at}.when`, sights.enrich),
-  ...requestPlaces(`${at}.request`, sights.enrich),
-  expression(`${at}.batch.results`, sights.item),
-  expression(`${at}.batch.keyBy`, sights.item),
-  expression(`${at}.select`, sights.item),
+  expression(`${at}.key`, scopes.enrich),
+  expression(`${at}.when`, scopes.enrich),
+  ...requestPlaces(`${at}.request`, scopes.enrich),
+  expression(`${at}.batch.results`, scopes.item),
+  expression(`${at}.batch.keyBy`, scopes.item),
+  expression(`${at}.select`, scopes.item),
 ];

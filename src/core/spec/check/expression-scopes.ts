@@ -1,5 +1,5 @@
 /** The names that an expression can see at one place of a spec. */
-export interface Sight {
+export interface EvaluationScope {
   /** Plain names; each one either free in its members or limited to those listed. */
   readonly roots: ReadonlyMap<string, readonly string[] | null>;
   /** Whether other plain names are fields of the input: a record, an item, a response body. */
@@ -27,41 +27,44 @@ const secret = { params: null, secrets: null, auth: null, ...run };
 const signature = ['method', 'path', 'query', 'body', 'timestamp', 'nonce', 'signature'];
 
 /** What is visible, by kind of place (connector-spec 2.1). */
-export const sights = {
+export const scopes = {
   /** `auth` and `destination`: the only places where `secrets` is seen. */
-  secret: sight(secret),
+  secret: scope(secret),
   /** An hmac auth block: the parts of the request to sign as well. */
-  signature: sight({ ...secret, ...Object.fromEntries(signature.map((name) => [name, null])) }),
-  /** The answer of a login request. */
-  answer: sight({ body: null, headers: null, status: null }),
+  signature: scope({ ...secret, ...Object.fromEntries(signature.map((name) => [name, null])) }),
+  /** The response of a login request. */
+  loginResponse: scope({ body: null, headers: null, status: null }),
   /** Requests, and what they share. */
-  request: sight(request, { variables: ['lookups'] }),
+  request: scope(request, { variables: ['lookups'] }),
   /** Values fixed before the first request of a partition. */
-  partition: sight({ params: null, auth: null, ...run, lookups: null }, { variables: ['lookups'] }),
-  /** Judgements over an answer. */
-  response: sight(response),
+  partition: scope({ params: null, auth: null, ...run, lookups: null }, { variables: ['lookups'] }),
+  /** Verdicts over a response. */
+  response: scope(response),
   /** The same, but the fields of the decoded body are seen by their own names too. */
-  body: sight(response, { open: true }),
+  body: scope(response, { open: true }),
   /** Constants added to each item. */
-  fields: sight({ params: null, each: null, window: ['from', 'to'], watermark: null, ...run }),
+  fields: scope({ params: null, each: null, window: ['from', 'to'], watermark: null, ...run }),
   /** A record, an item of a list, a body: plain names are its fields. */
-  item: sight({}, { open: true, variables: ['lookups', 'params', 'each', 'run'] }),
+  item: scope({}, { open: true, variables: ['lookups', 'params', 'each', 'run'] }),
   /** A record after its enrichments. */
-  enriched: sight({}, { open: true, variables: ['lookups', 'params', 'each', 'run'], lookups: 'enriched' }),
+  enriched: scope({}, { open: true, variables: ['lookups', 'params', 'each', 'run'], lookups: 'enriched' }),
   /** An enrichment step. */
-  enrich: sight(
+  enrich: scope(
     { record: null, key: null, batch: ['keys'], params: null, each: null, lookups: null },
     { variables: ['lookups'], lookups: 'enriched' },
   ),
 } as const;
 
-interface SightOptions {
+interface EvaluationScopeOptions {
   readonly open?: boolean;
   readonly variables?: readonly string[];
-  readonly lookups?: Sight['lookups'];
+  readonly lookups?: EvaluationScope['lookups'];
 }
 
-function sight(roots: Readonly<Record<string, readonly string[] | null>>, options: SightOptions = {}): Sight {
+function scope(
+  roots: Readonly<Record<string, readonly string[] | null>>,
+  options: EvaluationScopeOptions = {},
+): EvaluationScope {
   return {
     roots: new Map(Object.entries(roots)),
     open: options.open ?? false,

@@ -39,7 +39,7 @@ function checkPlace(place: ExpressionPlace, located: Located, { names, parse }: 
   const texts =
     place.form === 'templates' ? textsIn(located) : textsIn(located).filter(({ path }) => path === located.path);
   return texts.flatMap(({ path, value }) => {
-    const around = { path, sight: place.sight, names, parse, resource: resourceNames(path, names) };
+    const around = { path, scope: place.scope, names, parse, resource: resourceNames(path, names) };
     return place.form === 'expression' ? checkExpression(value, around) : checkTemplate(value, place.form, around);
   });
 }

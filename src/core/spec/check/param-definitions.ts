@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Issue } from '../../errors.ts';
 import { patternBudget } from '../connection/param-pattern.ts';
-import { type ParamCheck, paramFault } from '../connection/param-value.ts';
+import { type ParamCheck, paramIssue } from '../connection/param-value.ts';
 import { ConnectionParam } from '../schema/param-schema.ts';
 import { valuesAt } from './document-paths.ts';
 
@@ -23,8 +23,8 @@ function definitionIssues(path: string, param: ConnectionParam, check: ParamChec
   if ((param.min ?? -Infinity) > (param.max ?? Infinity)) report('max', 'less than `min`');
   if (param.secret && param.default !== undefined) report('default', 'a secret has no default');
   else if (param.default !== undefined && patternCompiles) {
-    const fault = paramFault(param, param.default, check);
-    if (fault !== null) report('default', fault);
+    const issue = paramIssue(param, param.default, check);
+    if (issue !== null) report('default', issue);
   }
   return issues;
 }

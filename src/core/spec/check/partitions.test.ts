@@ -8,7 +8,7 @@ const child = { key: 'children', primaryKey: 'id', request: { path: '/children/{
 const values = { as: 'region', values: '{{ ["eu"] }}' };
 
 const issuesOf = (changes: Part, changesOfParent: Part = {}) => {
-  const judged = checkSpec({
+  const checked = checkSpec({
     metadata: { key: 'acme', name: 'Acme', version: '1.0.0' },
     http: { baseUrl: 'https://api.example.com' },
     resources: [
@@ -16,7 +16,7 @@ const issuesOf = (changes: Part, changesOfParent: Part = {}) => {
       { ...child, ...changes },
     ],
   });
-  return judged.valid ? [] : judged.issues.map(({ path, message }) => `${path}: ${message}`);
+  return checked.valid ? [] : checked.issues.map(({ path, message }) => `${path}: ${message}`);
 };
 
 const over = (dimension: Part, ...more: readonly Part[]) => ({

@@ -73,5 +73,5 @@ const part = (value: JsonObject, key: string): JsonObject => {
   return isJsonObject(child) ? child : {};
 };
 
-const when = (fault: boolean, path: string, message: string): readonly Issue[] =>
-  fault ? [{ code: 'schema', path, message }] : [];
+const when = (issue: boolean, path: string, message: string): readonly Issue[] =>
+  issue ? [{ code: 'schema', path, message }] : [];

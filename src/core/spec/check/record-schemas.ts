@@ -35,14 +35,14 @@ const ajv = formats.default(new Ajv({ strict: false, logger: false }));
 function schemaRule({ path, value }: Located, { compile }: { readonly compile: boolean }): readonly Issue[] {
   if (!isJsonObject(value)) return [];
   if (JSON.stringify(value).length > schemaLengthMax) {
-    return [fault(path, `the schema is longer than ${schemaLengthMax} characters`)];
+    return [issue(path, `the schema is longer than ${schemaLengthMax} characters`)];
   }
-  if (value['$async'] !== undefined) return [fault(path, '`$async` is refused: records are judged at once')];
-  const message = schemaFault(value) ?? (compile ? compileFault(value) : null);
-  return message === null ? [] : [fault(path, message)];
+  if (value['$async'] !== undefined) return [issue(path, '`$async` is refused: records are judged at once')];
+  const message = schemaIssue(value) ?? (compile ? compileIssue(value) : null);
+  return message === null ? [] : [issue(path, message)];
 }
 
-function schemaFault(schema: Readonly<Record<string, unknown>>): string | null {
+function schemaIssue(schema: Readonly<Record<string, unknown>>): string | null {
   const { $schema = draft7 } = schema;
   if ($schema !== draft7 && $schema !== `${draft7}#`) return '`$schema` names another draft than 7; remove it';
   if (ajv.validateSchema({ ...schema, $schema: draft7 }) === true) return null;
@@ -50,7 +50,7 @@ function schemaFault(schema: Readonly<Record<string, unknown>>): string | null {
 }
 
 /** What only the engine's own compiler finds: references that lead nowhere, patterns it does not run, unknown words. */
-function compileFault(schema: Readonly<Record<string, unknown>>): string | null {
+function compileIssue(schema: Readonly<Record<string, unknown>>): string | null {
   try {
     compileValidator(schema);
     return null;
@@ -73,10 +73,10 @@ function columnRules(path: string, resource: unknown): readonly Issue[] {
     const twin = taken.get(name.toLowerCase());
     taken.set(name.toLowerCase(), name);
     return [
-      ...(isColumnName(name) ? [] : [fault(at, 'no column can be called this: 1 to 63 letters, digits or `_`')]),
+      ...(isColumnName(name) ? [] : [issue(at, 'no column can be called this: 1 to 63 letters, digits or `_`')]),
       ...(twin === undefined
         ? []
-        : [{ ...fault(at, `differs from \`${twin}\` in case only`), code: 'duplicate_key' as const }]),
+        : [{ ...issue(at, `differs from \`${twin}\` in case only`), code: 'duplicate_key' as const }]),
       ...typeRule(at, schema),
     ];
   });
@@ -85,7 +85,7 @@ function columnRules(path: string, resource: unknown): readonly Issue[] {
 function typeRule(at: string, schema: unknown): readonly Issue[] {
   const type = isJsonObject(schema) ? schema['x-type'] : undefined;
   if (type === undefined || (typeof type === 'string' && parseColumnType(type))) return [];
-  return [fault(`${at}.x-type`, columnTypeHint)];
+  return [issue(`${at}.x-type`, columnTypeHint)];
 }
 
-const fault = (path: string, message: string): Issue => ({ code: 'schema', path, message });
+const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });

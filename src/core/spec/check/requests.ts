@@ -26,7 +26,7 @@ const requestPatterns = [
 function baseUrlRules(document: unknown, requests: readonly Located[]): readonly Issue[] {
   if (valuesAt(document, 'http.baseUrl').length > 0) return [];
   const relative = requests.some(({ value }) => isJsonObject(value) && value['url'] === undefined);
-  return relative ? [fault('http.baseUrl', '`baseUrl` is required unless every request has its own `url`')] : [];
+  return relative ? [issue('http.baseUrl', '`baseUrl` is required unless every request has its own `url`')] : [];
 }
 
 function requestRules({ path, value }: Located, parse: ParseExpression): readonly Issue[] {
@@ -34,12 +34,12 @@ function requestRules({ path, value }: Located, parse: ParseExpression): readonl
   const { path: requestPath, url, body, method } = value;
   const issues: Issue[] = [];
   if (requestPath !== undefined && url !== undefined)
-    issues.push(fault(`${path}.url`, 'expected `path` or `url`, not both'));
-  if (requestPath === undefined && url === undefined) issues.push(fault(`${path}.path`, '`path` or `url` is required'));
+    issues.push(issue(`${path}.url`, 'expected `path` or `url`, not both'));
+  if (requestPath === undefined && url === undefined) issues.push(issue(`${path}.path`, '`path` or `url` is required'));
   if (typeof requestPath === 'string') issues.push(...pathRule(`${path}.path`, withoutHoles(requestPath, parse)));
-  if (body !== undefined && method !== 'POST') issues.push(fault(`${path}.body`, 'a body needs `"method": "POST"`'));
+  if (body !== undefined && method !== 'POST') issues.push(issue(`${path}.body`, 'a body needs `"method": "POST"`'));
   if (isJsonObject(body) && bodyKinds(body).length !== 1) {
-    issues.push(fault(`${path}.body`, 'expected exactly one of `json`, `form`, `text` and `graphql`'));
+    issues.push(issue(`${path}.body`, 'expected exactly one of `json`, `form`, `text` and `graphql`'));
   }
   return issues;
 }
@@ -52,10 +52,10 @@ function pathRule(path: string, literal: string | null): readonly Issue[] {
   if (literal === null) return [];
   const segments = literal.replaceAll('%2e', '.').replaceAll('%2E', '.').split('/');
   if (segments.some((segment) => segment === '.' || segment === '..')) {
-    return [fault(path, 'dot segments are refused: write the path out')];
+    return [issue(path, 'dot segments are refused: write the path out')];
   }
   return /^\/\/|\\|[?#]/.test(literal)
-    ? [fault(path, 'expected a path alone: no host, `\\`, `?` or `#`; use `query`')]
+    ? [issue(path, 'expected a path alone: no host, `\\`, `?` or `#`; use `query`')]
     : [];
 }
 
@@ -63,8 +63,8 @@ function errorRule({ path, value }: Located): readonly Issue[] {
   if (!isJsonObject(value) || !isJsonObject(value['when'])) return [];
   const { status, expr } = value['when'];
   return status === undefined && expr === undefined
-    ? [fault(`${path}.when`, 'expected at least one of `status` and `expr`')]
+    ? [issue(`${path}.when`, 'expected at least one of `status` and `expr`')]
     : [];
 }
 
-const fault = (path: string, message: string): Issue => ({ code: 'schema', path, message });
+const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });

@@ -68,8 +68,8 @@ function cursorRules(resource: Readonly<Record<string, unknown>>, path: string):
 /** `now-P30D` is a word of its own; any other text is a template. */
 function initialRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
   const { initial } = part(resource, 'incremental');
-  const fault = typeof initial === 'string' && initial.startsWith('now') && relativeStartMs(initial) === null;
-  return when(fault, `${path}.incremental.initial`, 'expected now-<Duration>, such as now-P30D');
+  const issue = typeof initial === 'string' && initial.startsWith('now') && relativeStartMs(initial) === null;
+  return when(issue, `${path}.incremental.initial`, 'expected now-<Duration>, such as now-P30D');
 }
 
 /** The milliseconds before now that `now-<Duration>` means; null for any other text. */
@@ -78,8 +78,8 @@ const relativeStartMs = (initial: string): number | null =>
 
 function changeFieldRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
   const { mode, field } = part(resource, 'changeDetection');
-  const fault = mode === 'field' && field === undefined;
-  return when(fault, `${path}.changeDetection.field`, '`field` is required with mode field');
+  const issue = mode === 'field' && field === undefined;
+  return when(issue, `${path}.changeDetection.field`, '`field` is required with mode field');
 }
 
 function forEachRules(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
@@ -103,8 +103,8 @@ function enrichRules(resource: Readonly<Record<string, unknown>>, path: string):
 function tableRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
   const { key } = resource;
   if (typeof key !== 'string' || part(resource, 'target')['table'] !== undefined) return [];
-  const fault = /^[A-Za-z]/.test(key) && key.length <= 63 && !isTableName(defaultTable(key));
-  return when(fault, `${path}.key`, `no table may be called \`${defaultTable(key)}\`; set \`target.table\``);
+  const issue = /^[A-Za-z]/.test(key) && key.length <= 63 && !isTableName(defaultTable(key));
+  return when(issue, `${path}.key`, `no table may be called \`${defaultTable(key)}\`; set \`target.table\``);
 }
 
 const part = (value: Readonly<Record<string, unknown>>, key: string): Readonly<Record<string, unknown>> => {
@@ -112,5 +112,5 @@ const part = (value: Readonly<Record<string, unknown>>, key: string): Readonly<R
   return isJsonObject(child) ? child : {};
 };
 
-const when = (fault: boolean, path: Located['path'], message: string): readonly Issue[] =>
-  fault ? [{ code: 'schema', path, message }] : [];
+const when = (issue: boolean, path: Located['path'], message: string): readonly Issue[] =>
+  issue ? [{ code: 'schema', path, message }] : [];

@@ -8,7 +8,7 @@ export type Structure =
   | { readonly ok: true; readonly spec: ConnectorSpec }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
-/** Judges each property on its own against the format; messages never repeat a value. */
+/** Checks each property on its own against the format; messages never repeat a value. */
 export function checkStructure(document: unknown): Structure {
   const result = v.safeParse(ConnectorSpec, document);
   if (result.success) return { ok: true, spec: result.output };

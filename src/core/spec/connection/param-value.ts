@@ -7,7 +7,7 @@ import { matchesPattern, type PatternBudget } from './param-pattern.ts';
 /** Says why a URL may not be called, or null when it may. */
 export type VetUrl = (url: URL) => string | null;
 
-/** What all values of one spec or one connection are judged with. */
+/** What all values of one spec or one connection are checked with. */
 export interface ParamCheck {
   /** Absent: the hosts of URLs are not asked about. */
   readonly vetUrl?: VetUrl;
@@ -15,17 +15,17 @@ export interface ParamCheck {
 }
 
 /** Why a value is not what its param asks for; null when it is. Never repeats the value. */
-export function paramFault(param: ConnectionParam, value: unknown, { vetUrl, budget }: ParamCheck): string | null {
-  const typeFault = typeFaults[param.type](value) ?? (param.secret ? secretFault(value) : null);
-  if (typeFault !== null) return typeFault;
-  if (typeof value === 'number') return numberFault(param, value) ?? enumFault(param, [value]);
+export function paramIssue(param: ConnectionParam, value: unknown, { vetUrl, budget }: ParamCheck): string | null {
+  const typeIssue = typeIssues[param.type](value) ?? (param.secret ? secretIssue(value) : null);
+  if (typeIssue !== null) return typeIssue;
+  if (typeof value === 'number') return numberIssue(param, value) ?? enumIssue(param, [value]);
   const texts = typeof value === 'string' ? [value] : param.type === 'string_list' && isTextList(value) ? value : [];
-  const fault = textFault(param, texts, budget) ?? enumFault(param, param.type === 'string_list' ? texts : [value]);
-  return fault ?? (param.type === 'url' && typeof value === 'string' ? urlFault(value, vetUrl) : null);
+  const issue = textIssue(param, texts, budget) ?? enumIssue(param, param.type === 'string_list' ? texts : [value]);
+  return issue ?? (param.type === 'url' && typeof value === 'string' ? urlIssue(value, vetUrl) : null);
 }
 
 /** A value that is no text counts as JSON. */
-function secretFault(value: unknown): string | null {
+function secretIssue(value: unknown): string | null {
   const { length } = typeof value === 'string' ? value : JSON.stringify(value);
   return length > secretCharsMax ? `expected a secret of at most ${secretCharsMax} characters` : null;
 }
@@ -35,7 +35,7 @@ const listLengthMax = 10_000;
 const isTextList = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
-const typeFaults: Readonly<Record<ConnectionParam['type'], (value: unknown) => string | null>> = {
+const typeIssues: Readonly<Record<ConnectionParam['type'], (value: unknown) => string | null>> = {
   string: (value) => (typeof value === 'string' ? null : 'expected a string'),
   url: (value) => (typeof value === 'string' ? null : 'expected a URL as a string'),
   integer: (value) => (Number.isSafeInteger(value) ? null : 'expected an integer'),
@@ -46,20 +46,20 @@ const typeFaults: Readonly<Record<ConnectionParam['type'], (value: unknown) => s
   json: () => null,
 };
 
-function numberFault({ min, max }: ConnectionParam, value: number): string | null {
+function numberIssue({ min, max }: ConnectionParam, value: number): string | null {
   if (min !== undefined && value < min) return `expected at least ${min}`;
   return max !== undefined && value > max ? `expected at most ${max}` : null;
 }
 
-function textFault(param: ConnectionParam, texts: readonly string[], budget: PatternBudget): string | null {
+function textIssue(param: ConnectionParam, texts: readonly string[], budget: PatternBudget): string | null {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, format, pattern } = param;
   if (texts.some((text) => text.length < minLength)) return `expected at least ${minLength} characters`;
   if (texts.some((text) => text.length > maxLength)) return `expected at most ${maxLength} characters`;
   if (format !== undefined && texts.some((text) => !hasFormat(format, text))) return `expected the format ${format}`;
-  return pattern === undefined ? null : patternFault(pattern, texts, budget);
+  return pattern === undefined ? null : patternIssue(pattern, texts, budget);
 }
 
-function patternFault(pattern: string, texts: readonly string[], budget: PatternBudget): string | null {
+function patternIssue(pattern: string, texts: readonly string[], budget: PatternBudget): string | null {
   const matches = matchesPattern(pattern, texts, budget);
   if (matches === 'yes') return null;
   return matches === 'no'
@@ -67,14 +67,14 @@ function patternFault(pattern: string, texts: readonly string[], budget: Pattern
     : `the pattern ${pattern} takes too long on this value; ask the author of the spec to simplify it`;
 }
 
-function enumFault(param: ConnectionParam, values: readonly unknown[]): string | null {
+function enumIssue(param: ConnectionParam, values: readonly unknown[]): string | null {
   if (param.enum === undefined) return null;
   const allowed = new Set(param.enum.map(canonicalJson));
   if (values.every((value) => allowed.has(canonicalJson(value)))) return null;
   return `expected one of ${[...allowed].slice(0, 20).join(', ')}`;
 }
 
-function urlFault(text: string, vetUrl: VetUrl | undefined): string | null {
+function urlIssue(text: string, vetUrl: VetUrl | undefined): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:\/\//i.test(text) || text !== text.trim()) return 'expected an http or https URL';
   if (url.username !== '' || url.password !== '') return 'a URL with user or password is refused; use a secret';

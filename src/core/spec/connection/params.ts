@@ -3,7 +3,7 @@ import { isJsonObject } from '../../json/json-value.ts';
 import type { ConnectionParam } from '../schema/param-schema.ts';
 import type { ConnectorSpec } from '../schema/spec-schema.ts';
 import { patternBudget } from './param-pattern.ts';
-import { type ParamCheck, paramFault, type VetUrl } from './param-value.ts';
+import { type ParamCheck, paramIssue, type VetUrl } from './param-value.ts';
 
 /** What a customer sends for a connection; not checked yet. */
 export interface ConnectionValues {
@@ -28,7 +28,7 @@ interface ConnectionCheckOptions {
 type Side = 'params' | 'secrets';
 
 /**
- * Judges a connection's values against the params that its spec declares. Issues have code `schema` and the path
+ * Checks a connection's values against the params that its spec declares. Issues have code `schema` and the path
  * `params.<key>` or `secrets.<key>`; no message repeats a value.
  */
 export function checkConnectionValues(
@@ -71,8 +71,8 @@ function takeValue(param: ConnectionParam, given: GivenValues, check: ParamCheck
     const isMissing = param.required && !isElsewhere;
     return { side, entry: {}, issues: isMissing ? [issue(`${side}.${key}`, 'is required')] : [] };
   }
-  const fault = paramFault(param, value, check);
-  return { side, entry: { [key]: value }, issues: fault === null ? [] : [issue(`${side}.${key}`, fault)] };
+  const message = paramIssue(param, value, check);
+  return { side, entry: { [key]: value }, issues: message === null ? [] : [issue(`${side}.${key}`, message)] };
 }
 
 const otherSide = (side: Side): Side => (side === 'params' ? 'secrets' : 'params');

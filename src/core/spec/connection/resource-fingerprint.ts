@@ -3,7 +3,7 @@ import { canonicalJson } from '../../json/canonical-json.ts';
 import type { StoredFields } from './stored-fields.ts';
 
 /** The parts of an effective resource that decide what is delivered for a given raw record. */
-export interface RecordShaping {
+export interface RecordShapeOptions {
   readonly response?: { readonly map?: unknown; readonly addFields?: unknown };
   readonly enrich?: unknown;
   readonly transform?: unknown;
@@ -17,9 +17,9 @@ export interface RecordShaping {
  * version that changes any of it delivers again what is fetched again; other changes (paging, schedules) do not.
  * `storedFields` is what is kept of each record for other resources; null: nothing.
  */
-export function resourceFingerprint(resource: RecordShaping, storedFields: StoredFields | null = null): string {
+export function resourceFingerprint(resource: RecordShapeOptions, storedFields: StoredFields | null = null): string {
   const { response, enrich, transform, transformNulls, validate, target } = resource;
-  const shaping = {
+  const orderedQueue = {
     map: response?.map,
     addFields: response?.addFields,
     enrich,
@@ -29,5 +29,5 @@ export function resourceFingerprint(resource: RecordShaping, storedFields: Store
     target,
     ...(storedFields === null ? {} : { storedFields }),
   };
-  return digestOf(canonicalJson(shaping));
+  return digestOf(canonicalJson(orderedQueue));
 }

@@ -30,13 +30,13 @@ interface RunQuestion {
  */
 export function runTerms(question: RunQuestion): RunTerms {
   const { specJson, specOverridesJson, resourceKey, defaultDestination, path } = question;
-  const judged = effectiveSpec(specJson, specOverridesJson);
-  if (!judged.valid) {
+  const checked = effectiveSpec(specJson, specOverridesJson);
+  if (!checked.valid) {
     throw conflict(
-      `The effective spec is invalid (${judged.issues[0]?.message ?? 'no detail'}); correct the overrides`,
+      `The effective spec is invalid (${checked.issues[0]?.message ?? 'no detail'}); correct the overrides`,
     );
   }
-  const { resources, destination, http } = judged.spec;
+  const { resources, destination, http } = checked.spec;
   const resource = resources.find(({ key }) => key === resourceKey);
   if (!resource) {
     const known = resources.map(({ key }) => key).join(', ');

@@ -31,11 +31,11 @@ function urlOrParts(options: Readonly<Record<string, unknown>>): readonly Issue[
   const parts = ['host', 'database', 'user', 'password'];
   const given = parts.filter((key) => options[key] !== undefined);
   if (options['url'] !== undefined) {
-    return given.map((key) => fault(`destination.${key}`, `\`${key}\` is part of \`url\`; give one or the other`));
+    return given.map((key) => issue(`destination.${key}`, `\`${key}\` is part of \`url\`; give one or the other`));
   }
   const missing = parts.filter((key) => options[key] === undefined);
-  if (missing.length === parts.length) return [fault('destination.url', '`url` or `host` is required')];
-  return missing.map((key) => fault(`destination.${key}`, `\`${key}\` is required unless \`url\` is given`));
+  if (missing.length === parts.length) return [issue('destination.url', '`url` or `host` is required')];
+  return missing.map((key) => issue(`destination.${key}`, `\`${key}\` is required unless \`url\` is given`));
 }
 
-const fault = (path: string, message: string): Issue => ({ code: 'schema', path, message });
+const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });

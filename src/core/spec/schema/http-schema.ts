@@ -62,7 +62,7 @@ const HttpStatus = v.pipe(v.number(), v.safeInteger(), v.minValue(100), v.maxVal
 /** A list of HTTP statuses. */
 export const HttpStatuses = v.array(HttpStatus);
 
-/** What to do about an answer; all conditions of `when` must hold, the first rule that matches wins. */
+/** What to do about a response; all conditions of `when` must hold, the first rule that matches wins. */
 export const ErrorRule = strictObject({
   when: strictObject({
     status: v.exactOptional(
@@ -133,8 +133,8 @@ export const RequestTemplate = strictObject({
   /** A second, narrower bucket besides that of `http`; requests with the same method and path template share it. */
   rateLimit: v.exactOptional(RateLimit),
   /**
-   * `conditional`: asked with the validators of the last answer, which counts again at a 304. `ttl`: not asked for
-   * `ttlSeconds` after it; of a login, whose answer is kept as its token, that is the longest life of the token.
+   * `conditional`: asked with the validators of the last response, which counts again at a 304. `ttl`: not asked for
+   * `ttlSeconds` after it; of a login, whose response is kept as its token, that is the longest life of the token.
    */
   cache: v.optional(
     strictObject({

@@ -125,7 +125,7 @@ export const Resource = v.pipe(
         coerce: v.optional(v.boolean(), false),
         /**
          * The brake: above this share of invalid records among those that the run has read, it fails with
-         * `record_invalid`. Judged before each delivery once 100 records were read, and before the last in any case;
+         * `record_invalid`. Checked before each delivery once 100 records were read, and before the last in any case;
          * what was delivered before stays. Records that the destination refuses do not count.
          */
         maxInvalidRatio: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),

@@ -19,7 +19,7 @@ export const RequestPattern = strictObject({
 });
 export type RequestPattern = v.InferOutput<typeof RequestPattern>;
 
-/** An answer of the API in a test: to the first `times` requests of this form that no earlier mock answers. */
+/** A response of the API in a test: to the first `times` requests of this form that no earlier mock answers. */
 const Mock = strictObject({
   request: RequestPattern,
   respond: strictObject({

@@ -23,7 +23,7 @@ const pingMs = 1000;
 
 /** Starts the clocks. */
 export function watchOver({ timeoutMs, ping, onFrozen, onOverdue }: Watched): Watch {
-  let unanswered = 0;
+  let noResponse = 0;
   let isStopped = false;
   // What has been said meanwhile is read before the immediate runs: this process may have been the busy one.
   const unless = (isFine: () => boolean, act: () => void) =>
@@ -32,13 +32,13 @@ export function watchOver({ timeoutMs, ping, onFrozen, onOverdue }: Watched): Wa
     });
   const clock = setTimeout(() => unless(() => false, onOverdue), timeoutMs);
   const pings = setInterval(() => {
-    unanswered += 1;
+    noResponse += 1;
     ping();
-    if (unanswered * pingMs > frozenMs) unless(() => unanswered === 0, onFrozen);
+    if (noResponse * pingMs > frozenMs) unless(() => noResponse === 0, onFrozen);
   }, pingMs);
   return {
     responded() {
-      unanswered = 0;
+      noResponse = 0;
     },
     restart: () => void clock.refresh(),
     stop() {
