@@ -102,12 +102,15 @@ describe('npm start', () => {
     });
     const headers = { authorization: `Bearer ${shared().stack.org.apiKey}` };
     const ask = () => fetch(`${apiUrl}/api/v1/specs/transform-preview`, { method: 'POST', headers, body });
-    const previews = Promise.allSettled(Array.from({ length: 6 }, ask));
-    const evaluator = await eventually('an evaluator at work', async () =>
-      childrenOf(pids.api).find(({ cpuSeconds }) => cpuSeconds >= 1),
-    );
+    const previews: Promise<unknown>[] = [];
+    const evaluator = await eventually('an evaluator at work', async () => {
+      // A busy machine may give an evaluator too little of its time before its limit ends it: then another is asked.
+      if (previews.length < 60) previews.push(ask());
+      return childrenOf(pids.api).find(({ cpuSeconds }) => cpuSeconds >= 0.5);
+    });
     process.kill(pids.api ?? 0, 'SIGKILL');
-    expect((await previews).map(({ status }) => status)).toContain('rejected');
+    const outcomes = await Promise.allSettled(previews);
+    expect(outcomes.map(({ status }) => status)).toContain('rejected');
     expect(await eventually('the evaluator is gone', async () => identify(evaluator.pid) === null)).toBe(true);
     await serves();
   }, 60_000);

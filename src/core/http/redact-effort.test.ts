@@ -40,10 +40,13 @@ describe('the time of a redactor grows with its text alone', () => {
     return Math.min(...runs);
   };
 
+  // Sixteen times the text takes 256 times as long where the time grows with the square, on every try; a busy machine
+  // delays some tries only.
   it.each(Object.entries(shapes))('for %s', (_, shape) => {
-    const small = took(shape(30_000));
-    // Sixteen times the text takes 256 times as long where the time grows with the square.
-    const large = took(shape(480_000));
-    expect(large).toBeLessThan(80 * Math.max(small, 0.5));
+    const [small, large] = [shape(30_000), shape(480_000)];
+    const growth = () => took(large) / Math.max(took(small), 0.5);
+    let least = growth();
+    for (let tries = 1; tries < 5 && least >= 80; tries += 1) least = Math.min(least, growth());
+    expect(least).toBeLessThan(80);
   });
 });
