@@ -2,7 +2,8 @@ import { EventEmitter, once } from 'node:events';
 import { isIP, Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { PostgresAddress } from './postgres-address.ts';
-import { createFrameChecker, type FrameChecker, PostgresProtocolError } from './postgres-frames.ts';
+import { createFrameChecker, type FrameChecker } from './postgres-frames.ts';
+import { PostgresProtocolError } from './postgres-message.ts';
 
 /** A socket to a server, with encryption on it where the address asks for some. */
 export type Transport = Socket | TLSSocket;
