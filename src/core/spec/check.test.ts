@@ -166,6 +166,11 @@ const acrossPlaces: readonly Case[] = [
     issues: ['schema connectionParams.0.pattern'],
   },
   {
+    rule: 'a regular expression that cannot be tried in bounded time',
+    changes: { 'connectionParams.0.pattern': '^(?=a)' },
+    issues: ['schema connectionParams.0.pattern'],
+  },
+  {
     rule: 'a record schema that is none',
     changes: { 'resources.0.validate': { schema: { type: 'strnig' } } },
     issues: ['schema resources.0.validate.schema'],

@@ -1,7 +1,8 @@
+import type { PatternBudget } from '../pipeline/linear-pattern.ts';
 import { secretCharsMax } from '../secret-limit.ts';
 import { canonicalJson } from './checksum.ts';
 import { hasFormat } from './param-format.ts';
-import { matchesPattern, type PatternBudget } from './param-pattern.ts';
+import { matchesPattern } from './param-pattern.ts';
 import type { ConnectionParam } from './param-schema.ts';
 
 /** Says why a URL may not be called, or null when it may. */
@@ -56,10 +57,10 @@ function textFault(param: ConnectionParam, texts: readonly string[], budget: Pat
   if (texts.some((text) => text.length < minLength)) return `expected at least ${minLength} characters`;
   if (texts.some((text) => text.length > maxLength)) return `expected at most ${maxLength} characters`;
   if (format !== undefined && texts.some((text) => !hasFormat(format, text))) return `expected the format ${format}`;
-  return pattern === undefined ? null : patternFault(pattern, texts, budget);
+  return pattern === undefined ? null : matchFault(pattern, texts, budget);
 }
 
-function patternFault(pattern: string, texts: readonly string[], budget: PatternBudget): string | null {
+function matchFault(pattern: string, texts: readonly string[], budget: PatternBudget): string | null {
   const matches = matchesPattern(pattern, texts, budget);
   if (matches === 'yes') return null;
   return matches === 'no'
