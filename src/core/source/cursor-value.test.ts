@@ -222,6 +222,17 @@ test('an unknown directive of a format is named', () => {
   expect(() => text('x', { type: 'datetime', format: '%Q' })).toThrow('unknown directive "%Q"');
 });
 
+test.each(['%d'.repeat(50), '%F %d', '%H:%M %T'])('a format with a directive twice is refused: %s', (format) => {
+  const shape = { type: 'datetime', format } as const;
+  expect(() => text(`${'1'.repeat(75)}x`, shape)).toThrow('has a directive twice');
+  expect(() => sendCursor(0n, shape)).toThrow('has a directive twice');
+});
+
+test('a text that fits no format in any of the ways to divide it is read in no time', () => {
+  const format = '%m%d%e%H%I%M%S%f%s%y%Y%z';
+  expect(text(`${'1'.repeat(40)}x`, { type: 'datetime', format })).toBeNull();
+}, 1000);
+
 test('a start date may be ISO for every time cursor', () => {
   const start = parseInitialCursor('2020-01-01', { type: 'epoch_s' });
   expect(start).toBe(BigInt(Date.UTC(2020, 0, 1)));

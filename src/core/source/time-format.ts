@@ -22,7 +22,10 @@ interface Directive {
 
 const compiled = new Map<string, TimeFormat>();
 
-/** The format of a spec's `cursor.format`. Throws `spec_invalid` for a directive it does not know. */
+/**
+ * The format of a spec's `cursor.format`. Throws `spec_invalid` for a directive it does not know, and for one that comes
+ * twice: a text of digits can be divided among many in more ways than can be tried.
+ */
 export function timeFormat(pattern: string): TimeFormat {
   let format = compiled.get(pattern);
   if (!format) {
@@ -137,6 +140,9 @@ function compile(pattern: string): TimeFormat {
     .join('');
   const regex = new RegExp(`^${source}$`, 'i');
   const readers = steps.filter((step) => typeof step !== 'string');
+  if (new Set(readers).size < readers.length) {
+    throw new AppError('spec_invalid', 'cursor.format has a directive twice (%T is %H:%M:%S, %F is %Y-%m-%d).');
+  }
   return {
     parse: (text, zone) => {
       const match = regex.exec(text.trim());
