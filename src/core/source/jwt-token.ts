@@ -7,8 +7,7 @@ import { parsePrivateKey } from './private-key.ts';
 import { type SignedJwt, signJwt } from './signed-jwt.ts';
 import type { Token } from './token.ts';
 import { readTokenAnswer, standardAnswer } from './token-answer.ts';
-import { answerOf, serverAt, throughClient } from './token-fetch.ts';
-import { renderUrl } from './url-template.ts';
+import { answerOf, serverAt, throughClient, tokenUrl } from './token-fetch.ts';
 
 /** Signs a token that goes to the API itself. Throws `auth_failed` when the key is empty or does not fit. */
 export async function makeJwt(auth: JwtAuth, context: Pick<TokenRequestContext, 'values' | 'now'>): Promise<Token> {
@@ -23,7 +22,7 @@ export async function exchangeJwt(
   exchange: NonNullable<JwtAuth['exchange']>,
   { client, values, now }: TokenRequestContext,
 ): Promise<Token> {
-  const url = await renderUrl(exchange.tokenUrl, values.hole);
+  const url = await tokenUrl(exchange.tokenUrl, { client, values });
   const { token: assertion } = await signClaims(auth, values, now());
   values.mask(assertion);
   const fields: Readonly<Record<string, string>> = { assertion, ...(await values.texts(exchange.params)) };

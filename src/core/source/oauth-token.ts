@@ -10,8 +10,7 @@ import type { AuthValues } from './auth-values.ts';
 import { clientAuth } from './client-auth.ts';
 import type { Token } from './token.ts';
 import { readTokenAnswer } from './token-answer.ts';
-import { answerOf, serverAt, throughClient } from './token-fetch.ts';
-import { renderUrl } from './url-template.ts';
+import { answerOf, serverAt, throughClient, tokenUrl } from './token-fetch.ts';
 
 /** What a token request needs besides its auth block. */
 export interface TokenRequestContext {
@@ -23,7 +22,7 @@ export interface TokenRequestContext {
 /** Obtains a token. Throws `auth_failed`, `spec_invalid`, `egress_blocked` and what `sendTokenRequest` throws. */
 export async function requestClientToken(auth: OauthClientCredentials, context: TokenRequestContext): Promise<Token> {
   const { client, values, now } = context;
-  const url = await renderUrl(auth.tokenUrl, values.hole);
+  const url = await tokenUrl(auth.tokenUrl, context);
   const fields = { ...(await scopeField(auth, values)), ...(await values.texts(auth.params)) };
   const parties = await partiesAt(url, auth, context);
   // Not `clientCredentialsGrantRequest`: there are providers with a name of their own for this grant.

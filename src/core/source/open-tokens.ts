@@ -5,6 +5,7 @@ import { authValues } from './auth-values.ts';
 import { grantKey, refreshGrant } from './authorization-code.ts';
 import { exchangeJwt, makeJwt } from './jwt-token.ts';
 import { createLocalTokens } from './local-tokens.ts';
+import { loggingBlocked } from './log-blocked.ts';
 import { requestClientToken } from './oauth-token.ts';
 import { requestSession } from './session-token.ts';
 import { createSharedTokens, type SharedTokensOptions } from './shared-tokens.ts';
@@ -61,7 +62,7 @@ async function tokensOf(
       return createSharedTokens({
         store,
         request: (previous) => refreshGrant(auth, previous, { ...context, resourceKey }),
-        madeFor: await grantKey(auth, context.values),
+        madeFor: await loggingBlocked(client, 'POST', () => grantKey(auth, context.values)),
         bufferMs: auth.refresh.expiryBufferSeconds * 1000,
         mask,
         now,
