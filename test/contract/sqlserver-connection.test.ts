@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { parseAllowList } from '../../src/core/http/addresses.ts';
+import { createEgressGuard } from '../../src/core/http/egress.ts';
 import { egressBlocked } from '../../src/core/http/egress-blocked.ts';
 import { batchOf, claimOf, rowOf } from '../support/batches.ts';
 import { serveRaw } from '../support/guarded-client.ts';
+import { startSilentListener } from '../support/silent-listener.ts';
 import { sqlServerUrl } from '../support/sqlserver-kind.ts';
 import { connectFake, isBatch, laneScript, openGuard, statementsOf } from '../support/sqlserver-script.ts';
 import { startTdsFake } from '../support/tds-fake.ts';
@@ -66,6 +69,7 @@ describe('where the socket goes', () => {
     await using first = await startTdsFake({ login: () => ({ route: { host: 'node.test', port: target.port } }) });
     const vetted: [string, number][] = [];
     const guard: typeof openGuard = {
+      ...openGuard,
       vetHost: (host, port) => {
         vetted.push([host, port]);
         return openGuard.vetHost(host, port);
@@ -84,6 +88,7 @@ describe('where the socket goes', () => {
     await using target = await startTdsFake(laneScript());
     await using first = await startTdsFake({ login: () => ({ route: { host: '127.0.0.1', port: target.port } }) });
     const guard: typeof openGuard = {
+      ...openGuard,
       vetHost: async (host, port) => {
         if (port !== first.port) throw egressBlocked('address');
         return openGuard.vetHost(host, port);
@@ -116,6 +121,7 @@ describe('where the socket goes', () => {
     await using target = await startTdsFake(laneScript());
     await using first = await startTdsFake({ login: () => ({ route: { host: '127.0.0.1', port: target.port } }) });
     const guard: typeof openGuard = {
+      ...openGuard,
       vetHost: async (_, port) => [{ address: '127.0.0.1', family: 4, allowListed: port === first.port }],
     };
     await using destination = connectFake(first, {}, { guard });
@@ -123,6 +129,44 @@ describe('where the socket goes', () => {
     await using direct = connectFake(target, {}, { guard });
     await expect(direct.open(claim)).rejects.toMatchObject({ code: 'egress_blocked' });
     expect(target.requests).toEqual([]);
+  });
+});
+
+describe('a host of several addresses', () => {
+  const addressesOf = (...addresses: readonly string[]): typeof openGuard => ({
+    ...openGuard,
+    vetHost: async () => addresses.map((address) => ({ address, family: 4, allowListed: true })),
+  });
+
+  it.skipIf(process.platform !== 'linux')(
+    'is reached long before a login is given up, though the first of them says nothing',
+    async () => {
+      await using fake = await startTdsFake(laneScript());
+      await using _ = await startSilentListener({ host: '127.0.0.2', port: fake.port });
+      await using destination = connectFake(fake, {}, { guard: addressesOf('127.0.0.2', '127.0.0.1') });
+      const startedAt = performance.now();
+      expect(await destination.open(claim)).toEqual({ fresh: true, checkpoint: null });
+      expect(performance.now() - startedAt).toBeLessThan(5000);
+    },
+  );
+
+  it('is reached when nothing listens at the first of them', async () => {
+    await using fake = await startTdsFake(laneScript());
+    await using destination = connectFake(fake, {}, { guard: addressesOf('127.0.0.2', '127.0.0.1') });
+    expect(await destination.open(claim)).toEqual({ fresh: true, checkpoint: null });
+  });
+
+  it('is not reached at all when the guard refuses it', async () => {
+    await using fake = await startTdsFake(laneScript());
+    const guard = createEgressGuard({
+      allow: parseAllowList(`127.0.0.1:${fake.port}`),
+      deny: [],
+      allowHttp: false,
+      lookup: async () => ['127.0.0.1', '169.254.169.254'],
+    });
+    await using destination = connectFake(fake, { host: 'db.test' }, { guard });
+    await expect(destination.open(claim)).rejects.toMatchObject({ code: 'egress_blocked' });
+    expect(fake.logins).toBe(0);
   });
 });
 

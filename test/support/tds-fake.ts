@@ -58,6 +58,8 @@ export interface TdsFake extends AsyncDisposable {
   readonly requests: readonly TdsRequest[];
   /** Requests that a client gave up (attention). */
   readonly attentions: number;
+  /** Logins that came, let in or not. */
+  readonly logins: number;
 }
 
 /** Packets larger than this are cut in parts. */
@@ -68,6 +70,7 @@ export async function startTdsFake(script: TdsScript = {}, wanted = { port: 0 })
   const sockets = new Set<Socket>();
   const requests: TdsRequest[] = [];
   let attentions = 0;
+  let logins = 0;
 
   const serve = (socket: Socket) => {
     sockets.add(socket);
@@ -87,7 +90,10 @@ export async function startTdsFake(script: TdsScript = {}, wanted = { port: 0 })
     });
     wire.onMessage = (type, data) => {
       if (type === TYPE['PRELOGIN']) return wire.send(prelogin(script.tls !== undefined), () => wire.encrypt());
-      if (type === TYPE['LOGIN7']) return answer(wire, socket, script.login?.() ?? 'ok');
+      if (type === TYPE['LOGIN7']) {
+        logins += 1;
+        return answer(wire, socket, script.login?.() ?? 'ok');
+      }
       if (type === TYPE['ATTENTION']) {
         attentions += 1;
         // The answer that was broken off, and the confirmation.
@@ -115,6 +121,9 @@ export async function startTdsFake(script: TdsScript = {}, wanted = { port: 0 })
     requests,
     get attentions() {
       return attentions;
+    },
+    get logins() {
+      return logins;
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

@@ -67,10 +67,6 @@ export function endsConnection(error: unknown): boolean {
   return found === null || found.class >= 20;
 }
 
-/** Whether another address of the same host may still answer. */
-export const isUnreachable = (error: unknown): boolean =>
-  ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'].includes(codeOf(error));
-
 /** Why the server refused a row; names columns and constraints, never values. */
 export function rowFault(error: unknown): string {
   const found = serverError(error);
