@@ -17,7 +17,11 @@ export const statementsOf = ({ requests }: TdsFake): readonly string[] =>
 
 /** The request that writes a batch. */
 export const isBatch = (request: TdsRequest): request is Extract<TdsRequest, { kind: 'statements' }> =>
-  request.kind === 'statements' && request.sql.includes('declare @outcome');
+  request.kind === 'statements' && request.sql.includes('declare @outcome') && !isTrials(request);
+
+/** A request of trials, which find the rows that a server refuses. */
+export const isTrials = (request: TdsRequest): boolean =>
+  request.kind === 'statements' && request.sql.includes('begin try');
 
 /** What it answers when the rows are written. */
 export const written: readonly TdsRow[] = [{ outcome: 'written' }];

@@ -58,6 +58,13 @@ export function blamesRow(error: unknown): boolean {
   return found !== null && (rowReasons.has(found.number) || isRaised(found.number));
 }
 
+/** Whether the server refused with this number. */
+export const isRowError = (error: unknown, number: number): boolean => serverError(error)?.number === number;
+
+/** As {@link blamesRow}, of an error number that is in a variable. */
+export const blamesRowSql = (variable: string): string =>
+  `(${variable} in (${[...rowReasons.keys()].join(', ')}) or ${variable} >= 50000 and ${variable} <> ${unnumbered})`;
+
 /** RAISERROR and THROW of the customer's triggers; Babelfish's own number is far beyond. */
 const isRaised = (number: number): boolean => number >= 50_000 && number !== unnumbered;
 
@@ -152,6 +159,12 @@ const verdicts: readonly Verdict[] = [
     [229, 230, 262, 297, 300, 916, 1088, 2760, 15_151, 15_247],
     'destination_rejected',
     'the user lacks a privilege; grant it CREATE TABLE and CONTROL of the schema',
+  ],
+  [
+    [1701, 1702],
+    'destination_rejected',
+    'the columns together are wider than a row of SQL Server can be, or more than a table can have; name fewer in ' +
+      'target.columns, with target.evolve none, or give numbers fewer digits',
   ],
   [[457, 468], 'destination_rejected', 'the key columns of the table have a collation of their own'],
   [[3906, 3908, 976, 978, 983], 'destination_unavailable', 'the database accepts no writes now'],
