@@ -1,13 +1,17 @@
 import { expect, it } from 'vitest';
-import { parseSqlServerAddress } from './sqlserver-address.ts';
+import { parseSqlServerOptions } from './sqlserver-address.ts';
 
 const options = { host: 'db.test', database: 'shop', user: 'sync', password: 'p' };
 
 it('reads the fields, encrypted and on port 1433 unless told otherwise', () => {
-  const address = { ...options, port: 1433, encrypt: true, ca: null };
-  expect(parseSqlServerAddress(options)).toEqual(address);
+  const address = { host: 'db.test', database: 'shop', port: 1433, encrypt: true, ca: null };
+  const identity = { user: 'sync', password: 'p' };
+  expect(parseSqlServerOptions(options)).toEqual({ address, identity });
   const changes = { port: '14330', encrypt: false, ca: 'PEM' };
-  expect(parseSqlServerAddress({ ...options, ...changes })).toEqual({ ...address, ...changes, port: 14_330 });
+  expect(parseSqlServerOptions({ ...options, ...changes })).toEqual({
+    address: { ...address, ...changes, port: 14_330 },
+    identity,
+  });
 });
 
 it.each([
@@ -20,7 +24,7 @@ it.each([
   [{ encrypt: 'no' }, '`encrypt` is not true or false'],
   [{ ca: ['x'] }, '`ca` is not a text'],
 ])('refuses %j without repeating values', (changes, message) => {
-  expect(() => parseSqlServerAddress({ ...options, ...changes })).toThrow(
+  expect(() => parseSqlServerOptions({ ...options, ...changes })).toThrow(
     expect.objectContaining({ code: 'destination_rejected', message: expect.stringContaining(message) }),
   );
 });

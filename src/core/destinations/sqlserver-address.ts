@@ -7,12 +7,25 @@ export interface SqlServerAddress {
   readonly host: string;
   readonly port: number;
   readonly database: string;
-  readonly user: string;
-  readonly password: string;
   /** False: plain text, only to addresses on `EGRESS_ALLOW`. */
   readonly encrypt: boolean;
   /** PEM text of the authority to trust; null for the public ones. */
   readonly ca: string | null;
+}
+
+/** A user of the database server. */
+export interface SqlServerUser {
+  readonly user: string;
+  readonly password: string;
+}
+
+/** With what the driver logs in. */
+export type SqlServerLogin = SqlServerUser;
+
+/** A destination's options, read. */
+export interface SqlServerOptions {
+  readonly address: SqlServerAddress;
+  readonly identity: SqlServerUser;
 }
 
 /**
@@ -21,15 +34,19 @@ export interface SqlServerAddress {
  *
  * Throws `destination_rejected`; messages repeat no value.
  */
-export function parseSqlServerAddress(options: Options): SqlServerAddress {
+export function parseSqlServerOptions(options: Options): SqlServerOptions {
   return {
-    host: host(text(options, 'host')),
-    port: port(text(options, 'port'), 1433),
-    database: required('database', text(options, 'database')),
-    user: required('user', text(options, 'user')),
-    password: withoutControls('password', text(options, 'password') ?? ''),
-    encrypt: encryptField(options),
-    ca: text(options, 'ca'),
+    address: {
+      host: host(text(options, 'host')),
+      port: port(text(options, 'port'), 1433),
+      database: required('database', text(options, 'database')),
+      encrypt: encryptField(options),
+      ca: text(options, 'ca'),
+    },
+    identity: {
+      user: required('user', text(options, 'user')),
+      password: withoutControls('password', text(options, 'password') ?? ''),
+    },
   };
 }
 

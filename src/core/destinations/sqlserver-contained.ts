@@ -1,5 +1,5 @@
 import type { EgressGuard } from '../http/egress.ts';
-import type { SqlServerAddress } from './sqlserver-address.ts';
+import type { SqlServerAddress, SqlServerLogin } from './sqlserver-address.ts';
 import { leaseDriver } from './sqlserver-drivers.ts';
 import { endsConnection } from './sqlserver-errors.ts';
 import { type Command, cancelMs } from './sqlserver-messages.ts';
@@ -8,6 +8,7 @@ import { guardedSockets } from './sqlserver-sockets.ts';
 
 /** How a session is opened. */
 interface ContainedOptions {
+  readonly login: SqlServerLogin;
   readonly guard: Pick<EgressGuard, 'vetHost'>;
   readonly orgId: string;
   readonly limits: SessionLimits;
@@ -25,7 +26,7 @@ const graceMs = 2000;
  */
 export async function openSession(
   address: SqlServerAddress,
-  { guard, orgId, limits }: ContainedOptions,
+  { login, guard, orgId, limits }: ContainedOptions,
 ): Promise<Session> {
   const { child, release } = await leaseDriver(orgId);
   let isReleased = false;
@@ -58,7 +59,7 @@ export async function openSession(
   };
   try {
     await ask(
-      { type: 'open', address, limits },
+      { type: 'open', address, login, limits },
       {
         timeoutMs: limits.connectMs + graceMs,
         openSocket: guardedSockets({ guard, encrypt: address.encrypt }),

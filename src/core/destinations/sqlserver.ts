@@ -4,7 +4,7 @@ import type { Destination, LaneClaim, RejectedRow } from './destination.ts';
 import { type AdmittedFields, admitFields } from './record-fields.ts';
 import { encodeRows } from './record-rows.ts';
 import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } from './sql-destination.ts';
-import { parseSqlServerAddress } from './sqlserver-address.ts';
+import { parseSqlServerOptions } from './sqlserver-address.ts';
 import { writeBatch } from './sqlserver-batch.ts';
 import type { SqlServerBatch } from './sqlserver-batch-write.ts';
 import { claimLane } from './sqlserver-checkpoint.ts';
@@ -34,10 +34,10 @@ const defaultLimits: SessionLimits = { connectMs: 10_000, statementMs: 60_000, l
  * Throws `destination_rejected` at once when the options cannot work; connects at `open`.
  */
 export function openSqlServer(options: Options, deps: SqlServerDeps): Destination {
-  const address = parseSqlServerAddress(options);
+  const { address, identity } = parseSqlServerOptions(options);
   const limits = deps.limits ?? defaultLimits;
   return sqlDestination({
-    connect: () => openSession(address, { guard: deps.guard, orgId: deps.orgId, limits }),
+    connect: () => openSession(address, { login: identity, guard: deps.guard, orgId: deps.orgId, limits }),
     openLane,
     admit,
     encode,
