@@ -7,7 +7,7 @@ import type { Load, Session, SessionLimits, Value } from './sqlserver-session.ts
 import { guardedSockets } from './sqlserver-sockets.ts';
 
 /** How a session is opened. */
-interface ContainedOptions {
+export interface ContainedOptions {
   readonly login: SqlServerLogin;
   readonly guard: Pick<EgressGuard, 'vetHost'>;
   readonly orgId: string;

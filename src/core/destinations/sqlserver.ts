@@ -8,9 +8,9 @@ import { parseSqlServerOptions } from './sqlserver-address.ts';
 import { writeBatch } from './sqlserver-batch.ts';
 import type { SqlServerBatch } from './sqlserver-batch-write.ts';
 import { claimLane } from './sqlserver-checkpoint.ts';
-import { openSession } from './sqlserver-contained.ts';
 import { toAppError } from './sqlserver-errors.ts';
 import { fieldKind, idFault, type SqlServerFields, sqlServerFields } from './sqlserver-fields.ts';
+import { logIn } from './sqlserver-login.ts';
 import { prepareTable } from './sqlserver-schema.ts';
 import type { Session, SessionLimits } from './sqlserver-session.ts';
 import { withConflictRetries } from './sqlserver-transaction.ts';
@@ -34,10 +34,10 @@ const defaultLimits: SessionLimits = { connectMs: 10_000, statementMs: 60_000, l
  * Throws `destination_rejected` at once when the options cannot work; connects at `open`.
  */
 export function openSqlServer(options: Options, deps: SqlServerDeps): Destination {
-  const { address, identity } = parseSqlServerOptions(options);
+  const parsed = parseSqlServerOptions(options);
   const limits = deps.limits ?? defaultLimits;
   return sqlDestination({
-    connect: () => openSession(address, { login: identity, guard: deps.guard, orgId: deps.orgId, limits }),
+    connect: () => logIn(parsed, { ...deps, limits }),
     openLane,
     admit,
     encode,
