@@ -9,6 +9,7 @@ import { startSilentListener } from '../support/silent-listener.ts';
 import { sqlServerUrl } from '../support/sqlserver-kind.ts';
 import { connectFake, isBatch, laneScript, openGuard, statementsOf } from '../support/sqlserver-script.ts';
 import { startTdsFake } from '../support/tds-fake.ts';
+import type { TdsLogin } from '../support/tds-login.ts';
 
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url), 'utf8');
 const tls = { cert: fixture('db.test.crt'), key: fixture('db.test.key') };
@@ -27,7 +28,7 @@ describe('a server that does not let us in', () => {
     ['a database that wakes up', 40_613, 'destination_unavailable'],
   ])('tells %s from others, without its words', async (_, number, code) => {
     await using fake = await startTdsFake({ login: () => ({ number, message: 'Cannot let secret-user in.' }) });
-    await using destination = connectFake(fake);
+    await using destination = connectFake(fake, {}, { limits: { connectMs: 1500, statementMs: 1500, lockMs: 50 } });
     const error: unknown = await destination.open(claim).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code, message: expect.not.stringMatching(/secret/) });
   });
@@ -199,9 +200,71 @@ describe('encryption', () => {
     });
     expect(fake.requests).toEqual([]);
   });
+
+  describe('before the first message (TDS 8)', () => {
+    const strict = { ...laneScript(), tls, isStrict: true };
+
+    it('connects only when the certificate is of the name, by an authority that the customer gave', async () => {
+      const logins: TdsLogin[] = [];
+      await using fake = await startTdsFake({ ...strict, login: (login) => (logins.push(login) ? 'ok' : 'cut') });
+      await using destination = connectFake(fake, { host: 'db.test', encrypt: 'strict', ca: tls.cert });
+      expect(await destination.open(claim)).toEqual({ fresh: true, checkpoint: null });
+      expect(await destination.apply(batchOf([rowOf('1')]))).toEqual([]);
+      expect(logins).toEqual([{ user: 'sync', password: 'very-secret', database: 'shop', token: null }]);
+    });
+
+    it.each([
+      ['the authority is unknown', { host: 'db.test' }],
+      ['the certificate is of another name', { host: 'other.test', ca: tls.cert }],
+    ])('is rejected when %s', async (_, changes) => {
+      await using fake = await startTdsFake(strict);
+      await using destination = connectFake(fake, { encrypt: 'strict', ...changes });
+      await expect(destination.open(claim)).rejects.toMatchObject({
+        code: 'destination_rejected',
+        message: expect.stringContaining('certificate'),
+      });
+      expect(fake.logins).toBe(0);
+    });
+
+    it('never falls back to encryption that is agreed on in plain text', async () => {
+      await using fake = await startTdsFake({ ...laneScript(), tls });
+      const limits = { connectMs: 1000, statementMs: 1000, lockMs: 50 };
+      await using destination = connectFake(fake, { host: 'db.test', encrypt: 'strict', ca: tls.cert }, { limits });
+      await expect(destination.open(claim)).rejects.toMatchObject({ code: 'destination_unavailable' });
+      expect(fake.logins).toBe(0);
+    });
+
+    it('leaves what comes in counted', async () => {
+      const flood = [{ a: 'x'.repeat(40_000_000) }];
+      const script = laneScript(({ kind }) => (kind === 'statements' ? flood : undefined));
+      await using fake = await startTdsFake({ ...strict, ...script });
+      await using destination = connectFake(fake, { host: 'db.test', encrypt: 'strict', ca: tls.cert });
+      await expect(destination.open(claim)).rejects.toMatchObject({
+        code: 'destination_rejected',
+        message: expect.stringContaining('more than a SQL Server is asked for'),
+      });
+    });
+  });
 });
 
 describe('a connection', () => {
+  it('is one login, one socket and one connection, however many statements and bulk copies there are', async () => {
+    await using fake = await startTdsFake(laneScript());
+    await using destination = connectFake(fake);
+    await destination.open(claim);
+    for (const batchNo of [1, 2, 3]) await destination.apply(batchOf([rowOf('1')], { batchNo }));
+    expect([fake.logins, fake.connections]).toEqual([1, 1]);
+  });
+
+  it('is not made anew when it broke, since its temporary tables and settings went with it', async () => {
+    await using fake = await startTdsFake(laneScript((request) => (isBatch(request) ? 'cut' : undefined)));
+    await using destination = connectFake(fake);
+    await destination.open(claim);
+    await expect(destination.apply(batchOf([rowOf('1')]))).rejects.toMatchObject({ code: 'destination_unavailable' });
+    await expect(destination.apply(batchOf([rowOf('1')]))).rejects.toMatchObject({ code: 'destination_unavailable' });
+    expect([fake.logins, fake.connections]).toEqual([1, 1]);
+  });
+
   it('begins with the settings that the transactions rely on', async () => {
     await using fake = await startTdsFake(laneScript());
     await using destination = connectFake(fake);

@@ -8,8 +8,9 @@ import { driverProcesses } from '../support/driver-processes.ts';
 import { eventually } from '../support/eventually.ts';
 import { figure } from '../support/figure.ts';
 import { connectFake, laneScript, openGuard } from '../support/sqlserver-script.ts';
-import { startTdsFake, type Tamper } from '../support/tds-fake.ts';
+import { startTdsFake } from '../support/tds-fake.ts';
 import { mutation } from '../support/tds-mutations.ts';
+import type { Tamper } from '../support/tds-wire.ts';
 
 /** Sessions with a response that is changed; `npm run trust` asks for more. */
 const cases = Number(process.env['FUZZ_CASES'] ?? 500);
@@ -67,6 +68,7 @@ async function runPart(seeds: readonly number[], orgId: string): Promise<readonl
   await using encrypted = await startTdsFake({ ...script, tls });
   const ports = [plain.port, encrypted.port];
   const guard: typeof openGuard = {
+    ...openGuard,
     vetHost: async (host, port) => {
       if (!ports.includes(port)) throw egressBlocked('address');
       return openGuard.vetHost(host, port);

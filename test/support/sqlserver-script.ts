@@ -1,4 +1,6 @@
 import { openSqlServer, type SqlServerDeps } from '../../src/core/destinations/sqlserver.ts';
+import { createEgressGuard } from '../../src/core/http/egress.ts';
+import { destinationDeps } from './destination-deps.ts';
 import type { RequestAnswer, TdsFake, TdsScript } from './tds-fake.ts';
 import type { TdsRequest } from './tds-requests.ts';
 import type { TdsRow } from './tds-tokens.ts';
@@ -39,6 +41,7 @@ const fakeOptions = (port: number): Readonly<Record<string, unknown>> => ({
 
 /** A guard that lets everything lead to 127.0.0.1. */
 export const openGuard: SqlServerDeps['guard'] = {
+  ...createEgressGuard({ allow: [], deny: [], allowHttp: false }),
   vetHost: async () => [{ address: '127.0.0.1', family: 4, allowListed: true }],
 };
 
@@ -47,7 +50,7 @@ export const connectFake = (
   { port }: Pick<TdsFake, 'port'>,
   changes: Readonly<Record<string, unknown>> = {},
   deps: Partial<SqlServerDeps> = {},
-) => openSqlServer({ ...fakeOptions(port), ...changes }, { guard: openGuard, orgId: 'org_1', ...deps });
+) => openSqlServer({ ...fakeOptions(port), ...changes }, { ...destinationDeps(openGuard), ...deps });
 
 function usualAnswer(request: TdsRequest): RequestAnswer {
   if (request.kind === 'load') return [];

@@ -57,6 +57,18 @@ export function collationToken(): Buffer {
   return lengthPrefixed('ENVCHANGE', body);
 }
 
+/** Packets are to be of so many bytes from now on. */
+export function packetSizeToken(size: number): Buffer {
+  const body = new TdsBuffer();
+  body.writeUInt8(4);
+  body.writeBVarchar(String(size), 'ucs2');
+  body.writeBVarchar('4096', 'ucs2');
+  return lengthPrefixed('ENVCHANGE', body);
+}
+
+/** The token of Entra ID that came with the login is taken (FEATUREEXTACK). */
+export const fedAuthToken = (): Buffer => Buffer.from([typeOf('FEATUREEXTACK'), 0x02, 0, 0, 0, 0, 0xff]);
+
 /** Another server is to be asked. */
 export function routingToken({ host, port }: { readonly host: string; readonly port: number }): Buffer {
   const route = new TdsBuffer();

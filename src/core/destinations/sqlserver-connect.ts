@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import sql, { type ConnectionPool, type config as PoolConfig } from 'mssql';
-import type { Connection } from 'tedious';
+import type { Connection, ConnectionAuthentication } from 'tedious';
 import type { SqlServerAddress, SqlServerLogin } from './sqlserver-address.ts';
 import { driverError } from './sqlserver-driver-error.ts';
 import { loginFailure } from './sqlserver-errors.ts';
@@ -46,7 +46,7 @@ export async function connectSqlServer(options: ConnectOptions): Promise<OnePool
 function poolConfig({ address, login, openSocket, limits }: ConnectOptions): PoolConfig {
   return {
     server: address.host,
-    authentication: { type: 'default', options: { userName: login.user, password: login.password } },
+    authentication: authenticationOf(login),
     // A query before each query would only find what the query itself finds.
     validateConnection: 'socket',
     // One that is kept however long a lane waits for its next page: its temporary tables live in it.
@@ -68,6 +68,11 @@ function poolConfig({ address, login, openSocket, limits }: ConnectOptions): Poo
       enableImplicitTransactions: false,
     },
   };
+}
+
+function authenticationOf(login: SqlServerLogin): ConnectionAuthentication {
+  if ('token' in login) return { type: 'azure-active-directory-access-token', options: { token: login.token } };
+  return { type: 'default', options: { userName: login.user, password: login.password } };
 }
 
 /** What tedious hands to a connector without saying so in its documentation; a contract test holds it. */

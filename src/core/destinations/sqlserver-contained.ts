@@ -7,7 +7,7 @@ import type { Load, Session, SessionLimits, Value } from './sqlserver-session.ts
 import { guardedSockets } from './sqlserver-sockets.ts';
 
 /** How a session is opened. */
-export interface ContainedOptions {
+interface ContainedOptions {
   readonly login: SqlServerLogin;
   readonly guard: Pick<EgressGuard, 'vetHost'>;
   readonly orgId: string;
@@ -62,7 +62,7 @@ export async function openSession(
       { type: 'open', address, login, limits },
       {
         timeoutMs: limits.connectMs + graceMs,
-        openSocket: guardedSockets({ guard, encrypt: address.encrypt }),
+        openSocket: guardedSockets({ guard, encrypt: address.encrypt !== false }),
       },
     );
     await session.query(settingsSql(limits.lockMs));

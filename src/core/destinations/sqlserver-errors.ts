@@ -52,6 +52,9 @@ export const isUnnumbered = (error: unknown): boolean => serverError(error)?.num
 /** Whether the login found no database of the name: there is none, or it is moving to another server. */
 export const isDatabaseAway = (error: unknown): boolean => isLoginError(error, databaseAway);
 
+/** Whether the login was refused for who it was. */
+export const isLoginRefused = (error: unknown): boolean => isLoginError(error, 18_456);
+
 const isLoginError = (error: unknown, number: number): boolean =>
   error instanceof SqlServerFailure && error.isLogin && error.number === number;
 

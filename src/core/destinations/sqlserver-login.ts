@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SqlServerOptions } from './sqlserver-address.ts';
-import { type ContainedOptions, openSession } from './sqlserver-contained.ts';
-import { isDatabaseAway } from './sqlserver-errors.ts';
-import type { Session } from './sqlserver-session.ts';
+import type { SqlServerLogin, SqlServerOptions } from './sqlserver-address.ts';
+import { openSession } from './sqlserver-contained.ts';
+import { type EntraDeps, entraToken } from './sqlserver-entra.ts';
+import { isDatabaseAway, isLoginRefused } from './sqlserver-errors.ts';
+import type { Session, SessionLimits } from './sqlserver-session.ts';
 
-type LoginOptions = Omit<ContainedOptions, 'login'>;
+interface LoginOptions extends EntraDeps {
+  readonly limits: SessionLimits;
+}
 
 /**
  * Shares of `connectMs` between logins to a database that is not there: as long in all as one login may take. While it
@@ -12,15 +15,26 @@ type LoginOptions = Omit<ContainedOptions, 'login'>;
  */
 const pauses: readonly number[] = [0.05, 0.1, 0.2, 0.3, 0.35];
 
-/** Opens a session. */
+/** Opens a session. A token that was fetched before and is refused is replaced once. */
 export async function logIn({ address, identity }: SqlServerOptions, options: LoginOptions): Promise<Session> {
-  for (const pause of pauses) {
-    try {
-      return await openSession(address, { ...options, login: identity });
-    } catch (error) {
-      if (!isDatabaseAway(error)) throw error;
-      await delay(pause * options.limits.connectMs);
+  const open = async (login: SqlServerLogin): Promise<Session> => {
+    for (const pause of pauses) {
+      try {
+        return await openSession(address, { ...options, login });
+      } catch (error) {
+        if (!isDatabaseAway(error)) throw error;
+        await delay(pause * options.limits.connectMs);
+      }
     }
+    return await openSession(address, { ...options, login });
+  };
+  if (!('kind' in identity)) return await open(identity);
+  const { token, isKept } = await entraToken(identity, options);
+  try {
+    return await open({ token });
+  } catch (error) {
+    if (!isKept || !isLoginRefused(error)) throw error;
+    const { token: renewed } = await entraToken(identity, options, token);
+    return await open({ token: renewed });
   }
-  return await openSession(address, { ...options, login: identity });
 }

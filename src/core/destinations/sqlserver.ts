@@ -1,4 +1,3 @@
-import type { EgressGuard } from '../http/egress.ts';
 import type { Options } from './address-fields.ts';
 import type { Destination, LaneClaim, RejectedRow } from './destination.ts';
 import { type AdmittedFields, admitFields } from './record-fields.ts';
@@ -8,6 +7,7 @@ import { parseSqlServerOptions } from './sqlserver-address.ts';
 import { writeBatch } from './sqlserver-batch.ts';
 import type { SqlServerBatch } from './sqlserver-batch-write.ts';
 import { claimLane } from './sqlserver-checkpoint.ts';
+import type { EntraDeps } from './sqlserver-entra.ts';
 import { toAppError } from './sqlserver-errors.ts';
 import { fieldKind, idFault, type SqlServerFields, sqlServerFields } from './sqlserver-fields.ts';
 import { logIn } from './sqlserver-login.ts';
@@ -16,10 +16,7 @@ import type { Session, SessionLimits } from './sqlserver-session.ts';
 import { withConflictRetries } from './sqlserver-transaction.ts';
 
 /** What a sqlserver destination is given from outside. */
-export interface SqlServerDeps {
-  readonly guard: Pick<EgressGuard, 'vetHost'>;
-  /** The org whose destination it is. */
-  readonly orgId: string;
+export interface SqlServerDeps extends EntraDeps {
   /** Milliseconds the server may take; a minute per request unless given. */
   readonly limits?: SessionLimits;
 }

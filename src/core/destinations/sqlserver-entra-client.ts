@@ -1,0 +1,45 @@
+import type { AddressFields, Options } from './address-fields.ts';
+
+/** An application that is registered in a tenant of Entra ID, and where its tokens come from. */
+export interface EntraClient {
+  readonly kind: 'entra_client_credentials';
+  readonly tenantId: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly authorityHost: EntraHost;
+}
+
+/** The clouds of Azure by the host of their Entra ID, and the scope of their databases. */
+export const entraScopes = {
+  'login.microsoftonline.com': 'https://database.windows.net/.default',
+  'login.microsoftonline.us': 'https://database.usgovcloudapi.net/.default',
+  'login.partner.microsoftonline.cn': 'https://database.chinacloudapi.cn/.default',
+} as const;
+
+/** A host that may be asked for a token: under this name no spec sends a client secret elsewhere. */
+export type EntraHost = keyof typeof entraScopes;
+
+/** All of them; the first one is that of the public cloud. */
+export const entraHosts = Object.keys(entraScopes) as readonly EntraHost[];
+
+/** Reads `authentication` (templates already resolved). Throws `destination_rejected`; messages repeat no value. */
+export function entraClient(authentication: unknown, fields: AddressFields): EntraClient {
+  const { text, required, refused } = fields;
+  if (typeof authentication !== 'object' || authentication === null) throw refused('`authentication` is no object');
+  const options = authentication as Options;
+  if (options['kind'] !== 'entra_client_credentials') throw refused('`authentication` is of no kind that is known');
+  const wanted = text(options, 'authorityHost') ?? 'login.microsoftonline.com';
+  const authorityHost = entraHosts.find((host) => host === wanted);
+  if (!authorityHost) throw refused('`authorityHost` is no host of Entra ID');
+  const tenantId = required('tenantId', text(options, 'tenantId'));
+  // It becomes a part of the path of the request.
+  if (!/^[\w.-]{1,253}$/.test(tenantId) || /^\.+$/.test(tenantId))
+    throw refused('`tenantId` is no id or domain of a tenant');
+  return {
+    kind: 'entra_client_credentials',
+    tenantId,
+    clientId: required('clientId', text(options, 'clientId')),
+    clientSecret: required('clientSecret', text(options, 'clientSecret')),
+    authorityHost,
+  };
+}
