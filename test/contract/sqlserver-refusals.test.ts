@@ -1,5 +1,6 @@
 /** The rows that a SQL Server refuses: exactly those, with their reasons, by few requests. */
 import { describe, expect, it } from 'vitest';
+import type { WriteMode } from '../../src/core/destinations/destination.ts';
 import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/batches.ts';
 import { type Refusing, refusingScript } from '../support/sqlserver-refusing.ts';
 import { connectFake, isBatch, isTrials } from '../support/sqlserver-script.ts';
@@ -24,11 +25,11 @@ interface Applied {
 /** Applies a batch to a table that holds this against it. */
 async function applied(
   refusing: Refusing,
-  options: { count?: number; trialMs?: number; tellsRules?: boolean } = {},
+  options: { count?: number; trialMs?: number; tellsRules?: boolean; mode?: WriteMode } = {},
 ): Promise<Applied> {
   await using fake = await startTdsFake(refusingScript(refusing, options));
   await using destination = connectFake(fake);
-  await destination.open(claim);
+  await destination.open({ ...claim, target: { ...claim.target, mode: options.mode ?? 'upsert' } });
   const opening = fake.requests.length;
   const rejected = await destination.apply(batchOf(rowsOf(options.count ?? 1000)));
   const commit = fake.requests.filter(isBatch).at(-1);
@@ -107,6 +108,12 @@ it('of rows that have a key together the next is written where the first is refu
 it('rows are found that are refused for different reasons', async () => {
   const result = await applied({ checks: [0, 4], taken: [9], triggers: [3], twins: [[2, 8]] }, { count: 10 });
   expect(result.refused).toEqual(['0', '3', '4', '8', '9']);
+  expect(result.isNoted).toBe(true);
+});
+
+it('in mode update, where only trials tell, exactly the refused rows are found', async () => {
+  const result = await applied({ checks: [0, 4], triggers: [3] }, { count: 10, mode: 'update' });
+  expect(result.refused).toEqual(['0', '3', '4']);
   expect(result.isNoted).toBe(true);
 });
 

@@ -47,6 +47,19 @@ describe('a row', () => {
       { n0: null, n399: '7.0000' },
     ]);
   });
+
+  it('of more values than one temporary table has is put together by its place, which is a key', async () => {
+    const many = columns.slice(0, 201).map(({ name }) => ({ name, type_name: 'int' }));
+    await using server = await serverWith(many);
+    await server.destination.open(claimOf('dbo', { columns: many.map(({ name }) => columnOf(name, 'integer')) }));
+    await server.destination.apply(batchOf([rowOf('1', { n0: 1, n100: 2, n200: 3 })]));
+    const made = statementsOf(server.fake).filter((sql) => /create table #rows/.test(sql));
+    expect(made).toHaveLength(3);
+    for (const sql of made) expect(sql).toContain('primary key (n)');
+    expect(server.fake.requests.find(isBatch)?.sql).toContain(
+      '#rows as r inner join #rows2 as r2 on r2.n = r.n inner join #rows3 as r3 on r3.n = r.n',
+    );
+  });
 });
 
 describe('a table', () => {

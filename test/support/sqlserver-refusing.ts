@@ -96,7 +96,8 @@ function createTable(refusing: Refusing, trialMs: number) {
         marks.set(from ?? 0, { fault: Number(variables.get('@number')), reason: String(variables.get('@reason')) });
         return 1;
       }
-      if (!sql.startsWith('insert into')) return 0;
+      // Mode update only updates.
+      if (!sql.startsWith('insert into') && !sql.includes('r.given')) return 0;
       const rows = rowsBetween(at ?? 0, next ?? 0);
       for (const n of rows) {
         const fault = faultOf(n);

@@ -97,5 +97,5 @@ const referencesSql = `
   where f.parent_object_id = object_id(@table) and f.referenced_object_id <> object_id(@table) and f.is_disabled = 0;`;
 
 const checksSql = `
-  select name as name, definition as definition from sys.check_constraints
-  where parent_object_id = object_id(@table) and is_disabled = 0;`;
+  select c.name as name, c.definition as definition from sys.check_constraints as c
+  where c.parent_object_id = object_id(@table) and c.is_disabled = 0;`;

@@ -37,18 +37,20 @@ export async function stageRows(session: Session, rows: SqlServerRows): Promise<
   const columns = writers.map((writer, index) => loadedColumn(writer, index));
   const values = lists.slice(leading.length).map((list, index) => valuesOf(list, columns[index]?.type === 'float'));
   const places = indexes.map((_, n) => n);
+  // Several tables are joined, by loops where the statement says so.
+  const key = columns.length > columnsEach ? ['primary key (n)'] : [];
   await stage(session, {
     table: rowsTable,
     columns: [placeColumn, ...leading, ...columns.slice(0, columnsEach)],
     lists: [places, ...lists.slice(0, leading.length), ...values.slice(0, columnsEach)],
-    more: ['fault int null', `reason nvarchar(${reasonLengthMax}) null`, 'kept bit null'],
+    more: ['fault int null', `reason nvarchar(${reasonLengthMax}) null`, 'kept bit null', ...key],
   });
   for (let from = columnsEach; from < columns.length; from += columnsEach) {
     await stage(session, {
       table: stagedTable(from),
       columns: [placeColumn, ...columns.slice(from, from + columnsEach)],
       lists: [places, ...values.slice(from, from + columnsEach)],
-      more: [],
+      more: key,
     });
   }
 }
@@ -113,7 +115,7 @@ interface Staging {
   readonly columns: readonly LoadedColumn[];
   /** The values of each column. */
   readonly lists: readonly (readonly Value[])[];
-  /** Columns that are filled later, as SQL. */
+  /** Columns that are filled later, and the key, as SQL. */
   readonly more: readonly string[];
 }
 
