@@ -89,6 +89,12 @@ describe('the stream of a bulk copy', () => {
     }
   });
 
+  it('is one message for a batch of megabytes, which the driver gets in parts', async () => {
+    const rows = Array.from({ length: 50 }, (_, n) => [n, 'a', null, 'x'.repeat(100_000), null]);
+    const messages = await sent({ packetSize: 4096 }, (session) => session.load({ table: '#rows', columns, rows }));
+    expect(messages.map(({ data }) => readBulk(data).rows)).toEqual([rows]);
+  });
+
   it('names the columns that its statement has named, of the same types', async () => {
     let statements: readonly string[] = [];
     const rows = rowsOf(1, 0);

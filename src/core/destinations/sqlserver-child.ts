@@ -83,7 +83,7 @@ async function carryOut(command: Command): Promise<readonly unknown[]> {
     case 'query':
       return await opened().query(command.sql, command);
     case 'load':
-      await opened().load(command.table, { columns: command.columns, parts: partsOf() });
+      await opened().load(command.table, { columns: command.columns, rows: rowsOf() });
       return [];
     case 'close':
       await session?.close();
@@ -131,14 +131,14 @@ function onRow(cells: number): void {
 
 const onEnd = (): void => report({ type: 'ended' });
 
-async function* partsOf(): AsyncGenerator<readonly (readonly Value[])[]> {
+async function* rowsOf(): AsyncGenerator<readonly Value[]> {
   for (;;) {
     const { promise, resolve } = Promise.withResolvers<readonly (readonly Value[])[] | null>();
     takeRows = resolve;
     report({ type: 'wantsRows' });
     const rows = await promise;
     if (rows === null) return;
-    yield rows;
+    yield* rows;
   }
 }
 

@@ -7,7 +7,7 @@ import type { LoadedColumn, Value, Values } from './sqlserver-session.ts';
 export interface DriverSession {
   /** The rows of all results, their columns in camelCase. Throws raw errors of the driver. */
   query(sql: string, options: QueryOptions): Promise<readonly Row[]>;
-  /** Bulk copy of what `parts` brings, one for each part. */
+  /** Bulk copy of what `rows` brings. */
   load(table: string, options: LoadOptions): Promise<void>;
   /** Resolves when the connection is closed and nothing of it is left to be told. */
   close(): Promise<void>;
@@ -26,7 +26,7 @@ interface QueryOptions {
 /** A bulk copy, beside its table. */
 interface LoadOptions {
   readonly columns: readonly LoadedColumn[];
-  readonly parts: AsyncIterable<readonly (readonly Value[])[]>;
+  readonly rows: AsyncIterable<readonly Value[]>;
 }
 
 /** What a session tells while it lasts. */
@@ -50,8 +50,12 @@ export async function openDriverSession({
   connection.on('end', onEnd);
   return {
     query: (text, query) => runQuery(pool, { text, onRow, ...query }),
-    async load(table, { columns, parts }) {
-      for await (const part of parts) await loadPart(pool, bulkTable(table, columns, part));
+    async load(table, options) {
+      try {
+        await new sql.Request(pool).bulk(bulkTable(table, options));
+      } catch (error) {
+        throw driverError(error);
+      }
     },
     async close() {
       connection.removeListener('end', onEnd);
@@ -111,15 +115,11 @@ function typeOf(value: Value): sql.ISqlType {
 /** Columns are asked for in snake_case, since Babelfish may fold case. */
 const camelCase = (name: string): string => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
-async function loadPart(pool: ConnectionPool, table: sql.Table): Promise<void> {
-  try {
-    await new sql.Request(pool).bulk(table);
-  } catch (error) {
-    throw driverError(error);
-  }
-}
-
-function bulkTable(name: string, columns: readonly LoadedColumn[], rows: readonly (readonly Value[])[]): sql.Table {
+/**
+ * The rows of a table are handed to tedious as they are, which takes whatever can be iterated: so a batch is one bulk copy,
+ * and the process holds a part of it at a time.
+ */
+function bulkTable(name: string, { columns, rows }: LoadOptions): sql.Table {
   const table = new sql.Table(name);
   for (const { name: column, type } of columns) {
     if (type === 'int') table.columns.add(column, sql.Int(), { nullable: false });
@@ -129,6 +129,5 @@ function bulkTable(name: string, columns: readonly LoadedColumn[], rows: readonl
       table.columns.add(column, sql.NVarChar(length), { nullable: true });
     }
   }
-  for (const row of rows) table.rows.push([...row]);
-  return table;
+  return Object.assign(table, { rows: rows as unknown as sql.Table['rows'] });
 }
