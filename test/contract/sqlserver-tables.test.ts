@@ -161,7 +161,6 @@ async function serverWith(
     is_generated: 0,
     has_default: 0,
     collation_name: null,
-    written_name: null,
     ...facts,
   });
   const fake = await startTdsFake(

@@ -81,7 +81,7 @@ export function createCatalog({ foldsNames = false }: CatalogOptions = {}): Cata
   };
 }
 
-/** Both views in one result: what one of them does not have is null. */
+/** A result of each of both views. */
 function columnRows(
   columns: readonly Column[],
   { foldsNames, asksWritten }: { readonly foldsNames: boolean; readonly asksWritten: boolean },
@@ -89,7 +89,6 @@ function columnRows(
   const found = columns.map(({ name, row }) => ({
     ...row,
     name: foldsNames ? name.toLowerCase() : name,
-    written_name: null,
   }));
   return asksWritten ? [...found, ...columns.map(({ name }) => ({ written_name: name }))] : found;
 }

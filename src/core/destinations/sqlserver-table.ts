@@ -76,9 +76,9 @@ interface FoundColumn {
   readonly collationName: string | null;
 }
 
-/** The name of a column as it was written; null in rows of {@link FoundColumn}. */
+/** The name of a column as it was written. */
 interface WrittenName {
-  readonly writtenName: string | null;
+  readonly writtenName: string;
 }
 
 async function readTable(
@@ -86,7 +86,7 @@ async function readTable(
   { table, schema, isNoted }: { readonly table: FoundTable; readonly schema: string; readonly isNoted: boolean },
 ): Promise<StoredTable> {
   const { id, name, kind } = table;
-  const found = await session.query<FoundColumn & WrittenName>(columnsSql, { id, schema, table: name });
+  const found = await session.query<FoundColumn | WrittenName>(columnsSql, { id, schema, table: name });
   const columns = withWrittenNames(found);
   const notes = isNoted ? await session.query<ColumnNote>(notesSql(schema), { id }) : [];
   const notesByName = new Map(notes.map((note) => [note.name, note]));
@@ -105,15 +105,13 @@ async function readTable(
  * Babelfish keeps names in lower case, and as they were written only for `information_schema`. A database that tells
  * names apart by case has each of them in both views.
  */
-function withWrittenNames(found: readonly (FoundColumn & WrittenName)[]): readonly FoundColumn[] {
-  const written = found.flatMap(({ writtenName }) => writtenName ?? []);
+function withWrittenNames(found: readonly (FoundColumn | WrittenName)[]): readonly FoundColumn[] {
+  const written = found.flatMap((row) => ('writtenName' in row ? [row.writtenName] : []));
   const exact = new Set(written);
   const byLowerCase = new Map(written.map((name) => [name.toLowerCase(), name]));
   const nameOf = (name: string) => (exact.has(name) ? name : (byLowerCase.get(name.toLowerCase()) ?? name));
-  return found.filter(isColumn).map((row) => ({ ...row, name: nameOf(row.name) }));
+  return found.flatMap((row) => ('writtenName' in row ? [] : [{ ...row, name: nameOf(row.name) }]));
 }
-
-const isColumn = ({ writtenName }: Partial<WrittenName>): boolean => typeof writtenName !== 'string';
 
 interface ColumnNote {
   readonly name: string;
