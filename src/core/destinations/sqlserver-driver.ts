@@ -50,9 +50,9 @@ export async function openDriverSession({
   connection.on('end', onEnd);
   return {
     query: (text, query) => runQuery(pool, { text, onRow, ...query }),
-    async load(table, options) {
+    async load(table, loaded) {
       try {
-        await new sql.Request(pool).bulk(bulkTable(table, options));
+        await new sql.Request(pool).bulk(bulkTable(table, loaded));
       } catch (error) {
         throw driverError(error);
       }
