@@ -20,6 +20,7 @@ import { readRun } from '../src/core/run/read-run.ts';
 import type { Deps } from '../src/deps.ts';
 import type { SlotLending } from '../src/temporal/worker-slots.ts';
 import type { ChunkProgress, ChunkResult, SyncRunInput } from '../workflows/contract.ts';
+import { abortedAfter, isCancel, unlessCanceled } from './canceling.ts';
 import type { Delivery } from './delivery.ts';
 import { toFailure } from './failures.ts';
 import { type Movement, watchMovement } from './movement.ts';
@@ -42,8 +43,11 @@ const lookAheadPages = 3;
 const heartbeatMs = 1000;
 /** How long pages in flight may still arrive when the worker stops, ms. */
 const stopMsMax = 10_000;
-/** How long a canceled chunk waits for the batch under way, ms; the next run records one that is applied later. */
-const cancelMsMax = 1000;
+/**
+ * How long a canceled chunk waits for the batch under way, and for whatever else does not hear of the cancel, ms; the
+ * next run records a batch that is applied later.
+ */
+const cancelMsMax = 500;
 /** Attempts without one recorded batch, after which the run fails: the progress-aware retry budget. */
 const attemptsMax = 12;
 /** The same for errors without a name, mostly bugs: with their delays they take 21 s. */
@@ -130,20 +134,27 @@ interface RunChunk {
   readonly owner: Attempt | null;
 }
 
-async function runChunk(
+/** Runs a chunk; a canceled one is left soon, whatever the customer's systems do. */
+function runChunk(deps: ChunkDeps, input: SyncRunInput, context: Context): Promise<RunChunk> {
+  return unlessCanceled(context.cancellationSignal, cancelMsMax, (resources) =>
+    readChunk(deps, input, { context, resources }),
+  );
+}
+
+async function readChunk(
   deps: ChunkDeps,
   input: SyncRunInput,
-  { cancellationSignal, info }: Context,
+  { context, resources }: { readonly context: Context; readonly resources: AsyncDisposableStack },
 ): Promise<RunChunk> {
+  const { cancellationSignal: cancelled, info } = context;
   const scope = orgScope(input.orgId);
-  const cancelled = cancellationSignal;
   const attempt = await takeLane(deps.db, scope, input.runId, info.currentAttemptScheduledTimestampMs);
   if (!attempt || attempt.cancelRequestedAt) return { result: ended, owner: attempt ?? null };
   // Recorded with a batch, so it stands whatever became of the attempt that recorded it.
   if (attempt.errorCode === 'record_invalid') throw new AppError('record_invalid', attempt.errorMessage ?? '');
   const mostAttempts = attempt.errorCode === 'internal' ? unexpectedAttemptsMax : attemptsMax;
   if (attempt.attempts > mostAttempts) throw retriesExhausted(attempt);
-  await using run = await openRun(deps, scope, { runId: input.runId, attempt });
+  const run = resources.use(await openRun(deps, scope, { runId: input.runId, attempt }));
   const result = await readOrPause(run, {
     attempt,
     cancelled,
@@ -278,19 +289,6 @@ const nothingInTime = (seconds: number) =>
     'source_rejected',
     `The API gave no page within limits.maxDurationSeconds (${seconds} s); the calls of the run say what it answered instead.`,
   );
-
-/** Whether a chunk was told to stop because its run is to end, rather than to go on elsewhere or later. */
-const isCancel = (reason: unknown): boolean =>
-  reason instanceof CancelledFailure && (reason.message === 'CANCELLED' || reason.message === 'NOT_FOUND');
-
-/** Aborts some time after `signal`, which says that no more pages should be asked for. */
-function abortedAfter(signal: AbortSignal, msAfter: (reason: unknown) => number): AbortSignal {
-  const hard = new AbortController();
-  const abortLater = () => setTimeout(() => hard.abort(signal.reason), msAfter(signal.reason)).unref();
-  if (signal.aborted) abortLater();
-  else signal.addEventListener('abort', abortLater, { once: true });
-  return hard.signal;
-}
 
 /** There is nothing to read: the run is over, or was asked to stop. */
 const ended: ChunkResult = { done: true, limited: false, waitMs: 0, pages: 0, records: 0 };

@@ -23,7 +23,7 @@ interface RejectionOptions {
 
 /** A refusal by the HTTP layer itself, before the service: the status says more than a code could. */
 export class HttpRejection extends Error {
-  override readonly name = 'HttpRefusal';
+  override readonly name = 'HttpRejection';
   readonly status: 400 | 404 | 405 | 413 | 429;
   readonly code: RejectionOptions['code'];
   readonly headers: Readonly<Record<string, string>>;

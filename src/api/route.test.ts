@@ -60,7 +60,7 @@ describe('a declared endpoint', () => {
   });
 
   it('refuses a missing query parameter without a code, and a wrong one with', () => {
-    expect(rejectionOf({ query: {} })).toMatchObject({ name: 'HttpRefusal', status: 400, code: null });
+    expect(rejectionOf({ query: {} })).toMatchObject({ name: 'HttpRejection', status: 400, code: null });
     expect(rejectionOf({ query: { at: ['x'], size: ['huge'] } })).toMatchObject({
       code: 'validation',
       issues: [{ path: 'size' }],

@@ -71,7 +71,7 @@ export interface Route {
   readonly errors: readonly RequestErrorCode[];
   /** What a repeated `Idempotency-Key` gets: the first response again, or 409. Absent: the header is not looked at. */
   readonly repeated?: 'same_answer' | 'conflict';
-  /** It evaluates expressions or waits for servers that a customer names: an org may have only some under way at once. */
+  /** It checks a spec, evaluates expressions or waits for servers that a customer names: an org may have only some under way at once. */
   readonly costly?: true;
   /** Checks the request; what it returns does the work. Throws `AppError` or `HttpRejection`. */
   prepare(this: void, request: RawRequest): (deps: ApiDeps) => Promise<unknown>;

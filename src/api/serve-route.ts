@@ -20,19 +20,21 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
   return async (c) => {
     const caller = await callerOf(route, c, deps);
     const document = route.body ? await readBody(c.req.raw, route.bodyOptional ? {} : undefined) : undefined;
-    const act = route.prepare({ caller, params: c.req.param(), query: c.req.queries(), document });
+    const prepared = route.prepare({ caller, params: c.req.param(), query: c.req.queries(), document });
+    const act = () =>
+      caller && route.costly ? deps.costly.run(caller.scope.orgId, () => prepared(deps)) : prepared(deps);
     const key = c.req.header('idempotency-key');
     if (caller && route.repeated && key !== undefined) {
       const { method, path } = c.req;
       const request = { method, path, key, document, repeated: route.repeated };
       const response = await respondOnce(deps.db, caller.scope, request, async () => ({
         status: route.status,
-        json: JSON.stringify(await act(deps)),
+        json: JSON.stringify(await act()),
       }));
       if (response.replayed) c.header('idempotent-replayed', 'true');
       return json(c, response.json, route.status);
     }
-    const response = await (caller && route.costly ? deps.costly.run(caller.scope.orgId, () => act(deps)) : act(deps));
+    const response = await act();
     const result = response instanceof ResponseWithHeaders ? response.body : response;
     const headers = response instanceof ResponseWithHeaders ? response.headers : {};
     for (const [name, value] of Object.entries(headers)) c.header(name, value);

@@ -147,13 +147,19 @@ const misfits: readonly (readonly [string, ColumnType | ColumnType['kind'], unkn
   ['a text that is no uuid', 'uuid', 'secret'],
 ];
 
+/** Databases spell a number of double precision in ways of their own: `1e-9`, `1e-09`. */
+const printedValue = (type: ColumnType | ColumnType['kind'], text: string | null | undefined) =>
+  type === 'float' && typeof text === 'string' ? Number(text) : text;
+
 describe.each(destinationKinds)('$name', (kind) => {
   it.each(values)('stores %s', async (_, type, value, stored) => {
     await using place = await kind.createPlace();
     await using destination = place.connect();
     await destination.open(claimOf(place.schema, { columns: [columnOf('v', type)] }));
     expect(await destination.apply(batchOf([rowOf('1', { v: value })]))).toEqual([]);
-    expect(await place.rows('items')).toMatchObject([{ _external_id: '1', v: stored }]);
+    const [row] = await place.rows('items');
+    expect(row).toMatchObject({ _external_id: '1' });
+    expect(printedValue(type, row?.['v'])).toEqual(printedValue(type, stored));
   });
 
   it.each(misfits)('rejects %s, alone, without repeating it', async (_, type, value) => {
@@ -178,8 +184,9 @@ describe.each(destinationKinds)('$name', (kind) => {
     const others = cells.map(([value], index) => rowOf(`b${index}`, { v: value, n: index === 0 ? 100 : 1 }));
     expect(await destination.apply(batchOf(rows))).toEqual([]);
     expect(await destination.apply(batchOf(others, { batchNo: 2 }))).toMatchObject([{ externalId: 'b0' }]);
-    const stored = cells.map(([, text]) => text);
-    expect((await place.rows('items')).map((row) => row['v'])).toEqual([...stored, ...stored.slice(1)]);
+    const stored = cells.map(([, text]) => printedValue(type, text));
+    const found = (await place.rows('items')).map((row) => printedValue(type, row['v']));
+    expect(found).toEqual([...stored, ...stored.slice(1)]);
   });
 
   it('stores 1 MB of text in one value', async () => {

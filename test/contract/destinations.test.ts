@@ -104,6 +104,41 @@ describe.each(destinationKinds)('$name', (kind) => {
     });
   });
 
+  it('stores of 1,000 records those whose key is free, and names the 100 whose key other records have', async () => {
+    await using place = await kind.createPlace();
+    const rows = Array.from({ length: 1000 }, (_, n) => rowOf(`r${String(n).padStart(3, '0')}`, { n }));
+    const taken = rows.filter((_, n) => n % 10 === 3);
+    await openAnew(place, { lane: 'con_2/items', connectionId: 'con_2', rows: taken });
+    await place.execute(`create unique index one_id on "${place.schema}".items (_external_id)`);
+    await using destination = place.connect();
+    await destination.open(claimOf(place.schema));
+    const rejected = await destination.apply(batchOf(rows));
+    expect(rejected.map(({ externalId }) => externalId)).toEqual(taken.map(({ externalId }) => externalId));
+    expect(rejected[0]?.message).toContain('one_id');
+    expect(await place.rows('items')).toHaveLength(1000);
+  });
+
+  it('writes columns whose names have capitals, those of new fields too, at every open', async () => {
+    await using place = await kind.createPlace();
+    for (const fence of [1, 2]) {
+      await using destination = place.connect();
+      await destination.open(claimOf(place.schema, { fence, columns: [columnOf('firstName', 'text')] }));
+      const rows = [rowOf('1', { firstName: `Ada ${fence}`, lastName: 'King' })];
+      expect(await destination.apply(batchOf(rows, { batchNo: fence }))).toEqual([]);
+    }
+    expect(await place.rows('items')).toMatchObject([{ firstName: 'Ada 2', lastName: 'King' }]);
+  });
+
+  it('stores a row of 400 numbers', async () => {
+    await using place = await kind.createPlace();
+    await using destination = place.connect();
+    const columns = Array.from({ length: 400 }, (_, n) => columnOf(`n${n}`, 'numeric'));
+    await destination.open(claimOf(place.schema, { columns }));
+    const data = Object.fromEntries(columns.map(({ name }, n) => [name, `12345678901234.${1000 + n}`]));
+    expect(await destination.apply(batchOf([rowOf('1', data)]))).toEqual([]);
+    expect(await place.rows('items')).toMatchObject([data]);
+  });
+
   it('calls a lane new again after its table was dropped, until a batch is applied to the new one', async () => {
     await using place = await kind.createPlace();
     await openAnew(place, { fence: 1, rows: [rowOf('1')] });

@@ -1,14 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { parseAllowList } from '../../src/core/http/addresses.ts';
+import { createEgressGuard } from '../../src/core/http/egress.ts';
 import { egressBlocked } from '../../src/core/http/egress-blocked.ts';
 import { sqlServerUrl } from '../support/sqlserver/kind.ts';
 import { connectFake, isBatch, laneScript, openGuard, statementsOf } from '../support/sqlserver/script.ts';
+import { startSilentListener } from '../support/sqlserver/silent-listener.ts';
 import { startTdsFake } from '../support/sqlserver/tds-fake.ts';
 import { batchOf, claimOf, rowOf } from '../support/sync/batches.ts';
 import { serveRaw } from '../support/upstream/guarded-client.ts';
 
-const fixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url), 'utf8');
-const tls = { cert: fixture('db.test.crt'), key: fixture('db.test.key') };
 const claim = claimOf('dbo');
 const hasty = { connectMs: 100, statementMs: 100, lockMs: 50 };
 
@@ -24,7 +24,7 @@ describe('a server that does not let us in', () => {
     ['a database that wakes up', 40_613, 'destination_unavailable'],
   ])('tells %s from others, without its words', async (_, number, code) => {
     await using fake = await startTdsFake({ login: () => ({ number, message: 'Cannot let secret-user in.' }) });
-    await using destination = connectFake(fake);
+    await using destination = connectFake(fake, {}, { limits: { connectMs: 1500, statementMs: 1500, lockMs: 50 } });
     const error: unknown = await destination.open(claim).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code, message: expect.not.stringMatching(/secret/) });
   });
@@ -66,6 +66,7 @@ describe('where the socket goes', () => {
     await using first = await startTdsFake({ login: () => ({ route: { host: 'node.test', port: target.port } }) });
     const vetted: [string, number][] = [];
     const guard: typeof openGuard = {
+      ...openGuard,
       vetHost: (host, port) => {
         vetted.push([host, port]);
         return openGuard.vetHost(host, port);
@@ -84,6 +85,7 @@ describe('where the socket goes', () => {
     await using target = await startTdsFake(laneScript());
     await using first = await startTdsFake({ login: () => ({ route: { host: '127.0.0.1', port: target.port } }) });
     const guard: typeof openGuard = {
+      ...openGuard,
       vetHost: async (host, port) => {
         if (port !== first.port) throw egressBlocked('address');
         return openGuard.vetHost(host, port);
@@ -116,6 +118,7 @@ describe('where the socket goes', () => {
     await using target = await startTdsFake(laneScript());
     await using first = await startTdsFake({ login: () => ({ route: { host: '127.0.0.1', port: target.port } }) });
     const guard: typeof openGuard = {
+      ...openGuard,
       vetHost: async (_, port) => [{ address: '127.0.0.1', family: 4, allowListed: port === first.port }],
     };
     await using destination = connectFake(first, {}, { guard });
@@ -126,38 +129,62 @@ describe('where the socket goes', () => {
   });
 });
 
-describe('encryption', () => {
-  it('connects only when the certificate is of the name, by an authority that the customer gave', async () => {
-    await using fake = await startTdsFake({ ...laneScript(), tls });
-    await using destination = connectFake(fake, { host: 'db.test', encrypt: true, ca: tls.cert });
+describe('a host of several addresses', () => {
+  const addressesOf = (...addresses: readonly string[]): typeof openGuard => ({
+    ...openGuard,
+    vetHost: async () => addresses.map((address) => ({ address, family: 4, allowListed: true })),
+  });
+
+  it.skipIf(process.platform !== 'linux')(
+    'is reached long before a login is given up, though the first of them says nothing',
+    async () => {
+      await using fake = await startTdsFake(laneScript());
+      await using _ = await startSilentListener({ host: '127.0.0.2', port: fake.port });
+      await using destination = connectFake(fake, {}, { guard: addressesOf('127.0.0.2', '127.0.0.1') });
+      const startedAt = performance.now();
+      expect(await destination.open(claim)).toEqual({ fresh: true, checkpoint: null });
+      expect(performance.now() - startedAt).toBeLessThan(5000);
+    },
+  );
+
+  it('is reached when nothing listens at the first of them', async () => {
+    await using fake = await startTdsFake(laneScript());
+    await using destination = connectFake(fake, {}, { guard: addressesOf('127.0.0.2', '127.0.0.1') });
     expect(await destination.open(claim)).toEqual({ fresh: true, checkpoint: null });
   });
 
-  it.each([
-    ['the authority is unknown', { host: 'db.test' }],
-    ['the certificate is of another name', { host: 'other.test', ca: tls.cert }],
-    ['the certificate is of a name and the customer gave an address', { ca: tls.cert }],
-  ])('is rejected when %s', async (_, changes) => {
-    await using fake = await startTdsFake({ ...laneScript(), tls });
-    await using destination = connectFake(fake, { encrypt: true, ...changes });
-    await expect(destination.open(claim)).rejects.toMatchObject({
-      code: 'destination_rejected',
-      message: expect.stringContaining('certificate'),
-    });
-  });
-
-  it('never falls back to plain text', async () => {
+  it('is not reached at all when the guard refuses it', async () => {
     await using fake = await startTdsFake(laneScript());
-    await using destination = connectFake(fake, { encrypt: true });
-    await expect(destination.open(claim)).rejects.toMatchObject({
-      code: 'destination_rejected',
-      message: expect.stringContaining('encryption'),
+    const guard = createEgressGuard({
+      allow: parseAllowList(`127.0.0.1:${fake.port}`),
+      deny: [],
+      allowHttp: false,
+      lookup: async () => ['127.0.0.1', '169.254.169.254'],
     });
-    expect(fake.requests).toEqual([]);
+    await using destination = connectFake(fake, { host: 'db.test' }, { guard });
+    await expect(destination.open(claim)).rejects.toMatchObject({ code: 'egress_blocked' });
+    expect(fake.logins).toBe(0);
   });
 });
 
 describe('a connection', () => {
+  it('is one login, one socket and one connection, however many statements and bulk copies there are', async () => {
+    await using fake = await startTdsFake(laneScript());
+    await using destination = connectFake(fake);
+    await destination.open(claim);
+    for (const batchNo of [1, 2, 3]) await destination.apply(batchOf([rowOf('1')], { batchNo }));
+    expect([fake.logins, fake.connections]).toEqual([1, 1]);
+  });
+
+  it('is not made anew when it broke, since its temporary tables and settings went with it', async () => {
+    await using fake = await startTdsFake(laneScript((request) => (isBatch(request) ? 'cut' : undefined)));
+    await using destination = connectFake(fake);
+    await destination.open(claim);
+    await expect(destination.apply(batchOf([rowOf('1')]))).rejects.toMatchObject({ code: 'destination_unavailable' });
+    await expect(destination.apply(batchOf([rowOf('1')]))).rejects.toMatchObject({ code: 'destination_unavailable' });
+    expect([fake.logins, fake.connections]).toEqual([1, 1]);
+  });
+
   it('begins with the settings that the transactions rely on', async () => {
     await using fake = await startTdsFake(laneScript());
     await using destination = connectFake(fake);

@@ -7,8 +7,9 @@ import { figure } from '../support/security/figure.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { driverProcesses } from '../support/sqlserver/driver-processes.ts';
 import { connectFake, laneScript, openGuard } from '../support/sqlserver/script.ts';
-import { startTdsFake, type Tamper } from '../support/sqlserver/tds-fake.ts';
+import { startTdsFake } from '../support/sqlserver/tds-fake.ts';
 import { mutation } from '../support/sqlserver/tds-mutations.ts';
+import type { Tamper } from '../support/sqlserver/tds-wire.ts';
 import { batchOf, claimOf, columnOf, rowOf } from '../support/sync/batches.ts';
 
 /** Sessions with a response that is changed; `npm run trust` asks for more. */
@@ -67,6 +68,7 @@ async function runPart(seeds: readonly number[], orgId: string): Promise<readonl
   await using encrypted = await startTdsFake({ ...script, tls });
   const ports = [plain.port, encrypted.port];
   const guard: typeof openGuard = {
+    ...openGuard,
     vetHost: async (host, port) => {
       if (!ports.includes(port)) throw egressBlocked('address');
       return openGuard.vetHost(host, port);

@@ -40,6 +40,11 @@ describe('the lockfile', () => {
     expect(versions.filter((found) => !gte(found, version))).toEqual([]);
   });
 
+  it('has one tedious, the one that package.json names, for mssql too', () => {
+    const versions = locked.filter(({ name }) => name === 'tedious').map(({ version }) => version);
+    expect(versions).toEqual([manifest.dependencies.tedious]);
+  });
+
   it('has the digest of every package', () => {
     expect(locked.filter(({ integrity }) => !integrity?.startsWith('sha512-'))).toEqual([]);
   });

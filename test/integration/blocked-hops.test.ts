@@ -53,16 +53,80 @@ describe('a base URL', () => {
   });
 });
 
+const records = { body: { data: [{ id: '1' }] } };
+const put = { in: 'header', name: 'X-Token' };
+const hookSecret = `whsec_${Buffer.from('a secret of at least 24 bytes').toString('base64')}`;
+
+/** Every other part of a spec that names an address. */
+const parts: readonly (readonly [part: string, of: (url: string) => Parts])[] = [
+  ['a resource', (url) => ({ resource: { request: { url } } })],
+  ['an enrichment', (url) => ({ resource: { enrich: [{ assignTo: 'more', request: { url } }] } })],
+  [
+    'a lookup table',
+    (url) => ({
+      spec: { lookups: [{ kind: 'request', assignTo: 'codes', request: { url }, keyBy: 'id' }] },
+      resource: { transform: '{ "id": id, "code": $lookups.codes }' },
+    }),
+  ],
+  ['a list of the deleted', (url) => ({ resource: { deletes: { mode: 'endpoint', request: { url }, key: 'id' } } })],
+  [
+    'a token endpoint',
+    (url) => ({
+      spec: { auth: { kind: 'oauth2_client_credentials', tokenUrl: url, clientId: 'c', clientSecret: 's' } },
+    }),
+  ],
+  [
+    'a token exchange',
+    (url) => ({
+      spec: { auth: { kind: 'jwt', algorithm: 'HS256', key: 'k'.repeat(32), claims: {}, exchange: { tokenUrl: url } } },
+    }),
+  ],
+  ['a login', (url) => ({ spec: { auth: { kind: 'session', login: { url }, tokenFrom: 'body.token', put } } })],
+  ['a webhook destination', (url) => ({ spec: { destination: { kind: 'webhook', url, signingSecret: hookSecret } } })],
+];
+
+/** A template, as what is written out is refused when it is stored. */
+const addressTemplate = '{{ params.address }}';
+
+async function expectBlocked(address: string, own: Parts): Promise<void> {
+  scripted.serve('items', () => records);
+  const { status, error, calls } = await runOf(shared().upstream.url, { ...own, address });
+  expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'egress_blocked' });
+  const blocked = calls.filter((call: { readonly statusCode: number | null }) => call.statusCode === null);
+  expect(blocked).toMatchObject([{ url: address.replace('user@', ''), attempt: 1 }]);
+}
+
+describe.each(parts)('the address of %s', (_part, of) => {
+  it.each(['https://10.0.0.1/x', 'https://user@hooks.example/x'])(
+    'that is refused ends the run, with one row in the call log: %s',
+    async (url) => await expectBlocked(url, of(addressTemplate)),
+  );
+});
+
+it('the address of a token endpoint with a user name ends the run although nobody has authorized it', async () => {
+  const [authorizeUrl, clientId, clientSecret] = ['https://login.example/authorize', 'c', 's'];
+  const auth = { kind: 'oauth2_authorization_code', authorizeUrl, tokenUrl: addressTemplate, clientId, clientSecret };
+  await expectBlocked('https://user@hooks.example/x', { spec: { auth } });
+});
+
+interface Parts {
+  readonly resource?: Readonly<Record<string, unknown>>;
+  readonly spec?: Readonly<Record<string, unknown>>;
+  /** The value of `params.address`. */
+  readonly address?: string;
+}
+
 let connections = 0;
 
 /** A run against an API at `baseUrl`, and its call log. */
-async function runOf(baseUrl: string) {
+async function runOf(baseUrl: string, { address = '', ...own }: Parts = {}) {
   const { stack } = shared();
   const { call } = stack.org;
   connections += 1;
   const { connectionId } = await connectCustomer(stack, {
-    document: specDocument(`blocked-${connections}`),
-    params: { baseUrl },
+    document: specDocument(`blocked-${connections}`, own),
+    keepsDestination: own.spec?.['destination'] !== undefined,
+    params: { baseUrl, address },
     secrets: {},
   });
   const { body: run } = await call('POST', `/connections/${connectionId}/sync`, { body: { resource: 'items' } });
@@ -74,9 +138,9 @@ async function runOf(baseUrl: string) {
   return { ...ended, calls };
 }
 
-const specDocument = (key: string) => ({
+const specDocument = (key: string, { resource, spec }: Parts) => ({
   metadata: { key, name: 'Blocked', version: '1.0.0' },
-  connectionParams: [{ key: 'baseUrl', type: 'string' }],
+  connectionParams: ['baseUrl', 'address'].map((name) => ({ key: name, type: 'string' })),
   http: { baseUrl: '{{ params.baseUrl }}', allowedHosts, rateLimit: { requests: 1000, perSeconds: 1 } },
   resources: [
     {
@@ -85,6 +149,8 @@ const specDocument = (key: string) => ({
       request: { path: '/items' },
       response: { records: 'data' },
       pagination: { kind: 'next_url', next: 'body.next' },
+      ...resource,
     },
   ],
+  ...spec,
 });

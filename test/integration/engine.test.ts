@@ -17,7 +17,7 @@ let limited = false;
 
 const shared = useStack({
   collections: {
-    repaired: generateRecords(records),
+    mended: generateRecords(records),
     pausing: generateRecords(many),
     slow: generateRecords(records),
     hanging: generateRecords(records),

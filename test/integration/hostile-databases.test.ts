@@ -15,6 +15,14 @@ const column = Buffer.concat([Buffer.from('a\0'), Buffer.alloc(18)]);
 const described = messageOf('T', Buffer.concat([Buffer.from([0, 1]), column]));
 const row = messageOf('D', Buffer.concat([Buffer.from([0, 1, 0, 0, 4, 0]), Buffer.alloc(1024, 'x')]));
 const rows = Buffer.concat(Array.from({ length: 1000 }, () => row));
+/** The response to the settings of a session, which names a schema. */
+const settings = Buffer.concat([
+  messageOf('T', Buffer.concat([Buffer.from([0, 1]), Buffer.from('schema\0'), Buffer.alloc(18)])),
+  messageOf('D', Buffer.concat([Buffer.from([0, 1, 0, 0, 0, 6]), Buffer.from('public')])),
+  messageOf('C', Buffer.from('SELECT 1\0')),
+  messageOf('Z', Buffer.from('I')),
+]);
+const results = Buffer.concat(Array.from({ length: 10_000 }, () => messageOf('C', Buffer.from('A\0'))));
 /** Databases by name: what their server says to the login, and to the first statement. */
 const first = killers.map((bytes, index) => [`first${index}`, bytes] as const);
 const second = killers.map((bytes, index) => [`second${index}`, bytes] as const);
@@ -61,12 +69,16 @@ describe("a customer's PostgreSQL that ends or freezes a driver", () => {
     expect(isAlive(pid)).toBe(true);
   }, 120_000);
 
-  it.each(['api', 'worker'] as const)(
-    'does not fill the %s with the rows of a response that never ends',
-    async (process) => {
+  it.each([
+    ['api', 'rows'],
+    ['worker', 'rows'],
+    ['worker', 'results'],
+  ] as const)(
+    'does not fill the %s with the %s of a response that never ends',
+    async (process, flooded) => {
       const { stack } = shared();
       const { pid } = stack[process]();
-      const connections = await Promise.all(['flood', 'flood', 'flood', 'flood'].map((name) => connect(name)));
+      const connections = await Promise.all([1, 2, 3, 4].map(() => connect(flooded)));
       await forgetPeak(pid);
       const before = await peakMemory(pid);
       if (process === 'api') {
@@ -93,18 +105,22 @@ function serve(socket: Socket): void {
     return socket.once('data', () => {
       const response = second.find(([known]) => known === name)?.[1];
       if (response) return socket.write(response);
+      if (name === 'results') {
+        socket.write(settings);
+        return socket.once('data', () => flood(socket, results));
+      }
       socket.write(described);
-      return flood(socket);
+      return flood(socket, rows);
     });
   });
 }
 
-function flood(socket: Socket): void {
-  while (!socket.destroyed && socket.write(rows));
-  socket.once('drain', () => flood(socket));
+function flood(socket: Socket, bytes: Buffer): void {
+  while (!socket.destroyed && socket.write(bytes));
+  socket.once('drain', () => flood(socket, bytes));
 }
 
-let specs = 0;
+let published: Promise<void> | undefined;
 const connect = (database: string) => connectTo(`postgres://u:p@127.0.0.1:${port}/${database}`);
 
 async function connectTo(databaseUrl: string): Promise<string> {
@@ -114,11 +130,11 @@ async function connectTo(databaseUrl: string): Promise<string> {
     expect(response.status, JSON.stringify(response.body)).toBeLessThan(400);
     return response.body;
   };
-  if (specs === 0) {
-    specs += 1;
+  published ??= (async () => {
     await ask('/specs', specDocument(upstream.url));
     await ask('/specs/records/versions/1.0.0/publish');
-  }
+  })();
+  await published;
   const { id } = await ask('/connections', {
     workspaceId: stack.org.workspaceId,
     specKey: 'records',

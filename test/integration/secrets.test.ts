@@ -208,7 +208,7 @@ async function syncToEnd(connectionId: string, resource: string): Promise<void> 
     const row = (await call('GET', `/runs/${body.id}`)).body;
     return row.finishedAt !== null && row;
   });
-  expect(run.status).toBe({ record: 'succeeded', invalid: 'partial', rejection: 'failed' }[resource]);
+  expect(run.status).toBe({ record: 'succeeded', invalid: 'partial', refusal: 'failed' }[resource]);
 }
 
 async function responsesAbout(stack: Stack, connectionId: string): Promise<Record<string, string>> {

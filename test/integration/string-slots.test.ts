@@ -9,7 +9,7 @@ import { eventually } from '../support/service/eventually.ts';
 import { useStack } from '../support/service/use-stack.ts';
 import { startTdsFake } from '../support/sqlserver/tds-fake.ts';
 import { type Addresses, type BaseDocument, baseDocuments, response } from '../support/string-slots/documents.ts';
-import { hostileStrings } from '../support/string-slots/hostile-strings.ts';
+import { attacks, hostileStrings } from '../support/string-slots/hostile-strings.ts';
 import { replaced, type Slot, slotsOf, slotsOfSchema, textsOf } from '../support/string-slots/slots.ts';
 
 /** How many texts each slot gets. Every slot gets others, so that each is tried at many; `npm run trust` has more. */
@@ -110,10 +110,14 @@ const nameOf = ({ name }: Slot): string => name;
 
 const documentsAt = (api: string) => baseDocuments({ ...at, api });
 
-function textsFor(index: number): readonly string[] {
-  const count = Math.min(textsPerSlot, hostileStrings.length);
-  return Array.from({ length: count }, (_, nth) => hostileStrings[(index * count + nth) % hostileStrings.length] ?? '');
-}
+/** As many hostile texts as a slot gets, and half as many attacks. */
+const textsFor = (index: number): readonly string[] => [
+  ...someOf(hostileStrings, { index, count: textsPerSlot }),
+  ...someOf(attacks, { index, count: Math.ceil(textsPerSlot / 2) }),
+];
+
+const someOf = (texts: readonly string[], { index, count }: { readonly index: number; readonly count: number }) =>
+  Array.from({ length: Math.min(count, texts.length) }, (_, nth) => texts[(index * count + nth) % texts.length] ?? '');
 
 /** What this test has found: tried each time. */
 const findings: readonly (readonly [document: string, slot: string, text: string])[] = [

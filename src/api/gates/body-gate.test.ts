@@ -28,7 +28,7 @@ describe('body gate', () => {
   it.each(['', '   ', '{"a":', "{'a':1}", '{"a":1/*x*/}', '{"a":"\u0001"}', 'NaN', '{} {}', 'undefined'])(
     'answers 400 without a code for %j',
     async (text) => {
-      await expect(readBody(sized(text))).rejects.toMatchObject({ name: 'HttpRefusal', status: 400, code: null });
+      await expect(readBody(sized(text))).rejects.toMatchObject({ name: 'HttpRejection', status: 400, code: null });
     },
   );
 
@@ -51,7 +51,7 @@ describe('body gate', () => {
   it('answers 400 without a code when the client goes away in the middle', async () => {
     const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('aborted')) });
     const request = new Request('http://api.test/', { method: 'POST', body: broken, duplex: 'half' });
-    await expect(readBody(request)).rejects.toMatchObject({ name: 'HttpRefusal', status: 400, code: null });
+    await expect(readBody(request)).rejects.toMatchObject({ name: 'HttpRejection', status: 400, code: null });
   });
 
   it.each([

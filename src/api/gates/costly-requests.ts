@@ -1,10 +1,12 @@
+import { createFairQueue } from '../../core/fair-queue.ts';
 import { HttpRejection } from '../errors.ts';
 
 /** Counts the costly requests of each org that this process works on. Each process counts for itself, in memory. */
 export interface CostlyRequests {
   /**
    * Does the work of one request. Throws an {@link HttpRejection} 429 with `Retry-After`, and begins nothing, when the org
-   * has as many under way as it may.
+   * has as many under way as it may. Requests begin one after the other, those of orgs in turn, and between two of them the
+   * process does what else there is: to check a spec takes it up to a second.
    */
   run<Result>(orgId: string, work: () => Promise<Result>): Promise<Result>;
 }
@@ -20,12 +22,14 @@ const retryAfterSeconds = 2;
 /** Nothing is under way yet. */
 export function createCostlyRequests(): CostlyRequests {
   const underWay = new Map<string, number>();
+  const nextTurn = createBeginnings();
   return {
     async run(orgId, work) {
       const others = underWay.get(orgId) ?? 0;
       if (others >= costlyMax) throw tooManyAtOnce();
       underWay.set(orgId, others + 1);
       try {
+        await nextTurn(orgId);
         return await work();
       } finally {
         const left = (underWay.get(orgId) ?? 1) - 1;
@@ -36,9 +40,27 @@ export function createCostlyRequests(): CostlyRequests {
   };
 }
 
+/** What resolves for one request after the other, and never for two of them before other work was done. */
+function createBeginnings(): (orgId: string) => Promise<void> {
+  const waiting = createFairQueue<() => void>();
+  let isTurning = false;
+  const turn = (): void => {
+    const begin = waiting.take(() => true);
+    isTurning = begin !== undefined;
+    if (!begin) return;
+    begin();
+    setImmediate(turn);
+  };
+  return (orgId) =>
+    new Promise((resolve) => {
+      waiting.add(orgId, resolve);
+      if (!isTurning) turn();
+    });
+}
+
 const tooManyAtOnce = (): HttpRejection =>
   new HttpRejection(
     429,
-    `Your org has ${costlyMax} requests under way that evaluate expressions or call other servers (previews, tests of specs and connections): wait until one of them has ended.`,
+    `Your org has ${costlyMax} requests under way that check specs, evaluate expressions or call other servers (drafts, previews, tests of specs and connections): wait until one of them has ended.`,
     { code: 'rate_limited', headers: { 'retry-after': String(retryAfterSeconds) } },
   );

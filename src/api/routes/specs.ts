@@ -54,6 +54,7 @@ export const specRoutes = [
     summary: 'Create a draft of a spec version',
     tag,
     auth: 'api_key',
+    costly: true,
     body: CandidateSpec,
     bodyName: 'ConnectorSpec',
     bodyExample: minimalSpec,

@@ -40,4 +40,18 @@ describe('the effort of parsing', () => {
     const replaced = columns.map((column) => column.replace(/\$trim\((.*)\) /, '$replace($1, /x"[/]\\/+/, "") / 2 '));
     expect(parseExpression(`{ ${replaced.join(', ')} }`).ok).toBe(true);
   });
+
+  it.each([
+    ['texts', '"\\'],
+    ['other texts', "'\\"],
+    ['names', '`"'],
+    ['comments', '/*'],
+    ['patterns', '/\\/'],
+    ['escapes in a pattern', '\\/'],
+  ])('takes little time where %s do not end', (_, piece) => {
+    const startedAt = performance.now();
+    parseExpression(`a ~> /b${piece.repeat(60_000 / piece.length)}${'?:'.repeat(20)}`);
+    parseExpression(`${piece.repeat(60_000 / piece.length)}${'?:'.repeat(20)}`);
+    expect(performance.now() - startedAt).toBeLessThan(500);
+  });
 });

@@ -17,6 +17,7 @@ export function parseEffort(text: string): number {
     const token = tokens.exec(text)?.[0];
     if (token === undefined) break;
     at += token.length;
+    if (openings.has(token) || (token === '/' && text[at] === '*')) return Number.POSITIVE_INFINITY;
     if (token === '/' && words.has(before)) return Number.POSITIVE_INFINITY;
     if (token === '/' && noOperand.test(before)) at = endOfPattern(text, at);
     else if (token === '??' || token === '?:') end(2);
@@ -44,6 +45,9 @@ interface Group {
 
 const separators: ReadonlySet<string> = new Set([',', ';', ':', '?', ':=']);
 
+/** On their own they begin what does not end: to look for the end at each of them takes the square of the text. */
+const openings: ReadonlySet<string> = new Set(['"', "'", '`']);
+
 /** Comments, texts, names in backticks, words; the operators that matter here; any other character. */
 const tokens = /\/\*[\s\S]*?\*\/|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|`[^`]*`|[\w$]+|\s+|\?\?|\?:|:=|[\s\S]/y;
 
@@ -67,4 +71,8 @@ function endOfPattern(text: string, start: number): number {
 }
 
 /** An even number of backslashes escape each other. */
-const isEscaped = (text: string, at: number): boolean => (/\\*$/.exec(text.slice(0, at))?.[0].length ?? 0) % 2 === 1;
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text[first - 1] === '\\') first -= 1;
+  return (at - first) % 2 === 1;
+}

@@ -172,5 +172,5 @@ function emitRepeat({ node, min, max }: Extract<Node, { kind: 'repeat' }>, emiss
 }
 
 function refuse(pattern: string, reason: string): AppError {
-  return new AppError('spec_invalid', `The pattern ${JSON.stringify(pattern.slice(0, 100))} of a schema ${reason}.`);
+  return new AppError('spec_invalid', `The pattern ${JSON.stringify(pattern.slice(0, 100))} ${reason}.`);
 }

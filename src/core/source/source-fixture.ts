@@ -31,7 +31,7 @@ export interface Api extends AsyncDisposable {
 }
 
 /** Starts an API on a free port of the loopback address. */
-export async function startApi(response: (request: ApiRequest) => ApiReply): Promise<Api> {
+export async function startApi(response: (request: ApiRequest) => ApiReply | Promise<ApiReply>): Promise<Api> {
   const requests: ApiRequest[] = [];
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const chunks: Buffer[] = [];
@@ -40,7 +40,7 @@ export async function startApi(response: (request: ApiRequest) => ApiReply): Pro
     const body = Buffer.concat(chunks).toString();
     const request = { method: incoming.method ?? '', url, headers: incoming.headers, body };
     requests.push(request);
-    const reply = response(request);
+    const reply = await response(request);
     outgoing.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
     const isRaw = typeof reply.body === 'string' || reply.body instanceof Uint8Array;
     outgoing.end(isRaw ? reply.body : JSON.stringify(reply.body ?? null));

@@ -45,6 +45,7 @@ export const promises = {
     most: 3000,
     unit: 'ms',
   },
+  heldUpBySpecs: { says: 'floods of specs that keep another org from the API for 5 s', of: 'floods' },
   notReplaced: { says: 'processes that froze, looped or were killed and were not replaced', of: 'processes' },
   tdsProcesses: { says: 'processes that a hostile SQL Server ends', of: 'attacks' },
   tdsVictim: { says: 'requests of another org that are not answered meanwhile', of: 'requests' },

@@ -28,8 +28,14 @@ interface Note {
   readonly row: TdsRow;
 }
 
+/** How a catalog is. */
+export interface CatalogOptions {
+  /** As Babelfish does: names of columns in lower case, as they were written only in `information_schema`. */
+  readonly foldsNames?: boolean;
+}
+
 /** A catalog with the schema dbo and nothing in it. */
-export function createCatalog(): Catalog {
+export function createCatalog({ foldsNames = false }: CatalogOptions = {}): Catalog {
   const schemas = new Set(['dbo']);
   const tables: Table[] = [];
   const notes: Note[] = [];
@@ -60,7 +66,9 @@ export function createCatalog(): Catalog {
       const found = tables.filter((table) => table.schema === schema && names.has(table.name));
       return found.map((table) => ({ id: table.id, name: table.name, kind: 'U ' }));
     }
-    if (sql.includes('from sys.columns')) return (asked?.columns ?? []).map(({ row }) => row);
+    if (sql.includes('from sys.columns')) {
+      return columnRows(asked?.columns ?? [], { foldsNames, asksWritten: sql.includes('information_schema.columns') });
+    }
     if (sql.includes('from sys.indexes')) return (asked?.key ?? []).map((name) => ({ index_id: 2, name }));
     return sql.includes('_css_columns where table_id')
       ? notes.filter((note) => note.id === id).map(({ row }) => row)
@@ -71,6 +79,18 @@ export function createCatalog(): Catalog {
     reply: (request) => (change(request.sql) ? [] : ask(request.sql, request.kind === 'batch' ? {} : request.values)),
     idOf: (schema, table) => find(schema, table)?.id ?? null,
   };
+}
+
+/** A result of each of both views. */
+function columnRows(
+  columns: readonly Column[],
+  { foldsNames, asksWritten }: { readonly foldsNames: boolean; readonly asksWritten: boolean },
+): readonly TdsRow[] {
+  const found = columns.map(({ name, row }) => ({
+    ...row,
+    name: foldsNames ? name.toLowerCase() : name,
+  }));
+  return asksWritten ? [...found, ...columns.map(({ name }) => ({ written_name: name }))] : found;
 }
 
 /** The columns and the primary key in the body of `create table`. */
@@ -101,6 +121,8 @@ function column(text: string): Column {
       scale,
       is_nullable: /not null|primary key/.test(rest) ? 0 : 1,
       is_generated: rest.includes('identity') ? 1 : 0,
+      has_default: 0,
+      collation_name: isText ? 'Latin1_General_CI_AS' : null,
     },
   };
 }

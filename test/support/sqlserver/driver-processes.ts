@@ -6,6 +6,7 @@ export const driverProcesses = (parent: number): readonly number[] =>
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
     .filter(
-      ([, ofParent, ...args]) => Number(ofParent) === parent && args.some((arg) => arg.endsWith('/sqlserver-child.ts')),
+      ([, ofParent, ...args]) =>
+        Number(ofParent) === parent && args.some((arg) => arg.endsWith('/sqlserver/driver/child.ts')),
     )
     .map(([pid]) => Number(pid));

@@ -4,6 +4,8 @@
  */
 import type { CountedDestination } from '../destinations/audit.ts';
 import { eventually } from '../service/eventually.ts';
+import type { CatalogOptions } from './catalog.ts';
+import { bytesInRow, rowBytesMax } from './row-size.ts';
 import { isBatch } from './script.ts';
 import { createLaneTables, type LaneTables, type StagedRow } from './tables.ts';
 import { type RequestReply, startTdsFake, type TdsFake, type TdsScript, type TdsSession } from './tds-fake.ts';
@@ -31,15 +33,15 @@ export interface LaneServer extends CountedDestination, Pick<LaneTables, 'rows'>
 }
 
 /** What a test decides. */
-export interface LaneServerOptions {
+export interface LaneServerOptions extends CatalogOptions {
   /** A free one unless given. */
   readonly port?: number;
   readonly tls?: NonNullable<TdsScript['tls']>;
 }
 
 /** Starts an empty server on 127.0.0.1. */
-export async function startLaneServer({ port = 0, tls }: LaneServerOptions = {}): Promise<LaneServer> {
-  const tables = createLaneTables();
+export async function startLaneServer({ port = 0, tls, ...options }: LaneServerOptions = {}): Promise<LaneServer> {
+  const tables = createLaneTables(options);
   const { hold, pass } = createGates();
   let sessions = 0;
   let brokenCopies = 0;
@@ -101,15 +103,22 @@ interface SessionPlan {
 
 function createSession(tables: LaneTables, { pass, refused, ended }: SessionPlan): TdsSession {
   const staged = new Map<string, readonly StagedRow[]>();
-  let copied = { table: '', columns: [] as readonly string[] };
+  let copied = { table: '', columns: [] as readonly CopiedColumn[] };
   let isOver = false;
 
-  const stage = (rows: readonly (readonly unknown[])[]) => {
+  const stage = (rows: readonly (readonly unknown[])[]): RequestReply => {
     const { table, columns } = copied;
+    const isTooWide = rows.some(
+      (row) => bytesInRow(columns.map(({ type }, index) => [type, row[index]])) > rowBytesMax,
+    );
+    if (isTooWide) return { number: 511, message: `Cannot create a row of size 9000 which is greater than 8060.` };
     staged.set(
       table,
-      rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index] as string | number | null]))),
+      rows.map((row) =>
+        Object.fromEntries(columns.map(({ name }, index) => [name, row[index] as string | number | null])),
+      ),
     );
+    return [];
   };
 
   const execute = async (request: Exclude<TdsRequest, { kind: 'load' }>): Promise<RequestReply> => {
@@ -127,15 +136,13 @@ function createSession(tables: LaneTables, { pass, refused, ended }: SessionPlan
       await pass('copying');
     },
     async request(request) {
-      if (request.kind === 'load') {
-        stage(request.rows);
-        return [];
-      }
+      if (request.kind === 'load') return stage(request.rows);
       const [, dropped] = /drop table if exists (#\w+)/.exec(request.sql) ?? [];
       if (dropped !== undefined) staged.delete(dropped);
-      const [, table, columns = ''] = /insert bulk (#\w+)\((.*)\)/.exec(request.sql) ?? [];
+      const [, table, columns = ''] = /insert bulk \[?(#\w+)\]?\s*\((.*)\)/.exec(request.sql) ?? [];
       if (table !== undefined) {
-        copied = { table, columns: [...columns.matchAll(/\[(\w+)\]/g)].map(([, name = '']) => name) };
+        const found = [...columns.matchAll(/\[(\w+)\] (\w+(?:\(\w+\))?)/g)];
+        copied = { table, columns: found.map(([, name = '', type = '']) => ({ name, type })) };
       }
       return execute(request);
     },
@@ -144,6 +151,12 @@ function createSession(tables: LaneTables, { pass, refused, ended }: SessionPlan
       ended(isCopying);
     },
   };
+}
+
+interface CopiedColumn {
+  readonly name: string;
+  /** As SQL. */
+  readonly type: string;
 }
 
 interface HeldMoment {

@@ -1,4 +1,6 @@
 import { openSqlServer, type SqlServerDeps } from '../../../src/core/destinations/sqlserver/sqlserver.ts';
+import { createEgressGuard } from '../../../src/core/http/egress.ts';
+import { destinationDeps } from '../destinations/destination-deps.ts';
 import type { RequestReply, TdsFake, TdsScript } from './tds-fake.ts';
 import type { TdsRequest } from './tds-requests.ts';
 import type { TdsRow } from './tds-tokens.ts';
@@ -17,7 +19,11 @@ export const statementsOf = ({ requests }: TdsFake): readonly string[] =>
 
 /** The request that writes a batch. */
 export const isBatch = (request: TdsRequest): request is Extract<TdsRequest, { kind: 'statements' }> =>
-  request.kind === 'statements' && request.sql.includes('declare @outcome');
+  request.kind === 'statements' && request.sql.includes('declare @outcome') && !isTrials(request);
+
+/** A request of trials, which find the rows that a server refuses. */
+export const isTrials = (request: TdsRequest): boolean =>
+  request.kind === 'statements' && request.sql.includes('begin try');
 
 /** What it answers when the rows are written. */
 export const written: readonly TdsRow[] = [{ outcome: 'written' }];
@@ -35,6 +41,7 @@ const fakeOptions = (port: number): Readonly<Record<string, unknown>> => ({
 
 /** A guard that lets everything lead to 127.0.0.1. */
 export const openGuard: SqlServerDeps['guard'] = {
+  ...createEgressGuard({ allow: [], deny: [], allowHttp: false }),
   vetHost: async () => [{ address: '127.0.0.1', family: 4, allowListed: true }],
 };
 
@@ -43,7 +50,7 @@ export const connectFake = (
   { port }: Pick<TdsFake, 'port'>,
   changes: Readonly<Record<string, unknown>> = {},
   deps: Partial<SqlServerDeps> = {},
-) => openSqlServer({ ...fakeOptions(port), ...changes }, { guard: openGuard, orgId: 'org_1', ...deps });
+) => openSqlServer({ ...fakeOptions(port), ...changes }, { ...destinationDeps(openGuard), ...deps });
 
 function usualResponse(request: TdsRequest): RequestReply {
   if (request.kind === 'load') return [];

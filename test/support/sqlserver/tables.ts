@@ -1,4 +1,4 @@
-import { type Catalog, createCatalog } from './catalog.ts';
+import { type Catalog, type CatalogOptions, createCatalog } from './catalog.ts';
 import { isBatch } from './script.ts';
 import type { RequestReply } from './tds-fake.ts';
 import type { TdsRequest } from './tds-requests.ts';
@@ -36,8 +36,8 @@ interface Checkpoint {
 }
 
 /** What an engine does for the statements of mode upsert; it answers error 102 to those that it does not know. */
-export function createLaneTables(): LaneTables {
-  const catalog = createCatalog();
+export function createLaneTables(options: CatalogOptions = {}): LaneTables {
+  const catalog = createCatalog(options);
   const checkpoints = new Map<string, Checkpoint>();
   const stored = new Map<string, Map<string, TdsRow>>();
   const writes: RowWrite[] = [];
@@ -59,7 +59,7 @@ export function createLaneTables(): LaneTables {
     if (!sql.includes('commit transaction')) return unknownStatement;
     const [, table = ''] = /"\w+"\."(\w+)" as t\b/.exec(sql) ?? [];
     const now = new Date().toISOString();
-    const taken = sql.includes('from #rows') ? (staged.get('#rows') ?? []) : [];
+    const taken = sql.includes('from #rows') ? stagedRows(staged) : [];
     const names = columnsOf(sql);
     const isNew = ({ external_id }: StagedRow) => !rowsOf(table).has(`${values['connection']}/${external_id}`);
     // Without the question an insert meets the primary key.
@@ -110,13 +110,23 @@ export function createLaneTables(): LaneTables {
   };
 }
 
+/** The values of a row may be in several tables, each with its place. */
+function stagedRows(staged: Staged): readonly StagedRow[] {
+  const byPlace = new Map<unknown, StagedRow>();
+  for (const [table, rows] of staged) {
+    if (!table.startsWith('#rows')) continue;
+    for (const row of rows) byPlace.set(row['n'], { ...byPlace.get(row['n']), ...row });
+  }
+  return [...byPlace.values()];
+}
+
 type Statements = Extract<TdsRequest, { kind: 'statements' }>;
 
 const unknownStatement = { number: 102, message: 'Incorrect syntax: this server does not know the statement.' };
 
 /** Settings, and transactions around what is one step here anyway. */
 const isHousekeeping = (sql: string): boolean =>
-  /^\s*(set |begin transaction;|commit transaction;|if @@trancount|drop table if exists #|insert bulk #)/i.test(sql);
+  /^\s*(set |begin transaction;|commit transaction;|if @@trancount|drop table if exists #|insert bulk \[?#)/i.test(sql);
 
 /** Whether the claim of a batch finds the checkpoint row, compared as its statement says. */
 function isTaken({ fence, runId, batchNo }: Checkpoint, { sql, values }: Pick<Statements, 'sql' | 'values'>): boolean {

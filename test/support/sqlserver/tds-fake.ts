@@ -1,19 +1,21 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { Duplex } from 'node:stream';
-import { createSecureContext, TLSSocket } from 'node:tls';
-import { HEADER_LENGTH, isPacketComplete, Packet, packetLength, TYPE } from 'tedious/lib/packet.js';
+import { TYPE } from 'tedious/lib/packet.js';
+import { readLogin, type TdsLogin } from './tds-login.ts';
 import { readRequest, type TdsRequest } from './tds-requests.ts';
 import {
   collationToken,
   doneToken,
   errorToken,
+  fedAuthToken,
   loginAckToken,
+  packetSizeToken,
   resultTokens,
   routingToken,
   type TdsError,
   type TdsRow,
 } from './tds-tokens.ts';
+import { createWire, type Tamper, type Tls, type Wire } from './tds-wire.ts';
 import { PreloginPayload } from './tedious-parts.ts';
 
 /** What becomes of a login. */
@@ -29,19 +31,22 @@ export type RequestReply = readonly TdsRow[] | TdsError | 'cut' | 'silence';
 /** How the server answers. */
 export interface TdsScript {
   /** Accepted unless given. */
-  readonly login?: () => LoginResponse;
+  readonly login?: (login: TdsLogin) => LoginResponse;
   /** No rows unless given. */
   readonly request?: (request: TdsRequest) => RequestReply;
   /** In its place, for a server that keeps something for each connection. */
   readonly session?: () => TdsSession;
   /** Encrypts with this certificate; without it the server has no encryption. */
-  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly tls?: Tls;
+  /** With that certificate before the first message (TDS 8), and in no other way. */
+  readonly isStrict?: boolean;
   /** Changes what a connection sends; each has one of its own. */
   readonly tamper?: () => Tamper;
+  /** Sees the bytes of all connections as they come, encrypted or not. */
+  readonly tap?: (bytes: Buffer) => void;
+  /** Bytes of a packet, as the server wants them from the login on; the client's own wish unless given. */
+  readonly packetSize?: number;
 }
-
-/** What is sent in place of the bytes: packets of TDS, or records of TLS. `hangUp` ends the connection. */
-export type Tamper = (bytes: Buffer, layer: 'tds' | 'tls', hangUp: () => void) => Buffer;
 
 /** What a server does for one connection. */
 export interface TdsSession {
@@ -58,21 +63,27 @@ export interface TdsFake extends AsyncDisposable {
   readonly requests: readonly TdsRequest[];
   /** Requests that a client gave up (attention). */
   readonly attentions: number;
+  /** Logins that came, let in or not. */
+  readonly logins: number;
+  /** Sockets that were accepted. */
+  readonly connections: number;
 }
-
-/** Packets larger than this are cut in parts. */
-const packetDataMax = 4000;
 
 /** Starts a server that answers by the script, on a free port unless told. */
 export async function startTdsFake(script: TdsScript = {}, wanted = { port: 0 }): Promise<TdsFake> {
   const sockets = new Set<Socket>();
   const requests: TdsRequest[] = [];
   let attentions = 0;
+  let logins = 0;
+  let connections = 0;
 
   const serve = (socket: Socket) => {
     sockets.add(socket);
+    connections += 1;
     socket.on('error', () => socket.destroy());
-    const wire = createWire(socket, { tls: script.tls, tamper: script.tamper?.() ?? ((bytes) => bytes) });
+    if (script.tap) socket.on('data', script.tap);
+    const { tls, isStrict = false } = script;
+    const wire = createWire(socket, { tls, isStrict, tamper: script.tamper?.() ?? ((bytes) => bytes) });
     const session = script.session?.() ?? statelessSession(script);
     let isCopying = false;
     wire.onPart = (type) => {
@@ -85,9 +96,18 @@ export async function startTdsFake(script: TdsScript = {}, wanted = { port: 0 })
       sockets.delete(socket);
       session.ended(isCopying);
     });
+    wire.onIgnored = () => wire.send(doneToken('error'));
     wire.onMessage = (type, data) => {
-      if (type === TYPE['PRELOGIN']) return wire.send(prelogin(script.tls !== undefined), () => wire.encrypt());
-      if (type === TYPE['LOGIN7']) return reply(wire, socket, script.login?.() ?? 'ok');
+      if (type === TYPE['PRELOGIN']) {
+        return wire.send(prelogin(tls !== undefined), () => !isStrict && wire.encrypt());
+      }
+      if (type === TYPE['LOGIN7']) {
+        logins += 1;
+        const login = readLogin(data);
+        const features = login.token === null ? [] : [fedAuthToken()];
+        const sizes = script.packetSize === undefined ? [] : [packetSizeToken(script.packetSize)];
+        return reply(wire, socket, script.login?.(login) ?? 'ok', [...sizes, ...features]);
+      }
       if (type === TYPE['ATTENTION']) {
         attentions += 1;
         // The response that was broken off, and the confirmation.
@@ -116,6 +136,12 @@ export async function startTdsFake(script: TdsScript = {}, wanted = { port: 0 })
     get attentions() {
       return attentions;
     },
+    get logins() {
+      return logins;
+    },
+    get connections() {
+      return connections;
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       listener.close();
@@ -133,113 +159,12 @@ const statelessSession = ({ request }: TdsScript): TdsSession => ({
 const prelogin = (isEncrypted: boolean): Buffer =>
   new PreloginPayload({ encrypt: isEncrypted, version: { major: 14, minor: 0, build: 0, subbuild: 0 } }).data;
 
-function reply(wire: Wire, socket: Socket, replied: LoginResponse | RequestReply): void {
+function reply(wire: Wire, socket: Socket, replied: LoginResponse | RequestReply, more: readonly Buffer[] = []): void {
   if (replied === 'silence') return;
   if (replied === 'cut') socket.destroy();
-  else if (replied === 'ok') wire.send(Buffer.concat([collationToken(), loginAckToken(), doneToken()]));
+  else if (replied === 'ok') wire.send(Buffer.concat([collationToken(), loginAckToken(), ...more, doneToken()]));
   else if ('route' in replied) {
     wire.send(Buffer.concat([loginAckToken(), routingToken(replied.route), doneToken()]));
   } else if ('number' in replied) wire.send(Buffer.concat([errorToken(replied), doneToken('error')]));
   else wire.send(resultTokens(replied));
-}
-
-/** Messages in and out of one connection. */
-interface Wire {
-  onMessage: (type: number, data: Buffer) => void;
-  /** A packet of a message that has more. */
-  onPart: (type: number) => void;
-  send(data: Buffer, sent?: () => void): void;
-  /** From now on the client shakes hands in prelogin packets, and what follows is encrypted as a whole. */
-  encrypt(): void;
-}
-
-interface WireOptions {
-  readonly tls: TdsScript['tls'];
-  readonly tamper: Tamper;
-}
-
-function createWire(socket: Socket, { tls, tamper }: WireOptions): Wire {
-  let output: Duplex = socket;
-  const put = (to: Duplex, bytes: Buffer, sent?: () => void) => {
-    to.write(
-      tamper(bytes, to === output ? 'tds' : 'tls', () => socket.end()),
-      sent,
-    );
-  };
-  let handshake: Duplex | null = null;
-  let isRaw = false;
-  const messages = messageReader({
-    onMessage: (type, data) => {
-      if (handshake && type === TYPE['PRELOGIN']) handshake.push(data);
-      else wire.onMessage(type, data);
-    },
-    onPart: (type) => wire.onPart(type),
-  });
-  socket.on('data', (chunk) => {
-    // The first byte of a TLS record with application data; the handshake came in packets of type 0x12.
-    if (handshake && (isRaw || chunk[0] === 0x17)) {
-      isRaw = true;
-      handshake.push(chunk);
-    } else messages(chunk);
-  });
-  const wire: Wire = {
-    onMessage: () => undefined,
-    onPart: () => undefined,
-    send: (data, sent) => put(output, packets(TYPE['TABULAR_RESULT'] ?? 0, data), sent),
-    encrypt() {
-      if (!tls) return;
-      handshake = new Duplex({
-        read: () => undefined,
-        write: (chunk: Buffer, _encoding, done) =>
-          put(socket, isRaw ? chunk : packets(TYPE['PRELOGIN'] ?? 0, chunk), () => done()),
-      });
-      const secure = new TLSSocket(handshake, {
-        isServer: true,
-        secureContext: createSecureContext({ ...tls, maxVersion: 'TLSv1.2' }),
-      });
-      secure.on('error', () => socket.destroy());
-      secure.on(
-        'data',
-        messageReader({
-          onMessage: (type, data) => wire.onMessage(type, data),
-          onPart: (type) => wire.onPart(type),
-        }),
-      );
-      output = secure;
-    },
-  };
-  return wire;
-}
-
-/** Puts packets together to messages. */
-function messageReader({ onMessage, onPart }: Pick<Wire, 'onMessage' | 'onPart'>): (chunk: Buffer) => void {
-  let pending = Buffer.alloc(0);
-  let parts: Buffer[] = [];
-  return (chunk) => {
-    pending = Buffer.concat([pending, chunk]);
-    while (pending.length >= HEADER_LENGTH && isPacketComplete(pending)) {
-      const length = packetLength(pending);
-      const packet = new Packet(Buffer.from(pending.subarray(0, length)));
-      pending = pending.subarray(length);
-      parts.push(packet.data());
-      if (!packet.isLast()) {
-        onPart(packet.type());
-        continue;
-      }
-      const data = Buffer.concat(parts);
-      parts = [];
-      onMessage(packet.type(), data);
-    }
-  };
-}
-
-function packets(type: number, data: Buffer): Buffer {
-  const all: Buffer[] = [];
-  for (let at = 0; at === 0 || at < data.length; at += packetDataMax) {
-    const packet = new Packet(type);
-    packet.addData(data.subarray(at, at + packetDataMax));
-    packet.last(at + packetDataMax >= data.length);
-    all.push(packet.buffer);
-  }
-  return Buffer.concat(all);
 }

@@ -1,6 +1,7 @@
 /** What a SQL Server sends, changed as an attacker or a broken network might: seeded, so that a case can be repeated. */
-import type { Tamper } from './tds-fake.ts';
+
 import { resultTokens } from './tds-tokens.ts';
+import type { Tamper } from './tds-wire.ts';
 
 /** The tampering of one connection, by the number of its case. */
 export function mutation(seed: number): Tamper {

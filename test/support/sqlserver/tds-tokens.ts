@@ -12,7 +12,7 @@ export interface TdsError {
 /** A row of a result: whole numbers and texts. */
 export type TdsRow = Readonly<Record<string, string | number | null>>;
 
-const doneStatus = { final: 0x00, error: 0x02, count: 0x10, attention: 0x20 };
+const doneStatus = { final: 0x00, error: 0x02, count: 0x10, more: 0x11, attention: 0x20 };
 
 /** The end of a response. */
 export function doneToken(kind: keyof typeof doneStatus = 'final', rowCount = 0): Buffer {
@@ -57,6 +57,18 @@ export function collationToken(): Buffer {
   return lengthPrefixed('ENVCHANGE', body);
 }
 
+/** Packets are to be of so many bytes from now on. */
+export function packetSizeToken(size: number): Buffer {
+  const body = new TdsBuffer();
+  body.writeUInt8(4);
+  body.writeBVarchar(String(size), 'ucs2');
+  body.writeBVarchar('4096', 'ucs2');
+  return lengthPrefixed('ENVCHANGE', body);
+}
+
+/** The token of Entra ID that came with the login is taken (FEATUREEXTACK). */
+export const fedAuthToken = (): Buffer => Buffer.from([typeOf('FEATUREEXTACK'), 0x02, 0, 0, 0, 0, 0xff]);
+
 /** Another server is to be asked. */
 export function routingToken({ host, port }: { readonly host: string; readonly port: number }): Buffer {
   const route = new TdsBuffer();
@@ -70,8 +82,24 @@ export function routingToken({ host, port }: { readonly host: string; readonly p
   return lengthPrefixed('ENVCHANGE', body);
 }
 
-/** A result: columns, typed by their first value, and rows. */
+/** Results: rows that follow each other with the same columns are one. */
 export function resultTokens(rows: readonly TdsRow[]): Buffer {
+  const results: TdsRow[][] = [];
+  for (const row of rows) {
+    const last = results.at(-1);
+    if (last && namesOf(last[0]) === namesOf(row)) last.push(row);
+    else results.push([row]);
+  }
+  if (results.length <= 1) return resultToken(rows, 'count');
+  return Buffer.concat(
+    results.map((result, index) => resultToken(result, index < results.length - 1 ? 'more' : 'count')),
+  );
+}
+
+const namesOf = (row: TdsRow = {}): string => Object.keys(row).join();
+
+/** Columns, typed by their first value, and rows. */
+function resultToken(rows: readonly TdsRow[], end: 'count' | 'more'): Buffer {
   const columns = Object.entries(rows[0] ?? {}).map(([name, value]) => ({ name, isInt: typeof value === 'number' }));
   const buffer = new TdsBuffer();
   if (columns.length === 0) return doneToken();
@@ -87,7 +115,7 @@ export function resultTokens(rows: readonly TdsRow[]): Buffer {
     buffer.writeUInt8(typeOf('ROW'));
     for (const { name, isInt } of columns) writeValue(buffer, row[name] ?? null, isInt);
   }
-  buffer.writeBuffer(doneToken('count', rows.length));
+  buffer.writeBuffer(doneToken(end, rows.length));
   return buffer.slice();
 }
 

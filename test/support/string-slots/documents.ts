@@ -364,14 +364,15 @@ const certificate = readFileSync(new URL('../../fixtures/tls/localhost.crt', imp
 
 function destinationDocuments(at: Addresses): readonly BaseDocument[] {
   const { database } = at;
-  const destination = (kind: string, ends: string, block: Json): BaseDocument => ({
-    name: `to-${kind}`,
-    document: spec(`to-${kind}`, at, {
+  const destination = (kind: string, ends: string, block: Json, name = `to-${kind}`): BaseDocument => ({
+    name,
+    document: spec(name, at, {
       destination: { kind, ...block },
       connectionParams: [
         param('password', { secret: true }),
         param('host', { required: false }),
         param('port', { type: 'integer', required: false }),
+        param('client', { required: false }),
       ],
     }),
     params: { host: database.hostname },
@@ -400,6 +401,22 @@ function destinationDocuments(at: Addresses): readonly BaseDocument[] {
       ca: certificate,
       schema: 'dbo',
     }),
+    // Two of its texts are wrong, so that it never gets as far as the network: a test has nothing to ask Entra ID.
+    destination(
+      'sqlserver',
+      'destination_rejected',
+      {
+        host: '127.0.0.1',
+        database: 'd',
+        authentication: {
+          kind: 'entra_client_credentials',
+          tenantId: 'no tenant',
+          clientId: '{{ params.client }}',
+          clientSecret: '{{ secrets.password }}',
+        },
+      },
+      'to-sqlserver-by-entra',
+    ),
     destination('webhook', 'succeeded', {
       url: at.webhook,
       signingSecret: '{{ secrets.password }}',

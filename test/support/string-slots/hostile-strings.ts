@@ -1,3 +1,12 @@
+import expressions from '../../fixtures/jsonata-hostile.json' with { type: 'json' };
+import addresses from '../../fixtures/ssrf.json' with { type: 'json' };
+
+/** Addresses and expressions of attackers, as other tests try them at the one place they are for. */
+export const attacks: readonly string[] = [
+  ...addresses.map(({ url }) => url ?? ''),
+  ...expressions.flatMap(({ expression = '' }) => [expression, `{{ ${expression} }}`]),
+];
+
 /** Texts that broke something somewhere: each is a class of its own. */
 export const hostileStrings: readonly string[] = [
   '',

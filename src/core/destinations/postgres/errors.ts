@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { AppError } from '../../errors.ts';
-import { PostgresProtocolError } from './frames.ts';
+import { PostgresProtocolError } from './message.ts';
 
 /** What the log keeps of a server's error: its own message and detail repeat values of rows, so they are left out. */
 class PostgresFailure extends Error {

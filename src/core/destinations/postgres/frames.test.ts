@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createFrameChecker, PostgresProtocolError } from './frames.ts';
+import { createFrameChecker } from './frames.ts';
+import { PostgresProtocolError } from './message.ts';
 
 const message = (type: string, ...body: (string | number[] | Buffer)[]): Buffer => {
   const bytes = Buffer.concat(body.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
@@ -123,6 +124,28 @@ describe('a response', () => {
     ],
   ])('%s ends the session', (_, bytes) => {
     expect(() => inStatement().push(bytes)).toThrow(/larger than any/);
+  });
+
+  it.each([
+    ['with more results than any of ours has', Buffer.concat(Array.from({ length: 50_001 }, () => message('C', '\0')))],
+    [
+      'with more columns than any of ours has',
+      Buffer.concat(
+        Array.from({ length: 31 }, () => message('T', int16(1664), ...Array.from({ length: 1664 }, () => column('')))),
+      ),
+    ],
+    [
+      'with more cells than any of ours has',
+      Buffer.concat([
+        message('T', int16(1664), ...Array.from({ length: 1664 }, () => column(''))),
+        ...Array.from({ length: 31 }, () => message('D', int16(1664), Buffer.alloc(4 * 1664, 0xff))),
+      ]),
+    ],
+  ])('%s ends the session, as large as it may be', (_, bytes) => {
+    const checker = createFrameChecker();
+    checker.push(login);
+    checker.expectResponse({ bytesMax: 100_000_000, rowsMax: 100_000 });
+    expect(() => checker.push(bytes)).toThrow(/larger than any/);
   });
 
   it('that nobody asked for ends the session once it is long', () => {

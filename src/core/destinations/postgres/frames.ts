@@ -4,11 +4,7 @@
  * end would freeze it, and it keeps whatever comes. So a message passes only if this client can need it at this point, and
  * if its counts, lengths and texts end exactly where the message ends.
  */
-
-/** The server does not keep to the protocol, or to what this client takes. The message never repeats what it sent. */
-export class PostgresProtocolError extends Error {
-  override readonly name = 'PostgresProtocolError';
-}
+import { broken, MessageReader, PostgresProtocolError } from './message.ts';
 
 /** What the server may send in response to one statement. */
 export interface ResponseLimits {
@@ -30,6 +26,11 @@ const loginLimits: ResponseLimits = { bytesMax: 65_536, rowsMax: 0 };
 const unaskedBytesMax = 65_536;
 /** Columns of a result; PostgreSQL's own limit. */
 const columnsMax = 1664;
+/**
+ * Results, columns and cells of a response, for each of which the driver keeps objects that are a hundred times as large as
+ * the bytes that ask for them. The most that a statement of ours has is 1000 rows of a few columns.
+ */
+const partsMax = 50_000;
 /** Type and length. */
 const headerBytes = 5;
 
@@ -41,6 +42,7 @@ export function createFrameChecker(): FrameChecker {
     expected: [],
     bytes: 0,
     rows: 0,
+    parts: 0,
     unaskedBytes: 0,
     columns: null,
     authentications: new Set(),
@@ -90,9 +92,10 @@ interface SessionState {
   limits: ResponseLimits;
   /** Of statements behind the one under way. */
   readonly expected: ResponseLimits[];
-  /** Of the login or the response so far, and its rows. */
+  /** Of the login or the response so far; its rows, and what {@link partsMax} counts. */
   bytes: number;
   rows: number;
+  parts: number;
   unaskedBytes: number;
   /** Of the result whose rows come; null: none was described. */
   columns: number | null;
@@ -107,6 +110,7 @@ function beginNext(session: SessionState): void {
   session.limits = limits ?? loginLimits;
   session.bytes = 0;
   session.rows = 0;
+  session.parts = 0;
   session.columns = null;
 }
 
@@ -138,6 +142,11 @@ function count(session: SessionState, bytes: number): void {
   }
   session.bytes += bytes;
   if (session.bytes > session.limits.bytesMax) throw tooMuch();
+}
+
+function keep(session: SessionState, parts: number): void {
+  session.parts += parts;
+  if (session.parts > partsMax) throw tooMuch();
 }
 
 function checkMessage(type: number, message: MessageReader, session: SessionState): void {
@@ -209,6 +218,7 @@ function checkParameter(message: MessageReader): void {
 
 function checkCompletion(message: MessageReader, session: SessionState): void {
   message.text();
+  keep(session, 1);
   session.columns = null;
 }
 
@@ -225,6 +235,7 @@ function checkErrorFields(message: MessageReader): void {
 function checkRowDescription(message: MessageReader, session: SessionState): void {
   const columns = message.int16();
   if (columns < 0 || columns > columnsMax) throw broken();
+  keep(session, columns);
   for (let column = 0; column < columns; column += 1) {
     message.text();
     // Table, column, type, its size and modifier.
@@ -237,6 +248,7 @@ function checkRowDescription(message: MessageReader, session: SessionState): voi
 
 function checkRow(message: MessageReader, session: SessionState): void {
   if (message.int16() !== session.columns) throw broken();
+  keep(session, session.columns);
   for (let column = 0; column < session.columns; column += 1) {
     const length = message.int32();
     if (length < -1) throw broken();
@@ -245,59 +257,6 @@ function checkRow(message: MessageReader, session: SessionState): void {
   session.rows += 1;
   if (session.rows > session.limits.rowsMax) throw tooMuch();
 }
-
-/** Reads one message; nothing is read beyond its end. */
-class MessageReader {
-  readonly #bytes: Buffer;
-  readonly #end: number;
-  #at: number;
-
-  constructor(bytes: Buffer, start: number, end: number) {
-    this.#bytes = bytes;
-    this.#at = start;
-    this.#end = end;
-  }
-
-  skip(bytes: number): void {
-    if (bytes > this.#end - this.#at) throw broken();
-    this.#at += bytes;
-  }
-
-  skipRest(): void {
-    this.#at = this.#end;
-  }
-
-  byte(): number {
-    this.skip(1);
-    return this.#bytes[this.#at - 1] ?? 0;
-  }
-
-  int16(): number {
-    this.skip(2);
-    return this.#bytes.readInt16BE(this.#at - 2);
-  }
-
-  int32(): number {
-    this.skip(4);
-    return this.#bytes.readInt32BE(this.#at - 4);
-  }
-
-  /** A text that ends with a NUL; its bytes without that. */
-  text(): number {
-    const start = this.#at;
-    const nul = this.#bytes.indexOf(0, start);
-    if (nul === -1 || nul >= this.#end) throw broken();
-    this.#at = nul + 1;
-    return nul - start;
-  }
-
-  end(): void {
-    if (this.#at !== this.#end) throw broken();
-  }
-}
-
-const broken = (): PostgresProtocolError =>
-  new PostgresProtocolError("it does not keep to PostgreSQL's protocol; check host and port");
 
 const tooMuch = (): PostgresProtocolError =>
   new PostgresProtocolError('its response is larger than any that is asked for; check host and port');

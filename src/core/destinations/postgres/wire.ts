@@ -2,7 +2,9 @@ import { EventEmitter, once } from 'node:events';
 import { isIP, Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { PostgresAddress } from './address.ts';
-import { createFrameChecker, type FrameChecker, PostgresProtocolError } from './frames.ts';
+import type { FrameChecker } from './frames.ts';
+import { createFrameChecker } from './frames.ts';
+import { PostgresProtocolError } from './message.ts';
 
 /** A socket to a server, with encryption on it where the address asks for some. */
 export type Transport = Socket | TLSSocket;

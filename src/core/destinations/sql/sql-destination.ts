@@ -1,4 +1,4 @@
-import type { AppError } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import type { Batch, Deliverable, RejectedRow } from '../../model/batch.ts';
 import type { Destination, LaneClaim, OpenedLane, TargetTable } from '../destination.ts';
 import { type AdmittedFields, coversFields, nothingRefused } from './record-fields.ts';
@@ -59,6 +59,7 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
   let session: Session | null = null;
   let held: HeldLane<Fields> | null = null;
   let prepared: PreparedBatch<Fields, Encoded> | null = null;
+  let isDisposed = false;
 
   const close = async () => {
     const ending = session;
@@ -78,7 +79,10 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
   const connected = async (): Promise<Session> => {
     if (!session?.isUsable()) await close();
     session ??= await kind.connect();
-    return session;
+    if (!isDisposed) return session;
+    // Whoever gave up on it did not wait for the connection.
+    await close();
+    throw new AppError('destination_unavailable', 'The destination was closed while it was being connected.');
   };
 
   const encode = async (
@@ -133,7 +137,10 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
       lane.gathers = batch.runId;
       return rejected;
     },
-    [Symbol.asyncDispose]: close,
+    async [Symbol.asyncDispose]() {
+      isDisposed = true;
+      await close();
+    },
   };
 }
 

@@ -1,13 +1,18 @@
-import { expect, it } from 'vitest';
-import { parseSqlServerAddress } from './address.ts';
+import { describe, expect, it } from 'vitest';
+import { parseSqlServerOptions } from './address.ts';
 
 const options = { host: 'db.test', database: 'shop', user: 'sync', password: 'p' };
 
 it('reads the fields, encrypted and on port 1433 unless told otherwise', () => {
-  const address = { ...options, port: 1433, encrypt: true, ca: null };
-  expect(parseSqlServerAddress(options)).toEqual(address);
+  const address = { host: 'db.test', database: 'shop', port: 1433, encrypt: true, ca: null };
+  const identity = { user: 'sync', password: 'p' };
+  expect(parseSqlServerOptions(options)).toEqual({ address, identity });
   const changes = { port: '14330', encrypt: false, ca: 'PEM' };
-  expect(parseSqlServerAddress({ ...options, ...changes })).toEqual({ ...address, ...changes, port: 14_330 });
+  expect(parseSqlServerOptions({ ...options, ...changes })).toEqual({
+    address: { ...address, ...changes, port: 14_330 },
+    identity,
+  });
+  expect(parseSqlServerOptions({ ...options, encrypt: 'strict' }).address.encrypt).toBe('strict');
 });
 
 it.each([
@@ -17,10 +22,39 @@ it.each([
   [{ port: 0 }, 'the port is not between'],
   [{ database: undefined }, 'the database is missing'],
   [{ user: 'a\0b' }, 'the user has a control character'],
-  [{ encrypt: 'no' }, '`encrypt` is not true or false'],
+  [{ encrypt: 'no' }, '`encrypt` is not true, false'],
   [{ ca: ['x'] }, '`ca` is not a text'],
 ])('refuses %j without repeating values', (changes, message) => {
-  expect(() => parseSqlServerAddress({ ...options, ...changes })).toThrow(
+  expect(() => parseSqlServerOptions({ ...options, ...changes })).toThrow(
     expect.objectContaining({ code: 'destination_rejected', message: expect.stringContaining(message) }),
   );
+});
+
+describe('an application of Entra ID', () => {
+  const authentication = { kind: 'entra_client_credentials', tenantId: 'acme.test', clientId: 'c', clientSecret: 's' };
+  const entra = { host: 'db.test', database: 'shop', authentication };
+
+  it('is read in the place of a user, and asks the public cloud for its token unless told otherwise', () => {
+    const identity = { ...authentication, authorityHost: 'login.microsoftonline.com' };
+    expect(parseSqlServerOptions(entra).identity).toEqual(identity);
+    const authorityHost = 'login.microsoftonline.us';
+    const elsewhere = { ...entra, authentication: { ...authentication, authorityHost } };
+    expect(parseSqlServerOptions(elsewhere).identity).toEqual({ ...identity, authorityHost });
+  });
+
+  it.each([
+    [{ ...entra, user: 'sync' }, 'give one of them'],
+    [{ ...entra, password: 'p' }, 'give one of them'],
+    [{ ...entra, encrypt: false }, 'in plain text'],
+    [{ ...entra, authentication: 'x' }, 'no object'],
+    [{ ...entra, authentication: { ...authentication, kind: 'ntlm' } }, 'no kind'],
+    [{ ...entra, authentication: { ...authentication, authorityHost: 'evil.test' } }, 'no host of Entra ID'],
+    [{ ...entra, authentication: { ...authentication, tenantId: '../x' } }, 'no id or domain'],
+    [{ ...entra, authentication: { ...authentication, tenantId: '..' } }, 'no id or domain'],
+    [{ ...entra, authentication: { ...authentication, clientSecret: '' } }, 'the clientSecret is missing'],
+  ])('is refused in %j without repeating values', (given, message) => {
+    expect(() => parseSqlServerOptions(given)).toThrow(
+      expect.objectContaining({ code: 'destination_rejected', message: expect.stringContaining(message) }),
+    );
+  });
 });

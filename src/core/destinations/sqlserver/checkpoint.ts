@@ -31,7 +31,8 @@ export const nowSql = 'cast(sysutcdatetime() as datetimeoffset(7))';
 export const tableIdSql = (schema: string, table: string): string => `object_id(N'${schema}.${table}')`;
 
 /**
- * Takes the lane from every earlier attempt; what was applied to another table is forgotten in the same transaction.
+ * Takes the lane from every earlier attempt; what was applied to another table is forgotten in the same transaction. Of
+ * two first claims the locks let one wait for the other.
  * Throws `fenced` when a later attempt holds it.
  *
  * @param place the checkpoint table's schema, and the table that the lane writes.
@@ -56,7 +57,7 @@ function claimLaneSql({ schema, table }: { readonly schema: string; readonly tab
   declare @held bigint = cast(@fence as bigint);
   declare @taken int = 0;
   begin transaction;
-  update ${name}
+  update ${name} with (updlock, serializable)
   set fence = @held, table_id = @table, updated_at = ${nowSql}, ${['run_id', 'batch_no', 'receipt'].map(kept).join(', ')}
   where lane = @lane and fence < @held;
   set @taken = @@rowcount;

@@ -39,8 +39,26 @@ const isAny = (error: unknown, numbers: readonly number[], unnumberedText?: RegE
   return found.number === unnumbered ? unnumberedText?.test(found.message) === true : numbers.includes(found.number);
 };
 
-/** Whether the transaction lost against others and can be repeated as it is: deadlock, lock time-out, snapshot. */
-export const isConflict = (error: unknown): boolean => isAny(error, [1205, 1222, 3960], /lock timeout/i);
+/**
+ * Whether the transaction lost against others and can be repeated as it is: deadlock, lock time-out, snapshot; and what
+ * tables in memory have in place of locks.
+ */
+export const isConflict = (error: unknown): boolean =>
+  isAny(error, [1205, 1222, 3960, 3961, 41_301, 41_302, 41_305, 41_325, 41_839], /lock timeout/i);
+
+/** Whether nobody can tell from the number what went wrong: it may be a state that passes. */
+export const isUnnumbered = (error: unknown): boolean => serverError(error)?.number === unnumbered;
+
+/** Whether the login found no database of the name: there is none, or it is moving to another server. */
+export const isDatabaseAway = (error: unknown): boolean => isLoginError(error, databaseAway);
+
+/** Whether the login was refused for who it was. */
+export const isLoginRefused = (error: unknown): boolean => isLoginError(error, 18_456);
+
+const isLoginError = (error: unknown, number: number): boolean =>
+  error instanceof SqlServerFailure && error.isLogin && error.number === number;
+
+const databaseAway = 4060;
 
 /** Another session wrote the same rows in between; its number is that of the server's own update conflict. */
 export const lostRace = (): Error => new SqlServerFailure(3960);
@@ -58,18 +76,24 @@ export function blamesRow(error: unknown): boolean {
   return found !== null && (rowReasons.has(found.number) || isRaised(found.number));
 }
 
+/** Whether the server refused with this number. */
+export const isRowError = (error: unknown, number: number): boolean => serverError(error)?.number === number;
+
+/** As {@link blamesRow}, of an error number that is in a variable. */
+export const blamesRowSql = (variable: string): string =>
+  `(${variable} in (${[...rowReasons.keys()].join(', ')}) or ${variable} >= 50000 and ${variable} <> ${unnumbered})`;
+
 /** RAISERROR and THROW of the customer's triggers; Babelfish's own number is far beyond. */
 const isRaised = (number: number): boolean => number >= 50_000 && number !== unnumbered;
 
 /** Whether the connection is gone, or what it did is unknown: every failure but a server's plain answer. */
 export function endsConnection(error: unknown): boolean {
   const found = serverError(error);
-  return found === null || found.class >= 20;
+  return found === null || found.class >= 20 || sessionEnds.includes(found.number);
 }
 
-/** Whether another address of the same host may still answer. */
-export const isUnreachable = (error: unknown): boolean =>
-  ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'].includes(codeOf(error));
+/** Azure ends a session that holds too much: time, locks, space for its log or for what it sorts, memory. */
+const sessionEnds: readonly number[] = [40_549, 40_550, 40_551, 40_552, 40_553];
 
 /** Why the server refused a row; names columns and constraints, never values. */
 export function rowIssue(error: unknown): string {
@@ -147,9 +171,13 @@ const verdicts: readonly Verdict[] = [
     'destination_login',
     'the server refused user or password; correct them',
   ],
-  [[911, 4060, 4063, 4064], 'destination_rejected', 'the database does not exist or the user may not open it'],
+  [[911, databaseAway, 4063, 4064], 'destination_rejected', 'the database does not exist or the user may not open it'],
   [[40615, 40914], 'destination_rejected', "the server's firewall keeps this service out"],
-  [[1205, 1222, 3960], 'destination_unavailable', 'other transactions kept getting in the way'],
+  [
+    [1205, 1222, 3960, 3961, 41_301, 41_302, 41_305, 41_325, 41_839],
+    'destination_unavailable',
+    'other transactions kept getting in the way',
+  ],
   [[207], 'destination_rejected', 'a column was removed during the run; start the run again'],
   [[208, 3701, 4902], 'destination_rejected', 'a table was removed during the run; start the run again'],
   [
@@ -157,13 +185,27 @@ const verdicts: readonly Verdict[] = [
     'destination_rejected',
     'the user lacks a privilege; grant it CREATE TABLE and CONTROL of the schema',
   ],
-  [[457, 468], 'destination_rejected', 'the key columns of the table have a collation of their own'],
-  [[3906, 3908, 976, 978, 983], 'destination_unavailable', 'the database accepts no writes now'],
   [
-    [596, 615, 4221, 6005, 10_928, 10_929, 10_936, 17_142, 40_197, 40_501, 40_613, 49_918, 49_919, 49_920],
-    'destination_unavailable',
-    'the server is shutting down, starting or overloaded',
+    [1701, 1702],
+    'destination_rejected',
+    'the columns together are wider than a row of SQL Server can be, or more than a table can have; name fewer in ' +
+      'target.columns, with target.evolve none, or give numbers fewer digits',
   ],
+  [[457, 468], 'destination_rejected', 'the key columns of the table have a collation of their own'],
+  [
+    [921, 922, 926, 927, 952, 976, 978, 982, 983, 984, 3906, 3908],
+    'destination_unavailable',
+    'the database is starting, restoring or moving, and accepts no writes now',
+  ],
+  [
+    [
+      ...[596, 615, 1204, 4221, 6005, 8628, 8645, 8651, 10_922, 10_928, 10_929, 10_936, 17_142, 17_187, 17_197],
+      ...[18_401, 40_143, 40_197, 40_501, 40_540, 40_613, 42_108, 42_109, 42_119, 47_073, 49_918, 49_919, 49_920],
+    ],
+    'destination_unavailable',
+    'the server is shutting down, starting, moving or overloaded',
+  ],
+  [sessionEnds, 'destination_unavailable', 'the server ended a session that took too much; send smaller pages'],
 ];
 
 /** Severities from here on are the server's own troubles: memory, disk, hardware. */
@@ -181,8 +223,9 @@ export function toAppError(error: unknown): AppError {
   return new AppError(code, message, { cause: new SqlServerFailure(found.number, isLogin) });
 }
 
-function fallback({ class: severity }: ServerError, isLogin: boolean): Verdict {
+function fallback({ number, class: severity }: ServerError, isLogin: boolean): Verdict {
   if (isLogin) return [[], 'destination_login', 'the server refused the login'];
+  if (number === unnumbered) return [[], 'destination_unavailable', 'the server has no number for what went wrong'];
   return severity >= resourceSeverity
     ? [[], 'destination_unavailable', 'the server is out of disk, memory or other resources']
     : [[], 'destination_rejected', 'the server refused a statement'];

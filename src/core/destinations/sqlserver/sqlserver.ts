@@ -1,14 +1,15 @@
-import type { EgressGuard } from '../../http/egress.ts';
 import type { RejectedRow } from '../../model/batch.ts';
 import type { Destination, LaneClaim } from '../destination.ts';
 import type { Options } from '../sql/address-fields.ts';
 import { type AdmittedFields, admitFields } from '../sql/record-fields.ts';
 import { encodeRows } from '../sql/record-rows.ts';
 import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } from '../sql/sql-destination.ts';
-import { parseSqlServerAddress } from './address.ts';
-import { type SqlServerBatch, writeBatch } from './batch.ts';
+import { parseSqlServerOptions } from './address.ts';
+import { writeBatch } from './batch.ts';
+import type { SqlServerBatch } from './batch-write.ts';
 import { claimLane } from './checkpoint.ts';
-import { openSession } from './driver/contained.ts';
+import type { EntraDeps } from './driver/entra.ts';
+import { logIn } from './driver/login.ts';
 import type { Session, SessionLimits } from './driver/session.ts';
 import { toAppError } from './errors.ts';
 import { fieldKind, idIssue, type SqlServerFields, sqlServerFields } from './fields.ts';
@@ -16,10 +17,7 @@ import { prepareTable } from './schema.ts';
 import { withConflictRetries } from './transaction.ts';
 
 /** What a sqlserver destination is given from outside. */
-export interface SqlServerDeps {
-  readonly guard: Pick<EgressGuard, 'vetHost'>;
-  /** The org whose destination it is. */
-  readonly orgId: string;
+export interface SqlServerDeps extends EntraDeps {
   /** Milliseconds the server may take; a minute per request unless given. */
   readonly limits?: SessionLimits;
 }
@@ -34,10 +32,10 @@ const defaultLimits: SessionLimits = { connectMs: 10_000, statementMs: 60_000, l
  * Throws `destination_rejected` at once when the options cannot work; connects at `open`.
  */
 export function openSqlServer(options: Options, deps: SqlServerDeps): Destination {
-  const address = parseSqlServerAddress(options);
+  const parsed = parseSqlServerOptions(options);
   const limits = deps.limits ?? defaultLimits;
   return sqlDestination({
-    connect: () => openSession(address, { guard: deps.guard, orgId: deps.orgId, limits }),
+    connect: () => logIn(parsed, { ...deps, limits }),
     openLane,
     admit,
     encode,

@@ -1,64 +1,132 @@
 import type { Tombstone } from '../../model/batch.ts';
 import type { EncodedRows } from '../sql/record-rows.ts';
 import { externalIdLengthMax, keyCollation } from './definitions.ts';
-import type { LoadedColumn, Session } from './driver/session.ts';
+import type { LoadedColumn, Session, Value } from './driver/session.ts';
 import { idIssue, type SqlServerWriter } from './fields.ts';
+import { withConflictRetries } from './transaction.ts';
 
 /** Rows by column, ready to be staged. */
 export type SqlServerRows = EncodedRows<SqlServerWriter>;
 
 /**
- * The temporary table with the rows of a batch: `n` is the place among them, `is_out` marks those that the server
- * refused, `given` says in mode update which columns a record gives, and c1, c2, … are the values.
+ * The temporary table with the rows of a batch: `n` is the place among them, `issue` why the row is refused (an error of
+ * the server's with its text in `reason`, or a negative number of the check that found it), `kept` that a check has
+ * decided for it against a later one, `given` says in mode update which columns a record gives, and c1, c2, … are the
+ * values. Beyond {@link columnsEach} of them the next ones are in `#rows2`, `#rows3`, …, by the same `n`.
  */
 export const rowsTable = '#rows';
 
 /** The temporary table with the ids of records that are gone. */
 export const missingTable = '#gone';
 
-/** Loads the rows of a batch into {@link rowsTable}, outside of any transaction: a repeated one finds them there. */
-export async function stageRows(session: Session, { indexes, writers, lists }: SqlServerRows): Promise<void> {
+/**
+ * Values of one temporary table. Each is staged as a text, of which at most 74 bytes are in the row (a root of 72 and its
+ * offset), so 100 of them fit into the 8,060 bytes of a row whatever they hold: a row that its own table can hold can
+ * always be staged.
+ */
+export const columnsEach = 100;
+
+/** Loads the rows of a batch, outside of any transaction: a repeated one finds them there. */
+export async function stageRows(session: Session, rows: SqlServerRows): Promise<void> {
+  const { indexes, writers, lists } = rows;
   const isPartial = lists.length > writers.length + 1;
-  const columns: LoadedColumn[] = [
-    { name: 'n', type: 'int' },
+  const leading: LoadedColumn[] = [
     { name: 'external_id', type: { characters: externalIdLengthMax } },
-    ...(isPartial ? [{ name: 'given', type: { characters: givenLengthMax } }] : []),
-    ...writers.map(({ staged }, index) => ({
-      name: `c${index + 1}`,
-      type: staged === 'float' ? staged : { characters: staged },
-    })),
+    ...(isPartial ? [{ name: 'given', type: { characters: givenLengthMax } } as const] : []),
   ];
-  const firstValue = lists.length - writers.length;
-  const isFloat = lists.map((_, index) => writers[index - firstValue]?.staged === 'float');
-  const rows = indexes.map((_, n) => [
-    n,
-    ...lists.map((values, index) => {
-      const value = values[n] ?? null;
-      return isFloat[index] && value !== null ? Number(value) : value;
-    }),
-  ]);
-  await session.query(createSql(rowsTable, [...columns.map(columnSql), 'is_out bit null']));
-  await session.load({ table: rowsTable, columns, rows });
+  const columns = writers.map((writer, index) => loadedColumn(writer, index));
+  const values = lists.slice(leading.length).map((list, index) => valuesOf(list, columns[index]?.type === 'float'));
+  const places = indexes.map((_, n) => n);
+  // Several tables are joined, by loops where the statement says so.
+  const key = columns.length > columnsEach ? ['primary key (n)'] : [];
+  await stage(session, {
+    table: rowsTable,
+    columns: [placeColumn, ...leading, ...columns.slice(0, columnsEach)],
+    lists: [places, ...lists.slice(0, leading.length), ...values.slice(0, columnsEach)],
+    more: ['fault int null', `reason nvarchar(${reasonLengthMax}) null`, 'kept bit null', ...key],
+  });
+  for (let from = columnsEach; from < columns.length; from += columnsEach) {
+    await stage(session, {
+      table: stagedTable(from),
+      columns: [placeColumn, ...columns.slice(from, from + columnsEach)],
+      lists: [places, ...values.slice(from, from + columnsEach)],
+      more: key,
+    });
+  }
 }
 
-/** Loads the ids of records that are gone into {@link missingTable}, without those that no row can have. */
-export async function stageMissing(session: Session, tombstones: readonly Tombstone[]): Promise<void> {
-  const columns: LoadedColumn[] = [
-    { name: 'is_hard', type: 'int' },
-    { name: 'external_id', type: { characters: externalIdLengthMax } },
-  ];
-  const rows = tombstones
-    .filter(({ externalId }) => idIssue(externalId) === null)
-    .map(({ externalId, effect }) => [effect === 'hard' ? 1 : 0, externalId]);
-  await session.query(createSql(missingTable, columns.map(columnSql)));
-  if (rows.length > 0) await session.load({ table: missingTable, columns, rows });
+/** Loads the ids of records that are gone into {@link missingTable}, without those that no row can have; returns how many. */
+export async function stageMissing(session: Session, tombstones: readonly Tombstone[]): Promise<number> {
+  const isDeleted = tombstones.filter(({ externalId }) => idIssue(externalId) === null);
+  await stage(session, {
+    table: missingTable,
+    columns: [
+      placeColumn,
+      { name: 'is_hard', type: 'int' },
+      { name: 'external_id', type: { characters: externalIdLengthMax } },
+    ],
+    lists: [
+      isDeleted.map((_, n) => n),
+      isDeleted.map(({ effect }) => (effect === 'hard' ? 1 : 0)),
+      isDeleted.map(({ externalId }) => externalId),
+    ],
+    more: [],
+  });
+  return isDeleted.length;
 }
+
+/** The table that holds the value of the writer at this place, and those after it. */
+const stagedTable = (index: number): string => `${rowsTable}${tableNumber(index)}`;
+
+/** Empty for the first one. */
+const tableNumber = (index: number): string => (index < columnsEach ? '' : `${Math.floor(index / columnsEach) + 1}`);
+
+/** A staged value as SQL. */
+export const stagedColumn = (index: number, alias = 'r'): string => `${alias}${tableNumber(index)}.c${index + 1}`;
+
+/** The staged rows with the values of so many writers, as SQL to follow `from`. */
+export function stagedRows(writers: number, alias = 'r'): string {
+  const joins: string[] = [];
+  for (let from = columnsEach; from < writers; from += columnsEach) {
+    const own = `${alias}${tableNumber(from)}`;
+    joins.push(` inner join ${stagedTable(from)} as ${own} on ${own}.n = ${alias}.n`);
+  }
+  return `${rowsTable} as ${alias}${joins.join('')}`;
+}
+
+/** As much of a server's message as tells which column or constraint it is about. */
+export const reasonLengthMax = 600;
 
 /** One character for each column; a table has at most 1,024. */
 const givenLengthMax = 1024;
 
-const createSql = (table: string, columns: readonly string[]): string =>
-  `drop table if exists ${table}; create table ${table} (${columns.join(', ')});`;
+const placeColumn: LoadedColumn = { name: 'n', type: 'int' };
+
+const loadedColumn = ({ staged }: SqlServerWriter, index: number): LoadedColumn => ({
+  name: `c${index + 1}`,
+  type: staged === 'float' ? staged : { characters: staged },
+});
+
+const valuesOf = (list: SqlServerRows['lists'][number], isFloat: boolean): readonly Value[] =>
+  isFloat ? list.map((value) => (value === null ? null : Number(value))) : list;
+
+interface Staging {
+  readonly table: string;
+  readonly columns: readonly LoadedColumn[];
+  /** The values of each column. */
+  readonly lists: readonly (readonly Value[])[];
+  /** Columns that are filled later, and the key, as SQL. */
+  readonly more: readonly string[];
+}
+
+async function stage(session: Session, { table, columns, lists, more }: Staging): Promise<void> {
+  const definitions = [...columns.map(columnSql), ...more].join(', ');
+  const rows = (lists[0] ?? []).map((_, n) => lists.map((list) => list[n] ?? null));
+  await withConflictRetries(session, async () => {
+    await session.query(`drop table if exists ${table}; create table ${table} (${definitions});`);
+    if (rows.length > 0) await session.load({ table, columns, rows });
+  });
+}
 
 /** The collation is that of the keys, so that a join needs none of its own. */
 function columnSql({ name, type }: LoadedColumn): string {

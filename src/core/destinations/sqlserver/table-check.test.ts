@@ -9,7 +9,15 @@ function check(
 ): void {
   const type = parseColumnType(wanted);
   if (!type) throw new Error(`${wanted} is no type`);
-  const flags = { nullable: true, generated: false, evolved: false, isJson: false, noted: true };
+  const flags = {
+    collation: null,
+    nullable: true,
+    hasDefault: false,
+    generated: false,
+    evolved: false,
+    isJson: false,
+    noted: true,
+  };
   const columns = [{ name: 'a', typeName, length: -1, precision: 18, scale: 4, ...flags, ...facts }];
   const table = { name: 'items', id: 1, isView: false, columns, keys: [] };
   checkTypes(table, { schema: 'dbo', columns: [{ name: 'a', type, nullable: true }] });

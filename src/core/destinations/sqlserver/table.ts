@@ -7,7 +7,9 @@ import type { StoredType } from './values.ts';
 export interface StoredColumn extends StoredType {
   readonly name: string;
   readonly nullable: boolean;
-  /** The database computes it: identity, computed, row version. */
+  /** The database fills it where a row does not. */
+  readonly hasDefault: boolean;
+  /** The database computes it: identity, computed, row version, period of a temporal table. */
   readonly generated: boolean;
   /** The service added it for a field of the records. */
   readonly evolved: boolean;
@@ -69,6 +71,14 @@ interface FoundColumn {
   readonly scale: number;
   readonly isNullable: number;
   readonly isGenerated: number;
+  readonly hasDefault: number;
+  /** Null: it holds no text. */
+  readonly collationName: string | null;
+}
+
+/** The name of a column as it was written. */
+interface WrittenName {
+  readonly writtenName: string;
 }
 
 async function readTable(
@@ -76,7 +86,8 @@ async function readTable(
   { table, schema, isNoted }: { readonly table: FoundTable; readonly schema: string; readonly isNoted: boolean },
 ): Promise<StoredTable> {
   const { id, name, kind } = table;
-  const columns = await session.query<FoundColumn>(columnsSql, { id });
+  const found = await session.query<FoundColumn | WrittenName>(columnsSql, { id, schema, table: name });
+  const columns = withWrittenNames(found);
   const notes = isNoted ? await session.query<ColumnNote>(notesSql(schema), { id }) : [];
   const notesByName = new Map(notes.map((note) => [note.name, note]));
   const keyColumns = await session.query<{ indexId: number; name: string }>(keysSql, { id });
@@ -90,6 +101,18 @@ async function readTable(
   };
 }
 
+/**
+ * Babelfish keeps names in lower case, and as they were written only for `information_schema`. A database that tells
+ * names apart by case has each of them in both views.
+ */
+function withWrittenNames(found: readonly (FoundColumn | WrittenName)[]): readonly FoundColumn[] {
+  const written = found.flatMap((row) => ('writtenName' in row ? [row.writtenName] : []));
+  const exact = new Set(written);
+  const byLowerCase = new Map(written.map((name) => [name.toLowerCase(), name]));
+  const nameOf = (name: string) => (exact.has(name) ? name : (byLowerCase.get(name.toLowerCase()) ?? name));
+  return found.flatMap((row) => ('writtenName' in row ? [] : [{ ...row, name: nameOf(row.name) }]));
+}
+
 interface ColumnNote {
   readonly name: string;
   readonly kind: string;
@@ -97,7 +120,7 @@ interface ColumnNote {
 }
 
 function storedColumn(
-  { name, typeName, bytes, totalDigits, scale, isNullable, isGenerated }: FoundColumn,
+  { name, typeName, bytes, totalDigits, scale, collationName, ...flags }: FoundColumn,
   note: ColumnNote | undefined,
 ): StoredColumn {
   if (!isDigits(totalDigits) || !isDigits(scale)) throw unlikeCatalog(name);
@@ -108,12 +131,20 @@ function storedColumn(
     length: isUnicode && bytes > 0 ? bytes / 2 : bytes,
     precision: totalDigits,
     scale,
+    collation: knownCollation(collationName),
     isJson: note?.kind === 'json',
-    nullable: isNullable === 1,
-    generated: isGenerated === 1,
+    nullable: flags.isNullable === 1,
+    hasDefault: flags.hasDefault === 1,
+    generated: flags.isGenerated === 1,
     evolved: note?.isEvolved === 1,
     noted: note !== undefined,
   };
+}
+
+/** Babelfish calls the database's own `default`. What is no name is not made part of a statement. */
+function knownCollation(name: string | null | undefined): string | null {
+  if (!name || !/^\w{1,128}$/.test(name)) return null;
+  return name.toLowerCase() === 'default' ? 'database_default' : name;
 }
 
 /** A tinyint of the catalog. Values are scaled by it, which with millions of digits would take for ever. */
@@ -131,14 +162,22 @@ const tablesSql = (parameters: readonly string[]): string => `
   where o.schema_id = schema_id(@schema) and o.type in ('U', 'V')
     and o.name in (${parameters.map((name) => `@${name}`).join(', ')});`;
 
+/** An alias type counts as what it stands for; types of .NET stand for themselves. */
 const columnsSql = `
-  select c.name as name, t.name as type_name, cast(c.max_length as int) as bytes,
+  select c.name as name, coalesce(b.name, t.name) as type_name, cast(c.max_length as int) as bytes,
     cast(c."precision" as int) as total_digits, cast(c.scale as int) as scale,
     cast(c.is_nullable as int) as is_nullable,
-    case when c.is_identity = 1 or c.is_computed = 1 or t.name = 'timestamp' then 1 else 0 end as is_generated
-  from sys.columns as c inner join sys.types as t on t.user_type_id = c.user_type_id
+    case when c.is_identity = 1 or c.is_computed = 1 or c.generated_always_type <> 0
+        or coalesce(b.name, t.name) = 'timestamp' then 1 else 0 end as is_generated,
+    case when coalesce(c.default_object_id, 0) <> 0 then 1 else 0 end as has_default,
+    c.collation_name as collation_name
+  from sys.columns as c
+    inner join sys.types as t on t.user_type_id = c.user_type_id
+    left join sys.types as b on b.user_type_id = c.system_type_id
   where c.object_id = @id
-  order by c.column_id;`;
+  order by c.column_id;
+  select column_name as written_name
+  from information_schema.columns where table_schema = @schema and table_name = @table;`;
 
 const keysSql = `
   select cast(i.index_id as int) as index_id, c.name as name

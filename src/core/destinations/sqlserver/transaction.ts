@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Session } from './driver/session.ts';
-import { isConflict, isDuplicateKey } from './errors.ts';
+import { isConflict, isDuplicateKey, isUnnumbered } from './errors.ts';
 
 /** Times that a transaction is tried which loses against others; the pauses add up to about a second. */
 const attemptsMax = 6;
 /** Times that a duplicate key is taken for a race that was lost, before a row is to blame. */
 const racesMax = 2;
+/** Times that work is repeated after an error that says nothing; the run as a whole is tried again after that. */
+const unnumberedMax = 2;
 
 /**
  * Repeats work that the server rolled back because of other transactions. Only safe for what is one transaction or may
@@ -18,11 +20,14 @@ export async function withConflictRetries<Result>(session: Session, work: () => 
     } catch (error) {
       await rollBack(session);
       const isRace = isDuplicateKey(error) && attempt <= racesMax;
-      if (!isRace && (!isConflict(error) || attempt === attemptsMax)) throw error;
+      if (!isRace && !mayPass(error, attempt)) throw error;
       if (!isRace) await delay(Math.random() * 20 * 2 ** attempt);
     }
   }
 }
+
+const mayPass = (error: unknown, attempt: number): boolean =>
+  isConflict(error) ? attempt < attemptsMax : isUnnumbered(error) && attempt <= unnumberedMax;
 
 /** XACT_ABORT has rolled back after most errors; of those that it passes over nothing may be left either. */
 async function rollBack(session: Session): Promise<void> {

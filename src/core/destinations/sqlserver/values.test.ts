@@ -3,8 +3,8 @@ import { formFor, isConvertible } from './values.ts';
 
 const typed = (
   typeName: string,
-  facts: { length?: number; precision?: number; scale?: number; isJson?: boolean } = {},
-) => formFor({ typeName, length: -1, precision: 0, scale: 0, isJson: false, ...facts });
+  facts: { length?: number; precision?: number; scale?: number; isJson?: boolean; collation?: string } = {},
+) => formFor({ typeName, length: -1, precision: 0, scale: 0, isJson: false, collation: null, ...facts });
 
 const decimal = (precision: number, scale: number) => typed('decimal', { precision, scale });
 
@@ -66,5 +66,31 @@ describe('values', () => {
   it('are cast without a length, so that the server refuses what is too long instead of cutting it', () => {
     expect(typed('nvarchar', { length: 3 })).toMatchObject({ castType: null, staged: 3 });
     expect(typed('xml')).toMatchObject({ castType: 'xml', staged: Infinity });
+  });
+
+  it.each([
+    ['binary', { length: 16 }, 16],
+    ['varbinary', { length: 200 }, 200],
+    ['varbinary', { length: -1 }, -1],
+    ['image', { length: 16 }, -1],
+  ])(
+    'of %s %o are cast at any length, which the server then compares with that of the column',
+    (name, facts, bytes) => {
+      const serverCheck = { kind: 'cast', typeName: name, bytes };
+      expect(typed(name, facts)).toMatchObject({ castType: 'varbinary(max)', staged: Infinity, serverCheck });
+    },
+  );
+
+  it('of a code page are left to the server as soon as it is known which one', () => {
+    const form = typed('varchar', { length: 6, collation: 'Latin1_General_CI_AS' });
+    expect(form.toCell('Müller')).toBe('Müller');
+    expect(form.serverCheck).toEqual({ kind: 'codePage', collation: 'Latin1_General_CI_AS', bytes: 6 });
+    expect(form.toCell('Müller-')).toEqual({ misfit: expect.stringContaining('the 6 characters') });
+    expect(typed('varchar', { length: 8000, collation: 'Latin1_General_CI_AS' }).staged).toBe(Infinity);
+  });
+
+  it('of sql_variant are staged in the longest text that can become one', () => {
+    expect(typed('sql_variant')).toMatchObject({ castType: 'sql_variant', staged: 4000 });
+    expect(typed('sql_variant').toCell('x'.repeat(4001))).toHaveProperty('misfit');
   });
 });

@@ -25,6 +25,8 @@ export interface StoredType {
   readonly precision: number;
   /** Of decimals: digits after the point. */
   readonly scale: number;
+  /** Of texts, as part of a statement; null: unknown. */
+  readonly collation: string | null;
   /** It holds JSON: the text of any value, and not only texts. */
   readonly isJson: boolean;
 }
@@ -36,22 +38,32 @@ export interface ValueForm {
   readonly staged: number | 'float';
   /** The type that the staged value is cast to; null: it is assigned as it is, so that a longer text is refused. */
   readonly castType: string | null;
+  /** What the server has to say of each value before it is written; null: nothing. */
+  readonly serverCheck: ServerCheck | null;
 }
 
-/** How values get into a column. Types the service never creates are left to the server to check. */
+/** What only the server knows of a value. */
+export type ServerCheck =
+  /** Whether its text can be cast, and fits into so many bytes (-1: any number). */
+  | { readonly kind: 'cast'; readonly typeName: string; readonly bytes: number }
+  /** Whether the code page of the collation has its characters, and in how many bytes (-1: any number). */
+  | { readonly kind: 'codePage'; readonly collation: string; readonly bytes: number };
+
+/** How values get into a column. Types the service never creates are left to the server to validate. */
 export function formFor(type: StoredType): ValueForm {
-  const form = forms.get(type.typeName);
-  const { convert, staged, castType } = form ? form(type) : { ...bounded(scalarText), castType: type.typeName };
-  return { toCell: nullable(convert), staged, castType };
+  const form = forms.get(type.typeName) ?? foreign;
+  const { convert, staged, castType, serverCheck = null } = form(type);
+  return { toCell: nullable(convert), staged, castType, serverCheck };
 }
 
-/** Whether the service itself may create columns of this type; the server checks the values of others. */
+/** Whether the service itself may create columns of this type; the server validates the values of others. */
 export const isConvertible = (typeName: string): boolean => forms.has(typeName);
 
 interface Form {
   readonly convert: ValueText;
   readonly staged: ValueForm['staged'];
   readonly castType: string | null;
+  readonly serverCheck?: ServerCheck;
 }
 
 /** A text of any length, assigned as it is. */
@@ -61,8 +73,8 @@ const bounded = (convert: ValueText, staged = Infinity): Form => ({ convert, sta
 const forms: ReadonlyMap<string, (type: StoredType) => Form> = new Map<string, (type: StoredType) => Form>([
   ['nvarchar', unicodeText],
   ['nchar', unicodeText],
-  ['varchar', asciiText],
-  ['char', asciiText],
+  ['varchar', codePageText],
+  ['char', codePageText],
   ['tinyint', () => cast(integerText(0n, 255n), 'tinyint', 20)],
   ['smallint', () => cast(integerText(-(2n ** 15n), 2n ** 15n - 1n), 'smallint', 20)],
   ['int', () => cast(integerText(-(2n ** 31n), 2n ** 31n - 1n), 'int', 20)],
@@ -89,25 +101,48 @@ function unicodeText({ length, isJson }: StoredType): Form {
   return length < 0 ? bounded(convert) : bounded(within(length, convert), length);
 }
 
-/** What a code page cannot hold the server would store as `?`. */
-function asciiText({ length }: StoredType): Form {
+/**
+ * The server would store as `?` what a code page cannot hold. A text takes at least a byte for each UTF-16 unit. Where
+ * the collation is unknown only ASCII is sure to fit.
+ */
+function codePageText({ length, collation }: StoredType): Form {
   const convert = (value: unknown) => {
     const text = scalarText(value);
-    return typeof text !== 'string' || Buffer.byteLength(text) === text.length
+    return typeof text !== 'string' || collation !== null || isAscii(text)
       ? text
       : { misfit: 'has characters that its varchar column may not hold; make it nvarchar' };
   };
-  return length < 0 ? bounded(convert) : bounded(within(length, convert), Math.min(length, 4000));
+  const staged = length < 0 || length > unitsMax ? Infinity : length;
+  const form = bounded(length < 0 ? convert : within(length, convert), staged);
+  return collation === null ? form : { ...form, serverCheck: { kind: 'codePage', collation, bytes: length } };
 }
+
+/** Whether every code page holds the text, in a byte for each character. */
+export const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.length;
+
+/** Longest n of nvarchar(n). */
+const unitsMax = 4000;
+
+/** Of a type the service never creates. Without a length a cast to binary cuts at 30 bytes, and nvarchar(max) is no sql_variant. */
+function foreign({ typeName, length }: StoredType): Form {
+  if (typeName === 'sql_variant') return cast(within(unitsMax, scalarText), typeName, unitsMax);
+  const isBinary = binaries.includes(typeName);
+  return {
+    ...cast(scalarText, isBinary ? 'varbinary(max)' : typeName, Infinity),
+    serverCheck: { kind: 'cast', typeName, bytes: isBinary && typeName !== 'image' ? length : -1 },
+  };
+}
+
+const binaries = ['binary', 'varbinary', 'image'];
 
 const within = (lengthMax: number, convert: ValueText) => (value: unknown) => {
   const text = convert(value);
-  return typeof text === 'string' && text.length > lengthMax
-    ? {
-        misfit: `is longer than the ${lengthMax} characters that the table has for it; lengthen the column and try the record again`,
-      }
-    : text;
+  return typeof text === 'string' && text.length > lengthMax ? { misfit: longerThan(`${lengthMax} characters`) } : text;
 };
+
+/** Why a text is refused that is longer than its column, whose length is given with its unit. */
+export const longerThan = (length: string): string =>
+  `is longer than the ${length} that the table has for it; lengthen the column and try the record again`;
 
 /** A cast knows no exponent, and none of the 38 digits may be lost: digits are counted here. */
 function exactNumber({ precision, scale }: StoredType): Form {

@@ -3,6 +3,7 @@ import type { WriteMode } from '../destination.ts';
 import type { SqlServerFields } from './fields.ts';
 import type { SqlServerTable } from './schema.ts';
 import type { StoredColumn } from './table.ts';
+import { trialsSql } from './trial-sql.ts';
 import { formFor } from './values.ts';
 import { type BatchSteps, batchSql } from './write-sql.ts';
 
@@ -12,8 +13,10 @@ const column = (name: string, typeName: string): StoredColumn => ({
   length: -1,
   precision: 18,
   scale: 4,
+  collation: null,
   isJson: false,
   nullable: true,
+  hasDefault: false,
   generated: name === '_seq',
   evolved: false,
   noted: true,
@@ -25,12 +28,15 @@ const writers: SqlServerFields['writers'] = columns
   .slice(1)
   .map((stored) => ({ name: stored.name, nullable: true, ...formFor(stored) }));
 
-function sqlOf(mode: WriteMode, steps: Partial<BatchSteps> = {}): string {
+function preparedFor(mode: WriteMode): SqlServerTable {
   const stored = { name: 'items', id: 1, isView: false, columns, keys: [] };
-  const written = mode === 'replace' ? '_css_next_items' : 'items';
-  const prepared: SqlServerTable = { schema: 'dbo', mode, stored, written };
+  return { schema: 'dbo', mode, stored, written: mode === 'replace' ? '_css_next_items' : 'items' };
+}
+
+function sqlOf(mode: WriteMode, steps: Partial<BatchSteps> = {}): string {
+  const prepared = preparedFor(mode);
   const none = { rows: { writers }, buries: false, opensGeneration: false, completesGeneration: false };
-  return batchSql({ prepared, ...none, end: 'commit', ...steps }).replaceAll(/\s+/g, ' ');
+  return batchSql({ prepared, ...none, ...steps }).replaceAll(/\s+/g, ' ');
 }
 
 /** Where each text occurs, in the order given: ascending when the statements are. */
@@ -59,10 +65,12 @@ describe('the request of a batch', () => {
     expectInOrder(
       sqlOf('upsert'),
       'update t set _run_id = @run, _synced_at = @now, _deleted_at = null, "a" = r.c1 collate Latin1_General_100_BIN2, ' +
-        '"Order" = cast(r.c2 as decimal(18,4)), "f" = r.c3 from "dbo"."items" as t with (updlock, serializable)',
-      'inner join #rows as r on t._external_id = r.external_id where t._connection_id = @connection and r.is_out is null;',
+        '"Order" = cast(r.c2 as decimal(18,4)), "f" = r.c3 from #rows as r inner loop join "dbo"."items" as t ' +
+        'with (forceseek, updlock, serializable) on t._connection_id = @connection and t._external_id = r.external_id ' +
+        'where r.fault is null and r.n >= @at and r.n < @next;',
       'insert into "dbo"."items" (_connection_id, _external_id, _run_id, _synced_at, _deleted_at, "a", "Order", "f")',
-      'not exists ( select 1 from "dbo"."items" as t with (updlock, serializable)',
+      'not exists ( select 1 from "dbo"."items" as t with (forceseek, updlock, serializable)',
+      'option (loop join);',
       `set @outcome = N'race'`,
     );
   });
@@ -85,8 +93,8 @@ describe('the request of a batch', () => {
     expectInOrder(
       sqlOf('upsert', { buries: true }),
       'insert into "dbo"."items"',
-      'update t set _deleted_at = @now, _run_id = @run, _synced_at = @now from "dbo"."items" as t inner join #gone as g',
-      'delete t from "dbo"."items" as t inner join #gone as g',
+      'update t set _deleted_at = @now, _run_id = @run, _synced_at = @now from #gone as g inner loop join "dbo"."items"',
+      'delete t from #gone as g inner loop join "dbo"."items" as t',
     );
     expect(sqlOf('append', { buries: true })).toContain('update t set _deleted_at = @now from');
   });
@@ -102,9 +110,43 @@ describe('the request of a batch', () => {
     );
   });
 
-  it('is as a trial rolled back, and takes only the rows before a place', () => {
-    const sql = sqlOf('upsert', { buries: true, end: 'trial' });
-    expect(sql).toContain('r.is_out is null and r.n < @upto');
+  it('writes no more rows or tombstones by one statement than take 5,000 locks of one kind', () => {
+    const sql = sqlOf('upsert', { buries: true });
+    for (const count of ['@upto', '@gone']) {
+      const loop = `set @at = 0; while @at < ${count} begin set @next = case when ${count} - @at > 2000 then @at + 2000 else ${count} end;`;
+      expect(sql).toContain(loop);
+    }
+    expect(sql.split('set @at = @next; end;')).toHaveLength(3);
+    const statements = sql
+      .split(';')
+      .filter((statement) => /#(rows|gone) as/.test(statement) && !/count/.test(statement));
+    expect(statements).toHaveLength(4);
+    for (const statement of statements) expect(statement).toMatch(/\b[rg]\.n >= @at and [rg]\.n < @next/);
+  });
+
+  it('finds each record by its key and never by a scan, which would lock the records of others', () => {
+    const isLookup = (sql: string) => /(from|join) "dbo"\."items" as t/.test(sql);
+    for (const mode of ['upsert', 'update'] as const) {
+      const statements = sqlOf(mode, { buries: true }).split(';').filter(isLookup);
+      expect(statements.length).toBeGreaterThan(2);
+      for (const statement of statements) {
+        expect(statement).toMatch(
+          /inner loop join "dbo"\."items" as t with \(forceseek|option \(loop join\)|not exists/,
+        );
+        expect(statement).toMatch(
+          /with \(forceseek.*t\._connection_id = @connection and t\._external_id = [rg]\.external_id/,
+        );
+      }
+    }
+    // A customer's own table of versions may have no such index.
+    expect(sqlOf('append', { buries: true })).not.toContain('forceseek');
+  });
+});
+
+describe('the request of trials', () => {
+  it('commits nothing, and knows neither tombstones nor the switch', () => {
+    const sql = trialsSql({ prepared: preparedFor('upsert'), writers, opensGeneration: false });
     expect(sql).not.toMatch(/commit|#gone/);
+    expect(sql).toContain('rollback transaction;\n    end try');
   });
 });

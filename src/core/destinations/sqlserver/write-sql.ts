@@ -3,51 +3,52 @@ import { checkpointName, nowSql, tableIdSql } from './checkpoint.ts';
 import { keyCollation, tableSql } from './definitions.ts';
 import type { SqlServerFields, SqlServerWriter } from './fields.ts';
 import type { SqlServerTable } from './schema.ts';
-import { missingTable, rowsTable } from './staging.ts';
+import { missingTable, rowsTable, stagedColumn, stagedRows } from './staging.ts';
 
 /** What the transaction of a batch does between the claim and its end. */
 export interface BatchSteps {
   readonly prepared: SqlServerTable;
-  /** Empty: no rows are staged. */
+  /** Null: no rows are staged. */
   readonly rows: { readonly writers: readonly SqlServerWriter[] } | null;
   readonly buries: boolean;
   readonly opensGeneration: boolean;
   readonly completesGeneration: boolean;
-  /** What becomes of it. A trial is rolled back whatever comes of it, and takes only the rows before `@upto`. */
-  readonly end: 'commit' | 'trial';
 }
 
 /**
  * The statements of a batch in one go: a transaction that begins with the claim on the checkpoint row. Answers with
  * one row: `written`, `lost` when the lane is not held or the batch not new, or `race` when another session wrote the
- * same rows in between.
+ * same rows in between. `@upto` is the number of staged rows, `@gone` that of records that are gone.
  */
-export function batchSql(steps: BatchSteps): string {
-  const { prepared, rows, buries, opensGeneration, completesGeneration, end } = steps;
-  const isTrial = end === 'trial';
+export function batchSql({ prepared, rows, buries, opensGeneration, completesGeneration }: BatchSteps): string {
   return `
   declare @outcome nvarchar(10) = N'lost';
-  declare @now datetimeoffset(7) = ${nowSql};
-  declare @written int = 0;
+  ${variablesSql}
   begin transaction;
   ${claimSql(prepared)}
   if @@rowcount = 1
   begin
     set @outcome = N'written';
     ${opensGeneration ? clearSql(prepared) : ''}
-    ${rows ? rowsSql({ prepared, writers: rows.writers }, isTrial) : ''}
-    ${buries && !isTrial ? burySql(prepared) : ''}
-    ${completesGeneration && !isTrial ? switchSql(prepared) : ''}
+    ${rows ? rowsSql({ prepared, writers: rows.writers }) : ''}
+    ${buries ? burySql(prepared) : ''}
+    ${completesGeneration ? switchSql(prepared) : ''}
   end;
-  ${isTrial ? '' : "if @outcome = N'written' commit transaction; else"} rollback transaction;
+  if @outcome = N'written' commit transaction; else rollback transaction;
   select @outcome as outcome;`;
 }
+
+/** What {@link claimSql} and {@link rowsSql} work with, beside `@outcome` and the rows before `@upto` that they take. */
+export const variablesSql = `declare @now datetimeoffset(7) = ${nowSql};
+  declare @written int = 0;
+  declare @at int = 0;
+  declare @next int = 0;`;
 
 /**
  * Locks the checkpoint row and moves it on, if the lane is still held and the batch is new; in mode replace also only
  * while the table still stands in which the run has gathered its rows.
  */
-const claimSql = ({ schema, mode, written }: SqlServerTable): string => `
+export const claimSql = ({ schema, mode, written }: SqlServerTable): string => `
   update ${checkpointName(schema)}
   set run_id = @run, batch_no = @batch, receipt = @receipt, updated_at = @now
   where lane = @lane and fence = cast(@fence as bigint) and (run_id is null or run_id <> @run or batch_no < @batch)
@@ -59,71 +60,102 @@ export const heldSql = (schema: string): string => `
   from ${checkpointName(schema)} where lane = @lane and fence = cast(@fence as bigint);`;
 
 /** Throws away what a run has gathered that never completed. */
-const clearSql = ({ schema, written }: SqlServerTable): string =>
+export const clearSql = ({ schema, written }: SqlServerTable): string =>
   `delete from ${tableSql(schema, written)} where _connection_id = @connection;`;
 
-/** The rows that are staged and not refused, of a trial those before `@upto`. */
-const takenSql = (isTrial: boolean): string => `r.is_out is null${isTrial ? ' and r.n < @upto' : ''}`;
+/**
+ * Rows that one statement writes. Each takes a lock on its key, and an update or insert one on its row; from 5,000 locks
+ * on one of them the server locks the whole table.
+ */
+const rowsEach = 2000;
 
-/** The statements that write the staged rows as the table's mode says. */
-function rowsSql({ prepared, writers }: SqlServerFields, isTrial: boolean): string {
+/** The rows of a slice that are not refused. */
+const takenSql = 'r.fault is null and r.n >= @at and r.n < @next';
+
+/** The statements that write the staged rows as the table's mode says, some at a time. */
+export function rowsSql({ prepared, writers }: SqlServerFields): string {
+  const counts = prepared.mode === 'upsert' || prepared.mode === 'replace';
+  return `
+    set @written = 0;
+    ${slicesSql('@upto', sliceSql({ prepared, writers }))}
+    ${
+      counts
+        ? `if @written <> (select count(*) from ${rowsTable} as r where r.fault is null and r.n < @upto) set @outcome = N'race';`
+        : ''
+    }`;
+}
+
+/** Statements for the staged places from `@at` to before `@next`, repeated until all of them had their turn. */
+const slicesSql = (count: string, statements: string): string => `
+    set @at = 0;
+    while @at < ${count}
+    begin
+      set @next = case when ${count} - @at > ${rowsEach} then @at + ${rowsEach} else ${count} end;
+      ${statements}
+      set @at = @next;
+    end;`;
+
+function sliceSql({ prepared, writers }: SqlServerFields): string {
   const table = tableSql(prepared.schema, prepared.written);
   const names = writers.map(({ name }) => `, ${quoted(name)}`).join('');
   const values = writers.map((writer, index) => `, ${valueSql(writer, index)}`).join('');
   const insert = `
-    insert into ${table} (_connection_id, _external_id, _run_id, _synced_at, _deleted_at${names})
-    select @connection, r.external_id, @run, @now, null${values}
-    from ${rowsTable} as r where ${takenSql(isTrial)}`;
+      insert into ${table} (_connection_id, _external_id, _run_id, _synced_at, _deleted_at${names})
+      select @connection, r.external_id, @run, @now, null${values}
+      from ${stagedRows(writers.length)} where ${takenSql}`;
   switch (prepared.mode) {
     case 'append':
       return `${insert} order by r.n;`;
     case 'update':
-      return updateSql({ table, writers, isTrial });
+      return updateSql({ table, writers });
     case 'upsert':
     case 'replace':
-      return `
-    ${upsertUpdateSql({ table, writers, isTrial })}
-    set @written = @@rowcount;
-    ${insert} and not exists (
-      select 1 from ${table} as t with (updlock, serializable)
-      where t._connection_id = @connection and t._external_id = r.external_id);
-    set @written = @written + @@rowcount;
-    if @written <> (select count(*) from ${rowsTable} as r where ${takenSql(isTrial)}) set @outcome = N'race';`;
+      return `${upsertUpdateSql({ table, writers })}
+      set @written = @written + @@rowcount;
+      ${insert} and not exists (
+        select 1 from ${table} as t with (forceseek, updlock, serializable)
+        where t._connection_id = @connection and t._external_id = r.external_id)
+      option (loop join);
+      set @written = @written + @@rowcount;`;
   }
 }
 
 interface Updating {
   readonly table: string;
   readonly writers: readonly SqlServerWriter[];
-  readonly isTrial: boolean;
 }
 
+/**
+ * The rows of the table that staged ones are versions of. A plan that scans would lock the rows of all records: so each
+ * is looked up by the key that every such table has.
+ */
+const matchedSql = ({ table, writers }: Updating, hints: string): string => `
+      from ${stagedRows(writers.length)}
+        inner loop join ${table} as t with (${hints})
+          on t._connection_id = @connection and t._external_id = r.external_id
+      where ${takenSql};`;
+
 /** The locks keep the keys that are missing from being taken before the insert. */
-const upsertUpdateSql = ({ table, writers, isTrial }: Updating): string => `
-    update t
-    set _run_id = @run, _synced_at = @now, _deleted_at = null${writers
-      .map((writer, index) => `, ${quoted(writer.name)} = ${valueSql(writer, index)}`)
-      .join('')}
-    from ${table} as t with (updlock, serializable)
-      inner join ${rowsTable} as r on t._external_id = r.external_id
-    where t._connection_id = @connection and ${takenSql(isTrial)};`;
+const upsertUpdateSql = (updating: Updating): string => `
+      update t
+      set _run_id = @run, _synced_at = @now, _deleted_at = null${updating.writers
+        .map((writer, index) => `, ${quoted(writer.name)} = ${valueSql(writer, index)}`)
+        .join('')}${matchedSql(updating, 'forceseek, updlock, serializable')}`;
 
 /** A column that a record does not give keeps its value. */
-const updateSql = ({ table, writers, isTrial }: Updating): string => `
-    update t
-    set _run_id = @run, _synced_at = @now${writers
-      .map(
-        (writer, index) =>
-          `, ${quoted(writer.name)} = case when substring(r.given, ${index + 1}, 1) = N'1'
+const updateSql = (updating: Updating): string => `
+      update t
+      set _run_id = @run, _synced_at = @now${updating.writers
+        .map(
+          (writer, index) =>
+            `, ${quoted(writer.name)} = case when substring(r.given, ${index + 1}, 1) = N'1'
             then ${valueSql(writer, index)} else t.${quoted(writer.name)} end`,
-      )
-      .join('')}
-    from ${table} as t inner join ${rowsTable} as r on t._external_id = r.external_id
-    where t._connection_id = @connection and ${takenSql(isTrial)};`;
+        )
+        .join('')}${matchedSql(updating, 'forceseek')}`;
 
 /** A text says its collation, or a column of another one could not be chosen beside it. */
 const valueSql = ({ castType, staged }: SqlServerWriter, index: number): string => {
-  const value = `r.c${index + 1}`;
+  const value = stagedColumn(index);
   if (castType !== null) return `cast(${value} as ${castType})`;
   return staged === 'float' ? value : `${value} collate ${keyCollation}`;
 };
@@ -135,12 +167,16 @@ const valueSql = ({ castType, staged }: SqlServerWriter, index: number): string 
 function burySql({ schema, written, mode }: SqlServerTable): string {
   const table = tableSql(schema, written);
   const origin = mode === 'append' ? '' : ', _run_id = @run, _synced_at = @now';
+  // In mode append the customer's own table may have no index that starts with the record's id.
+  const join = mode === 'append' ? `inner join ${table} as t` : `inner loop join ${table} as t with (forceseek)`;
   const from = (isHard: number) => `
-    from ${table} as t inner join ${missingTable} as g on t._external_id = g.external_id
-    where t._connection_id = @connection and g.is_hard = ${isHard}`;
-  return `
-    update t set _deleted_at = @now${origin} ${from(0)} and t._deleted_at is null;
-    delete t ${from(1)};`;
+    from ${missingTable} as g ${join} on t._connection_id = @connection and t._external_id = g.external_id
+    where g.is_hard = ${isHard} and g.n >= @at and g.n < @next`;
+  return slicesSql(
+    '@gone',
+    `update t set _deleted_at = @now${origin} ${from(0)} and t._deleted_at is null;
+      delete t ${from(1)};`,
+  );
 }
 
 /** What the run has gathered takes the place of the connection's rows, for readers at the commit. */

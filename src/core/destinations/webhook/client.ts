@@ -7,7 +7,7 @@ import type { WebhookOptions } from './options.ts';
 import type { OutboxPart } from './outbox.ts';
 import { interpretResponse, type WebhookVerdict } from './response.ts';
 
-/** Posts parts to one receiver, one attempt at a time. */
+/** Posts parts to one receiver, one attempt at a time. Disposing ends a request under way: `post` throws, nothing is concluded. */
 export interface WebhookClient extends AsyncDisposable {
   /** Throws `egress_blocked`, `spec_invalid`, or `destination_rejected` for a response that cannot be read. */
   post(part: OutboxPart): Promise<WebhookVerdict>;
@@ -31,6 +31,7 @@ export function createWebhookClient(
   now: () => number,
 ): WebhookClient {
   const { url, signingSecret, headers, timeoutMs } = options;
+  const closing = new AbortController();
   const client = createHttpClient({
     egress: deps.guard,
     takeToken: async () => 0,
@@ -52,7 +53,7 @@ export function createWebhookClient(
       responseBytesMax: responseBytesMax,
       allowedHosts: [],
     } as const;
-    return client.send(request, { signal: new AbortController().signal });
+    return client.send(request, { signal: closing.signal });
   };
   return {
     async post(part) {
@@ -65,7 +66,10 @@ export function createWebhookClient(
         throw error;
       }
     },
-    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      closing.abort(new Error('The destination was closed.'));
+      await client[Symbol.asyncDispose]();
+    },
   };
 }
 

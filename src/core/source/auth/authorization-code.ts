@@ -21,7 +21,7 @@ import { renderUrl } from '../request/url-template.ts';
 import type { AuthValues } from './auth-values.ts';
 import { partiesAt, readGrant, scopeField, type TokenRequestContext } from './oauth-token.ts';
 import type { Token } from './token.ts';
-import { throughClient } from './token-fetch.ts';
+import { throughClient, tokenUrl } from './token-fetch.ts';
 
 /** What a grant is refreshed with. */
 export interface RefreshContext extends TokenRequestContext {
@@ -80,7 +80,7 @@ export async function exchangeCode(
   context: TokenRequestContext,
 ): Promise<Token> {
   const { client, values, now } = context;
-  const url = await renderUrl(auth.tokenUrl, values.hole);
+  const url = await tokenUrl(auth.tokenUrl, context);
   values.mask(code);
   if (codeVerifier !== null) values.mask(codeVerifier);
   const additionalParameters = await values.texts(auth.tokenParams);
@@ -114,7 +114,7 @@ export async function refreshGrant(
     throw new AppError('auth_failed', `${message} ${howToAuthorize(context)}.`);
   }
   const { client, values, now } = context;
-  const url = await renderUrl(auth.refreshUrl ?? auth.tokenUrl, values.hole);
+  const url = await tokenUrl(auth.refreshUrl ?? auth.tokenUrl, context);
   values.mask(refreshToken);
   const additionalParameters = await values.texts(auth.tokenParams);
   const options = { ...throughClient(client), additionalParameters };
@@ -160,7 +160,7 @@ export async function revokeGrant(
 ): Promise<void> {
   if (auth.revokeUrl === undefined) return;
   const { client, values } = context;
-  const url = await renderUrl(auth.revokeUrl, values.hole);
+  const url = await tokenUrl(auth.revokeUrl, context);
   const token = refreshToken ?? accessToken;
   values.mask(token);
   const hint = refreshToken === null ? 'access_token' : 'refresh_token';

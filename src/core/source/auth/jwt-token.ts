@@ -1,13 +1,12 @@
 import { genericTokenEndpointRequest } from 'oauth4webapi';
 import { isObject } from '../../json/dotted-path.ts';
 import type { JwtAuth } from '../../spec/schema/auth-schema.ts';
-import { renderUrl } from '../request/url-template.ts';
 import type { AuthValues } from './auth-values.ts';
 import type { TokenRequestContext } from './oauth-token.ts';
 import { parsePrivateKey } from './private-key.ts';
 import { type SignedJwt, signJwt } from './signed-jwt.ts';
 import type { Token } from './token.ts';
-import { responseOf, serverAt, throughClient } from './token-fetch.ts';
+import { responseOf, serverAt, throughClient, tokenUrl } from './token-fetch.ts';
 import { readTokenResponse, standardResponse } from './token-response.ts';
 
 /** Signs a token that goes to the API itself. Throws `auth_failed` when the key is empty or does not fit. */
@@ -23,7 +22,7 @@ export async function exchangeJwt(
   exchange: NonNullable<JwtAuth['exchange']>,
   { client, values, now }: TokenRequestContext,
 ): Promise<Token> {
-  const url = await renderUrl(exchange.tokenUrl, values.hole);
+  const url = await tokenUrl(exchange.tokenUrl, { client, values });
   const { token: assertion } = await signClaims(auth, values, now());
   values.mask(assertion);
   const fields: Readonly<Record<string, string>> = { assertion, ...(await values.texts(exchange.params)) };

@@ -7,11 +7,10 @@
 import { type AuthorizationServer, type Client, type ClientAuth, genericTokenEndpointRequest } from 'oauth4webapi';
 import type { HttpClient } from '../../model/http.ts';
 import type { OauthAuthorizationCode, OauthClientCredentials } from '../../spec/schema/auth-schema.ts';
-import { renderUrl } from '../request/url-template.ts';
 import type { AuthValues } from './auth-values.ts';
 import { clientAuth } from './client-auth.ts';
 import type { Token } from './token.ts';
-import { responseOf, serverAt, throughClient } from './token-fetch.ts';
+import { responseOf, serverAt, throughClient, tokenUrl } from './token-fetch.ts';
 import { readTokenResponse } from './token-response.ts';
 
 /** What a token request needs besides its auth block. */
@@ -24,7 +23,7 @@ export interface TokenRequestContext {
 /** Obtains a token. Throws `auth_failed`, `spec_invalid`, `egress_blocked` and what `sendTokenRequest` throws. */
 export async function requestClientToken(auth: OauthClientCredentials, context: TokenRequestContext): Promise<Token> {
   const { client, values, now } = context;
-  const url = await renderUrl(auth.tokenUrl, values.hole);
+  const url = await tokenUrl(auth.tokenUrl, context);
   const fields = { ...(await scopeField(auth, values)), ...(await values.texts(auth.params)) };
   const parties = await partiesAt(url, auth, context);
   // Not `clientCredentialsGrantRequest`: there are providers with a name of their own for this grant.

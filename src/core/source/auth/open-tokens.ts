@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { HttpClient } from '../../model/http.ts';
 import type { TokenAuth } from '../../spec/schema/auth-schema.ts';
+import { loggingBlocked } from '../request/log-blocked.ts';
 import type { Source } from '../source.ts';
 import { authValues } from './auth-values.ts';
 import { grantKey, refreshGrant } from './authorization-code.ts';
@@ -61,7 +62,7 @@ async function tokensOf(
       return createSharedTokens({
         store,
         request: (previous) => refreshGrant(auth, previous, { ...context, resourceKey }),
-        madeFor: await grantKey(auth, context.values),
+        madeFor: await loggingBlocked(client, 'POST', () => grantKey(auth, context.values)),
         bufferMs: auth.refresh.expiryBufferSeconds * 1000,
         mask,
         now,

@@ -20,7 +20,7 @@ export const tokenTransport = { timeoutMs: 20_000, responseBytesMax: 65_536, all
 const retry = { maxAttempts: 3, baseMs: 500, maxMs: 2_000, maxWaitSeconds: 3_600 } as const;
 
 /**
- * The client for token and login requests: guard and call log as for every request, but without the API's bucket (a
+ * The client for token and login requests, which disposing lets end: guard and call log as for every request, but without the API's bucket (a
  * request that holds its turn would wait for a second one), its error rules and redirects, which no credential follows.
  * `takeToken` is asked for the login's own bucket; absent: there is none.
  * In the log their bodies are masked as a whole: nothing but secrets is in them.
@@ -29,7 +29,7 @@ export function createTokenClient(
   options: Pick<HttpClientOptions, 'egress' | 'logCall' | 'secrets' | 'sleep' | 'random' | 'noteResponse'> &
     Partial<Pick<HttpClientOptions, 'takeToken'>>,
 ): GuardedHttpClient {
-  return createHttpClient({
+  const client = createHttpClient({
     takeToken: async () => 0,
     ...options,
     logCall: (call) => options.logCall(maskBodies(call)),
@@ -38,6 +38,24 @@ export function createTokenClient(
     classify: async (response, request) =>
       response.status === null ? { action: 'retry' } : classifyTokenResponse(response, request),
   });
+  const underWay = new Set<Promise<unknown>>();
+  return {
+    ...client,
+    async send(request, sending) {
+      const sent = client.send(request, sending);
+      underWay.add(sent);
+      try {
+        return await sent;
+      } finally {
+        underWay.delete(sent);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      const closed = Promise.allSettled(underWay).then(() => client[Symbol.asyncDispose]());
+      // A run that is canceled does not wait for its token.
+      if (underWay.size === 0) await closed;
+    },
+  };
 }
 
 /**

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { parseAllowList } from '../../http/addresses.ts';
 import type { LoggedCall } from '../../http/client.ts';
 import { createEgressGuard } from '../../http/egress.ts';
-import { type ApiReply, startApi } from '../source-fixture.ts';
-import { createTokenClient } from './token-client.ts';
+import type { ApiReply } from '../source-fixture.ts';
+import { startApi } from '../source-fixture.ts';
+import { createTokenClient, sendTokenRequest, tokenTransport } from './token-client.ts';
 import { responseOf, serverAt, throughClient } from './token-fetch.ts';
 
 /** Asks a server that gives this response, at its own address unless another one is given. */
@@ -75,5 +76,30 @@ describe('a request of the library', () => {
     expect(error).toMatchObject({ code: 'egress_blocked' });
     expect(calls).toMatchObject([{ errorCode: 'egress_blocked', statusCode: null }]);
     expect(requests).toEqual([]);
+  });
+});
+
+describe('a client that is disposed of', () => {
+  test('lets the request under way end: its answer may hold the only copy of a refresh token', async () => {
+    const asked = Promise.withResolvers<void>();
+    const responding = Promise.withResolvers<void>();
+    await using api = await startApi(async () => {
+      asked.resolve();
+      await responding.promise;
+      return { body: { refresh_token: 'new' } };
+    });
+    const egress = createEgressGuard({
+      allow: parseAllowList(new URL(api.origin).host),
+      deny: [],
+      allowHttp: false,
+    });
+    const client = createTokenClient({ egress, logCall: () => undefined, secrets: [], sleep: async () => {} });
+    const request = { ...tokenTransport, method: 'POST', url: new URL(`${api.origin}/token`), headers: {} } as const;
+    const sent = sendTokenRequest(client, request);
+    await asked.promise;
+    await client[Symbol.asyncDispose]();
+    responding.resolve();
+    expect(Buffer.from((await sent).body).toString()).toBe('{"refresh_token":"new"}');
+    await expect(sendTokenRequest(client, request)).rejects.toThrow('could not be reached');
   });
 });

@@ -6,6 +6,9 @@ import {
   type TokenEndpointRequestOptions,
 } from 'oauth4webapi';
 import type { HttpClient } from '../../model/http.ts';
+import { loggingBlocked } from '../request/log-blocked.ts';
+import { renderUrl } from '../request/url-template.ts';
+import type { AuthValues } from './auth-values.ts';
 import { decodeTokenResponse, sendTokenRequest, tokenTransport } from './token-client.ts';
 
 /** The options with which a request of oauth4webapi goes through the guarded client; it throws as `sendTokenRequest`. */
@@ -30,6 +33,12 @@ export function throughClient(client: HttpClient) {
     },
   } satisfies TokenEndpointRequestOptions;
 }
+
+/** The address of a token endpoint. Throws as {@link renderUrl}; one that is refused has its row in the call log. */
+export const tokenUrl = (
+  template: string,
+  { client, values }: { readonly client: HttpClient; readonly values: Pick<AuthValues, 'hole'> },
+): Promise<URL> => loggingBlocked(client, 'POST', () => renderUrl(template, values.hole));
 
 /**
  * The server of one request, as the library wants it described. Specs name no issuer; where the library asks for one it

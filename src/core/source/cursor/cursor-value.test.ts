@@ -222,6 +222,12 @@ test('an unknown directive of a format is named', () => {
   expect(() => text('x', { type: 'datetime', format: '%Q' })).toThrow('unknown directive "%Q"');
 });
 
+test('a format that names a part of a time twice is refused, so that no text matches it in very many ways', () => {
+  for (const format of ['%d'.repeat(50), `${'%s'.repeat(49)}x`, '%T %H', '%d%%%d']) {
+    expect(() => text(`${'1'.repeat(75)}!`, { type: 'datetime', format })).toThrow('twice');
+  }
+});
+
 test('a start date may be ISO for every time cursor', () => {
   const start = parseInitialCursor('2020-01-01', { type: 'epoch_s' });
   expect(start).toBe(BigInt(Date.UTC(2020, 0, 1)));

@@ -21,12 +21,15 @@ interface Directive {
 }
 
 const compiled = new Map<string, TimeFormat>();
+/** Formats that are remembered. */
+const compiledMax = 1000;
 
-/** The format of a spec's `cursor.format`. Throws `spec_invalid` for a directive it does not know. */
+/** The format of a spec's `cursor.format`. Throws `spec_invalid` for a directive that is unknown, or there twice. */
 export function timeFormat(pattern: string): TimeFormat {
   let format = compiled.get(pattern);
   if (!format) {
     format = compile(pattern.replaceAll('%T', '%H:%M:%S').replaceAll('%F', '%Y-%m-%d'));
+    if (compiled.size >= compiledMax) compiled.clear();
     compiled.set(pattern, format);
   }
   return format;
@@ -129,6 +132,7 @@ const directives: Readonly<Record<string, Directive>> = {
 
 function compile(pattern: string): TimeFormat {
   const parts = pattern.match(/%.|[^%]+|%$/gs) ?? [];
+  refuseRepeated(parts);
   const steps = parts.map((part) =>
     part.startsWith('%') && part !== '%%' ? directiveOf(part) : part.replace('%%', '%'),
   );
@@ -150,6 +154,16 @@ function compile(pattern: string): TimeFormat {
       return steps.map((step) => (typeof step === 'string' ? step : step.write(wall, instant, zone))).join('');
     },
   };
+}
+
+/** Where a number of one or two digits may come many times, there are more ways to read a text than time to try them. */
+function refuseRepeated(parts: readonly string[]): void {
+  const repeated = parts.find((part, index) => /^%[^%]/s.test(part) && parts.indexOf(part) < index);
+  if (repeated === undefined) return;
+  throw new AppError(
+    'spec_invalid',
+    `cursor.format has the directive "${repeated}" twice (%T and %F stand for others).`,
+  );
 }
 
 function directiveOf(part: string): Directive {

@@ -1,18 +1,44 @@
-import LinkHeader from 'http-link-header';
 import { AppError } from '../../errors.ts';
 
-/** The address of a relation in a `Link` header (RFC 8288), as written; null when there is none. Throws `source_rejected`. */
+const between = /[\s,]*/y;
+const target = /<([^>]*)>\s*/y;
+/** A name, and a value in quotes or up to the next delimiter. */
+const parameter = /;\s*([^=;,\s"]*)\s*(?:=\s*(?:"((?:[^"\\]|\\[^])*)"|([^;,"]*)))?\s*/y;
+
+/**
+ * The address of a relation in a `Link` header (RFC 8288), as written; null when there is none. Takes time that grows with
+ * the header alone. Throws `source_rejected` when the header is malformed.
+ */
 export function linkOf(header: string | undefined, relation: string): string | null {
-  if (header === undefined || header.trim() === '') return null;
-  return parseLinks(header).rel(relation)[0]?.uri ?? null;
+  const text = header ?? '';
+  const wanted = relation.toLowerCase();
+  let found: string | null = null;
+  const take = (form: RegExp, at: number): RegExpExecArray | null => {
+    form.lastIndex = at;
+    return form.exec(text);
+  };
+  for (let at = endOf(take(between, 0)); at < text.length; ) {
+    const link = take(target, at);
+    if (link === null) throw malformed();
+    at = endOf(link);
+    let relations: string | null = null;
+    for (let next = take(parameter, at); next !== null; next = take(parameter, at)) {
+      const [, name = '', quoted, plain = ''] = next;
+      // Of several the first counts (RFC 8288, 3.3).
+      if (name.toLowerCase() === 'rel') relations ??= quoted?.replaceAll(/\\([^])/g, '$1') ?? plain;
+      at = endOf(next);
+    }
+    if (relations?.toLowerCase().split(/\s+/).includes(wanted)) found ??= link[1] ?? null;
+    if (at < text.length && text[at] !== ',') throw malformed();
+    at = endOf(take(between, at));
+  }
+  return found;
 }
 
-function parseLinks(header: string): LinkHeader {
-  try {
-    return LinkHeader.parse(header);
-  } catch (cause) {
-    const message =
-      'The Link header of the answer is malformed, so the next page is unknown. Use another pagination kind.';
-    throw new AppError('source_rejected', message, { cause });
-  }
-}
+const endOf = (match: RegExpExecArray | null): number => (match === null ? 0 : match.index + match[0].length);
+
+const malformed = (): AppError =>
+  new AppError(
+    'source_rejected',
+    'The Link header of the answer is malformed, so the next page is unknown. Use another pagination kind.',
+  );

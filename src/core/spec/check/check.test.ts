@@ -17,6 +17,12 @@ const grant = {
   tokenUrl: 'https://a.test/t',
   clientId: 'x',
 };
+const application = {
+  kind: 'entra_client_credentials',
+  tenantId: 't',
+  clientId: 'c',
+  clientSecret: '{{ secrets.token }}',
+};
 const incremental = { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc' };
 
 const structural: readonly Case[] = [
@@ -166,6 +172,11 @@ const acrossPlaces: readonly Case[] = [
     issues: ['schema connectionParams.0.pattern'],
   },
   {
+    rule: 'a regular expression that cannot be tried in bounded time',
+    changes: { 'connectionParams.0.pattern': '^(?=a)' },
+    issues: ['schema connectionParams.0.pattern'],
+  },
+  {
     rule: 'a record schema that is none',
     changes: { 'resources.0.validate': { schema: { type: 'strnig' } } },
     issues: ['schema resources.0.validate.schema'],
@@ -245,6 +256,40 @@ const acrossPlaces: readonly Case[] = [
     rule: 'an address and its parts',
     changes: { destination: { kind: 'postgres', url: '{{ secrets.token }}', host: 'h' } },
     issues: ['schema destination.host'],
+  },
+  {
+    rule: 'a SQL Server without a user',
+    changes: { destination: { kind: 'sqlserver', host: 'h', database: 'd' } },
+    issues: ['schema destination.user', 'schema destination.password'],
+  },
+  {
+    rule: 'a SQL Server with a user and an application of Entra ID',
+    changes: { destination: { kind: 'sqlserver', host: 'h', database: 'd', user: 'u', authentication: application } },
+    issues: ['schema destination.user'],
+  },
+  {
+    rule: 'a token of Entra ID in plain text',
+    changes: {
+      destination: { kind: 'sqlserver', host: 'h', database: 'd', encrypt: false, authentication: application },
+    },
+    issues: ['schema destination.encrypt'],
+  },
+  {
+    rule: 'an application of Entra ID whose secret would go elsewhere',
+    changes: {
+      destination: {
+        ...{ kind: 'sqlserver', host: 'h', database: 'd' },
+        authentication: { ...application, authorityHost: 'login.evil.test' },
+      },
+    },
+    issues: ['schema destination.authentication.authorityHost'],
+  },
+  {
+    rule: 'encryption of a kind that there is not',
+    changes: {
+      destination: { kind: 'sqlserver', host: 'h', database: 'd', user: 'u', password: 'p', encrypt: 'maybe' },
+    },
+    issues: ['schema destination.encrypt'],
   },
   {
     rule: 'a destination without address',

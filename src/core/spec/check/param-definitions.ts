@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Issue } from '../../errors.ts';
-import { patternBudget } from '../connection/param-pattern.ts';
+import { patternBudget, patternIssue } from '../connection/param-pattern.ts';
 import { type ParamCheck, paramIssue } from '../connection/param-value.ts';
 import { ConnectionParam } from '../schema/param-schema.ts';
 import { valuesAt } from './document-paths.ts';
@@ -17,23 +17,14 @@ export function checkParamDefinitions(document: unknown): readonly Issue[] {
 function definitionIssues(path: string, param: ConnectionParam, check: ParamCheck): readonly Issue[] {
   const issues: Issue[] = [];
   const report = (key: string, message: string) => issues.push({ code: 'schema', path: `${path}.${key}`, message });
-  const patternCompiles = param.pattern === undefined || compiles(param.pattern);
-  if (!patternCompiles) report('pattern', 'not a regular expression');
+  const badPattern = param.pattern === undefined ? null : patternIssue(param.pattern, check.budget);
+  if (badPattern !== null) report('pattern', badPattern);
   if ((param.minLength ?? 0) > (param.maxLength ?? Infinity)) report('maxLength', 'less than `minLength`');
   if ((param.min ?? -Infinity) > (param.max ?? Infinity)) report('max', 'less than `min`');
   if (param.secret && param.default !== undefined) report('default', 'a secret has no default');
-  else if (param.default !== undefined && patternCompiles) {
+  else if (param.default !== undefined && badPattern === null) {
     const issue = paramIssue(param, param.default, check);
     if (issue !== null) report('default', issue);
   }
   return issues;
-}
-
-function compiles(pattern: string): boolean {
-  try {
-    return new RegExp(pattern) instanceof RegExp;
-  } catch (error) {
-    if (error instanceof SyntaxError) return false;
-    throw error;
-  }
 }

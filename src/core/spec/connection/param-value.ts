@@ -1,8 +1,9 @@
+import type { PatternBudget } from '../../json-schema/linear-pattern.ts';
 import { secretCharsMax } from '../../secret-limit.ts';
 import { canonicalJson } from '../checksum.ts';
 import type { ConnectionParam } from '../schema/param-schema.ts';
 import { hasFormat } from './param-format.ts';
-import { matchesPattern, type PatternBudget } from './param-pattern.ts';
+import { matchesPattern } from './param-pattern.ts';
 
 /** Says why a URL may not be called, or null when it may. */
 export type VetUrl = (url: URL) => string | null;
@@ -56,10 +57,10 @@ function textIssue(param: ConnectionParam, texts: readonly string[], budget: Pat
   if (texts.some((text) => text.length < minLength)) return `expected at least ${minLength} characters`;
   if (texts.some((text) => text.length > maxLength)) return `expected at most ${maxLength} characters`;
   if (format !== undefined && texts.some((text) => !hasFormat(format, text))) return `expected the format ${format}`;
-  return pattern === undefined ? null : patternIssue(pattern, texts, budget);
+  return pattern === undefined ? null : matchFault(pattern, texts, budget);
 }
 
-function patternIssue(pattern: string, texts: readonly string[], budget: PatternBudget): string | null {
+function matchFault(pattern: string, texts: readonly string[], budget: PatternBudget): string | null {
   const matches = matchesPattern(pattern, texts, budget);
   if (matches === 'yes') return null;
   return matches === 'no'

@@ -14,7 +14,7 @@ export interface DestinationKind {
 
 const kinds: Readonly<Record<DestinationSpec['kind'], DestinationKind>> = {
   postgres: { keepsRows: true, webUrls: [], checkOptions: urlOrParts },
-  sqlserver: { keepsRows: true, webUrls: [], checkOptions: () => [] },
+  sqlserver: { keepsRows: true, webUrls: [], checkOptions: userOrApplication },
   webhook: { keepsRows: false, webUrls: ['url'], checkOptions: () => [] },
 };
 
@@ -36,6 +36,22 @@ function urlOrParts(options: Readonly<Record<string, unknown>>): readonly Issue[
   const missing = parts.filter((key) => options[key] === undefined);
   if (missing.length === parts.length) return [issue('destination.url', '`url` or `host` is required')];
   return missing.map((key) => issue(`destination.${key}`, `\`${key}\` is required unless \`url\` is given`));
+}
+
+function userOrApplication(options: Readonly<Record<string, unknown>>): readonly Issue[] {
+  const parts = ['user', 'password'];
+  if (options['authentication'] === undefined) {
+    return parts
+      .filter((key) => options[key] === undefined)
+      .map((key) => issue(`destination.${key}`, `\`${key}\` is required unless \`authentication\` is given`));
+  }
+  const both = parts
+    .filter((key) => options[key] !== undefined)
+    .map((key) =>
+      issue(`destination.${key}`, `\`authentication\` takes the place of \`${key}\`; give one or the other`),
+    );
+  const isPlain = options['encrypt'] === false;
+  return isPlain ? [...both, issue('destination.encrypt', 'a token would be sent in plain text; use true')] : both;
 }
 
 const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });

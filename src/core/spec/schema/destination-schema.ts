@@ -2,12 +2,24 @@ import * as v from 'valibot';
 import { FieldPath, isColumnName, TableName } from '../../json/property-names.ts';
 import { mapOf, strictObject } from '../../strict-object.ts';
 import { ColumnTypeText } from './column-type.ts';
+import { entraHosts } from './entra-hosts.ts';
 import { HeaderTemplates, Template } from './http-schema.ts';
 
 const Port = v.union(
   [v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(65_535)), Template],
   'expected a port number or a template',
 );
+
+/** An application that is registered in a tenant of Entra ID, in the place of a user of the database server. */
+const EntraAuthentication = strictObject({
+  kind: v.literal('entra_client_credentials'),
+  /** Its id, or one of its domains. */
+  tenantId: Template,
+  clientId: Template,
+  clientSecret: Template,
+  /** Of the cloud that the tenant is in; the public one unless given. */
+  authorityHost: v.exactOptional(v.picklist(entraHosts)),
+});
 
 /** Where records go: kind and options here, values by template from the connection's params and secrets. */
 export const DestinationSpec = v.variant('kind', [
@@ -31,9 +43,12 @@ export const DestinationSpec = v.variant('kind', [
     host: Template,
     port: v.optional(Port, 1433),
     database: Template,
-    user: Template,
-    password: Template,
-    encrypt: v.optional(v.boolean(), true),
+    /** Either `user` with `password`, or `authentication`. */
+    user: v.exactOptional(Template),
+    password: v.exactOptional(Template),
+    authentication: v.exactOptional(EntraAuthentication),
+    /** `strict`: TLS before the first message (TDS 8). False works only for addresses on EGRESS_ALLOW. */
+    encrypt: v.optional(v.union([v.boolean(), v.literal('strict')], 'expected true, false or "strict"'), true),
     ca: v.exactOptional(Template),
     schema: v.optional(TableName, 'dbo'),
   }),

@@ -15,7 +15,7 @@ export const ConnectionParam = strictObject({
   secret: v.optional(v.boolean(), false),
   default: v.exactOptional(JsonValue),
   enum: v.exactOptional(v.pipe(v.array(JsonValue), v.minLength(1), v.maxLength(1000))),
-  /** A regular expression over the text (over each item of a list); not anchored. */
+  /** A regular expression over the text (over each item of a list); not anchored, without lookaround and backreferences. */
   pattern: v.exactOptional(v.pipe(v.string(), v.maxLength(1000))),
   format: v.exactOptional(v.picklist(['date', 'date-time', 'email', 'uuid', 'hostname', 'subdomain'])),
   /** Characters. */

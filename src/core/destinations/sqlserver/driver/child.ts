@@ -4,9 +4,19 @@
  */
 import { registerHooks } from 'node:module';
 import type { Socket } from 'node:net';
+import type { SqlServerAddress } from '../address.ts';
 import { causesOf, codeOf, SqlServerFailure } from '../errors.ts';
 import type { DriverSession } from './driver.ts';
-import { type Command, type Note, type Report, receiptLengthMax, type SocketTarget, wireError } from './messages.ts';
+import { inSight } from './in-sight.ts';
+import {
+  type Command,
+  type Note,
+  type OpenSocket,
+  type Report,
+  receiptLengthMax,
+  type SocketTarget,
+  wireError,
+} from './messages.ts';
 import type { Value } from './session.ts';
 
 /**
@@ -17,7 +27,7 @@ const statementMax = { bytes: 2 * receiptLengthMax + 4 * 1024 * 1024, cells: 250
 /** In a session: 20,000 batches (10 million rows), whose triggers print 50 KB each. */
 const sessionBytesMax = 1024 ** 3;
 
-// Login by Azure Active Directory is not offered. Without its packages the driver starts in a third of the time.
+// Tokens of Entra ID are fetched by the service. Without the packages that would do so the driver starts in a third of the time.
 registerHooks({
   load: (url, context, next) =>
     url.includes('/node_modules/@azure/') ? { format: 'commonjs', source: '', shortCircuit: true } : next(url, context),
@@ -68,7 +78,7 @@ async function carryOut(command: Command): Promise<readonly unknown[]> {
   switch (command.type) {
     case 'open':
       received = { ...received, session: 0 };
-      session = await openDriverSession(command.address, { ...command, openSocket, onRow, onEnd });
+      session = await openDriverSession({ ...command, openSocket: socketOpener(command.address), onRow, onEnd });
       return [];
     case 'query':
       return await opened().query(command.sql, command);
@@ -88,6 +98,13 @@ function opened(): DriverSession {
   if (session) return session;
   throw new Error('There is no session');
 }
+
+const socketOpener =
+  ({ encrypt }: SqlServerAddress): OpenSocket =>
+  async (target, signal) => {
+    const given = await openSocket(target, signal);
+    return encrypt === 'strict' ? inSight(given) : given;
+  };
 
 async function openSocket(target: SocketTarget, signal: AbortSignal): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket | undefined>();

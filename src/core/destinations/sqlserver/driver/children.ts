@@ -154,7 +154,7 @@ const startTimeoutMs = 30_000;
 const entry = fileURLToPath(new URL('child.ts', import.meta.url));
 const core = join(dirname(entry), '..', '..', '..');
 const root = join(core, '..', '..');
-const packages = join(dirname(createRequire(import.meta.url).resolve('tedious')), '..', '..');
+const packages = join(dirname(createRequire(import.meta.url).resolve('mssql')), '..');
 
 /**
  * What Node takes away from the process: sockets but those that it is given, files but sources, other processes,

@@ -1,25 +1,56 @@
 import type { Socket } from 'node:net';
-import { Connection } from 'tedious';
-import type { SqlServerAddress } from '../address.ts';
+import sql, { type ConnectionPool, type config as PoolConfig } from 'mssql';
+import type { Connection, ConnectionAuthentication } from 'tedious';
+import type { SqlServerAddress, SqlServerLogin } from '../address.ts';
 import { loginFailure } from '../errors.ts';
+import { driverError } from './driver-error.ts';
 import { cancelMs, type OpenSocket, type SocketTarget } from './messages.ts';
 import type { SessionLimits } from './session.ts';
 
 /** How a session is opened. */
 export interface ConnectOptions {
+  readonly address: SqlServerAddress;
+  readonly login: SqlServerLogin;
   /** Opens the sockets of one login, those to the servers that the first one names too. */
   readonly openSocket: OpenSocket;
   readonly limits: SessionLimits;
 }
 
+/** A pool that has one connection and never another. */
+export interface OnePool {
+  readonly pool: ConnectionPool;
+  readonly connection: Connection;
+}
+
 /** Connects and logs in. */
-export async function connectSqlServer(
-  address: SqlServerAddress,
-  { openSocket, limits }: ConnectOptions,
-): Promise<Connection> {
-  const connection = new Connection({
+export async function connectSqlServer(options: ConnectOptions): Promise<OnePool> {
+  const numbers: number[] = [];
+  const config = poolConfig(options);
+  // Its type is that of another declaration of tedious's connection than the one it is.
+  config.beforeConnect = (connection: Connection) => {
+    // Without a listener a connection that breaks while idle would end the process.
+    connection.on('error', () => connection.close());
+    connection.on('errorMessage', ({ number }) => numbers.push(number));
+  };
+  const pool = new sql.ConnectionPool(config);
+  pool.on('error', () => undefined);
+  const connection = oneConnection(pool);
+  try {
+    await pool.connect();
+  } catch (error) {
+    throw loginFailure(driverError(error), numbers[0] ?? null);
+  }
+  return { pool, connection: connection() };
+}
+
+function poolConfig({ address, login, openSocket, limits }: ConnectOptions): PoolConfig {
+  return {
     server: address.host,
-    authentication: { type: 'default', options: { userName: address.user, password: address.password } },
+    authentication: authenticationOf(login),
+    // A query before each query would only find what the query itself finds.
+    validateConnection: 'socket',
+    // One that is kept however long a lane waits for its next page: its temporary tables live in it.
+    pool: { min: 1, max: 1 },
     options: {
       connector: connectorOf(openSocket),
       port: address.port,
@@ -35,22 +66,13 @@ export async function connectSqlServer(
       appName: 'connector-sync',
       abortTransactionOnError: true,
       enableImplicitTransactions: false,
-      useColumnNames: true,
     },
-  });
-  // Without a listener a connection that breaks while idle would end the process.
-  connection.on('error', () => connection.close());
-  const numbers: number[] = [];
-  connection.on('errorMessage', ({ number }) => numbers.push(number));
-  try {
-    await connected(connection);
-    return connection;
-  } catch (error) {
-    connection.close();
-    throw loginFailure(error, numbers[0] ?? null);
-  } finally {
-    connection.removeAllListeners('errorMessage');
-  }
+  };
+}
+
+function authenticationOf(login: SqlServerLogin): ConnectionAuthentication {
+  if ('token' in login) return { type: 'azure-active-directory-access-token', options: { token: login.token } };
+  return { type: 'default', options: { userName: login.user, password: login.password } };
 }
 
 /** What tedious hands to a connector without saying so in its documentation; a contract test holds it. */
@@ -61,10 +83,33 @@ const connectorOf =
     return await openSocket({ host, port }, signal);
   };
 
-const connected = (connection: Connection): Promise<void> =>
-  new Promise((resolve, reject) => {
-    connection.connect((error) => {
-      if (error) reject(error);
-      else resolve();
-    });
-  });
+/** What a pool does without saying so in its documentation; a contract test holds that there is one login. */
+interface PoolParts {
+  _poolCreate(): Promise<Connection>;
+  _poolDestroy(connection: Connection): Promise<void>;
+}
+
+/**
+ * A pool tries its options with a connection that it closes, and logs in anew for its first request. Here the first
+ * one is kept, which halves the logins, and one that broke is not replaced: what the session had set and staged went with it.
+ */
+function oneConnection(pool: ConnectionPool): () => Connection {
+  const parts = pool as unknown as PoolParts;
+  const [create, destroy] = [parts._poolCreate.bind(pool), parts._poolDestroy.bind(pool)];
+  let first: Connection | null = null;
+  let isTried = false;
+  parts._poolCreate = async () => {
+    if (first?.closed === false) return first;
+    if (first) throw Object.assign(new Error('The connection is over'), { code: 'ECLOSE' });
+    first = await create();
+    return first;
+  };
+  parts._poolDestroy = async (connection) => {
+    if (isTried) return await destroy(connection);
+    isTried = true;
+  };
+  return () => {
+    if (first) return first;
+    throw new Error('There is no connection');
+  };
+}

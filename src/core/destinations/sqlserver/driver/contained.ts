@@ -1,5 +1,5 @@
 import type { EgressGuard } from '../../../http/egress.ts';
-import type { SqlServerAddress } from '../address.ts';
+import type { SqlServerAddress, SqlServerLogin } from '../address.ts';
 import { endsConnection } from '../errors.ts';
 import { leaseDriver } from './drivers.ts';
 import { type Command, cancelMs } from './messages.ts';
@@ -8,6 +8,7 @@ import { guardedSockets } from './sockets.ts';
 
 /** How a session is opened. */
 interface ContainedOptions {
+  readonly login: SqlServerLogin;
   readonly guard: Pick<EgressGuard, 'vetHost'>;
   readonly orgId: string;
   readonly limits: SessionLimits;
@@ -25,7 +26,7 @@ const graceMs = 2000;
  */
 export async function openSession(
   address: SqlServerAddress,
-  { guard, orgId, limits }: ContainedOptions,
+  { login, guard, orgId, limits }: ContainedOptions,
 ): Promise<Session> {
   const { child, release } = await leaseDriver(orgId);
   let isReleased = false;
@@ -58,10 +59,10 @@ export async function openSession(
   };
   try {
     await ask(
-      { type: 'open', address, limits },
+      { type: 'open', address, login, limits },
       {
         timeoutMs: limits.connectMs + graceMs,
-        openSocket: guardedSockets({ guard, encrypt: address.encrypt }),
+        openSocket: guardedSockets({ guard, encrypt: address.encrypt !== false }),
       },
     );
     await session.query(settingsSql(limits.lockMs));

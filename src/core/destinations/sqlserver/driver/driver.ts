@@ -1,6 +1,6 @@
-import { type BulkLoad, type Connection, Request, TYPES } from 'tedious';
-import type { SqlServerAddress } from '../address.ts';
+import sql, { type ConnectionPool } from 'mssql';
 import { type ConnectOptions, connectSqlServer } from './connect.ts';
+import { driverError } from './driver-error.ts';
 import type { LoadedColumn, Value, Values } from './session.ts';
 
 /** A connection of the driver, in the process that is its own. Another driver changes this file and the one that connects. */
@@ -41,66 +41,93 @@ interface Observer {
 const boundedLengthMax = 4000;
 
 /** Connects and logs in. */
-export async function openDriverSession(
-  address: SqlServerAddress,
-  { onRow, onEnd, ...options }: ConnectOptions & Observer,
-): Promise<DriverSession> {
-  const connection = await connectSqlServer(address, options);
+export async function openDriverSession({
+  onRow,
+  onEnd,
+  ...options
+}: ConnectOptions & Observer): Promise<DriverSession> {
+  const { pool, connection } = await connectSqlServer(options);
   connection.on('end', onEnd);
   return {
-    query: (sql, { values, timeoutMs }) =>
-      new Promise((resolve, reject) => {
-        const rows: Row[] = [];
-        const request = new Request(sql, (error) => (error ? reject(error) : resolve(rows)));
-        request.on('row', (columns: RowColumns) => {
-          const row = plainRow(columns);
-          onRow(Object.keys(row).length + 1);
-          rows.push(row);
-        });
-        request.setTimeout(timeoutMs);
-        execute(connection, request, values);
-      }),
-    load: (table, { columns, rows }) =>
-      new Promise((resolve, reject) => {
-        const load = connection.newBulkLoad(table, (error) => (error ? reject(error) : resolve()));
-        for (const column of columns) addColumn(load, column);
-        connection.execBulkLoad(load, rows as AsyncIterable<Value[]>);
-      }),
+    query: (text, query) => runQuery(pool, { text, onRow, ...query }),
+    async load(table, loaded) {
+      try {
+        await new sql.Request(pool).bulk(bulkTable(table, loaded));
+      } catch (error) {
+        throw driverError(error);
+      }
+    },
     async close() {
       connection.removeListener('end', onEnd);
+      // A pool waits for requests under way.
       connection.close();
+      await pool.close();
       // What the driver still does about the end, it does in the next turns.
       for (let turn = 0; turn < 2; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
     },
   };
 }
 
-/**
- * No prepared handles: they would outlive the statement. Texts are declared at two lengths only, so that the server
- * plans a statement once and not for each length.
- */
-function execute(connection: Connection, request: Request, values: Values | undefined): void {
-  if (!values) return connection.execSqlBatch(request);
-  for (const [name, value] of Object.entries(values)) {
-    if (typeof value === 'number') request.addParameter(name, TYPES.Int, value);
-    else {
-      const length = value !== null && value.length > boundedLengthMax ? Infinity : boundedLengthMax;
-      request.addParameter(name, TYPES.NVarChar, value, { length });
-    }
-  }
-  connection.execSql(request);
+interface Query extends QueryOptions, Pick<Observer, 'onRow'> {
+  readonly text: string;
 }
 
-type RowColumns = Readonly<Record<string, { readonly value: unknown }>>;
+/** The types of the package do not know the second argument, which its documentation has. */
+const TimedRequest = sql.Request as unknown as new (
+  pool: ConnectionPool,
+  overrides: { readonly requestTimeout: number },
+) => sql.Request;
+
+/**
+ * Rows are taken one by one, so that they can be counted before the last one is here. No prepared handles: they would
+ * outlive the statement.
+ */
+function runQuery(pool: ConnectionPool, { text, values, timeoutMs, onRow }: Query): Promise<readonly Row[]> {
+  const request = new TimedRequest(pool, { requestTimeout: timeoutMs });
+  request.stream = true;
+  request.arrayRowMode = true;
+  for (const [name, value] of Object.entries(values ?? {})) request.input(name, typeOf(value), value);
+  const rows: Row[] = [];
+  let names: readonly string[] = [];
+  let failure: Error | null = null;
+  request.on('recordset', (columns: readonly { readonly name: string }[]) => {
+    names = columns.map(({ name }) => camelCase(name));
+  });
+  request.on('row', (cells: readonly unknown[]) => {
+    onRow(cells.length + 1);
+    rows.push(Object.fromEntries(cells.map((cell, index) => [names[index] ?? '', cell])));
+  });
+  request.on('error', (error: Error) => {
+    failure ??= error;
+  });
+  return new Promise((resolve, reject) => {
+    request.on('done', () => (failure ? reject(driverError(failure)) : resolve(rows)));
+    void (values ? request.query(text) : request.batch(text));
+  });
+}
+
+/** Texts are declared at two lengths only, so that the server plans a statement once and not for each length. */
+function typeOf(value: Value): sql.ISqlType {
+  if (typeof value === 'number') return sql.Int();
+  return sql.NVarChar(value !== null && value.length > boundedLengthMax ? sql.MAX : boundedLengthMax);
+}
 
 /** Columns are asked for in snake_case, since Babelfish may fold case. */
-const plainRow = (columns: RowColumns): Row =>
-  Object.fromEntries(Object.entries(columns).map(([name, { value }]) => [camelCase(name), value]));
-
 const camelCase = (name: string): string => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
-function addColumn(load: BulkLoad, { name, type }: LoadedColumn): void {
-  if (type === 'int') load.addColumn(name, TYPES.Int, { nullable: false });
-  else if (type === 'float') load.addColumn(name, TYPES.Float, { nullable: true });
-  else load.addColumn(name, TYPES.NVarChar, { length: type.characters, nullable: true });
+/**
+ * The rows of a table are handed to tedious as they are, which takes whatever can be iterated: so a batch is one bulk copy,
+ * and the process holds a part of it at a time.
+ */
+function bulkTable(name: string, { columns, rows }: LoadOptions): sql.Table {
+  const table = new sql.Table(name);
+  for (const { name: column, type } of columns) {
+    if (type === 'int') table.columns.add(column, sql.Int(), { nullable: false });
+    else if (type === 'float') table.columns.add(column, sql.Float(), { nullable: true });
+    else {
+      const length = Number.isFinite(type.characters) ? type.characters : sql.MAX;
+      table.columns.add(column, sql.NVarChar(length), { nullable: true });
+    }
+  }
+  return Object.assign(table, { rows: rows as unknown as sql.Table['rows'] });
 }

@@ -8,10 +8,10 @@ export interface DriverLease {
   readonly release: () => Promise<void>;
 }
 
-/** A process takes 25 MB: 1.6 GB at most, and no org has more than a quarter of them. A worker runs 20 activities unless told otherwise. */
+/** A process takes 43 MB of its own: 2.8 GB at most, and no org has more than a quarter of them. A worker runs 20 activities unless told otherwise. */
 const turns = createTurns({ max: 64, maxEach: 16 });
 
-/** Idle processes of all orgs together: 100 MB. */
+/** Idle processes of all orgs together: 170 MB. */
 const idleMax = 4;
 /** Milliseconds until an idle process ends; the chunks of a run follow each other at once. */
 const idleMs = 30_000;

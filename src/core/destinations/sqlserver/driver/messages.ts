@@ -1,6 +1,6 @@
 /** What the service and the process of a driver say to each other, and how errors get across. */
 import type { Socket } from 'node:net';
-import type { SqlServerAddress } from '../address.ts';
+import type { SqlServerAddress, SqlServerLogin } from '../address.ts';
 import { codeOf, SqlServerFailure } from '../errors.ts';
 import type { Load, SessionLimits, Value, Values } from './session.ts';
 
@@ -25,7 +25,12 @@ export const receiptLengthMax = 30_000_000;
 
 /** What a driver is asked to do; it responds once, with `done` or `failed`. One command at a time. */
 export type Command =
-  | { readonly type: 'open'; readonly address: SqlServerAddress; readonly limits: SessionLimits }
+  | {
+      readonly type: 'open';
+      readonly address: SqlServerAddress;
+      readonly login: SqlServerLogin;
+      readonly limits: SessionLimits;
+    }
   | {
       readonly type: 'query';
       readonly sql: string;

@@ -1,0 +1,53 @@
+import { CancelledFailure } from '@temporalio/activity';
+
+/** Whether a chunk was told to stop because its run is to end, rather than to go on elsewhere or later. */
+export const isCancel = (reason: unknown): boolean =>
+  reason instanceof CancelledFailure && (reason.message === 'CANCELLED' || reason.message === 'NOT_FOUND');
+
+/** Aborts some time after `signal`, which says that no more pages should be asked for. */
+export function abortedAfter(signal: AbortSignal, msAfter: (reason: unknown) => number): AbortSignal {
+  const hard = new AbortController();
+  const abortLater = () => setTimeout(() => hard.abort(signal.reason), msAfter(signal.reason)).unref();
+  if (signal.aborted) abortLater();
+  else signal.addEventListener('abort', abortLater, { once: true });
+  return hard.signal;
+}
+
+/**
+ * What `work` comes to, its resources disposed of. Work that has not ended `graceMs` after a cancel is left: its
+ * resources are disposed of under its hands, which ends what it waits for, and the reason of the cancel is thrown at
+ * once. A later attempt fences off what it may still do.
+ */
+export async function unlessCanceled<Result>(
+  signal: AbortSignal,
+  graceMs: number,
+  work: (resources: AsyncDisposableStack) => Promise<Result>,
+): Promise<Result> {
+  const resources = new AsyncDisposableStack();
+  const left = Promise.withResolvers<never>();
+  const leave = () => {
+    if (!isCancel(signal.reason)) return;
+    timer = setTimeout(() => left.reject(signal.reason), graceMs);
+  };
+  let timer: NodeJS.Timeout | undefined;
+  if (signal.aborted) leave();
+  else signal.addEventListener('abort', leave, { once: true });
+  const worked = workThenDispose(work, resources);
+  try {
+    return await Promise.race([worked, left.promise]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+    clearTimeout(timer);
+    // Nothing is left of work that has ended. Nobody hears of what the rest ends with, and nobody has to.
+    worked.catch(() => undefined);
+    resources.disposeAsync().catch(() => undefined);
+  }
+}
+
+async function workThenDispose<Result>(
+  work: (resources: AsyncDisposableStack) => Promise<Result>,
+  resources: AsyncDisposableStack,
+): Promise<Result> {
+  await using _ = resources;
+  return await work(resources);
+}

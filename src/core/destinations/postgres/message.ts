@@ -1,0 +1,60 @@
+/** The server does not keep to the protocol, or to what this client takes. The message never repeats what it sent. */
+export class PostgresProtocolError extends Error {
+  override readonly name = 'PostgresProtocolError';
+}
+
+/** Reads one message; nothing is read beyond its end. */
+export class MessageReader {
+  readonly #bytes: Buffer;
+  readonly #end: number;
+  #at: number;
+
+  constructor(bytes: Buffer, start: number, end: number) {
+    this.#bytes = bytes;
+    this.#at = start;
+    this.#end = end;
+  }
+
+  /** Throws, as all below, {@link PostgresProtocolError} when the message ends before. */
+  skip(bytes: number): void {
+    if (bytes > this.#end - this.#at) throw broken();
+    this.#at += bytes;
+  }
+
+  skipRest(): void {
+    this.#at = this.#end;
+  }
+
+  byte(): number {
+    this.skip(1);
+    return this.#bytes[this.#at - 1] ?? 0;
+  }
+
+  int16(): number {
+    this.skip(2);
+    return this.#bytes.readInt16BE(this.#at - 2);
+  }
+
+  int32(): number {
+    this.skip(4);
+    return this.#bytes.readInt32BE(this.#at - 4);
+  }
+
+  /** A text that ends with a NUL; its bytes without that. */
+  text(): number {
+    const start = this.#at;
+    const nul = this.#bytes.indexOf(0, start);
+    if (nul === -1 || nul >= this.#end) throw broken();
+    this.#at = nul + 1;
+    return nul - start;
+  }
+
+  /** Nothing may be left. */
+  end(): void {
+    if (this.#at !== this.#end) throw broken();
+  }
+}
+
+/** For bytes that no PostgreSQL sends. */
+export const broken = (): PostgresProtocolError =>
+  new PostgresProtocolError("it does not keep to PostgreSQL's protocol; check host and port");

@@ -1,0 +1,33 @@
+import { type EntraHost, entraHosts } from '../../../spec/schema/entra-hosts.ts';
+import type { AddressFields, Options } from '../../sql/address-fields.ts';
+
+/** An application that is registered in a tenant of Entra ID, and where its tokens come from. */
+export interface EntraClient {
+  readonly kind: 'entra_client_credentials';
+  readonly tenantId: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly authorityHost: EntraHost;
+}
+
+/** Reads `authentication` (templates already resolved). Throws `destination_rejected`; messages repeat no value. */
+export function entraClient(authentication: unknown, fields: AddressFields): EntraClient {
+  const { text, required, refused } = fields;
+  if (typeof authentication !== 'object' || authentication === null) throw refused('`authentication` is no object');
+  const options = authentication as Options;
+  if (options['kind'] !== 'entra_client_credentials') throw refused('`authentication` is of no kind that is known');
+  const wanted = text(options, 'authorityHost') ?? 'login.microsoftonline.com';
+  const authorityHost = entraHosts.find((host) => host === wanted);
+  if (!authorityHost) throw refused('`authorityHost` is no host of Entra ID');
+  const tenantId = required('tenantId', text(options, 'tenantId'));
+  // It becomes a part of the path of the request.
+  if (!/^[\w.-]{1,253}$/.test(tenantId) || /^\.+$/.test(tenantId))
+    throw refused('`tenantId` is no id or domain of a tenant');
+  return {
+    kind: 'entra_client_credentials',
+    tenantId,
+    clientId: required('clientId', text(options, 'clientId')),
+    clientSecret: required('clientSecret', text(options, 'clientSecret')),
+    authorityHost,
+  };
+}

@@ -1,0 +1,113 @@
+/** Tokens of Entra ID, by which an application logs in to a database (client credentials, RFC 6749 4.4). */
+
+import { createHash } from 'node:crypto';
+import { AppError } from '../../../errors.ts';
+import { type HttpClientOptions, ThrottledError } from '../../../http/client.ts';
+import { isFresh, type Token } from '../../../source/auth/token.ts';
+import {
+  createTokenClient,
+  decodeTokenResponse,
+  sendTokenRequest,
+  tokenTransport,
+} from '../../../source/auth/token-client.ts';
+import { readTokenResponse, standardResponse } from '../../../source/auth/token-response.ts';
+import { entraScopes } from '../../../spec/schema/entra-hosts.ts';
+import { type EntraClient } from './entra-client.ts';
+
+/** What a token is fetched with: the guard, the call log of the run and what it must not show. */
+export interface EntraDeps extends Pick<HttpClientOptions, 'logCall' | 'secrets'> {
+  readonly guard: HttpClientOptions['egress'];
+  readonly orgId: string;
+}
+
+/** A token, and whether it was fetched for somebody before. */
+export interface EntraToken {
+  readonly token: string;
+  readonly isKept: boolean;
+}
+
+/** Milliseconds before its end when a token is replaced; it lasts for an hour or more. */
+const bufferMs = 5 * 60_000;
+
+/** Tokens of all orgs that are kept: 2 KB each. */
+const keptMax = 1000;
+
+/** By {@link keyOf}; the one that was fetched first is first. Only this process has them, and no org sees another's. */
+const kept = new Map<string, Token>();
+
+/**
+ * A token for the client: the one that is kept while it lasts, unless it is the `refused` one, otherwise a new one.
+ *
+ * Throws `destination_login` when Entra ID refuses the client, `destination_unavailable`, `destination_rejected` for a
+ * response that makes no sense, `egress_blocked`.
+ */
+export async function entraToken(client: EntraClient, deps: EntraDeps, refused?: string): Promise<EntraToken> {
+  const key = keyOf(client, deps.orgId);
+  const known = kept.get(key);
+  if (known && known.accessToken !== refused && isFresh(known, { nowMs: Date.now(), bufferMs })) {
+    return { token: known.accessToken, isKept: true };
+  }
+  const token = await fetchToken(client, deps);
+  kept.delete(key);
+  kept.set(key, token);
+  for (const oldest of kept.keys()) {
+    if (kept.size <= keptMax) break;
+    kept.delete(oldest);
+  }
+  return { token: token.accessToken, isKept: false };
+}
+
+/** Who has the secret has the token, nobody else. */
+const keyOf = ({ authorityHost, tenantId, clientId, clientSecret }: EntraClient, orgId: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([orgId, authorityHost, tenantId, clientId, clientSecret]))
+    .digest('base64');
+
+async function fetchToken(client: EntraClient, { guard, logCall, secrets }: EntraDeps): Promise<Token> {
+  const { authorityHost, tenantId, clientId, clientSecret } = client;
+  await using http = createTokenClient({ egress: guard, logCall, secrets: [...secrets, clientSecret] });
+  const form = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+    scope: entraScopes[authorityHost],
+  });
+  try {
+    const { body } = await sendTokenRequest(http, {
+      ...tokenTransport,
+      method: 'POST',
+      url: new URL(`https://${authorityHost}/${tenantId}/oauth2/v2.0/token`),
+      headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
+      body: form.toString(),
+    });
+    return readTokenResponse(decodeTokenResponse(body), standardResponse, new Date());
+  } catch (error) {
+    throw asDestinationError(error);
+  }
+}
+
+type Failure = readonly ['destination_login' | 'destination_unavailable' | 'destination_rejected', string];
+
+const unavailable: Failure = [
+  'destination_unavailable',
+  'Entra ID gave the sqlserver destination no token; try again later.',
+];
+
+/** What the failures of a token request are in the words of a destination, whose credentials are not those of `auth`. */
+const failures: ReadonlyMap<string, Failure> = new Map<string, Failure>([
+  [
+    'auth_failed',
+    [
+      'destination_login',
+      'Entra ID gave the sqlserver destination no token; correct tenantId, clientId and clientSecret.',
+    ],
+  ],
+  ['source_unavailable', unavailable],
+  ['source_rejected', ['destination_rejected', 'What responds in place of Entra ID gives no token.']],
+]);
+
+function asDestinationError(error: unknown): unknown {
+  const isThrottled = error instanceof ThrottledError;
+  const failure = isThrottled ? unavailable : error instanceof AppError ? failures.get(error.code) : undefined;
+  return failure ? new AppError(...failure, { cause: error }) : error;
+}

@@ -1,0 +1,56 @@
+/** How the places are tried. */
+interface FirstOfOptions<Place, Opened> {
+  /** Opens one; gives up, and leaves nothing behind, when it is aborted. */
+  readonly open: (place: Place, signal: AbortSignal) => Promise<Opened>;
+  /** Milliseconds until the next place is tried beside those under way; one that fails makes room for it at once. */
+  readonly staggerMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The first of several places that opens, all tried side by side: one that says nothing costs the others no more than
+ * `staggerMs`. The rest is given up. Throws the failure of the last one tried when none opens, or the reason of `signal`.
+ */
+export async function firstOf<Place, Opened>(
+  places: readonly Place[],
+  { open, staggerMs, signal }: FirstOfOptions<Place, Opened>,
+): Promise<Opened> {
+  signal.throwIfAborted();
+  const decided = new AbortController();
+  const { promise, resolve, reject } = Promise.withResolvers<Opened>();
+  let underWay = 0;
+  let next = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const attempt = async (place: Place): Promise<void> => {
+    try {
+      const opened = await open(place, decided.signal);
+      resolve(opened);
+      decided.abort();
+    } catch (error) {
+      underWay -= 1;
+      if (next < places.length) tryNext();
+      else if (underWay === 0) reject(error);
+    }
+  };
+  const tryNext = (): void => {
+    clearTimeout(timer);
+    const place = places[next];
+    if (place === undefined || decided.signal.aborted) return;
+    next += 1;
+    underWay += 1;
+    timer = setTimeout(tryNext, staggerMs);
+    void attempt(place);
+  };
+  const giveUp = (): void => {
+    decided.abort(signal.reason);
+    reject(signal.reason);
+  };
+  signal.addEventListener('abort', giveUp, { once: true });
+  tryNext();
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', giveUp);
+  }
+}

@@ -1,0 +1,164 @@
+import type { RejectedRow } from '../../model/batch.ts';
+import { type BatchWrite, checkOutcome, heldBy, type Outcome } from './batch-write.ts';
+import type { Session, Values } from './driver/session.ts';
+import { endsConnection, isConflict, isRowError, rowIssue } from './errors.ts';
+import {
+  type Checked,
+  createReasons,
+  missingCheck,
+  type Reasons,
+  ruleChecks,
+  twinCheck,
+  valueChecks,
+} from './row-checks.ts';
+import { readTableRules, type TableRules } from './rules.ts';
+import { rowsTable } from './staging.ts';
+import { withConflictRetries } from './transaction.ts';
+import { newSearch, type Search, searchValues, trialsSql } from './trial-sql.ts';
+import { isAscii } from './values.ts';
+
+/** Statements for the rules of one table; what is beyond them the trials find. */
+const checksMax = 16;
+/** Requests of trials, each of five seconds at most or of one trial. */
+const trialRequestsMax = 20;
+
+/** The rows of one batch that the server refuses, marked where they are staged. */
+export interface Refusals {
+  /** Before the first attempt: texts of which only the server knows whether their code page has them. */
+  checkTexts(): Promise<void>;
+  /** After an attempt failed: what statements over the staged rows can tell of them. */
+  checkRules(error: unknown): Promise<void>;
+  /** After that did not help: the rows that the server refuses, one by one. */
+  tryRows(): Promise<void>;
+  /** The rows marked so far, by their places. */
+  marked(): Promise<readonly RejectedRow[]>;
+}
+
+/** For the rows of a batch that are staged. */
+export function createRejections(session: Session, write: BatchWrite): Refusals {
+  const reasons = createReasons();
+  const { map, encoded } = write;
+  const checked: Checked = { map, writers: encoded.writers, reasons };
+  const check = (sql: string) => runCheck(session, { sql, values: { connection: write.connectionId } });
+  let twins: readonly number[] = [];
+  let isMarked = false;
+  return {
+    async checkTexts() {
+      if (!hasForeignTexts(write)) return;
+      isMarked = true;
+      for (const sql of valueChecks(checked)) await withConflictRetries(session, () => session.query(sql));
+    },
+    async checkRules(error) {
+      isMarked = true;
+      for (const sql of valueChecks(checked)) await check(sql);
+      const missing = isRowError(error, 515) ? missingCheck(checked) : null;
+      if (missing !== null) await check(missing);
+      if (map.prepared.mode === 'update') return;
+      const rules = await tolerate(session, () => rulesOf(session, write));
+      if (!rules) return;
+      for (const sql of ruleChecks(checked, rules).slice(0, checksMax)) await check(sql);
+      const twin = twinCheck(checked, rules);
+      if (!twin) return;
+      twins = twin.issues;
+      await check(twin.sql);
+    },
+    async tryRows() {
+      isMarked = true;
+      await forgetTwins(session, twins);
+      await tryRows(session, { write, reasons });
+    },
+    marked: async () => (isMarked ? await readMarked(session, { write, reasons }) : []),
+  };
+}
+
+const hasForeignTexts = ({ encoded: { writers, lists } }: BatchWrite): boolean =>
+  writers.some(
+    ({ serverCheck }, index) =>
+      serverCheck?.kind === 'codePage' &&
+      lists[lists.length - writers.length + index]?.some((value) => typeof value === 'string' && !isAscii(value)),
+  );
+
+const rulesOf = (session: Session, { map: { prepared } }: BatchWrite): Promise<TableRules> =>
+  readTableRules(session, { schema: prepared.schema, table: prepared.written });
+
+/** A statement that fails has marked nothing: what it would have found the trials find. */
+async function runCheck(
+  session: Session,
+  { sql, values }: { readonly sql: string; readonly values: Values },
+): Promise<void> {
+  await tolerate(session, () => withConflictRetries(session, () => session.query(sql, values)));
+}
+
+async function tolerate<Result>(session: Session, work: () => Promise<Result>): Promise<Result | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!session.isUsable() || endsConnection(error) || isConflict(error)) throw error;
+    return null;
+  }
+}
+
+/** Of two rows with the same key the first was to stay. Once others are refused it may be the one that goes. */
+async function forgetTwins(session: Session, issues: readonly number[]): Promise<void> {
+  if (issues.length === 0) return;
+  await session.query(`update ${rowsTable} set fault = null where fault in (${issues.join(', ')});`);
+}
+
+interface Marking {
+  readonly write: BatchWrite;
+  readonly reasons: Reasons;
+}
+
+async function tryRows(session: Session, { write, reasons }: Marking): Promise<void> {
+  const { map, encoded, connectionId, opensGeneration } = write;
+  const count = encoded.indexes.length;
+  const sql = trialsSql({ prepared: map.prepared, writers: encoded.writers, opensGeneration });
+  const values = { ...heldBy(write), connection: connectionId, receipt: '', count };
+  const prefetch = (search: Search) =>
+    withConflictRetries(session, async () => {
+      const [tried] = await session.queryAll<Tried>(sql, { ...values, ...searchValues(search) });
+      const outcome = tried?.outcome === 'refused' ? 'written' : tried?.outcome;
+      await checkOutcome(session, { write, outcome });
+      return tried ?? search;
+    });
+  let search = newSearch(count);
+  for (let requests = 0; search.decided < count; requests += 1) {
+    if (requests === trialRequestsMax) return await refuseUntried(session, { ...search, reasons });
+    search = await prefetch(search);
+  }
+}
+
+interface Tried extends Search {
+  readonly outcome: Outcome | 'refused';
+}
+
+/** Nothing is lost by it: a refused record fails the run or is quarantined, from where it can be tried again. */
+async function refuseUntried(
+  session: Session,
+  { decided, reasons }: { readonly decided: number; readonly reasons: Reasons },
+): Promise<void> {
+  const issue = reasons.note(
+    'Too many records of its batch were refused one by one to try this one; correct those and try it again.',
+  );
+  await session.query(`update ${rowsTable} set fault = ${issue} where fault is null and n >= @decided;`, { decided });
+}
+
+interface Marked {
+  readonly n: number;
+  readonly issue: number;
+  readonly reason: string | null;
+}
+
+async function readMarked(session: Session, { write, reasons }: Marking): Promise<readonly RejectedRow[]> {
+  const { encoded, batch } = write;
+  const marked = new Map((await session.query<Marked>(markedSql)).map((row) => [row.n, row]));
+  return encoded.indexes.flatMap((index, n) => {
+    const row = marked.get(n);
+    if (!row) return [];
+    const { issue, reason } = row;
+    const message = reasons.messageOf(issue) ?? rowIssue(Object.assign(new Error(reason ?? ''), { number: issue }));
+    return [{ index, externalId: batch.rows[index]?.externalId ?? '', message }];
+  });
+}
+
+const markedSql = `select n, fault, reason from ${rowsTable} where fault is not null;`;

@@ -1,0 +1,107 @@
+import type { Values } from './driver/session.ts';
+import { blamesRowSql } from './errors.ts';
+import type { SqlServerFields } from './fields.ts';
+import { reasonLengthMax, rowsTable } from './staging.ts';
+import { claimSql, clearSql, rowsSql, variablesSql } from './write-sql.ts';
+
+/** Milliseconds after which a request of trials answers, to be continued: far below the time that a statement has. */
+const trialsMs = 5000;
+
+/** What trials are made of. */
+export interface TrialSteps extends SqlServerFields {
+  /** See {@link BatchSteps}. */
+  readonly opensGeneration: boolean;
+}
+
+/** How far the search for refused rows is. */
+export interface Search {
+  /** The rows before it are decided. */
+  readonly decided: number;
+  /** Rows that the next trial adds. */
+  readonly nextStep: number;
+  /** A trial of the rows before it has failed; 0: none has since the last row was refused. */
+  readonly failedUpto: number;
+  /** The place behind the row that was refused last; 0: none was. */
+  readonly lastRefused: number;
+}
+
+/** A search that begins with all rows. */
+export const newSearch = (count: number): Search => ({ decided: 0, nextStep: count, failedUpto: 0, lastRefused: 0 });
+
+/** The search as parameters of {@link trialsSql}. */
+export const searchValues = ({ decided, nextStep, failedUpto, lastRefused }: Search): Values => ({
+  decided,
+  next_step: nextStep,
+  failed_upto: failedUpto,
+  last_refused: lastRefused,
+});
+
+/**
+ * Finds the rows that the server refuses, and marks them with its error. A trial is the transaction of a batch over the
+ * rows before a place, always rolled back: each row is tried behind all those that the server takes, so rows which only
+ * clash with each other are found too. The search halves what failed and doubles what passed, from the distance of the
+ * last two refused rows on. A duplicate key is first taken for a lost race.
+ *
+ * Answers with one row: {@link Search} as it stands, and the outcome of the last trial, `refused` or as
+ * {@link batchSql} says. A failure that blames no row is the failure of the request.
+ */
+export const trialsSql = ({ prepared, writers, opensGeneration }: TrialSteps): string => `
+  declare @outcome nvarchar(10) = N'written';
+  ${variablesSql}
+  declare @from int = @decided;
+  declare @last int = @last_refused;
+  declare @step int = @next_step;
+  declare @bad int = @failed_upto;
+  declare @upto int = 0;
+  declare @raced int = 0;
+  declare @number int = 0;
+  declare @reason nvarchar(${reasonLengthMax}) = N'';
+  declare @until datetime2(3) = dateadd(millisecond, ${trialsMs}, sysutcdatetime());
+  while @from < @count and @outcome in (N'written', N'refused') and sysutcdatetime() < @until
+  begin
+    set @upto = case when @count - @from > @step then @from + @step else @count end;
+    set @outcome = N'lost';
+    begin try
+      begin transaction;
+      ${claimSql(prepared)}
+      if @@rowcount = 1
+      begin
+        set @outcome = N'written';
+        ${opensGeneration ? clearSql(prepared) : ''}
+        ${rowsSql({ prepared, writers })}
+      end;
+      rollback transaction;
+    end try
+    begin catch
+      set @number = error_number();
+      set @reason = left(error_message(), ${reasonLengthMax});
+      if @@trancount > 0 rollback transaction;
+      if not ${blamesRowSql('@number')}
+      begin;
+        throw;
+      end;
+      set @outcome = N'refused';
+    end catch;
+    if @outcome = N'written'
+    begin
+      set @from = @upto;
+      set @raced = 0;
+      set @step = case when @bad > @from + 1 then (@bad - @from) / 2 when @bad > @from then 1 else @step * 2 end;
+    end;
+    if @outcome = N'refused' and @upto - @from > 1
+    begin
+      set @bad = @upto;
+      set @step = (@upto - @from) / 2;
+    end
+    else if @outcome = N'refused' and @raced = 0 and @number in (2601, 2627) set @raced = 1;
+    else if @outcome = N'refused'
+    begin
+      update ${rowsTable} set fault = @number, reason = @reason where n = @from;
+      set @from = @from + 1;
+      set @raced = 0;
+      set @bad = 0;
+      set @step = @from - @last;
+      set @last = @from;
+    end;
+  end;
+  select @outcome as outcome, @from as decided, @step as next_step, @bad as failed_upto, @last as last_refused;`;
