@@ -151,5 +151,5 @@ export interface ChunkResult {
   readonly totals?: RunTotals;
 }
 
-/** The result of a run's workflow: what the run row says at its end. `isDeleted`: there is no such row. */
+/** The result of a run's workflow: what the run row says at its end. `gone`: there is no such row. */
 export type RunTotals = { readonly status: string } & Readonly<Record<string, number | string>>;

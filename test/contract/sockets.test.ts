@@ -10,6 +10,7 @@ const socketModules = [
   'undici',
   'pg',
   'pg-copy-streams',
+  'mssql',
   'tedious',
   ...['http', 'https', 'http2', 'net', 'tls', 'dgram', 'dns', 'dns/promises', 'inspector'].map(
     (name) => `node:${name}`,

@@ -52,8 +52,8 @@ describe('a batch', () => {
         [0, '1', 'é😀', '9007199254740993'],
         [1, '3', null, null],
       ],
-      'drop table if exists #gone;',
-      'insert bulk #gone([n] int, [is_hard]',
+      'drop table if exists #deleted;',
+      'insert bulk #deleted([n] int, [is_hard]',
       [
         [0, 0, '4'],
         [1, 1, '5'],
@@ -67,7 +67,7 @@ describe('a batch', () => {
       batch: 1,
       connection: 'con_1',
       upto: 2,
-      gone: 2,
+      deleted: 2,
       receipt: receiptOf([{ index: 1, externalId: '2', message: '' }]),
     });
   });

@@ -56,10 +56,10 @@ export function settleAttempts(db: Db, scope: OrgScope, settlement: Settlement):
     if (automatic.length === 0) return false;
     await writeHealth(tx, scope, { endpointId: settlement.endpointId, change, pauseMs: pauseOf(automatic) });
     if (change.recovered) await makeAllDue(tx, scope, settlement.endpointId);
-    const isDeleted = automatic.some(({ verdict }) => verdict.disables);
-    const told = isDeleted || change.exhausted ? false : await tellOfFailures(tx, scope, { ...settlement, endpoint });
-    if (!isDeleted && !change.exhausted) return told;
-    return disableEndpoint(tx, scope, { endpointId: settlement.endpointId, reason: isDeleted ? 'gone' : 'failing' });
+    const isGone = automatic.some(({ verdict }) => verdict.disables);
+    const told = isGone || change.exhausted ? false : await tellOfFailures(tx, scope, { ...settlement, endpoint });
+    if (!isGone && !change.exhausted) return told;
+    return disableEndpoint(tx, scope, { endpointId: settlement.endpointId, reason: isGone ? 'gone' : 'failing' });
   });
 }
 

@@ -74,7 +74,7 @@ export function createLaneTables(options: CatalogOptions = {}): LaneTables {
       };
       apply(table, { ...origin, _synced_at: now, _deleted_at: null, ...Object.fromEntries(own) }, externalId);
     }
-    for (const gone of sql.includes('#gone as g') ? (staged.get('#gone') ?? []) : [])
+    for (const gone of sql.includes('#deleted as g') ? (staged.get('#deleted') ?? []) : [])
       bury(table, gone, { values, now });
     Object.assign(checkpoint, { runId: values['run'], batchNo: Number(values['batch']), receipt: values['receipt'] });
     return [{ outcome: 'written' }];

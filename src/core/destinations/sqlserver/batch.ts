@@ -6,7 +6,7 @@ import { receiptLengthMax } from './driver/messages.ts';
 import type { Session } from './driver/session.ts';
 import { blamesRow, wholeRefused } from './errors.ts';
 import { createRejections, type Refusals } from './refusals.ts';
-import { stageMissing, stageRows } from './staging.ts';
+import { stageDeleted, stageRows } from './staging.ts';
 import { withConflictRetries } from './transaction.ts';
 import { batchSql } from './write-sql.ts';
 
@@ -21,11 +21,11 @@ import { batchSql } from './write-sql.ts';
 export async function writeBatch(session: Session, write: BatchWrite): Promise<readonly RejectedRow[]> {
   const { batch, encoded, rejected } = write;
   if (encoded.indexes.length > 0) await stageRows(session, encoded);
-  const isDeleted = batch.tombstones.length > 0 ? await stageMissing(session, batch.tombstones) : 0;
+  const deleted = batch.tombstones.length > 0 ? await stageDeleted(session, batch.tombstones) : 0;
   const rejections = createRejections(session, write);
   const commitRest = async (): Promise<readonly RejectedRow[]> => {
     const all = [...rejected, ...(await rejections.marked())];
-    await commit(session, { write, isDeleted, rejected: all });
+    await commit(session, { write, deleted, rejected: all });
     return all;
   };
   await rejections.checkTexts();
@@ -67,16 +67,16 @@ async function commitOthers(error: unknown, { batch, rejections, commitRest }: R
 }
 
 const rejection = ({ completesGeneration }: Batch): string =>
-  completesGeneration ? 'The table does not let its rows be replaced' : 'The table keeps rows of records that are gone';
+  completesGeneration ? 'The table does not let its rows be replaced' : 'The table keeps rows of deleted records';
 
 interface Commit {
   readonly write: BatchWrite;
-  /** Staged records that are gone. */
-  readonly isDeleted: number;
+  /** Staged ids of deleted records. */
+  readonly deleted: number;
   readonly rejected: readonly RejectedRow[];
 }
 
-async function commit(session: Session, { write, isDeleted, rejected }: Commit): Promise<void> {
+async function commit(session: Session, { write, deleted, rejected }: Commit): Promise<void> {
   const { map, batch, encoded, opensGeneration, connectionId } = write;
   const { prepared } = map;
   const receipt = batch.receipt(rejected);
@@ -84,8 +84,8 @@ async function commit(session: Session, { write, isDeleted, rejected }: Commit):
   const completesGeneration = prepared.mode === 'replace' && batch.completesGeneration;
   const upto = encoded.indexes.length;
   const rows = upto > 0 ? { writers: encoded.writers } : null;
-  const sql = batchSql({ prepared, rows, buries: isDeleted > 0, opensGeneration, completesGeneration });
-  const values = { ...heldBy(write), connection: connectionId, receipt, upto, isDeleted };
+  const sql = batchSql({ prepared, rows, buries: deleted > 0, opensGeneration, completesGeneration });
+  const values = { ...heldBy(write), connection: connectionId, receipt, upto, deleted };
   // Statements over all rows of a connection may take their time.
   const isLong = opensGeneration || completesGeneration;
   await withConflictRetries(session, async () => {

@@ -16,8 +16,8 @@ export type SqlServerRows = EncodedRows<SqlServerWriter>;
  */
 export const rowsTable = '#rows';
 
-/** The temporary table with the ids of records that are gone. */
-export const missingTable = '#gone';
+/** The temporary table with the ids of deleted records. */
+export const deletedTable = '#deleted';
 
 /**
  * Values of one temporary table. Each is staged as a text, of which at most 74 bytes are in the row (a root of 72 and its
@@ -55,24 +55,24 @@ export async function stageRows(session: Session, rows: SqlServerRows): Promise<
   }
 }
 
-/** Loads the ids of records that are gone into {@link missingTable}, without those that no row can have; returns how many. */
-export async function stageMissing(session: Session, tombstones: readonly Tombstone[]): Promise<number> {
-  const isDeleted = tombstones.filter(({ externalId }) => idIssue(externalId) === null);
+/** Loads the ids of deleted records into {@link deletedTable}, without those that no row can have; returns how many. */
+export async function stageDeleted(session: Session, tombstones: readonly Tombstone[]): Promise<number> {
+  const storable = tombstones.filter(({ externalId }) => idIssue(externalId) === null);
   await stage(session, {
-    table: missingTable,
+    table: deletedTable,
     columns: [
       placeColumn,
       { name: 'is_hard', type: 'int' },
       { name: 'external_id', type: { characters: externalIdLengthMax } },
     ],
     lists: [
-      isDeleted.map((_, n) => n),
-      isDeleted.map(({ effect }) => (effect === 'hard' ? 1 : 0)),
-      isDeleted.map(({ externalId }) => externalId),
+      storable.map((_, n) => n),
+      storable.map(({ effect }) => (effect === 'hard' ? 1 : 0)),
+      storable.map(({ externalId }) => externalId),
     ],
     more: [],
   });
-  return isDeleted.length;
+  return storable.length;
 }
 
 /** The table that holds the value of the writer at this place, and those after it. */

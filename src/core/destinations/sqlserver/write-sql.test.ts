@@ -93,8 +93,8 @@ describe('the request of a batch', () => {
     expectInOrder(
       sqlOf('upsert', { buries: true }),
       'insert into "dbo"."items"',
-      'update t set _deleted_at = @now, _run_id = @run, _synced_at = @now from #gone as g inner loop join "dbo"."items"',
-      'delete t from #gone as g inner loop join "dbo"."items" as t',
+      'update t set _deleted_at = @now, _run_id = @run, _synced_at = @now from #deleted as g inner loop join "dbo"."items"',
+      'delete t from #deleted as g inner loop join "dbo"."items" as t',
     );
     expect(sqlOf('append', { buries: true })).toContain('update t set _deleted_at = @now from');
   });
@@ -112,14 +112,14 @@ describe('the request of a batch', () => {
 
   it('writes no more rows or tombstones by one statement than take 5,000 locks of one kind', () => {
     const sql = sqlOf('upsert', { buries: true });
-    for (const count of ['@upto', '@gone']) {
+    for (const count of ['@upto', '@deleted']) {
       const loop = `set @at = 0; while @at < ${count} begin set @next = case when ${count} - @at > 2000 then @at + 2000 else ${count} end;`;
       expect(sql).toContain(loop);
     }
     expect(sql.split('set @at = @next; end;')).toHaveLength(3);
     const statements = sql
       .split(';')
-      .filter((statement) => /#(rows|gone) as/.test(statement) && !/count/.test(statement));
+      .filter((statement) => /#(rows|deleted) as/.test(statement) && !/count/.test(statement));
     expect(statements).toHaveLength(4);
     for (const statement of statements) expect(statement).toMatch(/\b[rg]\.n >= @at and [rg]\.n < @next/);
   });
@@ -146,7 +146,7 @@ describe('the request of a batch', () => {
 describe('the request of trials', () => {
   it('commits nothing, and knows neither tombstones nor the switch', () => {
     const sql = trialsSql({ prepared: preparedFor('upsert'), writers, opensGeneration: false });
-    expect(sql).not.toMatch(/commit|#gone/);
+    expect(sql).not.toMatch(/commit|#deleted/);
     expect(sql).toContain('rollback transaction;\n    end try');
   });
 });

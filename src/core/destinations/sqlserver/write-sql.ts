@@ -3,7 +3,7 @@ import { checkpointName, nowSql, tableIdSql } from './checkpoint.ts';
 import { keyCollation, tableSql } from './definitions.ts';
 import type { SqlServerFields, SqlServerWriter } from './fields.ts';
 import type { SqlServerTable } from './schema.ts';
-import { missingTable, rowsTable, stagedColumn, stagedRows } from './staging.ts';
+import { deletedTable, rowsTable, stagedColumn, stagedRows } from './staging.ts';
 
 /** What the transaction of a batch does between the claim and its end. */
 export interface BatchSteps {
@@ -18,7 +18,7 @@ export interface BatchSteps {
 /**
  * The statements of a batch in one go: a transaction that begins with the claim on the checkpoint row. Answers with
  * one row: `written`, `lost` when the lane is not held or the batch not new, or `race` when another session wrote the
- * same rows in between. `@upto` is the number of staged rows, `@gone` that of records that are gone.
+ * same rows in between. `@upto` is the number of staged rows, `@deleted` that of deleted records.
  */
 export function batchSql({ prepared, rows, buries, opensGeneration, completesGeneration }: BatchSteps): string {
   return `
@@ -170,10 +170,10 @@ function burySql({ schema, written, mode }: SqlServerTable): string {
   // In mode append the customer's own table may have no index that starts with the record's id.
   const join = mode === 'append' ? `inner join ${table} as t` : `inner loop join ${table} as t with (forceseek)`;
   const from = (isHard: number) => `
-    from ${missingTable} as g ${join} on t._connection_id = @connection and t._external_id = g.external_id
+    from ${deletedTable} as g ${join} on t._connection_id = @connection and t._external_id = g.external_id
     where g.is_hard = ${isHard} and g.n >= @at and g.n < @next`;
   return slicesSql(
-    '@gone',
+    '@deleted',
     `update t set _deleted_at = @now${origin} ${from(0)} and t._deleted_at is null;
       delete t ${from(1)};`,
   );

@@ -95,8 +95,8 @@ export async function startDriverChild(): Promise<DriverChild> {
     }
   });
   // All that it said has been read when both have happened.
-  const isDeleted = Promise.all([
-    new Promise<Error>((resolve) => child.once('exit', (...how) => resolve(whyDisabled(...how)))),
+  const ended = Promise.all([
+    new Promise<Error>((resolve) => child.once('exit', (...how) => resolve(whyEnded(...how)))),
     new Promise<void>((resolve) => child.once('disconnect', resolve)),
   ]);
   const over = (reason: Error): void => {
@@ -104,7 +104,7 @@ export async function startDriverChild(): Promise<DriverChild> {
     ready.reject(new Error(`The process of the SQL Server driver did not start: ${errorText()}`));
     settle(({ reject }) => reject(reason));
   };
-  void isDeleted.then(([reason]) => over(reason));
+  void ended.then(([reason]) => over(reason));
   child.once('error', over);
 
   const startTimer = setTimeout(() => child.kill('SIGKILL'), startTimeoutMs);
@@ -177,7 +177,7 @@ function trustStore(): NodeJS.ProcessEnv {
 }
 
 /** V8 gives up with SIGABRT when its memory is used up; a shell, or Windows, says so by a code. */
-function whyDisabled(code: number | null, signal: NodeJS.Signals | null): Error {
+function whyEnded(code: number | null, signal: NodeJS.Signals | null): Error {
   return signal === 'SIGABRT' || code === 134
     ? Object.assign(new Error('The driver is out of memory'), { code: 'EMEMORY' })
     : stopped();
