@@ -139,7 +139,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const receipt = batch.receiptOf(rejected);
     const recorded = await recordBatch(db, scope, { owner, receipt });
     if (recorded.outcome !== 'recorded') throw takenOver();
-    known.settle(receipt);
+    known.commit(receipt);
     stopped = recorded.stop;
     if (receipt.failure !== null) throw new AppError('record_invalid', receipt.failure);
   };

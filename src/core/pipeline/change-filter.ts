@@ -3,7 +3,7 @@ import type { RecordPage } from '../model/record-page.ts';
 import { mapWithPauses } from '../pauses.ts';
 import { compareCursors, cursorOfText, latestMeaning } from '../source/cursor/cursor-value.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import type { KnownRecord, KnownRecords, Look } from './known-records.ts';
+import type { KnownRecord, KnownRecords, Snapshot } from './known-records.ts';
 
 /** What the change filter knows, and whether it lets unchanged records through as well. */
 interface ChangeFilterOptions {
@@ -61,20 +61,20 @@ export function createChangeFilter(
 
   const decide = (candidate: Candidate, decision: Decision): void => {
     const { externalId, hash, cursor, isDeleted } = candidate;
-    const before = decision.look.find(externalId);
+    const before = decision.snapshot.find(externalId);
     const isCarried = known.takeCarried(externalId);
     if (hash === null || (before ? !isNews(candidate, { before, origin: decision.origin }) : isDeleted)) {
       if (isCarried) decision.carried += 1;
       return;
     }
     if (before) decision.allNew = false;
-    known.expect(externalId, { hash, cursor, status: isDeleted ? 'deleted' : 'delivered' });
+    known.stage(externalId, { hash, cursor, status: isDeleted ? 'deleted' : 'delivered' });
     decision.wanted.push(candidate);
   };
 
   return async (candidates, { origin, before: pagesBefore }) => {
-    using look = await after(pagesBefore, known.look(candidates.map(idOf)));
-    const decision: Decision = { look, origin, wanted: [], allNew: true, carried: 0 };
+    using snapshot = await after(pagesBefore, known.snapshot(candidates.map(idOf)));
+    const decision: Decision = { snapshot, origin, wanted: [], allNew: true, carried: 0 };
     await mapWithPauses(candidates, decide, decision);
     return { candidates: decision.wanted, allNew: decision.allNew, carried: decision.carried };
   };
@@ -82,18 +82,18 @@ export function createChangeFilter(
 
 /** About a page, as it is made. */
 interface Decision {
-  readonly look: Look;
+  readonly snapshot: Snapshot;
   readonly origin: RecordPage['origin'];
   readonly wanted: Candidate[];
   allNew: boolean;
   carried: number;
 }
 
-/** The look, once the pages before have had their turn; it is closed when one of them fails. */
-async function after(pagesBefore: Promise<unknown>, looking: Promise<Look>): Promise<Look> {
-  const [look, earlier] = await Promise.allSettled([looking, pagesBefore]);
-  if (look.status === 'rejected') throw look.reason;
-  if (earlier.status === 'fulfilled') return look.value;
-  look.value[Symbol.dispose]();
+/** The snapshot, once the pages before have had their turn; it is closed when one of them fails. */
+async function after(pagesBefore: Promise<unknown>, loading: Promise<Snapshot>): Promise<Snapshot> {
+  const [snapshot, earlier] = await Promise.allSettled([loading, pagesBefore]);
+  if (snapshot.status === 'rejected') throw snapshot.reason;
+  if (earlier.status === 'fulfilled') return snapshot.value;
+  snapshot.value[Symbol.dispose]();
   throw earlier.reason;
 }

@@ -8,40 +8,40 @@ const stored = async (ids: readonly string[]) => ids.map((externalId) => ({ ...v
 
 it('a version on its way is known until the stored one says the same', async () => {
   const known = createKnownRecords(stored);
-  known.expect('a', version);
+  known.stage('a', version);
   const hashOf = async (id: string) => {
-    using look = await known.look([id]);
-    return look.find(id)?.hash;
+    using snapshot = await known.snapshot([id]);
+    return snapshot.find(id)?.hash;
   };
   expect([await hashOf('a'), await hashOf('b')]).toEqual(['h1', 'stored']);
-  known.settle({ records: [{ ...entry, hash: 'older' }], deleted: [] });
+  known.commit({ records: [{ ...entry, hash: 'older' }], deleted: [] });
   expect(await hashOf('a')).toBe('h1');
-  known.settle({ records: [entry], deleted: [] });
+  known.commit({ records: [entry], deleted: [] });
   expect(await hashOf('a')).toBe('stored');
 });
 
-it.each(['before the look', 'during the look'])(
+it.each(['before the snapshot', 'during the snapshot'])(
   'a version noted %s is known to it although its batch is recorded meanwhile',
   async (moment) => {
     const loading = Promise.withResolvers<void>();
     const known = createKnownRecords(async (ids) => loading.promise.then(() => stored(ids)));
-    if (moment === 'before the look') known.expect('a', version);
-    const looking = known.look(['a', 'b']);
-    if (moment === 'during the look') known.expect('a', version);
-    known.settle({ records: [entry], deleted: [] });
+    if (moment === 'before the snapshot') known.stage('a', version);
+    const taking = known.snapshot(['a', 'b']);
+    if (moment === 'during the snapshot') known.stage('a', version);
+    known.commit({ records: [entry], deleted: [] });
     loading.resolve();
-    using look = await looking;
-    expect([look.find('a')?.hash, look.find('b')?.hash]).toEqual(['h1', 'stored']);
+    using snapshot = await taking;
+    expect([snapshot.find('a')?.hash, snapshot.find('b')?.hash]).toEqual(['h1', 'stored']);
   },
 );
 
 it('a version that will not be stored is forgotten, also by looks that are open', async () => {
   const known = createKnownRecords(stored);
-  known.expect('a', version);
-  using look = await known.look(['a']);
+  known.stage('a', version);
+  using snapshot = await known.snapshot(['a']);
   known.forget('a');
-  expect(look.find('a')?.hash).toBe('stored');
-  using later = await known.look(['a']);
+  expect(snapshot.find('a')?.hash).toBe('stored');
+  using later = await known.snapshot(['a']);
   expect(later.find('a')?.hash).toBe('stored');
 });
 
@@ -51,12 +51,12 @@ it('forgets a recorded batch once the looks from before are closed, also those t
     if (fails) throw new Error('no connection');
     return stored(ids);
   });
-  await expect(known.look(['a'])).rejects.toThrow('no connection');
+  await expect(known.snapshot(['a'])).rejects.toThrow('no connection');
   fails = false;
-  known.expect('a', version);
-  const before = await known.look(['a']);
-  known.settle({ records: [entry], deleted: [] });
-  using after = await known.look(['a']);
+  known.stage('a', version);
+  const before = await known.snapshot(['a']);
+  known.commit({ records: [entry], deleted: [] });
+  using after = await known.snapshot(['a']);
   expect(before.find('a')?.hash).toBe('h1');
   before[Symbol.dispose]();
   expect(after.find('a')?.hash).toBe('stored');
@@ -64,29 +64,29 @@ it('forgets a recorded batch once the looks from before are closed, also those t
 
 it('a version that is on its way again is not forgotten with the batch of the first time', async () => {
   const known = createKnownRecords(stored);
-  known.expect('a', version);
-  const before = await known.look(['a']);
-  known.settle({ records: [entry], deleted: [] });
-  known.expect('a', { ...version, hash: 'h2' });
-  known.expect('a', { ...version });
+  known.stage('a', version);
+  const before = await known.snapshot(['a']);
+  known.commit({ records: [entry], deleted: [] });
+  known.stage('a', { ...version, hash: 'h2' });
+  known.stage('a', { ...version });
   before[Symbol.dispose]();
-  using after = await known.look(['a']);
+  using after = await known.snapshot(['a']);
   expect(after.find('a')?.hash).toBe('h1');
 });
 
 it('a version that will not be stored gives way to the one before it', async () => {
   const known = createKnownRecords(stored);
-  known.expect('a', version);
-  known.expect('a', { ...version, hash: 'bad' });
+  known.stage('a', version);
+  known.stage('a', { ...version, hash: 'bad' });
   known.forget('a');
-  using look = await known.look(['a']);
-  expect(look.find('a')?.hash).toBe('h1');
+  using snapshot = await known.snapshot(['a']);
+  expect(snapshot.find('a')?.hash).toBe('h1');
 });
 
 it('a record that is deleted is forgotten with its batch', async () => {
   const known = createKnownRecords(stored);
-  known.expect('a', { ...version, status: 'deleted' });
-  known.settle({ records: [], deleted: ['a'] });
-  using look = await known.look(['a']);
-  expect(look.find('a')?.hash).toBe('stored');
+  known.stage('a', { ...version, status: 'deleted' });
+  known.commit({ records: [], deleted: ['a'] });
+  using snapshot = await known.snapshot(['a']);
+  expect(snapshot.find('a')?.hash).toBe('stored');
 });

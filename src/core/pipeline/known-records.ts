@@ -8,20 +8,20 @@ export interface KnownRecord extends Pick<RecordEntry, 'hash' | 'cursor'> {
 
 /** What is known of records: stored by earlier batches, or on its way in this run. */
 export interface KnownRecords {
-  /** Begins to load what is stored of the given external ids; what is known of them is current until it is closed. */
-  look(externalIds: readonly string[]): Promise<Look>;
-  /** Notes a version that is on its way: a later page sees it before it is stored. */
-  expect(externalId: string, version: KnownRecord): void;
+  /** Loads what is stored of the given external ids; the snapshot stays current until it is closed. */
+  snapshot(externalIds: readonly string[]): Promise<Snapshot>;
+  /** Stages a version that is on its way: a later page sees it before it is stored. */
+  stage(externalId: string, version: KnownRecord): void;
   /** Whether a run before this one read the version that this one had acknowledged; true once for each. */
   takeCarried(externalId: string): boolean;
   /** Forgets the latest version, which will not be stored after all. */
   forget(externalId: string): void;
-  /** Forgets what a recorded batch carried, as soon as every open look has seen it stored. */
-  settle(receipt: Pick<Receipt, 'records' | 'deleted'>): void;
+  /** Drops what a recorded batch carried from the staged versions, once every open snapshot shows it as stored. */
+  commit(receipt: Pick<Receipt, 'records' | 'deleted'>): void;
 }
 
 /** What is known of the records of one page, while it decides about them. */
-export interface Look extends Disposable {
+export interface Snapshot extends Disposable {
   /** Undefined: nothing is known. */
   find(externalId: string): KnownRecord | undefined;
 }
@@ -35,24 +35,24 @@ export function createKnownRecords(
   carried: readonly string[] = [],
 ): KnownRecords {
   const leftOfCarried = new Set(carried.map(idKey));
-  const expected = new Map<IdKey, Expected>();
-  const looks = new Set<object>();
-  // A look may have loaded what was stored before a batch was recorded: until it is closed, the batch stays expected.
+  const staged = new Map<IdKey, Staged>();
+  const snapshots = new Set<object>();
+  // A snapshot may have loaded what was stored before a batch was recorded: until it is closed, the batch stays staged.
   let recorded: Recorded[] = [];
   const forgetRecorded = (): void => {
-    for (const { noted, looksBefore } of recorded) if (looksBefore.size === 0) drop(noted);
-    recorded = recorded.filter(({ looksBefore }) => looksBefore.size > 0);
+    for (const { noted, snapshotsBefore } of recorded) if (snapshotsBefore.size === 0) drop(noted);
+    recorded = recorded.filter(({ snapshotsBefore }) => snapshotsBefore.size > 0);
   };
   const drop = (noted: readonly Noted[]): void => {
-    for (const { key, found } of noted) if (expected.get(key) === found) expected.delete(key);
+    for (const { key, found } of noted) if (staged.get(key) === found) staged.delete(key);
   };
   return {
-    async look(externalIds) {
-      const look = {};
-      looks.add(look);
+    async snapshot(externalIds) {
+      const snapshot = {};
+      snapshots.add(snapshot);
       const close = () => {
-        looks.delete(look);
-        for (const { looksBefore } of recorded) looksBefore.delete(look);
+        snapshots.delete(snapshot);
+        for (const { snapshotsBefore } of recorded) snapshotsBefore.delete(snapshot);
         forgetRecorded();
       };
       try {
@@ -61,7 +61,7 @@ export function createKnownRecords(
           stored.set(idKey(record.externalId), record);
         const find = (externalId: string): KnownRecord | undefined => {
           const key = idKey(externalId);
-          return expected.get(key)?.version ?? stored.get(key);
+          return staged.get(key)?.version ?? stored.get(key);
         };
         return { find, [Symbol.dispose]: close };
       } catch (error) {
@@ -69,36 +69,36 @@ export function createKnownRecords(
         throw error;
       }
     },
-    expect(externalId, version) {
+    stage(externalId, version) {
       const key = idKey(externalId);
-      expected.set(key, { version, replaced: expected.get(key)?.version ?? null });
+      staged.set(key, { version, replaced: staged.get(key)?.version ?? null });
     },
     takeCarried: (externalId) => leftOfCarried.size > 0 && leftOfCarried.delete(idKey(externalId)),
     forget(externalId) {
       const key = idKey(externalId);
-      const replaced = expected.get(key)?.replaced ?? null;
-      if (replaced === null) expected.delete(key);
-      else expected.set(key, { version: replaced, replaced: null });
+      const replaced = staged.get(key)?.replaced ?? null;
+      if (replaced === null) staged.delete(key);
+      else staged.set(key, { version: replaced, replaced: null });
     },
-    settle({ records, deleted }) {
+    commit({ records, deleted }) {
       const noted: Noted[] = [];
       for (const { externalId, hash } of records) {
         const key = idKey(externalId);
-        const found = expected.get(key);
+        const found = staged.get(key);
         if (found?.version.hash === hash) noted.push({ key, found });
       }
       for (const externalId of deleted) {
         const key = idKey(externalId);
-        const found = expected.get(key);
+        const found = staged.get(key);
         if (found?.version.status === 'deleted') noted.push({ key, found });
       }
-      recorded.push({ noted, looksBefore: new Set(looks) });
+      recorded.push({ noted, snapshotsBefore: new Set(snapshots) });
       forgetRecorded();
     },
   };
 }
 
-interface Expected {
+interface Staged {
   readonly version: KnownRecord;
   /** On its way too, before it; null: none was. */
   readonly replaced: KnownRecord | null;
@@ -107,11 +107,11 @@ interface Expected {
 /** What was on its way for a record when its batch was recorded. */
 interface Noted {
   readonly key: IdKey;
-  readonly found: Expected;
+  readonly found: Staged;
 }
 
-/** A batch that is stored: what it made of records, and the looks that may not have seen it there. */
+/** A batch that is stored: what it made of records, and the snapshots that may not have seen it there. */
 interface Recorded {
   readonly noted: readonly Noted[];
-  readonly looksBefore: Set<object>;
+  readonly snapshotsBefore: Set<object>;
 }

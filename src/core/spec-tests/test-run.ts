@@ -100,7 +100,7 @@ async function readAll(
     const batch = assembleBatch([ready], { resource, runId: testRunId, batchNo: pageNo, redact: unchanged });
     const receipt = batch.receiptOf([]);
     ledger.record(batch.rows, receipt);
-    known.settle(receipt);
+    known.commit(receipt);
     if (records >= maxRecords) return { limited: page.positionAfter !== null };
   }
   return { limited: false };
