@@ -13,7 +13,7 @@ import { openSigningSecrets } from '../src/connect/endpoint-secrets.ts';
 import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
 import { signingKeyOf } from '../src/core/crypto/signing-key-pair.ts';
 import { attemptHeaders, maskedHeaders, type SigningKeys } from '../src/core/deliveries/attempt-headers.ts';
-import { classifyAttempt } from '../src/core/deliveries/judge-attempt.ts';
+import { classifyAttempt } from '../src/core/deliveries/classify-attempt.ts';
 import type { PostSlots } from '../src/core/deliveries/post-slots.ts';
 import { retryDelayMs } from '../src/core/deliveries/retry-delay.ts';
 import { shownOutcome, signingRedactor } from '../src/core/deliveries/shown-outcome.ts';
@@ -21,8 +21,8 @@ import type { Redactor } from '../src/core/http/redact.ts';
 import type { WebhookSender } from '../src/core/http/webhook-post.ts';
 import type { Deps } from '../src/deps.ts';
 import type { DrainResult, WebhookEndpointInput } from '../workflows/contract.ts';
-import { createTaskGroup } from './landings.ts';
 import { createSettler, type Settler } from './settler.ts';
+import { createTaskGroup } from './task-group.ts';
 
 /** What draining works with. */
 export interface DrainDeps extends Pick<Deps, 'db' | 'secretBox' | 'orchestrator' | 'log' | 'config'> {

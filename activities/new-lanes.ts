@@ -1,5 +1,5 @@
 import type { Attempt } from '../db/queries/runs/attempts.ts';
-import { createSeenIdFilter, type SeenIdFilter } from '../src/core/pipeline/asked-ids.ts';
+import { createSeenIdFilter, type SeenIdFilter } from '../src/core/pipeline/seen-id-filter.ts';
 
 /**
  * Lanes that had nothing stored when this process began to read them: what was not asked for since then is not known, and

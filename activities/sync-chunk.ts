@@ -26,10 +26,10 @@ import { toFailure } from './failures.ts';
 import { type Movement, watchMovement } from './movement.ts';
 import { createNewLanes, type NewLanes } from './new-lanes.ts';
 import { type OpenRun, openRun, type RunStart } from './open-run.ts';
+import { createOrderedQueue } from './ordered-queue.ts';
 import { type ProgressReport, reportProgress } from './progress.ts';
 import { repairFromCheckpoint, type StartPoint } from './repair.ts';
 import { beginRun, endRun } from './run-lifecycle.ts';
-import { createOrderedQueue } from './shaping.ts';
 
 /**
  * A chunk ends after either: fairness between tenants acts when chunks are handed out. A thousand pages are four seconds of a

@@ -3,7 +3,7 @@ import { cors } from 'hono/cors';
 import { secureHeaders } from 'hono/secure-headers';
 import { findCredential } from '../../db/queries/orgs/credentials.ts';
 import { AppError } from '../core/errors.ts';
-import { sharedResponses } from '../core/shared-answers.ts';
+import { sharedResponses } from '../core/shared-responses.ts';
 import { authenticate } from './auth.ts';
 import { serveCodec } from './codec.ts';
 import { embedTokenHeader } from './embed-auth.ts';

@@ -4,7 +4,7 @@ import { findRuns } from '../../db/queries/runs/runs.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { ConnectionRow } from '../core/resources/connection.ts';
 import type { RunRow } from '../core/resources/run.ts';
-import { sharedResponses } from '../core/shared-answers.ts';
+import { sharedResponses } from '../core/shared-responses.ts';
 
 /** Rows that clients ask for by id, often many at once: one query answers all requests of an org that wait. */
 export interface Reads {

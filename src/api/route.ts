@@ -3,13 +3,13 @@ import type { Listing } from '../../db/listing.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { RequestErrorCode } from '../core/errors.ts';
 import type { Deps } from '../deps.ts';
-import type { ResponseWithHeaders } from './answer-headers.ts';
 import type { Caller } from './auth.ts';
 import type { EmbedCaller } from './embed-auth.ts';
 import type { CostlyRequests } from './gates/costly-requests.ts';
 import type { ListsAtOnce } from './gates/lists-at-once.ts';
 import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
 import type { Reads } from './reads.ts';
+import type { ResponseWithHeaders } from './response-headers.ts';
 
 /** What an API is made of. */
 export type AppDeps = Pick<

@@ -1,12 +1,12 @@
 import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { verifyState } from '../control/oauth/oauth.ts';
-import { ResponseWithHeaders } from './answer-headers.ts';
 import type { Caller } from './auth.ts';
 import { authenticateEmbed, type EmbedCaller } from './embed-auth.ts';
 import { readBody } from './gates/body-gate.ts';
 import { respondOnce } from './gates/idempotency.ts';
 import type { RequestFacts } from './observe.ts';
+import { ResponseWithHeaders } from './response-headers.ts';
 import type { ApiDeps, Route } from './route.ts';
 import { type ListResult, toListBody } from './stream.ts';
 

@@ -6,7 +6,7 @@ import type { HttpRequest, HttpResponse } from '../core/model/http.ts';
 import { leftOf } from '../core/source/read/budget-left.ts';
 import { waitIn } from '../core/source/request/error-rules.ts';
 import type { HttpSettings, RateLimit } from '../core/spec/schema/http-schema.ts';
-import { createPrefetchedPermits } from './token-stock.ts';
+import { createPrefetchedPermits } from './prefetched-permits.ts';
 
 /** Whose requests share the buckets, and what the spec says of them. */
 interface RateLimitsOptions {

@@ -3,8 +3,8 @@
  * other endpoints of the org are told about it.
  */
 import { sql } from 'kysely';
+import type { AttemptVerdict } from '../../../src/core/deliveries/classify-attempt.ts';
 import { type CountedOutcome, type HealthChange, healthAfter } from '../../../src/core/deliveries/endpoint-health.ts';
-import type { AttemptVerdict } from '../../../src/core/deliveries/judge-attempt.ts';
 import { endpointDisabled, endpointFailing } from '../../../src/core/events/endpoint-events.ts';
 import type { PostOutcome } from '../../../src/core/http/webhook-post.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';

@@ -14,9 +14,8 @@ import { SpecKey } from '../../core/json/property-names.ts';
 import { SpecRow, SpecVersionRow, ValidationResult } from '../../core/resources/spec.ts';
 import { JsonObject } from '../../core/resources/values.ts';
 import { SpecVersion } from '../../core/spec/schema/spec-schema.ts';
-
-import { ResponseWithHeaders } from '../answer-headers.ts';
 import { nameParam } from '../inputs.ts';
+import { ResponseWithHeaders } from '../response-headers.ts';
 import { route } from '../route.ts';
 
 const noun = 'Spec version';

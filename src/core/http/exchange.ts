@@ -2,7 +2,7 @@ import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompres
 import type { Dispatcher } from 'undici';
 import { AppError } from '../errors.ts';
 import type { HttpRequest, HttpResponse } from '../model/http.ts';
-import { requestWhole } from './whole-answer.ts';
+import { requestWhole } from './whole-response.ts';
 
 /** One request as it goes over the wire: the first of an attempt, or one that a redirect led to. */
 export interface Hop {

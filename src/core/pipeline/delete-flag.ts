@@ -1,6 +1,6 @@
 import type { Candidate } from '../model/candidate.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import { classifyRecords } from './judge-records.ts';
+import { classifyRecords } from './classify-records.ts';
 import type { EvaluateRecords } from './shape.ts';
 
 /** Marks the records that `deletes.flag.when` says are gone; one on which it throws is invalid. */

@@ -1,5 +1,5 @@
 import type { Candidate } from '../model/candidate.ts';
-import { classifyRecords } from './judge-records.ts';
+import { classifyRecords } from './classify-records.ts';
 import type { EvaluateRecords } from './shape.ts';
 
 /** Drops the records that the resource's `filter` does not keep; a filter that throws on a record makes it invalid. */

@@ -8,8 +8,8 @@ import { createEvaluateEach } from '../source/request/evaluate-each.ts';
 import { openResponseCache } from '../source/request/open-response-cache.ts';
 import type { Source } from '../source/source.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import { recentListCache } from './listed-lately.ts';
 import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
+import { recentListCache } from './recent-list-cache.ts';
 import { stagePage } from './run-page.ts';
 
 type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;

@@ -2,7 +2,7 @@ import { cursorText, parseInitialCursor } from '../source/cursor/cursor-value.ts
 import { checkConnectionValues } from '../spec/connection/params.ts';
 import type { ConnectorSpec, Resource } from '../spec/schema/spec-schema.ts';
 import type { SpecTest } from '../spec/schema/test-schema.ts';
-import type { Mismatch } from './judge-run.ts';
+import type { Mismatch } from './check-run.ts';
 import type { TestContext } from './test-context.ts';
 import type { TestStart } from './test-ledger.ts';
 

@@ -8,7 +8,7 @@ import type { Evaluator } from '../expressions/evaluation.ts';
 import { cutText } from '../json/cut-text.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import type { SpecTest } from '../spec/schema/test-schema.ts';
-import { checkRun, type Mismatch } from './judge-run.ts';
+import { checkRun, type Mismatch } from './check-run.ts';
 import { createMemoryLookups } from './memory-lookups.ts';
 import { createMockApi } from './mock-api.ts';
 import { prepareTest } from './prepare-test.ts';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { serveRaw } from '../../../test/support/upstream/guarded-client.ts';
-import { requestWhole } from './whole-answer.ts';
+import { requestWhole } from './whole-response.ts';
 
 const { signal } = new AbortController();
 const limits = { signal, bytesMax: 1_000_000, tooLarge: () => new Error('too large') };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sharedResponses } from './shared-answers.ts';
+import { sharedResponses } from './shared-responses.ts';
 
 /** Answers only when told to. Questions are of the group that their first letter says. */
 function startAsking() {

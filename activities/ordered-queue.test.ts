@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import type { PageOutcome } from '../src/core/model/page-outcome.ts';
 import { type RunPage, stagePage } from '../src/core/run/run-page.ts';
-import { createOrderedQueue } from './shaping.ts';
+import { createOrderedQueue } from './ordered-queue.ts';
 
 it('hands pages on in their order, whichever transform ends first', async () => {
   const { orderedQueue, delivered } = track();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSeenIdFilter } from './asked-ids.ts';
+import { createSeenIdFilter } from './seen-id-filter.ts';
 
 const forms: readonly [string, (n: number) => string][] = [
   ['numbers', String],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PostOutcome } from '../http/webhook-post.ts';
-import { classifyAttempt } from './judge-attempt.ts';
+import { classifyAttempt } from './classify-attempt.ts';
 
 const classify = (outcome: Partial<PostOutcome>) =>
   classifyAttempt({ statusCode: null, errorCode: null, headers: {}, body: '', durationMs: 1, ...outcome }, 0);
