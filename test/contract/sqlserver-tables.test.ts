@@ -114,7 +114,7 @@ describe('columns of types that the service does not make', () => {
       const [, first, second] = /then (-\d+) when datalength.* then (-\d+) end/.exec(sql) ?? [];
       if (second !== undefined) checks += 1;
       if (second !== undefined) issues = [Number(first), Number(second)];
-      if (!sql.includes('fault is not null')) return undefined;
+      if (!sql.includes('issue is not null')) return undefined;
       return issues.map((issue, index) => ({ n: index + 1, issue, reason: null }));
     });
     let issues: readonly number[] = [];

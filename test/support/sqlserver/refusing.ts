@@ -40,7 +40,9 @@ export function refusingScript(
     if (request.kind === 'statements' && (isBatch(request) || isTrials(request))) return table.run(request);
     const rules = tellsRules ? ruleRows(sql) : undefined;
     return (
-      rules ?? table.check(sql, decidedOf(request)) ?? (sql.includes('fault is not null') ? table.marked() : undefined)
+      rules ??
+      table.check(sql, decidedOf(request)) ??
+      (sql.includes('issue is not null') ? table.marked(sql) : undefined)
     );
   });
 }
@@ -91,7 +93,7 @@ function createTable(refusing: Refusing, trialMs: number) {
     execute(sql, { variables, transactions }) {
       const [at, next, from] = ['@at', '@next', '@from'].map((name) => Number(variables.get(name)));
       if (sql.includes('_css_checkpoint')) return 1;
-      if (sql.startsWith('update #rows set fault = @number')) {
+      if (sql.startsWith('update #rows set issue = @number')) {
         if (transactions > 0) throw new Error('a mark that would be rolled back');
         marks.set(from ?? 0, { issue: Number(variables.get('@number')), reason: String(variables.get('@reason')) });
         return 1;
@@ -110,14 +112,18 @@ function createTable(refusing: Refusing, trialMs: number) {
   };
 
   const mark = (sql: string, places: Iterable<number>) => {
-    const issue = Number(/set fault = (-\d+)/.exec(sql)?.[1]);
+    const issue = Number(/set issue = (-\d+)/.exec(sql)?.[1]);
     for (const n of places) if (!marks.has(n)) marks.set(n, { issue, reason: null });
   };
   const laterTwins = (places: readonly number[]) => places.filter((n) => !marks.has(n)).slice(1);
 
   return {
     stage: () => marks.clear(),
-    marked: () => [...marks].map(([n, { issue, reason }]) => ({ n, issue, reason })),
+    // Named as the statement names its columns, so that whoever reads other names finds nothing.
+    marked: (sql: string) => {
+      const [first = '', second = '', third = ''] = /select (.*?) from/.exec(sql)?.[1]?.split(', ') ?? [];
+      return [...marks].map(([n, { issue, reason }]) => ({ [first]: n, [second]: issue, [third]: reason }));
+    },
     run({ sql, values }: Extract<TdsRequest, { kind: 'statements' }>): RequestReply {
       try {
         return runScript(sql, { values, server }).map(asRow);
@@ -130,8 +136,8 @@ function createTable(refusing: Refusing, trialMs: number) {
     check(sql: string, decided: number): RequestReply | undefined {
       if (sql.includes('where not (([n]<(100)))')) mark(sql, checks);
       else if (sql.includes('declare @changed')) mark(sql, [...twinOf.values()].flatMap(laterTwins));
-      else if (/set fault = -\d+/.test(sql) && sql.includes('as t where t."n" =')) mark(sql, taken);
-      else if (sql.includes('set fault = null')) forget(sql, marks);
+      else if (/set issue = -\d+/.test(sql) && sql.includes('as t where t."n" =')) mark(sql, taken);
+      else if (sql.includes('set issue = null')) forget(sql, marks);
       else if (sql.includes('n >= @decided')) mark(sql, rowsBetween(decided, placesMax));
       else return undefined;
       return [];

@@ -5,7 +5,7 @@ import { checkOutcome, heldBy } from './batch-write.ts';
 import { receiptLengthMax } from './driver/messages.ts';
 import type { Session } from './driver/session.ts';
 import { blamesRow, wholeRefused } from './errors.ts';
-import { createRejections, type Refusals } from './refusals.ts';
+import { createRejections, type Rejections } from './refusals.ts';
 import { stageDeleted, stageRows } from './staging.ts';
 import { withConflictRetries } from './transaction.ts';
 import { batchSql } from './write-sql.ts';
@@ -40,7 +40,7 @@ export async function writeBatch(session: Session, write: BatchWrite): Promise<r
 
 interface Rest {
   readonly batch: Batch;
-  readonly rejections: Refusals;
+  readonly rejections: Rejections;
   readonly commitRest: () => Promise<readonly RejectedRow[]>;
 }
 

@@ -23,7 +23,7 @@ const checksMax = 16;
 const trialRequestsMax = 20;
 
 /** The rows of one batch that the server refuses, marked where they are staged. */
-export interface Refusals {
+export interface Rejections {
   /** Before the first attempt: texts of which only the server knows whether their code page has them. */
   checkTexts(): Promise<void>;
   /** After an attempt failed: what statements over the staged rows can tell of them. */
@@ -35,7 +35,7 @@ export interface Refusals {
 }
 
 /** For the rows of a batch that are staged. */
-export function createRejections(session: Session, write: BatchWrite): Refusals {
+export function createRejections(session: Session, write: BatchWrite): Rejections {
   const reasons = createReasons();
   const { map, encoded } = write;
   const checked: Checked = { map, writers: encoded.writers, reasons };
@@ -101,7 +101,7 @@ async function tolerate<Result>(session: Session, work: () => Promise<Result>): 
 /** Of two rows with the same key the first was to stay. Once others are refused it may be the one that goes. */
 async function forgetTwins(session: Session, issues: readonly number[]): Promise<void> {
   if (issues.length === 0) return;
-  await session.query(`update ${rowsTable} set fault = null where fault in (${issues.join(', ')});`);
+  await session.query(`update ${rowsTable} set issue = null where issue in (${issues.join(', ')});`);
 }
 
 interface Marking {
@@ -140,7 +140,7 @@ async function refuseUntried(
   const issue = reasons.note(
     'Too many records of its batch were refused one by one to try this one; correct those and try it again.',
   );
-  await session.query(`update ${rowsTable} set fault = ${issue} where fault is null and n >= @decided;`, { decided });
+  await session.query(`update ${rowsTable} set issue = ${issue} where issue is null and n >= @decided;`, { decided });
 }
 
 interface Marked {
@@ -161,4 +161,4 @@ async function readMarked(session: Session, { write, reasons }: Marking): Promis
   });
 }
 
-const markedSql = `select n, fault, reason from ${rowsTable} where fault is not null;`;
+const markedSql = `select n, issue, reason from ${rowsTable} where issue is not null;`;

@@ -36,8 +36,8 @@ export function valueChecks({ writers, reasons }: Omit<Checked, 'map'>): string[
     if (issues.length === 0) continue;
     const cases = issues.map(({ condition, issue }) => `when ${condition} then ${issue}`).join(' ');
     statements.push(`
-    update r set fault = case ${cases} end from ${stagedRows(writers.length)}
-    where r.fault is null and (${issues.map(({ condition }) => condition).join(' or ')});`);
+    update r set issue = case ${cases} end from ${stagedRows(writers.length)}
+    where r.issue is null and (${issues.map(({ condition }) => condition).join(' or ')});`);
   }
   return statements;
 }
@@ -83,7 +83,7 @@ export function missingCheck({ map: { prepared }, writers, reasons }: Checked): 
       where t._connection_id = @connection and t._external_id = r.external_id)`;
   const issue = reasons.note(serverText(515, `column '${empty.name}'`));
   return `
-    update r set fault = ${issue} from ${rowsTable} as r where r.fault is null${mode === 'append' ? '' : ` and ${isNew}`};`;
+    update r set issue = ${issue} from ${rowsTable} as r where r.issue is null${mode === 'append' ? '' : ` and ${isNew}`};`;
 }
 
 const ownColumns = ['_connection_id', '_external_id', '_run_id', '_synced_at', '_deleted_at'];
@@ -106,10 +106,10 @@ function takenCheck(checked: Checked, rule: UniqueRule): string | null {
   const same = keys.map((key) => `t.${quoted(key.column)} = ${key.valueOf('r')}`).join(' and ');
   const isChanged = `exists (
         select 1 from ${rowsTable} as u
-        where u.fault is null and u.external_id = t._external_id and t._connection_id = @connection)`;
+        where u.issue is null and u.external_id = t._external_id and t._connection_id = @connection)`;
   return `
-    update r set fault = ${reasons.note(uniqueText(rule))} from ${stagedRows(writers.length)}
-    where r.fault is null and exists (
+    update r set issue = ${reasons.note(uniqueText(rule))} from ${stagedRows(writers.length)}
+    where r.issue is null and exists (
       select 1 from ${tableSql(schema, written)} as t where ${same}${mode === 'append' ? '' : ` and not ${isChanged}`});`;
 }
 
@@ -133,11 +133,11 @@ export function twinCheck(
   if (rules.length === 0) return null;
   const earlier = (keys: readonly KeyValue[], condition: string) => `exists (
         select 1 from ${stagedRows(writers.length, 'q')}
-        where q.n < r.n and q.fault is null${condition} and ${keys.map((key) => `${key.valueOf('q')} = ${key.valueOf('r')}`).join(' and ')})`;
-  const undecided = `from ${stagedRows(writers.length)} where r.fault is null and r.kept is null`;
+        where q.n < r.n and q.issue is null${condition} and ${keys.map((key) => `${key.valueOf('q')} = ${key.valueOf('r')}`).join(' and ')})`;
+  const undecided = `from ${stagedRows(writers.length)} where r.issue is null and r.kept is null`;
   const refuse = rules.map(
     ({ keys, issue }) => `
-      update r set fault = ${issue} ${undecided} and ${earlier(keys, ' and q.kept = 1')};
+      update r set issue = ${issue} ${undecided} and ${earlier(keys, ' and q.kept = 1')};
       set @changed = @changed + @@rowcount;`,
   );
   const sql = `
@@ -167,8 +167,8 @@ function referenceCheck({ map, writers, reasons }: Checked, rule: ReferenceRule)
   const given = keys.map((key) => `${key.valueOf('r')} is not null`).join(' and ');
   const same = keys.map((key, index) => `p.${quoted(rule.pairs[index]?.[1] ?? '')} = ${key.valueOf('r')}`);
   return `
-    update r set fault = ${reasons.note(constraintText(rule.name))} from ${stagedRows(writers.length)}
-    where r.fault is null and ${given}
+    update r set issue = ${reasons.note(constraintText(rule.name))} from ${stagedRows(writers.length)}
+    where r.issue is null and ${given}
       and not exists (select 1 from ${tableSql(rule.schema, rule.table)} as p where ${same.join(' and ')});`;
 }
 
@@ -184,8 +184,8 @@ function conditionCheck({ map, writers, reasons }: Checked, { name, definition }
   );
   if (values.length === 0) return null;
   return `
-    update r set fault = ${reasons.note(constraintText(name))} from ${rowsTable} as r
-    where r.fault is null and r.n in (
+    update r set issue = ${reasons.note(constraintText(name))} from ${rowsTable} as r
+    where r.issue is null and r.n in (
       select s._css_n from (select v.n as _css_n, ${values.join(', ')} from ${stagedRows(writers.length, 'v')}) as s
       where not (${definition}));`;
 }

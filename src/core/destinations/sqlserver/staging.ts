@@ -43,7 +43,7 @@ export async function stageRows(session: Session, rows: SqlServerRows): Promise<
     table: rowsTable,
     columns: [placeColumn, ...leading, ...columns.slice(0, columnsEach)],
     lists: [places, ...lists.slice(0, leading.length), ...values.slice(0, columnsEach)],
-    more: ['fault int null', `reason nvarchar(${reasonLengthMax}) null`, 'kept bit null', ...key],
+    more: ['issue int null', `reason nvarchar(${reasonLengthMax}) null`, 'kept bit null', ...key],
   });
   for (let from = columnsEach; from < columns.length; from += columnsEach) {
     await stage(session, {

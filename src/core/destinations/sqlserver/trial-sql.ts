@@ -96,7 +96,7 @@ export const trialsSql = ({ prepared, writers, opensGeneration }: TrialSteps): s
     else if @outcome = N'refused' and @raced = 0 and @number in (2601, 2627) set @raced = 1;
     else if @outcome = N'refused'
     begin
-      update ${rowsTable} set fault = @number, reason = @reason where n = @from;
+      update ${rowsTable} set issue = @number, reason = @reason where n = @from;
       set @from = @from + 1;
       set @raced = 0;
       set @bad = 0;

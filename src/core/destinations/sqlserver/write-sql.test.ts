@@ -67,7 +67,7 @@ describe('the request of a batch', () => {
       'update t set _run_id = @run, _synced_at = @now, _deleted_at = null, "a" = r.c1 collate Latin1_General_100_BIN2, ' +
         '"Order" = cast(r.c2 as decimal(18,4)), "f" = r.c3 from #rows as r inner loop join "dbo"."items" as t ' +
         'with (forceseek, updlock, serializable) on t._connection_id = @connection and t._external_id = r.external_id ' +
-        'where r.fault is null and r.n >= @at and r.n < @next;',
+        'where r.issue is null and r.n >= @at and r.n < @next;',
       'insert into "dbo"."items" (_connection_id, _external_id, _run_id, _synced_at, _deleted_at, "a", "Order", "f")',
       'not exists ( select 1 from "dbo"."items" as t with (forceseek, updlock, serializable)',
       'option (loop join);',

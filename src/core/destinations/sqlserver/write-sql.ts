@@ -70,7 +70,7 @@ export const clearSql = ({ schema, written }: SqlServerTable): string =>
 const rowsEach = 2000;
 
 /** The rows of a slice that are not refused. */
-const takenSql = 'r.fault is null and r.n >= @at and r.n < @next';
+const takenSql = 'r.issue is null and r.n >= @at and r.n < @next';
 
 /** The statements that write the staged rows as the table's mode says, some at a time. */
 export function rowsSql({ prepared, writers }: SqlServerFields): string {
@@ -80,7 +80,7 @@ export function rowsSql({ prepared, writers }: SqlServerFields): string {
     ${slicesSql('@upto', sliceSql({ prepared, writers }))}
     ${
       counts
-        ? `if @written <> (select count(*) from ${rowsTable} as r where r.fault is null and r.n < @upto) set @outcome = N'race';`
+        ? `if @written <> (select count(*) from ${rowsTable} as r where r.issue is null and r.n < @upto) set @outcome = N'race';`
         : ''
     }`;
 }
