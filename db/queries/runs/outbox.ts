@@ -40,7 +40,7 @@ export interface OutboxOwner extends BatchOwner {
   readonly runId: string;
 }
 
-/** Each of these is one transaction that responses null, and changes nothing, when a newer attempt holds the lane. */
+/** Each of these is one transaction that gives null, and changes nothing, when a newer attempt holds the lane. */
 function asOwner<Result>(
   db: Db,
   scope: OrgScope,

@@ -22,7 +22,7 @@ export interface MockedRequest {
 /** Bytes that one test may be sent: mocks can answer again and again. */
 const responseBytesMax = 20_000_000;
 
-/** An API that responses from `mocks`; its clock stands at `now`. */
+/** An API that responds from `mocks`; its clock stands at `now`. */
 export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
   const left = mocks.map(({ request, respond, times = Number.POSITIVE_INFINITY }) => ({
     pattern: request,

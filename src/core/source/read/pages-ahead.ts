@@ -1,7 +1,7 @@
 /**
  * Pages that are asked for before those in front of them are read. A page number or an offset follows from the one before
  * it, not from a response, so several can be under way and latency is paid once for all of them. A token or a link does
- * follow from a response, but can be seen in it before anything else is done with it (early-next.ts): the page behind it is
+ * follow from a response, but can be seen in it before anything else is done with it (peek-next-page.ts): the page behind it is
  * then asked for at once, and logging, decoding and reading this one costs no time.
  *
  * Every page asked for ahead is a guess. It counts only if, when its turn comes, the page before it leads to the very same
