@@ -48,10 +48,10 @@ const expiredToken = async (): Promise<string> => {
   return (await signEmbedToken({ keys: keys ?? [], issuer }, subject)).token;
 };
 
-/** The code that the README tells integrators to use. */
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+/** The code that the guide of the widget tells integrators to use. */
+const guide = readFileSync(new URL('../../docs/widget.md', import.meta.url), 'utf8');
 const shown = (language: string): string =>
-  new RegExp(`\`\`\`${language}\\n(?<code>[^\`]*connector-freshness[^\`]*)\`\`\``).exec(readme)?.groups?.['code'] ?? '';
+  new RegExp(`\`\`\`${language}\\n(?<code>[^\`]*connector-freshness[^\`]*)\`\`\``).exec(guide)?.groups?.['code'] ?? '';
 
 interface PageOptions {
   /** Without it the widget asks the service that its script came from. */
@@ -63,7 +63,7 @@ interface PageOptions {
   readonly browser?: BrowserContextOptions;
 }
 
-/** A page of a customer's with the README's markup, in a browser of its own, and what went wrong in it. */
+/** A page of a customer's with the guide's markup, in a browser of its own, and what went wrong in it. */
 interface OpenPage extends AsyncDisposable {
   readonly page: Page;
   readonly host: PageServer;
@@ -143,7 +143,7 @@ const act = (page: Page, code: string): Promise<unknown> =>
 const letTimePass = ({ page }: OpenPage) => page.clock.runFor(40_000);
 
 describe('the widget', () => {
-  it('shows the freshness of a connection with the code of the README', async () => {
+  it('shows the freshness of a connection with the code of its guide', async () => {
     await run('succeeded', { endedSecondsAgo: 300 });
     await using opened = await openPage();
     await expectState(opened, 'Up to date');
