@@ -137,7 +137,7 @@ const timeoutCodes: ReadonlySet<string> = new Set([
 function asRejection(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof Error && 'code' in error && error.code === 'UND_ERR_HEADERS_OVERFLOW') {
-    const message = 'The answer has more than 16 KB of headers: ask the source for fewer cookies or shorter links.';
+    const message = 'The response has more than 16 KB of headers: ask the source for fewer cookies or shorter links.';
     return new AppError('source_rejected', message, { cause: error });
   }
   const message = 'The request has a header or path with characters that HTTP does not allow: correct its template.';

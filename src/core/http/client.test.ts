@@ -63,7 +63,8 @@ describe('an attempt that fails', () => {
     const sending = client.send({ method: 'POST', url: `${server.origin}/items?token=v`, body: '{}' });
     await expect(sending).rejects.toMatchObject({
       code: 'source_unavailable',
-      message: 'POST /items answered 503 in 3 attempts. The source is in trouble or out of reach; run again later.',
+      message:
+        'POST /items responded with 503 in 3 attempts. The source is failing or unreachable; start the run again later.',
     });
     expect(client.calls).toHaveLength(3);
   });
@@ -81,7 +82,7 @@ describe('an attempt that fails', () => {
     const sending = client.send({ url: `${server.origin}/items` });
     await expect(sending).rejects.toMatchObject({
       code,
-      message: expect.stringContaining(`GET /items answered ${status}: `),
+      message: expect.stringContaining(`GET /items responded with ${status}: `),
     });
     expect(client.calls).toHaveLength(1);
   });
@@ -126,7 +127,7 @@ describe('a request that goes on failing', () => {
 
     await expect(client.send({ url: server.origin })).rejects.toMatchObject({
       code: 'source_unavailable',
-      message: expect.stringContaining('answered 503 in 5 attempts'),
+      message: expect.stringContaining('responded with 503 in 5 attempts'),
     });
   });
 });

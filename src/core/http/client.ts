@@ -57,7 +57,7 @@ export class ThrottledError extends Error {
   readonly otherwise: AppError | null;
 
   constructor(waitMs: number, otherwise: AppError | null = null) {
-    super(`The other side has to be left alone for ${Math.ceil(waitMs / 1000)} s.`);
+    super(`Rate limited; retrying in ${Math.ceil(waitMs / 1000)} s.`);
     this.waitMs = waitMs;
     this.otherwise = otherwise;
   }
@@ -216,16 +216,16 @@ export function askedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): 
 export function waitTooLong(where: string, askedMs: number, retry: RetryPolicy): AppError {
   const asked = `${where} asks to wait ${Math.ceil(askedMs / 1000)} s, more than http.retry.maxWaitSeconds`;
   // Not source_unavailable: another attempt of the run would ask, and be told, the same.
-  return new AppError('source_rejected', `${asked} (${retry.maxWaitSeconds}): run again later or raise it.`);
+  return new AppError('source_rejected', `${asked} (${retry.maxWaitSeconds}): start the run again later or raise it.`);
 }
 
 /** The attempts of a request are used up. `where`: method and masked path. */
 export function exhausted(where: string, outcome: Outcome, attempts: number): AppError {
   const tries = attempts === 1 ? 'in 1 attempt' : `in ${attempts} attempts`;
-  const advice = 'The source is in trouble or out of reach; run again later.';
+  const advice = 'The source is failing or unreachable; start the run again later.';
   if ('response' in outcome) {
-    return new AppError('source_unavailable', `${where} answered ${outcome.response.status} ${tries}. ${advice}`);
+    return new AppError('source_unavailable', `${where} responded with ${outcome.response.status} ${tries}. ${advice}`);
   }
-  const what = outcome.failure === 'timeout' ? 'did not answer in time' : 'could not be reached';
+  const what = outcome.failure === 'timeout' ? 'did not respond in time' : 'could not be reached';
   return new AppError('source_unavailable', `${where} ${what} ${tries}. ${advice}`, { cause: outcome.cause });
 }

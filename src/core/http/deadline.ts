@@ -12,7 +12,7 @@ export function startDeadline(parent: AbortSignal, ms: number): Deadline {
   const cancel = (): void => controller.abort(parent.reason);
   const timer = setTimeout(() => {
     expired = !controller.signal.aborted;
-    controller.abort(new Error(`No complete answer within ${ms} ms`));
+    controller.abort(new Error(`No complete response within ${ms} ms`));
   }, ms);
   if (parent.aborted) cancel();
   else parent.addEventListener('abort', cancel, { once: true });

@@ -61,7 +61,7 @@ describe('vetted hosts', () => {
     const guard = guardWith({ lookup: () => new Promise(() => {}) });
     const vetting = guard.vetHost('slow.example', 5432).catch(String);
     await vi.advanceTimersByTimeAsync(5_000);
-    await expect(vetting).resolves.toBe('Error: DNS did not answer within 5 s');
+    await expect(vetting).resolves.toBe('Error: DNS did not respond within 5 s');
   });
 
   it('look the same to a tenant whether a name is missing, empty or private', async () => {

@@ -88,7 +88,7 @@ describe('an answer', () => {
     await using client = openClient({ allow: `127.0.0.1:${server.port}` });
 
     await expect(client.send({ url: server.origin, timeoutMs: 150 })).rejects.toThrow(
-      'did not answer in time in 3 attempts',
+      'did not respond in time in 3 attempts',
     );
     expect(client.calls).toMatchObject(
       [1, 2, 3].map((attempt) => ({ attempt, statusCode: null, errorCode: 'timeout' })),

@@ -74,7 +74,10 @@ async function decode(bytes: Buffer, encoding: string | undefined, bytesMax: num
   if (name === '' || name === 'identity' || bytes.length === 0) return bytes;
   const decoder = Object.hasOwn(decoders, name) ? decoders[name] : undefined;
   if (decoder === undefined) {
-    throw new AppError('source_rejected', `The answer is not encoded in one of ${acceptedEncodings}.`);
+    throw new AppError(
+      'source_rejected',
+      `The response is not encoded in one of ${acceptedEncodings}. Check the content-encoding that the API sends.`,
+    );
   }
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   decoder(bytes, { maxOutputLength: bytesMax, chunkSize: chunkBytes }, (error, decoded) => {
@@ -90,5 +93,5 @@ const chunkBytes = constants.Z_DEFAULT_CHUNK * 4;
 const tooLarge = (bytesMax: number): AppError =>
   new AppError(
     'source_rejected',
-    `The answer is larger than ${bytesMax} bytes: ask for smaller pages or raise http.maxResponseBytes.`,
+    `The response is larger than ${bytesMax} bytes: ask for smaller pages or raise http.maxResponseBytes.`,
   );

@@ -33,7 +33,8 @@ export const isDowngrade = (from: URL, to: URL): boolean => from.protocol === 'h
  * encoding leaves alone and URL parsing would turn into another path.
  */
 export function pathSegment(value: string): string {
-  if (value === '') throw new AppError('spec_invalid', 'A path value is empty: every hole of a path needs a value.');
+  if (value === '')
+    throw new AppError('spec_invalid', 'A path value is empty: every placeholder of a path needs a value.');
   if (value === '.' || value === '..') {
     throw new AppError('spec_invalid', 'A path value is "." or "..", which would lead to another path.');
   }

@@ -174,9 +174,9 @@ describe('a proxy', () => {
     ['other credentials (407)', 'HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm="rule 7"\r\n\r\n'],
     ['no tunnel (502)', 'HTTP/1.1 502 rule 7\r\n\r\nrule 7'],
     ['no tunnel (302)', 'HTTP/1.1 302 rule 7\r\nlocation: http://rule.example/7\r\n\r\n'],
-    ['no answer of HTTP', 'rule 7'],
-    ['no answer of HTTP', ''],
-    ['no answer of HTTP', `HTTP/1.1 200 OK\r\nx: ${'rule 7'.repeat(3000)}\r\n\r\n`],
+    ['no valid HTTP response', 'rule 7'],
+    ['no valid HTTP response', ''],
+    ['no valid HTTP response', `HTTP/1.1 200 OK\r\nx: ${'rule 7'.repeat(3000)}\r\n\r\n`],
   ])('with %s is tried again, and its fault is told without its words or our password', async (issue, response) => {
     await using proxy = await startRefusing(response);
     await using client = openClient({ egress: guardBehind(proxy) });

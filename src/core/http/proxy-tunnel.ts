@@ -100,7 +100,7 @@ const silence = 'The proxy of EGRESS_PROXY did not open a tunnel in time';
 
 /** Without the code of its cause: `ECONNREFUSED` would read as if the target had refused. */
 const unreachable = (cause: Error): Error =>
-  new Error('The proxy of EGRESS_PROXY could not be reached, or gave no answer of HTTP', { cause });
+  new Error('The proxy of EGRESS_PROXY could not be reached, or sent no valid HTTP response', { cause });
 
 /**
  * Null: the tunnel is open. A rule that forbids the target is a 403 of most proxies, and of Smokescreen a 407 that asks
@@ -110,7 +110,7 @@ function rejectionOf({ statusCode = 0, headers }: IncomingMessage): Error | null
   if (statusCode >= 200 && statusCode < 300) return null;
   const credentials = statusCode === 407 && headers['proxy-authenticate'] !== undefined;
   if (credentials)
-    return new Error('The proxy of EGRESS_PROXY wants other credentials (407): correct its user:password');
+    return new Error('The proxy of EGRESS_PROXY requires other credentials (407): correct its user:password');
   if (statusCode === 403 || statusCode === 407) return egressBlocked('address');
   return new Error(`The proxy of EGRESS_PROXY opened no tunnel (${statusCode})`);
 }

@@ -96,7 +96,7 @@ describe('a redirect on the same origin', () => {
     await using server = await serveSeen(redirectOnce(302, () => '/next'));
     await using client = openClient({ allow: `127.0.0.1:${server.port}`, redirects: 'none' });
 
-    await expect(client.send({ url: `${server.origin}/start` })).rejects.toThrow('GET /start answered 302');
+    await expect(client.send({ url: `${server.origin}/start` })).rejects.toThrow('GET /start responded with 302');
     expect(server.seen).toHaveLength(1);
   });
 });

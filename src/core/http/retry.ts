@@ -38,7 +38,7 @@ export function classifyByStatus(response: HttpResponse, request: HttpRequest, w
 }
 
 function rejected(status: number, request: HttpRequest, where: string): AppError {
-  const said = `${where} answered ${status}`;
+  const said = `${where} responded with ${status}`;
   if (status === 401)
     return new AppError('auth_failed', `${said}: check the connection's credentials and authorize it again.`);
   const advice = adviceFor(status, request.method);
@@ -48,7 +48,7 @@ function rejected(status: number, request: HttpRequest, where: string): AppError
 function adviceFor(status: number, method: string): string {
   if (status === 403) return 'the credentials lack the permission; grant it at the source.';
   if (status === 404 || status === 410) return 'check the path and the parameters of the connection.';
-  if (status === 405) return `the source does not take ${method} there; change the method in the spec.`;
+  if (status === 405) return `the source does not accept ${method} there; change the method in the spec.`;
   if (status >= 300 && status < 400) return 'the redirect was not followed; put its target into the spec.';
   return 'correct the request in the spec, or add a rule for this status under errors.';
 }
