@@ -201,7 +201,7 @@ describe('a record whose enrichment fails', () => {
     of.put({ id: 1, plan: 'plan-of-ada' });
     const run = await of.sync('failing');
     expect(run).toMatchObject({ status: 'failed', error: { code: 'source_rejected' } });
-    expect(run.error?.message).toContain('the calls of the run say what the API answered');
+    expect(run.error?.message).toContain('the calls of the run show the response');
     expect(run.error?.message).not.toContain('plan-of-ada');
   });
 });

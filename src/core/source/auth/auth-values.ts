@@ -33,7 +33,7 @@ export function authValues({ mask, ...context }: AuthContext, more: Roots = {}):
   const required = async (template: string, place: string): Promise<string> => {
     const value = await text(template);
     if (value !== null && value !== '') return value;
-    throw new AppError('auth_failed', `${place} is empty. Give the connection its secrets and activate it again.`);
+    throw new AppError('auth_failed', `${place} is empty. Set the secrets of the connection and activate it again.`);
   };
   return {
     ...renderer,

@@ -104,13 +104,13 @@ export async function refreshGrant(
 ): Promise<Token> {
   if (previous === null) {
     const { resourceKey } = context;
-    const what = resourceKey === null ? 'this connection' : `the resource "${resourceKey}" of this connection`;
-    const message = `Nobody has authorized ${what} yet, or only with another client or token URL.`;
+    const what = resourceKey === null ? 'This connection' : `The resource "${resourceKey}" of this connection`;
+    const message = `${what} is not authorized yet, or only with another client or token URL.`;
     throw new AppError('auth_failed', `${message} ${howToAuthorize(context)}.`);
   }
   const { refreshToken } = previous;
   if (refreshToken === null) {
-    const message = 'The API refuses the access token, and the provider gave no refresh token with it.';
+    const message = 'The API rejected the access token, and the provider issued no refresh token with it.';
     throw new AppError('auth_failed', `${message} ${howToAuthorize(context)}.`);
   }
   const { client, values, now } = context;
@@ -148,7 +148,7 @@ function explained(error: unknown, context: RefreshContext): unknown {
   const { code, message } = error;
   if (code === 'source_rejected') return new AppError('source_unavailable', message, { cause: error });
   if (code !== 'auth_failed') return error;
-  const advice = `Is the grant over, or was it withdrawn? ${howToAuthorize(context)}.`;
+  const advice = `The grant may have expired or been revoked. ${howToAuthorize(context)}.`;
   return new AppError('auth_failed', `${message} ${advice}`, { cause: error });
 }
 

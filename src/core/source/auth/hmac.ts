@@ -28,7 +28,10 @@ export async function hmacCredentials(
   const secret = await values.secret(auth.secret, 'auth.secret');
   const text = await values.text(auth.stringToSign);
   if (text === null) {
-    throw new AppError('spec_invalid', 'auth.stringToSign has a hole without value. Use only what every request has.');
+    throw new AppError(
+      'spec_invalid',
+      'auth.stringToSign has a placeholder without a value. Use only what every request has.',
+    );
   }
   const signature = createHmac(auth.algorithm, secret).update(text, 'utf8').digest(auth.encoding);
   context.mask(signature);

@@ -24,7 +24,7 @@ export function parsePrivateKey(text: string, place: string): SigningKey {
   } catch (cause) {
     // The parser's own words may quote the text.
     const name = cause instanceof Error ? cause.name : 'fault';
-    const message = `${place} is no private key in PEM or JWK form (${name}). Give the connection the right one.`;
+    const message = `${place} is not a private key in PEM or JWK form (${name}). Correct that secret of the connection.`;
     throw new AppError('auth_failed', message);
   }
 }
@@ -34,7 +34,7 @@ export function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObje
   const name = asymmetricKeyType === 'ec' ? asymmetricKeyDetails?.namedCurve : asymmetricKeyType;
   const algorithm = algorithms[name ?? ''];
   if (algorithm !== undefined) return algorithm;
-  throw new AppError('auth_failed', `${place} is a key for which there is no signature algorithm. Use RSA or P-256.`);
+  throw new AppError('auth_failed', `${place} is a key without a supported signature algorithm. Use RSA or P-256.`);
 }
 
 const algorithms: Readonly<Record<string, string>> = {

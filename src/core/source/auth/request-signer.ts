@@ -16,7 +16,11 @@ export function createSigner(source: Signing, signal: AbortSignal): RequestSigne
       return addCredentials(request, await credentialsOf(source, { request, token: used }));
     },
     refresh: async () => {
-      if (!source.tokens || !used) throw new AppError('auth_failed', 'The API refuses credentials that do not change.');
+      if (!source.tokens || !used)
+        throw new AppError(
+          'auth_failed',
+          'The API rejected the credentials, and this kind of auth cannot refresh them. Correct them.',
+        );
       await source.tokens.refresh(signal, used);
     },
   };

@@ -30,7 +30,7 @@ export async function requestSession(auth: SessionAuth, source: LoginSource, con
   const roots = { body: response.body, headers: response.headers, status: response.status };
   const token = await evaluate(auth.tokenFrom, roots);
   if ((typeof token !== 'string' && typeof token !== 'number') || token === '') {
-    const message = `The login answered ${response.status}, but auth.tokenFrom finds no token in it.`;
+    const message = `The login responded with ${response.status}, but auth.tokenFrom finds no token in the response.`;
     throw new AppError('auth_failed', `${message} Check the connection's credentials and the expression.`);
   }
   limitToken(String(token));

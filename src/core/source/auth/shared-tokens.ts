@@ -67,7 +67,10 @@ export function createSharedTokens(options: SharedTokensOptions): TokenSource {
       const stored = await store.read();
       if (isUsable(stored) && isWanted(stored)) return stored;
     }
-    throw new AppError('source_unavailable', 'Another worker asks for a token of this connection and gets no answer.');
+    throw new AppError(
+      'source_unavailable',
+      'Another worker requests a token of this connection and gets no response. Start the run again later.',
+    );
   };
 
   const masked = (token: Token): Token => {

@@ -30,7 +30,7 @@ export async function signJwt(parts: JwtParts, place: string): Promise<SignedJwt
     const token = await new SignJWT(claims).setProtectedHeader(header).sign(parts.key);
     return { token, expiresAtMs: exp * 1000 };
   } catch (cause) {
-    const message = `${place} does not fit the algorithm ${parts.algorithm}. Give the connection a key for it.`;
+    const message = `${place} does not fit the algorithm ${parts.algorithm}. Set a key for that algorithm.`;
     throw new AppError('auth_failed', message, { cause });
   }
 }

@@ -69,7 +69,7 @@ export async function sendTokenRequest(client: HttpClient, request: HttpRequest)
     return await client.send(request, { signal });
   } catch (cause) {
     if (!signal.aborted || cause instanceof AppError) throw cause;
-    const message = `${place} gave no token within ${tokenMsMax / 1000} s. Run again later.`;
+    const message = `${place} returned no token within ${tokenMsMax / 1000} s. Start the run again later.`;
     throw new AppError('source_unavailable', message, { cause });
   }
 }
@@ -121,7 +121,7 @@ function oauthErrorOf(response: HttpResponse): string | null {
 function refused(what: string): AppError {
   const advice =
     "Check the connection's credentials and the auth block of the spec, then activate the connection again.";
-  return new AppError('auth_failed', `${place} answered ${what} and gave no token. ${advice}`);
+  return new AppError('auth_failed', `${place} responded with ${what} and returned no token. ${advice}`);
 }
 
 /** For messages; an address may have been made with secrets. */

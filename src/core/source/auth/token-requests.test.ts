@@ -146,7 +146,7 @@ describe('a client proves itself', () => {
   test('with a key that is none: auth_failed, without a word of it', async () => {
     const auth = { ...client, clientAuth: 'private_key_jwt' };
     const failure = await obtain(auth).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: 'auth_failed', message: expect.stringContaining('no private key') });
+    expect(failure).toMatchObject({ code: 'auth_failed', message: expect.stringContaining('not a private key') });
     expect(String(failure)).not.toContain(secrets.secret);
   });
 });
@@ -191,10 +191,10 @@ describe('the answer of a token endpoint', () => {
     [401, { error: 'invalid_client' }, 'auth_failed', '401 (invalid_client)'],
     [400, { error: 'invalid_grant' }, 'auth_failed', '400 (invalid_grant)'],
     [200, { error: 'access_denied' }, 'auth_failed', '200 (access_denied)'],
-    [403, '<html>', 'auth_failed', 'answered 403'],
-    [400, { error: 'p ss/word' }, 'auth_failed', 'answered 400 '],
-    [404, '', 'source_rejected', 'answered 404'],
-    [302, '', 'source_rejected', 'answered 302'],
+    [403, '<html>', 'auth_failed', 'responded with 403'],
+    [400, { error: 'p ss/word' }, 'auth_failed', 'responded with 400 '],
+    [404, '', 'source_rejected', 'responded with 404'],
+    [302, '', 'source_rejected', 'responded with 302'],
     [200, { token: 'at' }, 'source_rejected', '"access_token"'],
     [200, '<html>', 'source_rejected', 'JSON'],
     [503, '', 'source_unavailable', '503 in 3 attempts'],
@@ -304,7 +304,7 @@ describe('a signed token', () => {
 
   test.each([
     ['RS256', '{{ secrets.ec }}', 'does not fit'],
-    ['ES256', '{{ secrets.secret }}', 'no private key'],
+    ['ES256', '{{ secrets.secret }}', 'not a private key'],
     ['HS256', '{{ secrets.none }}', 'is empty'],
   ])('%s refuses the key %s', async (algorithm, key, words) => {
     const failure = obtain({ ...jwt, algorithm, key });

@@ -33,7 +33,10 @@ export function readTokenResponse(
   const accessToken = valueAt(body, tokenResponse.accessToken);
   if (typeof accessToken !== 'string' || accessToken === '') {
     const place = `"${tokenResponse.accessToken}"`;
-    throw new AppError('source_rejected', `The token endpoint's answer has no text at ${place}: see tokenResponse.`);
+    throw new AppError(
+      'source_rejected',
+      `The response of the token endpoint has no text at ${place}: correct tokenResponse in the spec.`,
+    );
   }
   limitToken(accessToken);
   const refreshToken = valueAt(body, tokenResponse.refreshToken);

@@ -46,6 +46,6 @@ export function isFresh(token: Token, { nowMs, bufferMs }: { readonly nowMs: num
 /** Throws `source_rejected` for a token that no request could carry. */
 export function limitToken(token: string): void {
   if (token.length <= secretCharsMax) return;
-  const message = `The API gives a token of ${token.length} characters, more than ${secretCharsMax}: see where the spec reads it.`;
+  const message = `The API returned a token of ${token.length} characters, more than ${secretCharsMax}: correct where the spec reads it.`;
   throw new AppError('source_rejected', message);
 }

@@ -42,7 +42,7 @@ function decodeText(bytes: Uint8Array): string {
   } catch (cause) {
     throw new AppError(
       'source_rejected',
-      'The response body is not valid UTF-8. Check that the API answers JSON in UTF-8, or choose another decoder.',
+      'The response body is not valid UTF-8. Check that the API sends JSON in UTF-8, or choose another decoder.',
       { cause },
     );
   }

@@ -33,7 +33,7 @@ function decoderOf(label: string): TextDecoder {
   try {
     return new TextDecoder(label, { fatal: true });
   } catch (cause) {
-    const message = `The API declares the charset ${label}, which is not known. UTF-8, UTF-16 and the charsets of browsers are.`;
+    const message = `The API declares the unknown charset ${label}. Supported are UTF-8, UTF-16 and the charsets of browsers.`;
     throw new AppError('source_rejected', message, { cause });
   }
 }

@@ -16,8 +16,8 @@ export async function inflateBounded(
   } catch (cause) {
     const tooLarge = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE';
     const message = tooLarge
-      ? `The answer is a ${form} of more than ${bytesMax} bytes: ask for smaller pages or raise http.maxResponseBytes.`
-      : `The answer is a ${form} that is damaged or cut off. Check that the API sends the whole file.`;
+      ? `The response is a ${form} of more than ${bytesMax} bytes: ask for smaller pages or raise http.maxResponseBytes.`
+      : `The response is a ${form} that is damaged or cut off. Check that the API sends the whole file.`;
     throw new AppError('source_rejected', message, { cause });
   }
 }

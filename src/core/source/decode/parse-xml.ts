@@ -67,7 +67,7 @@ function characterOf(name: string): string {
   const isCharacter = point !== undefined && point > 0 && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
   const character = isCharacter ? String.fromCodePoint(point) : ownEntities.get(name);
   if (character !== undefined) return character;
-  throw refused('refers to an entity that XML does not have by itself', 'Only &amp; &lt; &gt; &quot; &apos; are read.');
+  throw refused('refers to an entity that XML does not predefine', 'Only &amp; &lt; &gt; &quot; &apos; are supported.');
 }
 
 const notWellFormed = (): AppError =>
@@ -76,7 +76,10 @@ const notWellFormed = (): AppError =>
 const tooDeep = (): AppError => refused(`is nested more than ${depthMax} levels deep`, 'Check the URL.');
 
 const hasDoctype = (): AppError =>
-  refused('has a DOCTYPE, which is not read', 'Ask the API for plain XML; an HTML page is often an error or a login.');
+  refused(
+    'has a DOCTYPE, which is not supported',
+    'Ask the API for plain XML; an HTML page is often an error or a login.',
+  );
 
 const refused = (what: string, advice: string): AppError =>
   new AppError('source_rejected', `The response body ${what}. ${advice}`);

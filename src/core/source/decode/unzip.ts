@@ -108,7 +108,7 @@ function packedBytes(bytes: Uint8Array, view: DataView, file: ZipEntry): Uint8Ar
 async function contentOf(packed: Uint8Array, method: number, bytesMax: number): Promise<Uint8Array> {
   if (method === 0) return packed;
   if (method === 8) return inflateBounded(inflateRawAsync, packed, { bytesMax, form: 'zip archive' });
-  throw refused('is packed by a method other than deflate', 'Ask the API for plain zip or gzip.');
+  throw refused('is compressed by a method other than deflate', 'Ask the API for plain zip or gzip.');
 }
 
 const inflateRawAsync = promisify<InputType, ZlibOptions, Uint8Array>(inflateRaw);
@@ -116,7 +116,7 @@ const inflateRawAsync = promisify<InputType, ZlibOptions, Uint8Array>(inflateRaw
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 const refused = (what: string, advice: string): AppError =>
-  new AppError('source_rejected', `The answer is a zip archive that ${what}. ${advice}`);
+  new AppError('source_rejected', `The response is a zip archive that ${what}. ${advice}`);
 
 const damaged = (): AppError => refused('is damaged or cut off', 'Check that the API sends the whole file.');
 

@@ -44,7 +44,7 @@ export async function keysOf(
     if (value === undefined || value === null) return { kind: 'none' };
     const text = lookupKeyText(value);
     return text === null
-      ? { kind: 'invalid', message: 'the key is no text, number or boolean' }
+      ? { kind: 'invalid', message: 'the key is not a text, number or boolean' }
       : { kind: 'key', key: value, text };
   });
 }

@@ -176,14 +176,12 @@ function respondFrom(result: EachResult | undefined): Reply {
   // What no database holds is made harmless in the value: the fault of one field that may not even be used.
   const text = storableJson(result.value);
   if (text.length <= valueLengthMax) return { kind: 'found', value: JSON.parse(text) };
-  return failed(
-    new AppError('source_rejected', 'the answer is longer than 1 MB; take what is needed of it with select'),
-  );
+  return failed(new AppError('source_rejected', 'the response is longer than 1 MB; keep the needed part with select'));
 }
 
 const failed = (error: AppError): Reply => ({ kind: 'failed', error });
 
 function valueOf(result: EachResult | undefined, part: string): unknown {
   if (result?.ok) return result.value;
-  throw new AppError('spec_invalid', `${part} fails on the answer: ${result?.message ?? 'no result'}`);
+  throw new AppError('spec_invalid', `${part} fails on the response: ${result?.message ?? 'no result'}`);
 }

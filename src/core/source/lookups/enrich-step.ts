@@ -147,7 +147,7 @@ const notThere = ({ assignTo }: Step): AppError =>
 const failure = ({ assignTo }: Step, cause: AppError): AppError =>
   new AppError(
     cause.code,
-    `A request of the enrichment "${assignTo}" failed (${cause.code}); the calls of the run say what the API answered. ` +
+    `A request of the enrichment "${assignTo}" failed (${cause.code}); the calls of the run show the response. ` +
       'Set its onError to "null" or "quarantine" to go on without it.',
     { cause },
   );

@@ -147,7 +147,7 @@ describe('a step', () => {
     });
     const [bad, odd, good] = await run.candidates([{ plan: null }, { plan: [1] }, { plan: 'P1' }]);
     expect(bad).toMatchObject({ issues: [{ path: 'plan', keyword: 'enrich' }], quarantine: false });
-    expect(odd).toMatchObject({ issues: [{ message: expect.stringContaining('no text, number or boolean') }] });
+    expect(odd).toMatchObject({ issues: [{ message: expect.stringContaining('not a text, number or boolean') }] });
     expect(good).toMatchObject({ issues: null, lookups: { plan: { id: 'p1' } } });
   });
 

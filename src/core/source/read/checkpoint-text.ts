@@ -8,6 +8,6 @@ import { textIssue } from '../../json/json-limits.ts';
 export function checkpointText(text: string, what: string, setting: string): string {
   const issue = textIssue(text);
   if (issue === null) return text;
-  const advice = `Let ${setting} select another value, or ask the makers of the API to send sound text.`;
-  throw new AppError('source_rejected', `${what} ${issue}, so the read could not go on from it. ${advice}`);
+  const advice = `Let ${setting} select another value, or ask the provider of the API to send valid text.`;
+  throw new AppError('source_rejected', `${what} ${issue}, so the read cannot continue from it. ${advice}`);
 }

@@ -198,7 +198,7 @@ const withBodyFields = (roots: ResponseRoots) => ({
 
 async function checkSuccess(expression: string | undefined, roots: ResponseRoots, evaluate: Evaluate): Promise<void> {
   if (expression === undefined || (await evaluate(expression, withBodyFields(roots))) === true) return;
-  const message = `The API answered ${roots.status} but response.successWhen is not true: it reports a failure in the body.`;
+  const message = `The API responded with ${roots.status}, but response.successWhen is not true: the body reports a failure.`;
   throw new AppError('source_rejected', message);
 }
 

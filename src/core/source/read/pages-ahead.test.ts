@@ -719,7 +719,7 @@ describe('the page behind a token or a link', () => {
   });
 
   test.each([
-    ['to wait longer than a worker sleeps', new ThrottledError(60_000), 'left alone'],
+    ['to wait longer than a worker sleeps', new ThrottledError(60_000), 'Rate limited'],
     ['that the source is down', new AppError('source_unavailable', 'down'), 'down'],
   ])('fails the read only in its turn when it is told %s', async (_, failure, message) => {
     const api = createHeldClient('page', chain(3));

@@ -150,12 +150,12 @@ function nextOffset(pagination: Extract<Pagination, { kind: 'offset' }>, page: P
 function withToken(step: PagePosition, token: unknown): PagePosition | null {
   if (token === null || token === undefined || token === '') return null;
   if (typeof token === 'string') {
-    return { ...step, cursor: checkpointText(token, 'The page token of an answer', 'pagination.next') };
+    return { ...step, cursor: checkpointText(token, 'The page token of a response', 'pagination.next') };
   }
   if (typeof token === 'number') return { ...step, cursor: token };
   throw new AppError(
     'source_rejected',
-    `pagination.next gives ${kindOf(token)}; it must give text, a number or nothing.`,
+    `pagination.next returns ${kindOf(token)}; it must return text, a number or nothing.`,
   );
 }
 
@@ -165,7 +165,10 @@ function withLink(step: PagePosition, page: PageItems, link: unknown): PagePosit
     const sound = checkpointText(link, 'The link to the next page', 'the pagination');
     return { ...step, url: page.resolveLink(sound) };
   }
-  throw new AppError('source_rejected', `pagination.next gives ${kindOf(link)}; it must give an address or nothing.`);
+  throw new AppError(
+    'source_rejected',
+    `pagination.next returns ${kindOf(link)}; it must return an address or nothing.`,
+  );
 }
 
 function lastKey(field: string, items: readonly unknown[]): string | number {

@@ -238,7 +238,7 @@ function isRepeated(
   if (links && at.position.page.index === 1) at.guard.repeats(pageKey(page.url));
   if (page.identity === null || !at.guard.repeats(pageKey(page.identity))) return false;
   if (onRepeat === 'stop') return true;
-  const message = `The API gives a page of this window again after page ${at.position.page.index}.`;
+  const message = `The API returned a page of this window again after page ${at.position.page.index}.`;
   const advice = 'Correct the pagination, or set pagination.onRepeat to "stop" if its last page points to itself.';
   throw new AppError('page_loop', `${message} ${advice}`);
 }

@@ -74,12 +74,12 @@ async function startOf(
 function canonical(raw: unknown, cursor: CursorPlan): string {
   const value = parseInitialCursor(raw, cursor.form);
   if (value !== null) return cursorText(value, cursor.form);
-  const message = `The start of the read is no value of a cursor of type ${cursor.form.type}.`;
+  const message = `The start of the read is not a value of a cursor of type ${cursor.form.type}.`;
   throw new AppError('spec_invalid', `${message} Correct incremental.initial, or the parameter it takes.`);
 }
 
 function lengthOf(duration: string): number {
   const ms = durationMs(duration);
   if (ms !== null) return ms;
-  throw new AppError('spec_invalid', `"${duration}" is no duration such as P30D or PT90S.`);
+  throw new AppError('spec_invalid', `"${duration}" is not a duration such as P30D or PT90S.`);
 }

@@ -85,7 +85,7 @@ describe('where a read begins', () => {
   test('a watermark older than the memory of the API fails loudly, or leads to a full read', () => {
     const watermarkBefore = '2025-12-01T00:00:00.000Z';
     const fail = planOf({ retention: { maxAgeMs: 30 * dayMs, onExceeded: 'fail' } }, { watermarkBefore });
-    expect(() => firstPosition(fail, now)).toThrow('older than the 30 days the API remembers');
+    expect(() => firstPosition(fail, now)).toThrow('older than the 30 days for which the API keeps changes');
     const full = planOf({ retention: { maxAgeMs: 30 * dayMs, onExceeded: 'full' } }, { watermarkBefore });
     expect(firstPosition(full, now)).toMatchObject({ from: null, claim: watermarkBefore });
   });

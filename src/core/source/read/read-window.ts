@@ -101,7 +101,7 @@ export function restartFromStart(plan: ReadPlan, position: ReadPosition): ReadPo
 export function splitWindow(position: ReadPosition, cursor: CursorPlan, total: number): ReadPosition {
   const from = instantOf(position.from, cursor);
   const to = instantOf(position.to, cursor);
-  const reason = `A window has ${total} records, more than the API gives (${cursor.resultCap?.records ?? 0})`;
+  const reason = `A window has ${total} records, more than the API returns (${cursor.resultCap?.records ?? 0})`;
   if (cursor.resultCap?.onReached !== 'split')
     throw new AppError('source_rejected', `${reason}. Use a smaller window.`);
   if (from === null || to === null || to - from < 2000) {
@@ -212,7 +212,7 @@ function isForgotten(watermark: CursorValue, cursor: CursorPlan, now: Date): boo
   if (now.getTime() - Number(watermark) <= retention.maxAgeMs) return false;
   if (retention.onExceeded === 'full') return true;
   const days = Math.round(retention.maxAgeMs / 86_400_000);
-  const message = `The watermark is older than the ${days} days the API remembers: changes would be skipped without a word.`;
+  const message = `The watermark is older than the ${days} days for which the API keeps changes: changes would be lost silently.`;
   throw new AppError('source_rejected', `${message} Run a backfill, or set retention.onExceeded to "full".`);
 }
 

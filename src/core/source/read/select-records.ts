@@ -31,7 +31,7 @@ export function selectItems(body: unknown, response: ResponseSettings): Selected
   if (absent && response.recordsMissing === 'empty') return { items: [], missing: true };
   const what = absent ? 'missing or null' : 'neither a list nor an object';
   const advice = 'Correct response.records, or set recordsMissing to "empty" if the API leaves out empty lists.';
-  throw new AppError('source_rejected', `The answer has no records: "${response.records}" is ${what}. ${advice}`);
+  throw new AppError('source_rejected', `The response has no records: "${response.records}" is ${what}. ${advice}`);
 }
 
 /** XML has no lists: of one `<id>1</id>` only its text is left, where two would have been a list. */

@@ -45,7 +45,8 @@ export function waitIn(header: string | undefined, format: WaitFormat, now: Date
 /** The failure of a rule with action `fail`. `auth_failed` also moves the connection to `error`. */
 export function ruleFailure(rule: ErrorRule, outcome: Outcome): AppError {
   const what = outcome.kind === 'response' ? `status ${outcome.status}` : outcome.kind;
-  const message = rule.message ?? `The API answered with ${what}, which the spec's error rules treat as a failure.`;
+  const message =
+    rule.message ?? `The API responded with ${what}, which the error rules of the spec treat as a failure.`;
   const refused = rule.connection === 'error' || rule.action === 'refresh_auth';
   return new AppError(refused ? 'auth_failed' : 'source_rejected', message);
 }

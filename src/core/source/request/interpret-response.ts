@@ -39,19 +39,19 @@ export async function interpretResponse(
   const rule = await matchRule([...resource.errors, ...http.errors], outcome, { evaluate, params });
   if (rule?.action === 'skip_partition')
     return { kind: 'skipped', reason: rule.message ?? `status ${response.status}` };
-  if (rule?.action === 'empty') return emptyPage(page, `answered ${response.status}`);
+  if (rule?.action === 'empty') return emptyPage(page, `responded with ${response.status}`);
   if (rule) throw ruleFailure(rule, outcome);
   if (response.status === 304) return notModified(page);
   if (response.status >= 200 && response.status < 300) return { kind: 'accepted' };
   throw new AppError(
     'source_rejected',
-    `The API answered ${response.status}. Correct the request or add an error rule.`,
+    `The API responded with ${response.status}. Correct the request or add an error rule.`,
   );
 }
 
 /** What a request without a response means for its page, where a rule says so. Throws `source_rejected` as above. */
 export const classifyNoResponse = ({ action, reason }: NoResponseError, page: Pick<AskedPage, 'position'>): NoPage =>
-  action === 'skip_partition' ? { kind: 'skipped', reason } : emptyPage(page, `gave no answer (${reason})`);
+  action === 'skip_partition' ? { kind: 'skipped', reason } : emptyPage(page, `sent no response (${reason})`);
 
 /** A response as error rules see it; the body is decoded only when a rule looks at it. */
 export function outcomeOf(
@@ -101,7 +101,7 @@ async function expiredToken(
 /** An error page in the middle of a read is never its end: the pages after it would be lost without a word. */
 function emptyPage({ position }: Pick<AskedPage, 'position'>, did: string): NoPage {
   if (position.index === 1) return { kind: 'empty', notModified: false };
-  const message = `The API ${did} on page ${position.index}: "empty" counts on the first page only.`;
+  const message = `The API ${did} on page ${position.index}: the action "empty" is valid on the first page only.`;
   throw new AppError('source_rejected', message);
 }
 
@@ -109,6 +109,6 @@ function notModified(page: AskedPage): Verdict {
   if (page.position.index === 1) return { kind: 'empty', notModified: true };
   throw new AppError(
     'source_rejected',
-    `The API answered 304 on page ${page.position.index}, which was not asked for.`,
+    `The API responded with 304 on page ${page.position.index}, although the request had no condition.`,
   );
 }

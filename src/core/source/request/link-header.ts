@@ -40,5 +40,5 @@ const endOf = (match: RegExpExecArray | null): number => (match === null ? 0 : m
 const malformed = (): AppError =>
   new AppError(
     'source_rejected',
-    'The Link header of the answer is malformed, so the next page is unknown. Use another pagination kind.',
+    'The Link header of the response is malformed, so the next page is unknown. Use another pagination kind.',
   );

@@ -7,7 +7,7 @@ export class NoResponseError extends AppError {
   readonly reason: string;
 
   constructor(action: NoResponseError['action'], reason: string) {
-    super('source_unavailable', `The API gave no answer (${reason}). Run again later, or look into its calls.`);
+    super('source_unavailable', `The API sent no response (${reason}). Start the run again later, or check its calls.`);
     this.action = action;
     this.reason = reason;
   }

@@ -68,7 +68,10 @@ export async function renderRequest(
 export function refuseControlCharacters(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
     if (/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) continue;
-    throw new AppError('spec_invalid', `The value of the header "${name}" has characters that a header cannot carry.`);
+    throw new AppError(
+      'spec_invalid',
+      `The value of the header "${name}" has characters that are not allowed in a header. Correct its template.`,
+    );
   }
 }
 

@@ -16,7 +16,7 @@ export type FillHole = (expression: string) => Promise<unknown>;
 export async function renderUrl(template: string, fill: FillHole): Promise<URL> {
   const text = await expand(template, fill);
   const url = URL.parse(text);
-  if (url === null) throw new AppError('spec_invalid', `The URL template "${template}" does not give a URL.`);
+  if (url === null) throw new AppError('spec_invalid', `The URL template "${template}" does not produce a URL.`);
   // What looks like the host of such a URL is a name of a user: "http://127.0.0.1:80@other.example/".
   if (url.username !== '' || url.password !== '') throw new BlockedUrlError('userinfo', url);
   refuseDotSegments(text.replace(/^[a-z]+:\/\/[^/?#]*/i, ''), template);
