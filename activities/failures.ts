@@ -33,7 +33,7 @@ export function toFailure(error: unknown): ApplicationFailure {
       nonRetryable: error.isFinal || !isRetried(error.code),
     });
   }
-  return ApplicationFailure.create({ message: 'Unexpected error; the log of the worker says more.', type: 'internal' });
+  return ApplicationFailure.create({ message: 'Unexpected error; see the log of the worker.', type: 'internal' });
 }
 
 /** Whether a later attempt may succeed where this one failed. */

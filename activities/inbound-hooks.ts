@@ -31,10 +31,10 @@ export function createInboundHookActivities(deps: InboundDeps) {
       try {
         const { step, made } = await deps.db.transaction().execute((trx) => enqueue(deps, trx, scope, input));
         if (made) await startQueuedRun(deps, scope, made);
-        if (step.waitMs === 0) deps.log.info('hook requests answered', { ...input, ...step });
+        if (step.waitMs === 0) deps.log.info('hook requests processed', { ...input, ...step });
         return step;
       } catch (error) {
-        deps.log.error('run of hook requests not made', { ...input, error });
+        deps.log.error('run for hook requests not created', { ...input, error });
         throw toFailure(error);
       }
     },
@@ -51,7 +51,7 @@ async function enqueue(
   // No run of the connection begins while the lock is held: one that waits starts after every request seen here.
   const connection = await lockConnection(trx, scope, connectionId);
   const due = await dueInMs(trx, scope, asked);
-  if (due === null) return { step: { waitMs: null, outcome: 'no request waits', runId: null }, made: null };
+  if (due === null) return { step: { waitMs: null, outcome: 'no request is waiting', runId: null }, made: null };
   const skipped = async (reason: string): Promise<Enqueued> => {
     await dropTriggers(trx, scope, asked, reason);
     return { step: { waitMs: 0, outcome: `ignored: ${reason}`, runId: null }, made: null };

@@ -68,7 +68,7 @@ export async function openRun(
   const { connectionId, backfill } = attempt;
   const startedAt = new Date(attempt.startedAt ?? Date.now());
   await using stack = new AsyncDisposableStack();
-  stack.defer(() => callLog.stored().catch((error: unknown) => deps.log.warn('calls not stored', { error })));
+  stack.defer(() => callLog.stored().catch((error: unknown) => deps.log.warn('call log not stored', { error })));
   const logCall = (call: LoggedCall) => callLog.write(call);
   const redactor = createRedactor([]);
   const redact = (text: string) => redactor.values(text);
@@ -78,7 +78,7 @@ export async function openRun(
     startedAt,
     outbox: createOutbox(deps, scope, { owner: { laneId, fence, runId }, redact }),
     logCall,
-    onStrayRejections: (stray) => deps.log.warn('the receiver refused records that it was not sent', { ...stray }),
+    onStrayRejections: (stray) => deps.log.warn('the receiver rejected records that were not sent to it', { ...stray }),
   });
   stack.use(destination);
   const clients = stack.use(new AsyncDisposableStack());

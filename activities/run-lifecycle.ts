@@ -85,6 +85,6 @@ async function wake({ orchestrator, log }: Pick<Deps, 'orchestrator' | 'log'>, n
   try {
     await orchestrator.wakeRun(next);
   } catch (error) {
-    log.warn('next run not woken; its timer will', { runId: next.runId, error });
+    log.warn('next run not woken; its timer wakes it', { runId: next.runId, error });
   }
 }

@@ -20,6 +20,6 @@ export async function loadSetup(
   { runId, connectionId, resourceKey }: RunKey,
 ): Promise<ResourceSetup> {
   const begun = await findBegunWith(deps.db, scope, runId);
-  if (!begun) throw new AppError('spec_invalid', 'The connection or its pinned spec version is gone');
+  if (!begun) throw new AppError('spec_invalid', 'The connection or its pinned spec version was deleted');
   return ofResource(await setUpConnection(deps, scope, { connectionId, ...begun }), resourceKey);
 }

@@ -12,7 +12,7 @@ export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'lo
       try {
         return await beginRun(deps, input);
       } catch (error) {
-        deps.log.error('run not begun', { runId: input.runId, error });
+        deps.log.error('run not started', { runId: input.runId, error });
         throw toFailure(error);
       }
     },

@@ -46,7 +46,7 @@ export function createScheduleActivities(deps: ScheduleDeps) {
         deps.log.info('schedule fired', { ...input, scheduledFor, ...tick });
         return tick;
       } catch (error) {
-        deps.log.error('scheduled run not made', { ...input, scheduledFor, error });
+        deps.log.error('scheduled run not created', { ...input, scheduledFor, error });
         throw toFailure(error);
       }
     },
@@ -71,7 +71,7 @@ async function enqueue(
   if (!connection) return 'connection deleted';
   const skipped = skipper(trx, scope, { schedule, connection, ...firing });
   if (connection.status !== 'active') return skipped('connection_not_active', `connection ${connection.status}`);
-  if (await findWaitingRun(trx, scope, schedule)) return skipped('overlap', 'a run of the resource is waiting already');
+  if (await findWaitingRun(trx, scope, schedule)) return skipped('overlap', 'a run of the resource is already queued');
   const queued = await queueRun(deps, trx, scope, { connection, resourceKey, trigger: 'schedule', firing });
   return typeof queued === 'string' ? skipped('spec_invalid', queued) : queued;
 }

@@ -123,7 +123,7 @@ async function keptFailure(deps: Deps, { orgId, runId }: SyncRunInput, error: un
   try {
     await noteFailure(deps.db, orgScope(orgId), { runId, code: type ?? 'internal', message });
   } catch (cause) {
-    deps.log.warn('cause of the failure not kept', { runId, error: cause });
+    deps.log.warn('cause of the failure not stored', { runId, error: cause });
   }
   return failure;
 }
@@ -213,7 +213,7 @@ async function readOn(
   const orderedQueue = createOrderedQueue(async (page, outcome) => {
     pageNo += 1;
     done = page.positionAfter === null;
-    if (page.notes.length > 0) run.log.warn('the read is not as the spec says', { pageNo, notes: page.notes });
+    if (page.notes.length > 0) run.log.warn('the API deviates from the spec', { pageNo, notes: page.notes });
     const { records: _records, tombstones: _tombstones, notes: _notes, ...place } = page;
     await delivery.add({ ...place, ...outcome, pageNo });
     movement.moved();
@@ -287,7 +287,7 @@ async function withTombstones(shaped: Promise<PageOutcome>, tombstones: readonly
 const nothingInTime = (seconds: number) =>
   new AppError(
     'source_rejected',
-    `The API gave no page within limits.maxDurationSeconds (${seconds} s); the calls of the run say what it answered instead.`,
+    `The API returned no page within limits.maxDurationSeconds (${seconds} s); the calls of the run show its responses.`,
   );
 
 /** There is nothing to read: the run is over, or was asked to stop. */
@@ -295,7 +295,7 @@ const ended: ChunkResult = { done: true, limited: false, waitMs: 0, pages: 0, re
 
 /** Ends a run that gets no further with what stopped its last attempt; a worker that died left nothing to say. */
 function retriesExhausted({ attempts, errorCode, errorMessage }: Attempt): ApplicationFailure {
-  const cause = errorMessage ?? 'The worker was lost each time; its log may say why.';
-  const message = `${cause} (${attempts - 1} attempts in a row came no page further.) Mend the cause and start the sync again: it goes on from the watermark.`;
+  const cause = errorMessage ?? 'The worker died on every attempt; see its log.';
+  const message = `No progress after ${attempts - 1} attempts: ${cause} Fix the cause and start the sync again: it continues from the watermark.`;
   return ApplicationFailure.create({ type: errorCode ?? 'no_progress', message, nonRetryable: true });
 }

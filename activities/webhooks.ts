@@ -29,7 +29,7 @@ export function createWebhookActivities(deps: Deps) {
         return result;
       } catch (error) {
         if (error instanceof CancelledFailure) throw error;
-        log.error('endpoint not drained', { error });
+        log.error('events of the endpoint not delivered', { error });
         throw toFailure(error);
       } finally {
         clearInterval(beat);

@@ -62,7 +62,7 @@ async function connectPatiently(ownLog: Log): Promise<NativeConnection | null> {
     try {
       return await NativeConnection.connect(connectionOptions);
     } catch (error) {
-      ownLog.warn('Temporal not reached; trying again', { address: connectionOptions.address, waitMs, error });
+      ownLog.warn('Temporal unreachable; trying again', { address: connectionOptions.address, waitMs, error });
       await sleep(waitMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }

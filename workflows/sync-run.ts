@@ -117,7 +117,7 @@ async function readToEnd(input: SyncRunInput, state: RunState, activity: 'syncPa
   const chunk = proxy(chunkOptions)[activity];
   for (;;) {
     enter(state, 'running');
-    const begins = state.last.pages === 0 ? 'opens the destination and asks for the first page' : 'reads on';
+    const begins = state.last.pages === 0 ? 'opens the destination and requests the first page' : 'reads the next page';
     setCurrentDetails(describe(input, state.last, begins));
     const summary = `${input.resourceKey}: from page ${state.last.pages + 1}`;
     state.last = await chunk.executeWithOptions({ ...chunkOptions, ...waitForCancellation, summary }, [input]);
@@ -129,7 +129,7 @@ async function readToEnd(input: SyncRunInput, state: RunState, activity: 'syncPa
     }
     if (state.last.waitMs > 0) {
       enter(state, 'throttled');
-      await sleep(state.last.waitMs, { summary: 'waiting as the other side asks (rate limit)' });
+      await sleep(state.last.waitMs, { summary: 'rate limited; waiting to retry' });
     }
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof syncRun>(input, state.last);
   }
@@ -138,7 +138,7 @@ async function readToEnd(input: SyncRunInput, state: RunState, activity: 'syncPa
 /** The run that ends signals the next; the timer covers a signal that was lost. */
 async function waitForTurn(state: RunState): Promise<void> {
   enter(state, 'waiting');
-  setCurrentDetails('Waiting for the run before it on this resource.');
+  setCurrentDetails('Waiting for an earlier run of this resource.');
   await condition(() => state.woken, '30s');
   state.woken = false;
 }
@@ -160,13 +160,13 @@ const describe = (input: SyncRunInput, { pages, records }: Totals, now: string):
   `**${input.resourceKey}** of \`${input.connectionId}\`: ${pages} pages, ${records} records; ${now}.`;
 
 const nextOf = ({ waitsFor, pages }: ChunkProgress): string => {
-  if (waitsFor === 'source') return `waits for the API to send page ${pages + 1}`;
-  return waitsFor === 'destination' ? 'waits for the destination to take a batch' : 'reads on';
+  if (waitsFor === 'source') return `waits for page ${pages + 1} of the API`;
+  return waitsFor === 'destination' ? 'waits for the destination to accept a batch' : 'reads the next page';
 };
 
 const endOf = ({ done, waitMs }: ChunkResult): string => {
-  if (done) return 'read to the end';
-  return waitMs > 0 ? `waits ${Math.ceil(waitMs / 1000)} s, as the other side asks` : 'reads on';
+  if (done) return 'read completely';
+  return waitMs > 0 ? `rate limited; retrying in ${Math.ceil(waitMs / 1000)} s` : 'reads the next page';
 };
 
 function outcomeOf(error: unknown): Parameters<Activities['endRun']>[1] {
@@ -177,6 +177,6 @@ function outcomeOf(error: unknown): Parameters<Activities['endRun']>[1] {
   }
   return {
     status: 'failed',
-    error: { code: 'internal', message: 'The run ended unexpectedly; the log of the worker says why.' },
+    error: { code: 'internal', message: 'The run ended unexpectedly; see the log of the worker.' },
   };
 }

@@ -53,6 +53,6 @@ export async function webhookEndpoint(input: WebhookEndpointInput): Promise<Drai
 }
 
 function describe({ endpointId }: WebhookEndpointInput, { state, nextDueMs, sent, failed }: DrainResult): string {
-  const next = nextDueMs === null ? 'nothing waits' : `looking again in ${Math.ceil(nextDueMs / 1000)} s`;
+  const next = nextDueMs === null ? 'no event is waiting' : `next attempt in ${Math.ceil(nextDueMs / 1000)} s`;
   return `\`${endpointId}\` is **${state}**: ${sent} sent, ${failed} of them failed; ${next}.`;
 }

@@ -13,6 +13,6 @@ export async function startQueuedRun(
     await orchestrator.startRun({ orgId: scope.orgId, connectionId, resourceKey, runId }, trigger);
     await markDispatched(db, scope, runId);
   } catch (error) {
-    log.warn('Temporal not reached; the sweeper will try again', { runId, error });
+    log.warn('Temporal unreachable; the sweeper will try again', { runId, error });
   }
 }

@@ -14,6 +14,6 @@ export async function wakeEndpoints({ db, orchestrator, log }: WakeDeps, scope: 
     const due = await findDueEndpoints(db, scope);
     await Promise.all(due.map((endpointId) => orchestrator.wakeEndpoint({ orgId: scope.orgId, endpointId })));
   } catch (error) {
-    log.warn('webhook endpoints not woken; the sweeper will', { orgId: scope.orgId, error });
+    log.warn('webhook endpoints not woken; the sweeper wakes them', { orgId: scope.orgId, error });
   }
 }

@@ -28,10 +28,10 @@ export async function wakeOverdue({ db, orchestrator, log }: Pick<Deps, 'db' | '
   })) {
     try {
       await orchestrator.noteInbound({ orgId, connectionId, resourceKey });
-      log.info('missed hook requests noted', { connectionId, resourceKey });
+      log.info('missed hook requests recovered', { connectionId, resourceKey });
     } catch (error) {
       if (isTemporalAway(error)) throw error;
-      log.warn('hook requests not noted; they are tried again', { connectionId, resourceKey, error });
+      log.warn('missed hook requests not recovered; the next round tries again', { connectionId, resourceKey, error });
     }
   }
 }

@@ -115,7 +115,7 @@ async function forEachRun(
       await repair(run);
     } catch (error) {
       if (isTemporalAway(error)) throw error;
-      log.warn('run not mended; the next round tries again', { runId: run.id, error });
+      log.warn('run not repaired; the next round tries again', { runId: run.id, error });
     }
   }
 }
@@ -126,17 +126,17 @@ async function restartOrEnd(deps: MaintenanceDeps, swept: SweptRun): Promise<voi
   if (!run || !(await countRestart(deps.db, scope, swept.id, restartsMax))) return endOrphan(deps, swept);
   try {
     await deps.orchestrator.restartRun(inputOf(swept), run.trigger);
-    deps.log.warn('run without a workflow started again', { runId: swept.id });
+    deps.log.warn('run without a workflow restarted', { runId: swept.id });
   } catch (error) {
     if (isTemporalAway(error)) throw error;
-    deps.log.warn('run without a workflow not started again', { runId: swept.id, error });
+    deps.log.warn('run without a workflow not restarted', { runId: swept.id, error });
     await endOrphan(deps, swept);
   }
 }
 
 async function endOrphan(deps: MaintenanceDeps, run: SweptRun): Promise<void> {
   const message =
-    'The workflow of this run was lost time and again (terminated, or its Temporal namespace was wiped). Start the sync again; it goes on from the watermark.';
+    'The workflow of this run was lost repeatedly (terminated, or its Temporal namespace was wiped). Start the sync again: it continues from the watermark.';
   const outcome = run.cancelRequested
     ? ({ status: 'canceled', error: null } as const)
     : ({ status: 'failed', error: { code: 'orchestration_lost', message } } as const);

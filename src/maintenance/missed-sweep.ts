@@ -31,7 +31,7 @@ export async function noteMissed(deps: ApplyDeps): Promise<void> {
       await noteMissedOf(deps, schedule);
     } catch (error) {
       if (isTemporalAway(error)) throw error;
-      deps.log.warn('missed firings not noted; the next round tries again', { scheduleId: schedule.id, error });
+      deps.log.warn('missed firings not recorded; the next round tries again', { scheduleId: schedule.id, error });
     }
   });
 }
@@ -48,6 +48,9 @@ async function noteMissedOf(deps: ApplyDeps, { id: scheduleId, orgId }: SweptSch
     return noted.missed;
   });
   if (missed === 0) return;
-  deps.log.warn('Temporal was away for too long: firings of a schedule are not made up for', { scheduleId, missed });
+  deps.log.warn('Temporal was unavailable for too long: missed firings of a schedule are dropped', {
+    scheduleId,
+    missed,
+  });
   await wakeEndpoints(deps, scope);
 }

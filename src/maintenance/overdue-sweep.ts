@@ -40,7 +40,7 @@ export async function noteOverdueFlips(deps: OverdueDeps): Promise<number> {
     try {
       await noteFlip(deps, lane);
     } catch (error) {
-      deps.log.warn('overdue lane not noted; the next round tries again', { laneId: lane.id, error });
+      deps.log.warn('overdue resource not recorded; the next round tries again', { laneId: lane.id, error });
     }
   }
   return flips.length;
@@ -61,7 +61,7 @@ async function noteFlip(deps: OverdueDeps, { id: laneId, orgId }: SweptLane): Pr
       told({ connection, resourceKey, lastSuccessAt, expectedIntervalSeconds, ageSeconds, deduplicationId }),
     ]);
   });
-  deps.log.info(overdue ? 'connection overdue' : 'connection on time again', { connectionId, resourceKey });
+  deps.log.info(overdue ? 'connection overdue' : 'connection no longer overdue', { connectionId, resourceKey });
   await wakeEndpoints(deps, scope);
 }
 
@@ -71,7 +71,7 @@ export async function noteMissingGaps({ db, log }: Pick<OverdueDeps, 'db' | 'log
     try {
       await setLongestGap(db, orgScope(orgId), { id, seconds: longestGapSeconds(cron) });
     } catch (error) {
-      log.warn('schedule without an interval; it counts as none for freshness', { scheduleId: id, error });
+      log.warn('schedule without an interval; freshness ignores it', { scheduleId: id, error });
     }
   }
 }

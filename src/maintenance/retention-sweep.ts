@@ -62,7 +62,7 @@ export function createRetentionSweep(
         if (removed > 0) log.debug('old rows removed', { what: part.name, removed });
         if (removed === part.rowsMax) left = [...others, part];
       } catch (error) {
-        log.warn('old rows not removed; tried again in a minute', { what: part.name, error });
+        log.warn('old rows not removed; trying again in a minute', { what: part.name, error });
       }
     }
   };

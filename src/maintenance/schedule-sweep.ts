@@ -40,7 +40,7 @@ async function applyMissed(deps: ApplyDeps, { id: scheduleId, orgId }: SweptSche
     deps.log.info('missed schedule applied', { scheduleId });
   } catch (error) {
     if (isTemporalAway(error)) throw error;
-    deps.log.warn('schedule not applied; it is tried again in 30 s', { scheduleId, error });
+    deps.log.warn('schedule not applied; trying again in 30 s', { scheduleId, error });
     await postponeApplying(deps.db, scope, scheduleId);
   }
 }
@@ -67,6 +67,9 @@ export async function compareSchedules(deps: ApplyDeps): Promise<void> {
   const orphans = [...listed.keys()].filter((id) => !known.has(id)).slice(0, orphansMax);
   await someAtOnce(orphans, (id) => deps.orchestrator.dropSchedule(id));
   if (wrong.length > 0 || orphans.length > 0) {
-    deps.log.warn('schedules were not as their rows say', { wrong: wrong.length, orphans: orphans.length });
+    deps.log.warn('Temporal schedules differed from their rows and were corrected', {
+      wrong: wrong.length,
+      orphans: orphans.length,
+    });
   }
 }

@@ -120,7 +120,7 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
             args: [input],
             signal: wakeSignal,
             staticSummary: `webhooks to ${input.endpointId}`,
-            staticDetails: `What is sent and what came of it: \`GET /api/v1/webhook-deliveries\`.`,
+            staticDetails: `Attempts and their results: \`GET /api/v1/webhook-deliveries\`.`,
             ...(withAttributes ? { typedSearchAttributes: attributesOf({ orgId: input.orgId }) } : {}),
           }),
         ),
@@ -135,7 +135,8 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
             args: [input],
             signal: notedSignal,
             staticSummary: `hook requests for ${input.resourceKey} of ${input.connectionId}`,
-            staticDetails: 'What came in: `GET /api/v1/hooks/{id}/requests`. The result says what came of it.',
+            staticDetails:
+              'Requests received: `GET /api/v1/hooks/{id}/requests`. The result of the workflow says what they started.',
             ...(withAttributes ? { typedSearchAttributes: attributesOf({ ...input, trigger: 'webhook' }) } : {}),
           }),
         ),
@@ -161,7 +162,7 @@ function fallingBack(log: Pick<Log, 'warn'>): Attributed {
     } catch (error) {
       if (!withAttributes || !hasStatus(error, invalidArgument)) throw error;
       knownAfter = Date.now() + attributesRetryMs;
-      log.warn('Temporal does not know the Css* search attributes; it does its work without them', { error });
+      log.warn('the Css* search attributes are not registered in Temporal; workflows start without them', { error });
       await call(false);
     }
   };

@@ -21,7 +21,7 @@ export async function registerSearchAttributes(
     });
   } catch (error) {
     if (isGrpcServiceError(error) && error.code === 6) return; // ALREADY_EXISTS
-    log.warn('search attributes not registered; create them by hand to filter runs in the Temporal UI', {
+    log.warn('search attributes not registered; register them by hand to filter runs in the Temporal UI', {
       names: Object.values(searchAttributes),
       error,
     });

@@ -113,7 +113,7 @@ function optionsOf(order: ScheduleOrder, withAttributes: boolean) {
       taskQueue: controlQueue,
       args: [{ orgId, scheduleId: id } satisfies ScheduledTickInput],
       staticSummary: `tick of ${resourceKey} of ${connectionId}`,
-      staticDetails: `Schedule \`${id}\`, \`${cron}\` in ${timezone}. The result says what came of it.`,
+      staticDetails: `Schedule \`${id}\`, \`${cron}\` in ${timezone}. The result of the workflow says whether a run was created.`,
       ...attributes({ ...ids, trigger: 'schedule' }),
     },
     memo: { connectionId, resourceKey, cron },
@@ -130,7 +130,7 @@ const jitter = { fromSeconds: 300, share: 0.05, secondsMax: 60 };
 /** Times and policies of a schedule. Never as text: Temporal reads other things into cron expressions, silently. */
 function timesOf(cron: string, timezone: string): Required<Pick<ScheduleOptions, 'spec' | 'policies'>> {
   const { calendars, issue } = checkCron(cron);
-  if (!calendars) throw new Error(`The cron expression of a schedule is not valid any more: ${issue}`);
+  if (!calendars) throw new Error(`The cron expression of a schedule is no longer valid: ${issue}`);
   const { shortest, longest } = firingGaps(calendars);
   const catchup = Math.min(Math.max(2 * longest, catchupSeconds.least), catchupSeconds.most);
   const spread = shortest < jitter.fromSeconds ? 0 : Math.min(shortest * jitter.share, jitter.secondsMax);

@@ -33,7 +33,7 @@ export async function workflowBundle(
     await rename(draft, codePath);
     return { codePath };
   } catch (error) {
-    logger.warn('workflow bundle not kept', { error });
+    logger.warn('workflow bundle not cached', { error });
     return { code };
   }
 }
@@ -46,7 +46,7 @@ function bundleFolder(cacheDir: string, logger: Logger): string | null {
     mkdirSync(path, { recursive: true });
     return path;
   } catch (error) {
-    logger.warn('workflow bundle not kept', { error });
+    logger.warn('workflow bundle not cached', { error });
     return null;
   }
 }

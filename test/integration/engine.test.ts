@@ -71,7 +71,7 @@ describe('an API that stays down', () => {
     expect(status).toBe('failed');
     expect(error).toMatchObject({ code: 'source_unavailable' });
     expect(error?.message).toContain('503');
-    expect(error?.message).toContain('12 attempts in a row');
+    expect(error?.message).toContain('No progress after 12 attempts');
     down = false;
     expect((await connection.sync()).status).toBe('succeeded');
     expect(await connection.count()).toBe(records);
@@ -153,14 +153,14 @@ describe('the details of a run in the Temporal UI', () => {
       return currentDetails;
     };
     await first.reached;
-    expect(await details()).toContain('asks for the first page');
+    expect(await details()).toContain('requests the first page');
     first.release();
     await third.reached;
     await eventually('they say what it waits for', async () =>
-      (await details()).includes('2 pages, 200 records; waits for the API to send page 3'),
+      (await details()).includes('2 pages, 200 records; waits for page 3 of the API'),
     );
     third.release();
-    await eventually('they say that it is read', async () => (await details()).includes('read to the end'));
+    await eventually('they say that it is read', async () => (await details()).includes('read completely'));
   });
 });
 

@@ -43,7 +43,7 @@ describe('the run of requests', () => {
     await hook.post('2');
     const made = await step();
     expect(made).toMatchObject({ waitMs: 0, outcome: 'started' });
-    expect(await step()).toEqual({ waitMs: null, outcome: 'no request waits', runId: null });
+    expect(await step()).toEqual({ waitMs: null, outcome: 'no request is waiting', runId: null });
     expect(await runs()).toMatchObject([
       { id: made.runId, trigger: 'webhook', status: 'queued', resourceKey: 'items' },
     ]);

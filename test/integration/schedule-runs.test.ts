@@ -59,7 +59,7 @@ describe('a schedule of every second', () => {
     await using sync = await syncOf('coalesced');
     upstream.pause();
     const { id } = await schedule(sync, 'coalesced');
-    await fired(id, 'skipped: a run of the resource is waiting already');
+    await fired(id, 'skipped: a run of the resource is already queued');
     expect(await runsOf(sync)).toMatchObject([
       { trigger: 'schedule', status: 'running' },
       { trigger: 'schedule', status: 'queued' },

@@ -58,9 +58,9 @@ describe('a firing', () => {
     const { body: other } = await post({ resourceKey: 'items', cron: '*/2 * * * *' });
     const ticks = await Promise.all([fire(2), fire(2, other.id), fire(3), fire(4, other.id)]);
     expect(ticks.map(({ outcome }) => outcome).toSorted()).toEqual([
-      'skipped: a run of the resource is waiting already',
-      'skipped: a run of the resource is waiting already',
-      'skipped: a run of the resource is waiting already',
+      'skipped: a run of the resource is already queued',
+      'skipped: a run of the resource is already queued',
+      'skipped: a run of the resource is already queued',
       'started',
     ]);
     expect(await runs()).toHaveLength(1);

@@ -79,6 +79,6 @@ async function wakeInbound(
   try {
     await orchestrator.noteInbound({ orgId, ...asked });
   } catch (error) {
-    log.warn('Temporal not reached; the sweeper will try again', { ...asked, error });
+    log.warn('Temporal unreachable; the sweeper will try again', { ...asked, error });
   }
 }

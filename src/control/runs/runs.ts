@@ -112,6 +112,6 @@ async function cancelWorkflow(
   try {
     await orchestrator.cancelRun({ orgId, connectionId, resourceKey, runId });
   } catch (error) {
-    log.warn('Temporal not reached; the sweeper will try again', { runId, error });
+    log.warn('Temporal unreachable; the sweeper will try again', { runId, error });
   }
 }

@@ -16,7 +16,7 @@ export async function applyNow(deps: ApplyDeps, scope: OrgScope, ids: readonly s
       try {
         await applySchedule(deps, scope, scheduleId);
       } catch (error) {
-        deps.log.warn('Temporal not reached; the sweeper will try again', { scheduleId, error });
+        deps.log.warn('Temporal unreachable; the sweeper will try again', { scheduleId, error });
       }
     }),
   );

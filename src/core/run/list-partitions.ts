@@ -92,7 +92,10 @@ async function listValues({ open, store }: OpenListing, { step, at }: DimensionL
   const options = { evaluator, now: new Date(run.startedAt), missing: 'omit' } as const;
   const values = await renderTemplate(dimension.values, roots, options);
   if (!Array.isArray(values)) {
-    throw new AppError('spec_invalid', `forEach "${dimension.as}" gives no list. Correct its values in the spec.`);
+    throw new AppError(
+      'spec_invalid',
+      `forEach "${dimension.as}" does not return a list. Correct its values in the spec.`,
+    );
   }
   const next = following(at);
   await store.clearDimension(list);
@@ -196,7 +199,7 @@ async function listPart(
 const refusedList = ({ key }: Pick<Resource, 'key'>, reason: string) =>
   new AppError(
     'source_rejected',
-    `The API refused the list of ${key}: ${reason}. The calls of the run show its answers.`,
+    `The API rejected the list of ${key}: ${reason}. The calls of the run show its responses.`,
   );
 
 /** Those for which the predicate holds. Throws `spec_invalid` when it fails on one. */

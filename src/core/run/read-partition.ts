@@ -90,8 +90,9 @@ function toRunPage(page: PageRead, { partition, next, completion }: ReadTo): Run
 function completed(run: RunReading, at: PartitionPosition, { skipped }: PageRead): RunPosition | null {
   const totals = skipped === null ? at.totals : { ...at.totals, skipped: at.totals.skipped + 1 };
   if (skipped !== null && totals.skipped === totals.count) {
-    const message = totals.count === 1 ? 'The API refused the read' : `The API refused all ${totals.count} partitions`;
-    throw new AppError('source_rejected', `${message}: ${skipped}. The calls of the run show its answers.`);
+    const message =
+      totals.count === 1 ? 'The API rejected the read' : `The API rejected all ${totals.count} partitions`;
+    throw new AppError('source_rejected', `${message}: ${skipped}. The calls of the run show its responses.`);
   }
   const read = { ...at, totals: { ...totals, gaps: totals.gaps || at.gaps }, read: null };
   const step = skipped === null ? deletesStep(run, read) : null;

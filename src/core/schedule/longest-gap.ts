@@ -4,6 +4,6 @@ import { firingGaps } from './firing-gaps.ts';
 /** The longest time between two firings of a cron expression, s. Throws when it is not valid: check it first. */
 export function longestGapSeconds(cron: string): number {
   const { calendars, issue } = checkCron(cron);
-  if (!calendars) throw new Error(`A cron expression that was accepted is not valid any more: ${issue}`);
+  if (!calendars) throw new Error(`An accepted cron expression is no longer valid: ${issue}`);
   return firingGaps(calendars).longest;
 }
