@@ -20,7 +20,7 @@ describe('a server that sends', () => {
   const protocol = { code: 'destination_rejected', message: expect.stringContaining('protocol of SQL Server') };
   const flood = {
     code: 'destination_rejected',
-    message: expect.stringContaining('more than a SQL Server is asked for'),
+    message: expect.stringContaining('more than was requested'),
   };
   const memory = { code: 'destination_rejected', message: expect.stringContaining('more memory than a session') };
 

@@ -128,7 +128,7 @@ it('rows that could not be tried within two minutes are refused together, and th
   expect(result.trials).toBe(20);
   expect(result.reasons).toEqual([
     reasons.trigger,
-    expect.stringContaining('Too many records of its batch were refused'),
+    expect.stringContaining('too many records of its batch were refused'),
   ]);
   const [untried] = result.refused.slice(8).map(Number);
   expect(untried).toBeGreaterThan(8);

@@ -28,7 +28,7 @@ it('refuses a webhook that cannot sign', () => {
   };
   expect(() => openDestination(webhook, deps)).toThrow(/`signingSecret` cannot sign/);
   const { url: _url, ...withoutUrl } = webhook;
-  expect(() => openDestination({ ...withoutUrl, signingSecret: 'x' }, deps)).toThrow(/`url` has no usable value/);
+  expect(() => openDestination({ ...withoutUrl, signingSecret: 'x' }, deps)).toThrow(/`url` has no valid value/);
 });
 
 it('never loads the driver of SQL Server into this process', async () => {

@@ -90,7 +90,7 @@ const verdicts: readonly (readonly [
   ['28', 'destination_login', 'the server refused user or password; correct them'],
   ['3D000', 'destination_rejected', 'the database does not exist'],
   ['3F000', 'destination_rejected', 'the schema does not exist'],
-  ['40', 'destination_unavailable', 'other transactions kept getting in the way'],
+  ['40', 'destination_unavailable', 'conflicts with other transactions persisted'],
   [
     '42501',
     'destination_rejected',

@@ -259,4 +259,4 @@ function checkRow(message: MessageReader, session: SessionState): void {
 }
 
 const tooMuch = (): PostgresProtocolError =>
-  new PostgresProtocolError('its response is larger than any that is asked for; check host and port');
+  new PostgresProtocolError('the response is larger than any that was requested; check host and port');

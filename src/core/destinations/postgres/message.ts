@@ -57,4 +57,4 @@ export class MessageReader {
 
 /** For bytes that no PostgreSQL sends. */
 export const broken = (): PostgresProtocolError =>
-  new PostgresProtocolError("it does not keep to PostgreSQL's protocol; check host and port");
+  new PostgresProtocolError("the server does not follow PostgreSQL's protocol; check host and port");

@@ -62,7 +62,7 @@ const boundedText = (lengthMax: number) => (value: unknown) => {
   return countCodePoints(text) <= lengthMax
     ? text
     : {
-        misfit: `is longer than the ${lengthMax} characters that the table has for it; lengthen the column and try the record again`,
+        misfit: `is longer than the ${lengthMax} characters of its column; lengthen the column and try the record again`,
       };
 };
 

@@ -41,7 +41,7 @@ function requireEncryption(response: Buffer): void {
   const text = response.toString('latin1');
   if (text === 'S') return;
   if (text === 'N') throw new Error('The server does not support SSL connections');
-  throw new PostgresProtocolError("it does not keep to PostgreSQL's protocol; check host and port");
+  throw new PostgresProtocolError("the server does not follow PostgreSQL's protocol; check host and port");
 }
 
 /** The certificate is checked against the customer's name, not the address it led to. */

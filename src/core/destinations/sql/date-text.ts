@@ -23,7 +23,7 @@ export function timestampIssue(text: string): string | null {
   // Seconds reach 60 (leap second); PostgreSQL's offsets end before 16 hours.
   const inRange =
     upTo(hour, 23) && upTo(minute, 59) && upTo(second, 60) && upTo(offsetHour, 15) && upTo(offsetMinute, 59);
-  return inRange ? null : 'is not a time of the clock';
+  return inRange ? null : 'is not a valid time of day';
 }
 
 const upTo = (digits: string | undefined, max: number): boolean => digits === undefined || Number(digits) <= max;

@@ -68,7 +68,7 @@ export function encodeRows<Writer extends ColumnWriter>(
 export const isStorableId = (externalId: string): boolean => !externalId.includes('\0') && externalId.isWellFormed();
 
 /** The fault of an id that is not storable. */
-export const unstorableId = 'The record id has characters that no text can hold.';
+export const unstorableId = 'The record id has characters that a text cannot store.';
 
 /** Whether a record has the column, be it null. */
 const gives =

@@ -97,7 +97,7 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
   return {
     async check() {
       await translated(connected);
-      return 'The destination can be reached and takes the login.';
+      return 'The destination is reachable and accepts the login.';
     },
     async open(claim) {
       return translated(async () => {

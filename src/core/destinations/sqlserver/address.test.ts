@@ -46,11 +46,11 @@ describe('an application of Entra ID', () => {
     [{ ...entra, user: 'sync' }, 'give one of them'],
     [{ ...entra, password: 'p' }, 'give one of them'],
     [{ ...entra, encrypt: false }, 'in plain text'],
-    [{ ...entra, authentication: 'x' }, 'no object'],
-    [{ ...entra, authentication: { ...authentication, kind: 'ntlm' } }, 'no kind'],
-    [{ ...entra, authentication: { ...authentication, authorityHost: 'evil.test' } }, 'no host of Entra ID'],
-    [{ ...entra, authentication: { ...authentication, tenantId: '../x' } }, 'no id or domain'],
-    [{ ...entra, authentication: { ...authentication, tenantId: '..' } }, 'no id or domain'],
+    [{ ...entra, authentication: 'x' }, 'not an object'],
+    [{ ...entra, authentication: { ...authentication, kind: 'ntlm' } }, 'unknown kind'],
+    [{ ...entra, authentication: { ...authentication, authorityHost: 'evil.test' } }, 'not a host of Entra ID'],
+    [{ ...entra, authentication: { ...authentication, tenantId: '../x' } }, 'not the id or domain'],
+    [{ ...entra, authentication: { ...authentication, tenantId: '..' } }, 'not the id or domain'],
     [{ ...entra, authentication: { ...authentication, clientSecret: '' } }, 'the clientSecret is missing'],
   ])('is refused in %j without repeating values', (given, message) => {
     expect(() => parseSqlServerOptions(given)).toThrow(

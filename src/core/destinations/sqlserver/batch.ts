@@ -67,7 +67,7 @@ async function commitOthers(error: unknown, { batch, rejections, commitRest }: R
 }
 
 const rejection = ({ completesGeneration }: Batch): string =>
-  completesGeneration ? 'The table does not let its rows be replaced' : 'The table keeps rows of deleted records';
+  completesGeneration ? 'The table does not let its rows be replaced' : 'The table does not let records be deleted';
 
 interface Commit {
   readonly write: BatchWrite;

@@ -176,7 +176,7 @@ const verdicts: readonly Verdict[] = [
   [
     [1205, 1222, 3960, 3961, 41_301, 41_302, 41_305, 41_325, 41_839],
     'destination_unavailable',
-    'other transactions kept getting in the way',
+    'conflicts with other transactions persisted',
   ],
   [[207], 'destination_rejected', 'a column was removed during the run; start the run again'],
   [[208, 3701, 4902], 'destination_rejected', 'a table was removed during the run; start the run again'],
@@ -233,8 +233,8 @@ function fallback({ number, class: severity }: ServerError, isLogin: boolean): V
 
 /** Codes of tedious, node:tls and the process of the driver that a retry cannot cure. */
 const rejections: readonly (readonly [RegExp, string])[] = [
-  [/^EPROTOCOL$/, 'what responds does not keep to the protocol of SQL Server (TDS); check host and port'],
-  [/^EFLOOD$/, 'it sends more than a SQL Server is asked for; check host and port'],
+  [/^EPROTOCOL$/, 'the server does not follow the protocol of SQL Server (TDS); check host and port'],
+  [/^EFLOOD$/, 'the server sends more than was requested; check host and port'],
   [/^EMEMORY$/, 'its response takes more memory than a session may have; check host and port'],
   [/^EENCRYPT$/, 'server and `encrypt` do not agree on encryption'],
   [/CERT|^UNABLE_TO_|^SELF_SIGNED|^DEPTH_ZERO|^ERR_TLS_/, 'its certificate is not trusted; give `ca`'],

@@ -138,7 +138,7 @@ async function refuseUntried(
   { decided, reasons }: { readonly decided: number; readonly reasons: Reasons },
 ): Promise<void> {
   const issue = reasons.note(
-    'Too many records of its batch were refused one by one to try this one; correct those and try it again.',
+    'This record was not tried: too many records of its batch were refused. Correct those and try it again.',
   );
   await session.query(`update ${rowsTable} set issue = ${issue} where issue is null and n >= @decided;`, { decided });
 }

@@ -195,7 +195,7 @@ async function runInTransaction(session: Session, { schema, statements }: Locked
   await session.query('begin transaction;');
   const [lock] = await session.query<{ result: number }>(applockSql, { resource: `connector-sync ${schema}` });
   if (lock === undefined || lock.result < 0) {
-    throw new AppError('destination_unavailable', 'Somebody else keeps changing the tables; try again.');
+    throw new AppError('destination_unavailable', 'Another session keeps changing the tables; try again.');
   }
   for (const statement of await statements()) await session.query(statement);
   await session.query('commit transaction;');

@@ -142,7 +142,7 @@ const within = (lengthMax: number, convert: ValueText) => (value: unknown) => {
 
 /** Why a text is refused that is longer than its column, whose length is given with its unit. */
 export const longerThan = (length: string): string =>
-  `is longer than the ${length} that the table has for it; lengthen the column and try the record again`;
+  `is longer than the ${length} of its column; lengthen the column and try the record again`;
 
 /** A cast knows no exponent, and none of the 38 digits may be lost: digits are counted here. */
 function exactNumber({ precision, scale }: StoredType): Form {

@@ -61,7 +61,7 @@ export function createWebhookClient(
         return interpretResponse(await send(part), now());
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        if (error.code === 'source_unavailable') return { kind: 'failing', what: 'gave no answer' };
+        if (error.code === 'source_unavailable') return { kind: 'failing', what: 'sent no response' };
         if (error.code === 'source_rejected') throw unreadable(error);
         throw error;
       }
@@ -80,6 +80,6 @@ const withoutRecords = (body: string | null): string | null =>
 const unreadable = (cause: AppError): AppError =>
   new AppError(
     'destination_rejected',
-    'The receiver answered with more than 1 MiB, too many headers or an unknown encoding: answer with a short JSON text.',
+    'The receiver responded with more than 1 MiB, too many headers or an unknown encoding: respond with a short JSON text.',
     { cause },
   );

@@ -35,7 +35,7 @@ const ownName = /^(?:content-.*|webhook-.*|x-service-.*|idempotency-key|host|tra
 /** Reads a destination's options, templates resolved. Throws `destination_rejected`; messages repeat no value. */
 export function parseWebhookOptions(given: Readonly<Record<string, unknown>>): WebhookOptions {
   const { success, issues, output } = v.safeParse(Given, given);
-  if (!success) throw refused(`\`${v.getDotPath(issues[0]) ?? ''}\` has no usable value`);
+  if (!success) throw refused(`\`${v.getDotPath(issues[0]) ?? ''}\` has no valid value`);
   const url = URL.parse(output.url);
   if (!url) throw refused('`url` is not an absolute URL');
   url.hash = '';

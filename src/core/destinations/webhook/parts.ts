@@ -100,7 +100,7 @@ export function splitBatch(
   const room = bytesMax - envelopeBytes;
   const rejected = sized.flatMap(({ index, bytes }): RejectedRow[] => {
     const row = rows[index];
-    const message = `too_large: the record has ${bytes} bytes as JSON, and a request takes ${room}`;
+    const message = `too_large: the record has ${bytes} bytes as JSON, and a request holds at most ${room}`;
     return row && bytes > room ? [{ index, externalId: row.externalId, message }] : [];
   });
   const refused = new Set(rejected.map(({ index }) => index));

@@ -50,7 +50,7 @@ describe('an answer', () => {
   });
 
   it.each([408, 425, 429, 500, 502, 503, 504])('%d is failing', (status) => {
-    expect(interpretResponse(response(status), now)).toEqual({ kind: 'failing', what: `answered ${status}` });
+    expect(interpretResponse(response(status), now)).toEqual({ kind: 'failing', what: `responded with ${status}` });
   });
 
   it.each([

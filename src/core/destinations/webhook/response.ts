@@ -43,7 +43,7 @@ export function interpretResponse({ status, headers, body }: HttpResponse, nowMs
   const askedMs = status === 429 || status === 503 ? retryAfterMs(headers['retry-after'], nowMs) : null;
   if (askedMs !== null) return { kind: 'later', waitMs: Math.min(Math.max(askedMs, waitMsMin), waitMsMax) };
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
-    return { kind: 'failing', what: `answered ${status}` };
+    return { kind: 'failing', what: `responded with ${status}` };
   }
   if (status === 400 || status === 422) return { kind: 'refused', status };
   if (status === 413) return { kind: 'too_large' };
@@ -52,9 +52,9 @@ export function interpretResponse({ status, headers, body }: HttpResponse, nowMs
 }
 
 function endOf(status: number): AppError {
-  const said = `The receiver answered ${status}`;
+  const said = `The receiver responded with ${status}`;
   if (status === 410) {
-    const advice = 'it is gone for good. Give the connection another URL and activate it again.';
+    const advice = 'the endpoint was removed permanently. Set another URL and activate the connection again.';
     return new AppError('destination_gone', `${said}: ${advice}`);
   }
   if (status === 401 || status === 403 || status === 404) {
@@ -64,7 +64,7 @@ function endOf(status: number): AppError {
   const advice =
     status >= 300 && status < 400
       ? 'redirects are not followed; give the destination its final URL.'
-      : 'it has no meaning for a batch; mend the receiver and start the sync again.';
+      : 'this status is not valid for a batch; fix the receiver and start the sync again.';
   return new AppError('destination_rejected', `${said}: ${advice}`);
 }
 

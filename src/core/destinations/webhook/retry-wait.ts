@@ -107,6 +107,6 @@ const backoffMs = ({ failures }: Failing, random: () => number): number =>
 const away = (what: string): AppError =>
   new AppError(
     'destination_unavailable',
-    `The receiver ${what}. Mend it and start the sync again: it goes on with the batch that was not answered.`,
+    `The receiver ${what}. Fix it and start the sync again: it continues with the batch that got no response.`,
     { isFinal: true },
   );

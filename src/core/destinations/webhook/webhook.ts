@@ -180,9 +180,11 @@ async function sendPart(part: OutboxPart, { lane, post, onStrayRejections }: Sen
   const verdict = await post(part);
   if (verdict.kind === 'accepted') return settlePart(part, { rejections: verdict.rejections, onStrayRejections });
   if (verdict.kind === 'refused') {
-    return halves ?? refusedAlone(part, `Refused by the receiver: it answered ${verdict.status} to this record alone`);
+    return (
+      halves ?? refusedAlone(part, `Refused by the receiver: it responded with ${verdict.status} to this record alone`)
+    );
   }
-  if (!halves) return refusedAlone(part, 'too_large: the receiver answered 413 to this record alone');
+  if (!halves) return refusedAlone(part, 'too_large: the receiver responded with 413 to this record alone');
   lane.bytesMax = Math.min(lane.bytesMax ?? bytes, Math.floor(bytes / 2));
   return halves;
 }
@@ -220,5 +222,5 @@ function refusedAlone(part: OutboxPart, message: string): SentPart {
 const cannotReplace = (): AppError =>
   new AppError(
     'destination_rejected',
-    'target.mode "replace" needs a table whose rows can be exchanged at once, which a webhook is not; use "upsert".',
+    'target.mode "replace" needs a table, which a webhook does not have; use "upsert".',
   );

@@ -13,16 +13,16 @@ export interface EntraClient {
 /** Reads `authentication` (templates already resolved). Throws `destination_rejected`; messages repeat no value. */
 export function entraClient(authentication: unknown, fields: AddressFields): EntraClient {
   const { text, required, refused } = fields;
-  if (typeof authentication !== 'object' || authentication === null) throw refused('`authentication` is no object');
+  if (typeof authentication !== 'object' || authentication === null) throw refused('`authentication` is not an object');
   const options = authentication as Options;
-  if (options['kind'] !== 'entra_client_credentials') throw refused('`authentication` is of no kind that is known');
+  if (options['kind'] !== 'entra_client_credentials') throw refused('`authentication` has an unknown kind');
   const wanted = text(options, 'authorityHost') ?? 'login.microsoftonline.com';
   const authorityHost = entraHosts.find((host) => host === wanted);
-  if (!authorityHost) throw refused('`authorityHost` is no host of Entra ID');
+  if (!authorityHost) throw refused('`authorityHost` is not a host of Entra ID');
   const tenantId = required('tenantId', text(options, 'tenantId'));
   // It becomes a part of the path of the request.
   if (!/^[\w.-]{1,253}$/.test(tenantId) || /^\.+$/.test(tenantId))
-    throw refused('`tenantId` is no id or domain of a tenant');
+    throw refused('`tenantId` is not the id or domain of a tenant');
   return {
     kind: 'entra_client_credentials',
     tenantId,

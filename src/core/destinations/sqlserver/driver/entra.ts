@@ -90,7 +90,7 @@ type Failure = readonly ['destination_login' | 'destination_unavailable' | 'dest
 
 const unavailable: Failure = [
   'destination_unavailable',
-  'Entra ID gave the sqlserver destination no token; try again later.',
+  'Entra ID issued no token for the sqlserver destination; try again later.',
 ];
 
 /** What the failures of a token request are in the words of a destination, whose credentials are not those of `auth`. */
@@ -99,7 +99,7 @@ const failures: ReadonlyMap<string, Failure> = new Map<string, Failure>([
     'auth_failed',
     [
       'destination_login',
-      'Entra ID gave the sqlserver destination no token; correct tenantId, clientId and clientSecret.',
+      'Entra ID issued no token for the sqlserver destination; correct tenantId, clientId and clientSecret.',
     ],
   ],
   ['source_unavailable', unavailable],
