@@ -39,6 +39,6 @@ describe('a signing key pair', () => {
   });
 
   it.each(['whsec_AAAA', 'whsk_AAAA', ''])('is not %j', (text) => {
-    expect(() => signingKeyOf(text)).toThrow('no private key');
+    expect(() => signingKeyOf(text)).toThrow('not a private key');
   });
 });

@@ -25,7 +25,7 @@ export function makeSigningKeyPair(): SigningKeyPair {
 export function signingKeyOf(privateKey: string): KeyObject {
   const bytes = Buffer.from(privateKey.slice(privatePrefix.length), 'base64');
   if (!privateKey.startsWith(privatePrefix) || bytes.length !== 2 * seedBytes) {
-    throw new Error('This is no private key of a v1a key pair.');
+    throw new Error('This is not a private key of a v1a key pair.');
   }
   const [d, x] = [bytes.subarray(0, seedBytes), bytes.subarray(seedBytes)].map((part) => part.toString('base64url'));
   return createPrivateKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', d: d ?? '', x: x ?? '' } });

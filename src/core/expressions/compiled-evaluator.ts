@@ -152,7 +152,7 @@ function merged(rows: readonly (Row | null)[], responses: readonly Evaluated[]):
   let next = 0;
   return rows.map((row): Evaluated => {
     const evaluated = row ?? responses[next++];
-    if (!evaluated) throw new Error('The evaluator answered fewer records than it was asked.');
+    if (!evaluated) throw new Error('The evaluator returned fewer records than it was given.');
     return evaluated;
   });
 }

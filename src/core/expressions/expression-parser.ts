@@ -25,5 +25,5 @@ export function createParser(): ParseExpression {
 
 const tooMany: ParsedExpression = {
   ok: false,
-  message: `not judged: the spec has more than ${expressionsMax} different expressions, or too long ones; split it`,
+  message: `not checked: the spec has more than ${expressionsMax} different expressions, or too long ones; split it`,
 };

@@ -36,7 +36,7 @@ export function parseExpression(text: string): ParsedExpression {
     return {
       ok: false,
       message:
-        'the expression nests too many `??` and `?:`, each doubles its left side; bind the inner ones to variables first',
+        'the expression nests too many `??` and `?:`, and each doubles its left side; bind the inner ones to variables first',
     };
   }
   try {

@@ -67,7 +67,10 @@ function findIssue(root: unknown): EvaluationFailure | null {
     if (!Array.isArray(value)) {
       const key = Object.keys(value).find((name) => textIssue(name) !== null);
       if (key !== undefined)
-        return { code: 'unsupported_value', message: 'A property name of the result holds NUL or half a character.' };
+        return {
+          code: 'unsupported_value',
+          message: 'A property name of the result contains NUL or half of a surrogate pair.',
+        };
     }
     const children: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
     for (let index = 0; index < children.length; index += 1) {
@@ -83,7 +86,7 @@ const functionMessage = 'The result contains a function.';
 function scalarIssue(value: unknown): string | null {
   if (typeof value === 'function') return functionMessage;
   if (typeof value === 'number' && !Number.isFinite(value))
-    return 'The result contains a number that JSON has not (infinite or NaN).';
+    return 'The result contains a number that JSON does not allow (infinite or NaN).';
   if (typeof value !== 'string') return null;
   const issue = textIssue(value);
   return issue === null ? null : `A text of the result ${issue}.`;

@@ -59,7 +59,7 @@ function readHole(text: string, { open, parse }: HolePlace): Hole {
   }
   const hole = closeHole(text, { open: open + 2, closing: '}}', parse });
   if ('expression' in hole) return { part: { expression: hole.expression }, end: hole.end };
-  throw new AppError('spec_invalid', `the template hole at character ${open + 1} ${hole.message}`);
+  throw new AppError('spec_invalid', `the template placeholder at character ${open + 1} ${hole.message}`);
 }
 
 interface HolePlace {

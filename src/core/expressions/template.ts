@@ -72,7 +72,7 @@ async function holeValue(
   if (missing === 'omit') return undefined;
   throw new AppError(
     'spec_invalid',
-    `The template hole {{ ${expression} }} has no value, and a path cannot leave it out. Check the name, or give the parameter a value.`,
+    `The template placeholder {{ ${expression} }} has no value, which a path needs. Check the name, or set the parameter.`,
   );
 }
 

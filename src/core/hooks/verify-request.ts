@@ -37,5 +37,5 @@ function headerIssue(given: string | null, secret: string): string | null {
 function timeIssue(timestamp: string, toleranceSeconds: number, now: Date): string | null {
   if (!/^\d{1,12}$/.test(timestamp)) return 'the timestamp is not in whole seconds';
   const apart = Math.abs(Math.floor(now.getTime() / 1000) - Number(timestamp));
-  return apart <= toleranceSeconds ? null : `the timestamp is ${apart} s from our time`;
+  return apart <= toleranceSeconds ? null : `the timestamp differs by ${apart} s from the time of this service`;
 }

@@ -36,8 +36,8 @@ export function findIssue(record: unknown): string | null {
 
 /** Why PostgreSQL or JSON cannot hold this text; null when both can. */
 export function textIssue(text: string): string | null {
-  if (text.includes('\0')) return 'contains the NUL character, which no database column holds';
-  return text.isWellFormed() ? null : 'contains half of a UTF-16 surrogate pair, which is no character';
+  if (text.includes('\0')) return 'contains the NUL character, which no database column can store';
+  return text.isWellFormed() ? null : 'contains half of a UTF-16 surrogate pair, which is not a character';
 }
 
 function scalarIssue(value: unknown): string | null {

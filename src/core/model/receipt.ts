@@ -110,7 +110,7 @@ export function encodeReceipt({ records, ...receipt }: Receipt): string {
   } satisfies EncodedReceipt);
   // A character takes three bytes at most.
   if (text.length * 3 <= receiptBytesMax || Buffer.byteLength(text) <= receiptBytesMax) return text;
-  const message = `A page of ${records.length} records is too large to be recorded: ask the API for smaller pages.`;
+  const message = `A page of ${records.length} records is too large to store its receipt: ask the API for smaller pages.`;
   throw new AppError('source_rejected', message);
 }
 

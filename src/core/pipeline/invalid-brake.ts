@@ -35,6 +35,6 @@ export function createInvalidBrake(
 
 function tooManyInvalid(key: string, { recordsIn, invalid }: InvalidCount, ratioMax: number): AppError {
   const message = `${invalid} of ${recordsIn} records of ${key} are invalid, more than validate.maxInvalidRatio (${ratioMax}) allows.`;
-  const advice = 'See what is set aside in the quarantine, then correct the spec or raise the ratio.';
+  const advice = 'Check the quarantined records, then correct the spec or raise the ratio.';
   return new AppError('record_invalid', `${message} ${advice}`);
 }

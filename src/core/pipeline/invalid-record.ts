@@ -31,6 +31,6 @@ export function invalidRecord(resourceKey: string, issues: readonly RecordIssue[
   return new AppError(
     'record_invalid',
     `A record of ${resourceKey} is invalid${where}: ${redact(first?.message ?? 'no detail')}. ` +
-      'Correct the spec, or set onInvalid to "quarantine" to keep such records aside and go on.',
+      'Correct the spec, or set onInvalid to "quarantine" to quarantine such records and continue.',
   );
 }

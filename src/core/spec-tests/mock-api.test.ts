@@ -34,7 +34,7 @@ describe('the API of a test', () => {
     const api = apiOf({ times: 1 });
     api.ask();
     expect(api.noResponse()).toBeNull();
-    expect(() => api.ask()).toThrow('No mock answers GET /items.');
+    expect(() => api.ask()).toThrow('No mock matches GET /items.');
     expect(api.noResponse()).toBe('GET /items');
   });
 

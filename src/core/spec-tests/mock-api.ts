@@ -39,12 +39,15 @@ export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
       if (!mock) {
         const asked = `${request.method} ${request.url.pathname}`;
         noResponse ??= asked;
-        throw new AppError('egress_blocked', `No mock answers ${asked}.`);
+        throw new AppError('egress_blocked', `No mock matches ${asked}.`);
       }
       mock.times -= 1;
       responseBytes += mock.response.body.length;
       if (responseBytes > responseBytesMax) {
-        throw new AppError('source_rejected', 'The mocks of a test answer more than 20 MB. Let the read end earlier.');
+        throw new AppError(
+          'source_rejected',
+          'The mocks of a test respond with more than 20 MB. Let the read end earlier.',
+        );
       }
       return { ...mock.response, url: request.url };
     },

@@ -21,7 +21,7 @@ export function prepareTest(spec: ConnectorSpec, test: SpecTest, resource: Resou
   const canonical = watermark === null ? null : canonicalWatermark(watermark, resource);
   const mismatches = [
     ...(values.ok ? [] : values.issues.map(({ path, message }) => ({ at: path, message }))),
-    ...(canonical === undefined ? [{ at: 'watermark', message: 'is no value of the cursor of its resource' }] : []),
+    ...(canonical === undefined ? [{ at: 'watermark', message: 'is not a value of the cursor of its resource' }] : []),
   ];
   if (!values.ok || canonical === undefined) return { ok: false, mismatches };
   const { watermarkAfter } = expect;

@@ -134,7 +134,7 @@ describe('a test in a spec', () => {
     const mocks = twoPages.mocks.slice(0, 1);
     for (const status of ['partial', 'failed']) {
       expect(await runExample({ mocks, expect: { status } })).toEqual([
-        'tests.0.mocks: no mock answers GET /api/v2/projects/main/accounts: add one for it',
+        'tests.0.mocks: no mock matches GET /api/v2/projects/main/accounts: add one for it',
       ]);
     }
   });
@@ -165,7 +165,7 @@ describe('a test in a spec', () => {
 
   it('refuses a watermark that its resource could not have', async () => {
     expect(await runExample({ watermark: 'yesterday' })).toEqual([
-      'tests.0.watermark: is no value of the cursor of its resource',
+      'tests.0.watermark: is not a value of the cursor of its resource',
     ]);
   });
 
@@ -318,8 +318,8 @@ describe('the time of tests', () => {
     const options = { evaluator: hanging, testMsMax: 20, allMsMax: 30 };
     expect(wordsOf(await runSpecTests(withFilter(3), options))).toEqual([
       'tests.0: did not end within 0.02 s',
-      'tests.1: was not run, because all tests of a spec together have 0.03 s',
-      'tests.2: was not run, because all tests of a spec together have 0.03 s',
+      'tests.1: did not run: all tests of a spec together have 0.03 s',
+      'tests.2: did not run: all tests of a spec together have 0.03 s',
     ]);
   });
 

@@ -49,7 +49,7 @@ export async function runSpecTests(spec: ConnectorSpec, options: SpecTestOptions
 
 const notRun = (ms: number): Mismatch => ({
   at: '',
-  message: `was not run, because all tests of a spec together have ${ms / 1000} s`,
+  message: `did not run: all tests of a spec together have ${ms / 1000} s`,
 });
 
 const tooLong = (ms: number): Mismatch => ({ at: '', message: `did not end within ${ms / 1000} s` });
@@ -88,7 +88,7 @@ async function runTest(
   }));
 }
 
-const noResponse = (asked: string): Mismatch => ({ at: 'mocks', message: `no mock answers ${asked}: add one for it` });
+const noResponse = (asked: string): Mismatch => ({ at: 'mocks', message: `no mock matches ${asked}: add one for it` });
 
 /** An evaluator for one test, which begins nothing once the test has ended. */
 const endedBy = (evaluator: Evaluator, signal: AbortSignal): Evaluator => ({

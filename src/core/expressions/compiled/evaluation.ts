@@ -22,7 +22,7 @@ export type Compiled = (input: unknown, evaluation: Evaluation) => unknown;
 export class InterpreterFallback extends Error {
   readonly code: string | null;
   constructor(code: string | null) {
-    super(`JSONata itself has to evaluate this (${code ?? 'not decided here'}).`);
+    super(`JSONata itself has to evaluate this (${code ?? 'not supported here'}).`);
     this.code = code;
   }
 }

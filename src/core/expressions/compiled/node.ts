@@ -5,7 +5,7 @@ import type { Compiled } from './evaluation.ts';
 export class NotCompiled extends Error {}
 
 /** One for all, as nothing is said about the part. */
-const notCompiled = new NotCompiled('The expression is not one that is compiled.');
+const notCompiled = new NotCompiled('The expression cannot be compiled.');
 
 /** Leaves the expression to JSONata. */
 export function refuse(): never {

@@ -19,12 +19,12 @@ function withoutRows(document: unknown): readonly Issue[] {
     ...refused(document, {
       at: 'resources.*.target.mode',
       value: 'replace',
-      message: 'a webhook cannot replace: use upsert, with `deletes` for records that are gone',
+      message: 'a webhook cannot replace: use upsert, with `deletes` for deleted records',
     }),
     ...refused(document, {
       at: 'resources.*.target.onTypeConflict',
       value: 'fail',
-      message: 'what a webhook took before it refused a record cannot be undone: use quarantine',
+      message: 'records that a webhook accepted before it rejected one cannot be undone: use quarantine',
     }),
   ];
 }

@@ -15,7 +15,7 @@ export function checkPartitions(document: unknown): readonly Issue[] {
     ...when(
       readsChanged(value) && part(value, 'target')['mode'] === 'replace',
       `${path}.target.mode`,
-      'a run that reads changed partitions only would leave out all others: leave `select` out',
+      'a run that reads only changed partitions would miss all others: remove `select`',
     ),
     ...deleteIssues(path, value),
   ]);
@@ -34,7 +34,7 @@ function dimensionIssues({ path, value }: LocatedResource, byKey: ReadonlyMap<un
       ? when(
           !keepsState(parent),
           `${place}.from`,
-          'the records of this resource are not kept: use `live`, or turn on its change detection',
+          'the records of this resource are not stored: use `live`, or turn on its change detection',
         )
       : when(dimension['select'] === 'changed', `${place}.select`, '`changed` needs `from: store`');
   });
@@ -47,7 +47,7 @@ function deleteIssues(path: string, resource: JsonObject): readonly Issue[] {
   const partial = readsChanged(resource);
   const replaced = part(resource, 'target')['mode'] === 'replace';
   return [
-    ...when(replaced, `${at}.mode`, 'a replaced table holds what was read and nothing else: leave deletes out'),
+    ...when(replaced, `${at}.mode`, 'a replaced table holds only what was read: remove `deletes`'),
     ...when(
       !replaced && mode !== 'flag' && !keepsState(resource),
       `${at}.mode`,
@@ -56,7 +56,7 @@ function deleteIssues(path: string, resource: JsonObject): readonly Issue[] {
     ...when(
       mode === 'full_scan' && scope === 'resource' && partial,
       `${at}.scope`,
-      'a run that reads changed partitions only never sees all records: use `partition`',
+      'a run that reads only changed partitions never sees all records: use `partition`',
     ),
   ];
 }

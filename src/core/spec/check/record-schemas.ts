@@ -37,14 +37,15 @@ function schemaRule({ path, value }: Located, { compile }: { readonly compile: b
   if (JSON.stringify(value).length > schemaLengthMax) {
     return [issue(path, `the schema is longer than ${schemaLengthMax} characters`)];
   }
-  if (value['$async'] !== undefined) return [issue(path, '`$async` is refused: records are judged at once')];
+  if (value['$async'] !== undefined)
+    return [issue(path, '`$async` is not allowed: records are validated synchronously')];
   const message = schemaIssue(value) ?? (compile ? compileIssue(value) : null);
   return message === null ? [] : [issue(path, message)];
 }
 
 function schemaIssue(schema: Readonly<Record<string, unknown>>): string | null {
   const { $schema = draft7 } = schema;
-  if ($schema !== draft7 && $schema !== `${draft7}#`) return '`$schema` names another draft than 7; remove it';
+  if ($schema !== draft7 && $schema !== `${draft7}#`) return '`$schema` names a draft other than 7; remove it';
   if (ajv.validateSchema({ ...schema, $schema: draft7 }) === true) return null;
   return `not a JSON Schema (draft 7): ${ajv.errorsText(ajv.errors, { dataVar: 'schema' })}`;
 }
@@ -73,7 +74,7 @@ function columnRules(path: string, resource: unknown): readonly Issue[] {
     const twin = taken.get(name.toLowerCase());
     taken.set(name.toLowerCase(), name);
     return [
-      ...(isColumnName(name) ? [] : [issue(at, 'no column can be called this: 1 to 63 letters, digits or `_`')]),
+      ...(isColumnName(name) ? [] : [issue(at, 'not an allowed column name: expected 1 to 63 letters, digits or `_`')]),
       ...(twin === undefined
         ? []
         : [{ ...issue(at, `differs from \`${twin}\` in case only`), code: 'duplicate_key' as const }]),

@@ -32,7 +32,7 @@ function variableIssue(reference: Reference, around: Surroundings): FaultIssue |
   if (around.scope.variables.has(name)) return memberIssue(reference, around);
   if (jsonataFunctions.has(name)) return null;
   if (refusedFunctions.has(name)) {
-    return refused(`\`$${name}\` is refused: the same records must always give the same result`);
+    return refused(`\`$${name}\` is not allowed: the same records must always produce the same result`);
   }
   if (name === 'secrets') return secretsRefused;
   if (around.scope.roots.has(name)) return refused(`write \`${name}\` without \`$\` here`);

@@ -52,7 +52,7 @@ function pathRule(path: string, literal: string | null): readonly Issue[] {
   if (literal === null) return [];
   const segments = literal.replaceAll('%2e', '.').replaceAll('%2E', '.').split('/');
   if (segments.some((segment) => segment === '.' || segment === '..')) {
-    return [issue(path, 'dot segments are refused: write the path out')];
+    return [issue(path, 'dot segments are not allowed: write the path out')];
   }
   return /^\/\/|\\|[?#]/.test(literal)
     ? [issue(path, 'expected a path alone: no host, `\\`, `?` or `#`; use `query`')]

@@ -104,7 +104,7 @@ function tableRule(resource: Readonly<Record<string, unknown>>, path: string): r
   const { key } = resource;
   if (typeof key !== 'string' || part(resource, 'target')['table'] !== undefined) return [];
   const issue = /^[A-Za-z]/.test(key) && key.length <= 63 && !isTableName(defaultTable(key));
-  return when(issue, `${path}.key`, `no table may be called \`${defaultTable(key)}\`; set \`target.table\``);
+  return when(issue, `${path}.key`, `\`${defaultTable(key)}\` is not an allowed table name; set \`target.table\``);
 }
 
 const part = (value: Readonly<Record<string, unknown>>, key: string): Readonly<Record<string, unknown>> => {

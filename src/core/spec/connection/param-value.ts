@@ -78,6 +78,6 @@ function enumIssue(param: ConnectionParam, values: readonly unknown[]): string |
 function urlIssue(text: string, vetUrl: VetUrl | undefined): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:\/\//i.test(text) || text !== text.trim()) return 'expected an http or https URL';
-  if (url.username !== '' || url.password !== '') return 'a URL with user or password is refused; use a secret';
+  if (url.username !== '' || url.password !== '') return 'a URL with user or password is not allowed; use a secret';
   return vetUrl?.(url) ?? null;
 }
