@@ -11,6 +11,7 @@ const floors = [
   'json',
   'resources',
   'crypto',
+  'time',
   'schedule',
   'json-schema',
   'expressions',

@@ -2,8 +2,8 @@ import { textIssue } from '../../json/json-limits.ts';
 import type { CursorShape } from '../../model/read-position.ts';
 import { plainInstant, plainInstantMs } from '../../plain-instant.ts';
 import { isTimeCursor } from '../../spec/schema/incremental-schema.ts';
-import { offsetMinutes, timeFormat } from './time-format.ts';
-import { boundedInstant, instantMax, instantMs, repeatMs, utcMs, wallTime } from './zoned-time.ts';
+import { offsetMinutes, timeFormat } from '../../time/time-format.ts';
+import { boundedInstant, instantMax, instantMs, repeatMs, utcMs, wallTime } from '../../time/zoned-time.ts';
 
 /** A cursor value that can be compared: milliseconds since 1970, an integer, or (type string only) text. */
 export type CursorValue = bigint | string;

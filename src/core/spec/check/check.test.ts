@@ -80,6 +80,21 @@ const structural: readonly Case[] = [
     issues: ['schema resources.0.incremental.settle'],
   },
   {
+    rule: 'a time format with an unknown directive',
+    changes: { 'resources.0.incremental': { ...incremental, cursor: { ...incremental.cursor, format: '%Y %Q' } } },
+    issues: ['schema resources.0.incremental.cursor.format'],
+  },
+  {
+    rule: 'a time format that names a part of a time twice',
+    changes: { 'resources.0.incremental': { ...incremental, cursor: { ...incremental.cursor, format: '%F %d' } } },
+    issues: ['schema resources.0.incremental.cursor.format'],
+  },
+  {
+    rule: 'a time zone that is none of the IANA database',
+    changes: { 'resources.0.incremental': { ...incremental, cursor: { ...incremental.cursor, timezone: '+01:00' } } },
+    issues: ['schema resources.0.incremental.cursor.timezone'],
+  },
+  {
     rule: 'too many resources',
     changes: { resources: Array.from({ length: 201 }, (_, index) => ({ key: `r${index}`, primaryKey: 'id' })) },
     issues: ['schema resources'],
@@ -451,6 +466,27 @@ describe('checkSpec', () => {
   it('names the known property nearest to an unknown one', () => {
     expect(checkSpec(changedSpec({ resorces: [] }))).toMatchObject({
       issues: [{ message: 'unknown property `resorces`; did you mean `resources`?' }],
+    });
+  });
+
+  it.each([
+    [
+      '%Y-%Q',
+      'has the unknown directive "%Q"; use %T, %F or one of: Y, m, d, e, H, I, M, S, b, B, a, A, y, f, p, z, s',
+    ],
+    ['%d/%m/%Y %', 'has the unknown directive "%"; use'],
+    ['%T %H', 'has the directive "%H" twice (%T and %F stand for others)'],
+  ])('names the directive that makes the time format %s useless', (format, message) => {
+    const cursor = { field: 'at', type: 'datetime', format };
+    expect(checkSpec(changedSpec({ 'resources.0.incremental': { ...incremental, cursor } }))).toMatchObject({
+      issues: [{ message: expect.stringContaining(message) }],
+    });
+  });
+
+  it('accepts every directive, and a percent sign as often as it comes', () => {
+    const cursor = { field: 'at', type: 'datetime', format: '%a %A %b %B %e %y %I %p %f %z %s %F %T %% %%' };
+    expect(checkSpec(changedSpec({ 'resources.0.incremental': { ...incremental, cursor } }))).toMatchObject({
+      valid: true,
     });
   });
 

@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 import { FieldPath } from '../../json/property-names.ts';
+import { resolveTimezone } from '../../schedule/timezone.ts';
 import { strictObject } from '../../strict-object.ts';
+import { timeFormatIssue } from '../../time/time-format.ts';
 import { Duration } from './duration.ts';
 import { Expression, HttpStatuses, Template } from './http-schema.ts';
 
@@ -21,15 +23,24 @@ const ownForm: Readonly<Record<CursorType, CursorForm>> = {
   string: 'raw',
 };
 
+/** A directive that is unknown or there twice is named. */
+const TimeFormatCheck = v.check(
+  (format: string) => timeFormatIssue(format) === null,
+  ({ input }) => timeFormatIssue(input) ?? 'expected a time format',
+);
+
 const Cursor = v.pipe(
   strictObject({
     /** After map and addFields; absent only with `window`. */
     field: v.exactOptional(FieldPath),
     type: CursorType,
-    format: v.exactOptional(v.pipe(v.string(), v.minLength(1), v.maxLength(100))),
+    format: v.exactOptional(v.pipe(v.string(), v.minLength(1), v.maxLength(100), TimeFormatCheck)),
     /** IANA zone of values without an offset; absent: UTC. */
     timezone: v.exactOptional(
-      v.pipe(v.string(), v.check(isTimeZone, 'expected an IANA time zone such as Europe/Berlin')),
+      v.pipe(
+        v.string(),
+        v.check((name) => resolveTimezone(name) !== null, 'expected an IANA time zone such as Europe/Berlin'),
+      ),
     ),
     sendAs: v.exactOptional(CursorForm),
     /** A record without a cursor value. */
@@ -91,13 +102,3 @@ export type Incremental = v.InferOutput<typeof Incremental>;
 
 /** Whether values of this type are instants or days, as against numbers and texts that only have an order. */
 export const isTimeCursor = (type: CursorType): boolean => type !== 'integer' && type !== 'string';
-
-function isTimeZone(name: string): boolean {
-  if (!/^[A-Za-z]/.test(name)) return false;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone.length > 0;
-  } catch (error) {
-    if (error instanceof RangeError) return false;
-    throw error;
-  }
-}

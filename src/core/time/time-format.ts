@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts';
+import { AppError } from '../errors.ts';
 import { instantMs, utcMs, type WallTime, wallTime } from './zoned-time.ts';
 
 /** A strptime-like pattern such as `%d/%m/%Y %H:%M`, ready to read and write instants. */
@@ -24,15 +24,31 @@ const compiled = new Map<string, TimeFormat>();
 /** Formats that are remembered. */
 const compiledMax = 1000;
 
-/** The format of a spec's `cursor.format`. Throws `spec_invalid` for a directive that is unknown, or there twice. */
+/** The format of a spec's `cursor.format`. Throws `spec_invalid` where {@link timeFormatIssue} finds something. */
 export function timeFormat(pattern: string): TimeFormat {
   let format = compiled.get(pattern);
   if (!format) {
-    format = compile(pattern.replaceAll('%T', '%H:%M:%S').replaceAll('%F', '%Y-%m-%d'));
+    format = compile(pattern);
     if (compiled.size >= compiledMax) compiled.clear();
     compiled.set(pattern, format);
   }
   return format;
+}
+
+/**
+ * What is wrong with a format, as words that follow its name: a directive that is unknown, or there twice; null when
+ * nothing is. Where a number of one or two digits may come many times, there are more ways to read a text than time to
+ * try them.
+ */
+export function timeFormatIssue(pattern: string): string | null {
+  const found = partsOf(pattern).filter(isDirective);
+  const unknown = found.find((part) => directives[part.slice(1)] === undefined);
+  if (unknown !== undefined) {
+    const known = Object.keys(directives).join(', ');
+    return `has the unknown directive "${unknown}"; use %T, %F or one of: ${known}`;
+  }
+  const repeated = found.find((part, index) => found.indexOf(part) < index);
+  return repeated === undefined ? null : `has the directive "${repeated}" twice (%T and %F stand for others)`;
 }
 
 /** Minutes east of UTC in `Z`, `+02`, `+0200` or `+02:00`. */
@@ -131,11 +147,9 @@ const directives: Readonly<Record<string, Directive>> = {
 };
 
 function compile(pattern: string): TimeFormat {
-  const parts = pattern.match(/%.|[^%]+|%$/gs) ?? [];
-  refuseRepeated(parts);
-  const steps = parts.map((part) =>
-    part.startsWith('%') && part !== '%%' ? directiveOf(part) : part.replace('%%', '%'),
-  );
+  const issue = timeFormatIssue(pattern);
+  if (issue !== null) throw new AppError('spec_invalid', `cursor.format ${issue}.`);
+  const steps = partsOf(pattern).map((part) => directives[isDirective(part) ? part.slice(1) : ''] ?? literalOf(part));
   const source = steps
     .map((step) => (typeof step === 'string' ? step.replaceAll(/[^\w\s]/g, '\\$&') : `(${step.pattern})`))
     .join('');
@@ -156,25 +170,16 @@ function compile(pattern: string): TimeFormat {
   };
 }
 
-/** Where a number of one or two digits may come many times, there are more ways to read a text than time to try them. */
-function refuseRepeated(parts: readonly string[]): void {
-  const repeated = parts.find((part, index) => /^%[^%]/s.test(part) && parts.indexOf(part) < index);
-  if (repeated === undefined) return;
-  throw new AppError(
-    'spec_invalid',
-    `cursor.format has the directive "${repeated}" twice (%T and %F stand for others).`,
-  );
-}
+/** Directives, and the texts between them. */
+const partsOf = (pattern: string): readonly string[] =>
+  pattern
+    .replaceAll('%T', '%H:%M:%S')
+    .replaceAll('%F', '%Y-%m-%d')
+    .match(/%.|[^%]+|%$/gsu) ?? [];
 
-function directiveOf(part: string): Directive {
-  const directive = directives[part.slice(1)];
-  if (directive) return directive;
-  const known = Object.keys(directives).join(', ');
-  throw new AppError(
-    'spec_invalid',
-    `cursor.format has the unknown directive "${part}". Use %T, %F or one of: ${known}.`,
-  );
-}
+const isDirective = (part: string): boolean => part.startsWith('%') && part !== '%%';
+
+const literalOf = (part: string): string => (part === '%%' ? '%' : part);
 
 function instantOf(fields: Fields, zone: string): number | null {
   if (fields.epochMs !== undefined) return fields.epochMs;
