@@ -22,6 +22,17 @@ test('keeps a few lists that begin alike, the latest, and none of 101 names', ()
   expect(classify).toHaveBeenCalledTimes(12);
 });
 
+test('keeps no list whose names have more than 4,000 characters together', () => {
+  const classify = vi.fn<typeof joined>(joined);
+  const verdict = byNames(classify);
+  const [fitting, long] = [
+    ['a', 'b'.repeat(3999)],
+    ['c', 'd'.repeat(4000)],
+  ];
+  for (const names of [fitting, long, fitting, long]) expect(verdict(objectOf(names))).toBe(joined(names));
+  expect(classify.mock.calls).toEqual([[fitting], [long], [long]]);
+});
+
 test('begins anew once 500 lists are kept, and is right all the time', () => {
   const verdict = byNames(joined);
   for (let index = 0; index < 1200; index += 1) expect(verdict(objectOf([`n${index}`, 'x']))).toBe(`n${index},x`);

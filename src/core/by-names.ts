@@ -4,6 +4,8 @@ const alikeMax = 8;
 const keptMax = 500;
 /** Longer lists hardly come twice: their names are data. */
 const namesMax = 100;
+/** Characters of a list's names together: whoever writes the records names their fields. */
+const charactersMax = 4000;
 
 interface Known<Verdict> {
   readonly names: readonly string[];
@@ -25,7 +27,7 @@ export function byNames<Verdict>(classify: (names: readonly string[]) => Verdict
     const names = Object.keys(object);
     for (const before of alike) if (areEqual(before.names, names)) return before.verdict;
     const verdict = classify(names);
-    if (names.length > namesMax) return verdict;
+    if (names.length > namesMax || names.join('').length > charactersMax) return verdict;
     if (known.size >= keptMax) known.clear();
     known.set(first, [{ names, verdict }, ...alike.slice(0, alikeMax - 1)]);
     return verdict;

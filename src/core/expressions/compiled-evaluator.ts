@@ -1,4 +1,5 @@
 import { mapWithPauses } from '../pauses.ts';
+import { createTextCache } from '../text-cache.ts';
 import { type CompiledExpression, compile } from './compiled/compile.ts';
 import { createPlainValues } from './compiled/plain-values.ts';
 import { type SplitExpression, splitExpression } from './compiled/split.ts';
@@ -16,8 +17,8 @@ type Row = Extract<Evaluated, { ok: true }>;
  */
 export function withCompiledExpressions(pool: EvaluatorPool): EvaluatorPool {
   const compiler: Compiler = {
-    compiledOf: createCache(compile),
-    splitOf: createCache(splitExpression),
+    compiledOf: createTextCache(compile, kept),
+    splitOf: createTextCache(splitExpression, kept),
     plainOf: createPlainValues(),
   };
   return {
@@ -104,20 +105,8 @@ async function ask(
   return records.length === 0 ? [] : await inner.transform({ ...task, records, recordLookups });
 }
 
-/** Expressions kept; compiling one takes about 0.1 ms. */
-const cachedMax = 500;
-
-function createCache<Made>(make: (expression: string) => Made | null): (expression: string) => Made | null {
-  const cache = new Map<string, Made | null>();
-  return (expression) => {
-    const known = cache.get(expression);
-    if (known !== undefined) return known;
-    const made = make(expression);
-    if (cache.size >= cachedMax) cache.clear();
-    cache.set(expression, made);
-    return made;
-  };
-}
+/** Compiling an expression takes about 0.1 ms; a syntax tree takes some thirty times its text. */
+const kept = { textsMax: 500, charactersMax: 500_000 };
 
 interface OrderedQueue {
   readonly compiled: CompiledExpression;

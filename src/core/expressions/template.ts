@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import { createTextCache } from '../text-cache.ts';
 import type { Evaluator } from './evaluation.ts';
 import { arrayOnPath, compilePlainPath } from './plain-path.ts';
 import { parseTemplate, type TemplatePart } from './template-parts.ts';
@@ -76,20 +77,6 @@ async function holeValue(
   );
 }
 
-/** Templates of one spec are rendered for every request; parsing one costs as much as compiling its holes. */
-const cachedMax = 1_000;
-
-const cache = new Map<string, readonly Prepared[]>();
-
-function preparedTemplate(text: string): readonly Prepared[] {
-  const known = cache.get(text);
-  if (known !== undefined) return known;
-  const prepared = parseTemplate(text).map(prepare);
-  if (cache.size >= cachedMax) cache.clear();
-  cache.set(text, prepared);
-  return prepared;
-}
-
 function prepare(part: TemplatePart): Prepared {
   if ('literal' in part) return { expression: null, literal: part.literal };
   const { expression, raw = false } = part;
@@ -97,6 +84,15 @@ function prepare(part: TemplatePart): Prepared {
   const path = expression.replace(/^\$(?=(?:lookups|params|each|run)\b)/, '');
   return { expression, raw, plainPath: compilePlainPath(path) };
 }
+
+/**
+ * Templates of one spec are rendered for every request; parsing one costs as much as compiling its holes. A whole spec has
+ * 1 MiB.
+ */
+const preparedTemplate = createTextCache((text): readonly Prepared[] => parseTemplate(text).map(prepare), {
+  textsMax: 1_000,
+  charactersMax: 2_000_000,
+});
 
 /** Ways to reach a root without its name: `$`, `$$`, wildcards. */
 const wholeInput = /\$(?![A-Za-z_])|\*/;

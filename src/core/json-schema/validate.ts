@@ -7,6 +7,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../errors.ts';
 import { cutText } from '../json/cut-text.ts';
 import { storableText } from '../json/storable-text.ts';
@@ -36,20 +37,20 @@ export type Validator = (record: unknown) => readonly RecordIssue[] | null;
  */
 export function compileValidator(schema: unknown, options: { readonly bigIntegers?: boolean } = {}): Validator {
   const { bigIntegers = true } = options;
-  const key = hash('sha256', `${bigIntegers}${JSON.stringify(schema)}`, 'base64url');
+  const text = `${bigIntegers}${JSON.stringify(schema)}`;
+  const key = hash('sha256', text, 'base64url');
   const known = cache.get(key);
   if (known !== undefined) return known;
   const validator = compile(prepareSchema(schema, { bigIntegers }), draftOf(schema));
-  const [oldest] = cache.keys();
-  if (cache.size >= cachedMax && oldest !== undefined) cache.delete(oldest);
-  cache.set(key, validator);
+  cache.set(key, validator, { size: text.length });
   return validator;
 }
 
-/** Compiled schemas kept: a compiled one takes some 50 KB, compiling it 5 to 30 ms. */
-const cachedMax = 200;
-
-const cache = new Map<string, Validator>();
+/**
+ * Compiled schemas that were used last, by a hash: a compiled one takes some 50 KB, compiling it 5 to 30 ms. Their sizes are
+ * characters of JSON; a schema is part of a spec, which has 1 MiB.
+ */
+const cache = new LRUCache<string, Validator>({ max: 200, maxSize: 4_194_304 });
 
 const issuesMax = 100;
 

@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import { createTextCache } from '../text-cache.ts';
 import { instantMs, utcMs, type WallTime, wallTime } from './zoned-time.ts';
 
 /** A strptime-like pattern such as `%d/%m/%Y %H:%M`, ready to read and write instants. */
@@ -18,21 +19,6 @@ interface Directive {
   readonly pattern: string;
   read(text: string, fields: Fields): void;
   write(wall: WallTime, instant: number, zone: string): string;
-}
-
-const compiled = new Map<string, TimeFormat>();
-/** Formats that are remembered. */
-const compiledMax = 1000;
-
-/** The format of a spec's `cursor.format`. Throws `spec_invalid` where {@link timeFormatIssue} finds something. */
-export function timeFormat(pattern: string): TimeFormat {
-  let format = compiled.get(pattern);
-  if (!format) {
-    format = compile(pattern);
-    if (compiled.size >= compiledMax) compiled.clear();
-    compiled.set(pattern, format);
-  }
-  return format;
 }
 
 /**
@@ -190,3 +176,9 @@ function instantOf(fields: Fields, zone: string): number | null {
   const utc = utcMs(wall);
   return utc === null ? null : utc - fields.offsetMinutes * 60_000;
 }
+
+/** The format of a spec's `cursor.format`. Throws `spec_invalid` where {@link timeFormatIssue} finds something. */
+export const timeFormat: (pattern: string) => TimeFormat = createTextCache(compile, {
+  textsMax: 1_000,
+  charactersMax: 100_000,
+});

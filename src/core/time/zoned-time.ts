@@ -1,3 +1,5 @@
+import { createTextCache } from '../text-cache.ts';
+
 const dayMs = 86_400_000;
 /** The first instant of `Date` is as far from 1970 as the last (ECMA-262): what is beyond has no ISO form. */
 export const instantMax = 8.64e15;
@@ -7,7 +9,6 @@ export const boundedInstant = (ms: number): number => Math.min(Math.max(ms, -ins
 
 /** Where offsets are looked up: before, every clock shows its local mean time; beyond, nobody knows. */
 const [zonesFrom, zonesTo] = [Date.UTC(1000, 0, 1), Date.UTC(9999, 0, 1)];
-const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** A wall-clock reading, without a zone. Months and days count from 1. */
 export interface WallTime {
@@ -80,11 +81,13 @@ function offsetMs(instant: number, zone: string): number {
   return local - Math.floor(known / 1000) * 1000;
 }
 
-function formatFor(zone: string): Intl.DateTimeFormat {
-  let format = formats.get(zone);
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
+/** Case does not tell zones apart. */
+const formatFor = (zone: string): Intl.DateTimeFormat => formatOf(zone.toLowerCase());
+
+const formatOf = createTextCache(
+  (timeZone) =>
+    new Intl.DateTimeFormat('en-US', {
+      timeZone,
       hourCycle: 'h23',
       calendar: 'iso8601',
       numberingSystem: 'latn',
@@ -94,8 +97,6 @@ function formatFor(zone: string): Intl.DateTimeFormat {
       hour: 'numeric',
       minute: 'numeric',
       second: 'numeric',
-    });
-    formats.set(zone, format);
-  }
-  return format;
-}
+    }),
+  { textsMax: 100, charactersMax: 10_000 },
+);

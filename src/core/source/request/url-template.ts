@@ -3,6 +3,7 @@ import { parseTemplate, type TemplatePart } from '../../expressions/template-par
 import { BlockedUrlError } from '../../http/egress-blocked.ts';
 import { checkHostSuffix, hostLabel, pathSegment, pathSegments } from '../../http/origin.ts';
 import { textOf } from '../../json/json-text.ts';
+import { createTextCache } from '../../text-cache.ts';
 
 /** The value of one expression of a template. Throws `spec_invalid` when it has none. */
 export type FillHole = (expression: string) => Promise<unknown>;
@@ -37,18 +38,8 @@ export async function renderPath(template: string, base: URL, fill: FillHole): P
   return url;
 }
 
-/** The same few templates are expanded for every page; parsing one costs a JSONata parse per hole. */
-const parsed = new Map<string, readonly TemplatePart[]>();
-const parsedMax = 1_000;
-
-function partsOf(template: string): readonly TemplatePart[] {
-  const known = parsed.get(template);
-  if (known) return known;
-  const parts = parseTemplate(template);
-  if (parsed.size >= parsedMax) parsed.clear();
-  parsed.set(template, parts);
-  return parts;
-}
+/** The same few templates are expanded for every page; parsing one costs a JSONata parse per hole. A whole spec has 1 MiB. */
+const partsOf = createTextCache<readonly TemplatePart[]>(parseTemplate, { textsMax: 1_000, charactersMax: 2_000_000 });
 
 async function expand(template: string, fill: FillHole): Promise<string> {
   let text = '';

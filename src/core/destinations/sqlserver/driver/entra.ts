@@ -1,6 +1,7 @@
 /** Tokens of Entra ID, by which an application logs in to a database (client credentials, RFC 6749 4.4). */
 
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../errors.ts';
 import { type HttpClientOptions, ThrottledError } from '../../../http/client.ts';
 import { isFresh, type Token } from '../../../source/auth/token.ts';
@@ -29,11 +30,11 @@ export interface EntraToken {
 /** Milliseconds before its end when a token is replaced; it lasts for an hour or more. */
 const bufferMs = 5 * 60_000;
 
-/** Tokens of all orgs that are kept: 2 KB each. */
-const keptMax = 1000;
-
-/** By {@link keyOf}; the one that was fetched first is first. Only this process has them, and no org sees another's. */
-const kept = new Map<string, Token>();
+/**
+ * Tokens of all orgs that were used last, 2 KB each, by {@link keyOf}. Only this process has them, and no org sees
+ * another's.
+ */
+const kept = new LRUCache<string, Token>({ max: 1000 });
 
 /**
  * A token for the client: the one that is kept while it lasts, unless it is the `refused` one, otherwise a new one.
@@ -48,12 +49,7 @@ export async function entraToken(client: EntraClient, deps: EntraDeps, refused?:
     return { token: known.accessToken, isKept: true };
   }
   const token = await fetchToken(client, deps);
-  kept.delete(key);
   kept.set(key, token);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= keptMax) break;
-    kept.delete(oldest);
-  }
   return { token: token.accessToken, isKept: false };
 }
 
