@@ -12,6 +12,7 @@ import { announceReady, respondToProbes } from './dev/embedded/parent-watch.ts';
 import { createLog, type Log, temporalLogger } from './log.ts';
 import { maintain } from './maintenance/maintenance.ts';
 import { registerSearchAttributes } from './temporal/register-search-attributes.ts';
+import { startWorkerHealth } from './temporal/worker-health.ts';
 import { createLendableSlots, type LendableSlots } from './temporal/worker-slots.ts';
 import { workflowBundle } from './temporal/workflow-bundle.ts';
 
@@ -32,6 +33,8 @@ const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
 
 await using deps = createDeps(config, log);
+let polled: readonly Worker[] = [];
+await using _health = await serveHealth(deps);
 await checkKeyRing(deps, stopping.signal);
 const connection = await connectPatiently(log);
 if (connection) {
@@ -42,6 +45,7 @@ if (connection) {
     for (const worker of workers) worker.shutdown();
   });
   if (stopping.signal.aborted) for (const worker of workers) worker.shutdown();
+  polled = workers;
   log.info('worker ready', { queues: config.workerQueues });
   announceReady();
   const maintenance = maintain(deps, stopping.signal);
@@ -54,6 +58,13 @@ if (connection) {
   }
 }
 log.info('worker stopped');
+
+/** From the start, so that a worker that waits for the database or Temporal is alive and not ready. Null: not asked for. */
+async function serveHealth({ db }: Deps): Promise<AsyncDisposable | null> {
+  const { host, workerHealthPort: port } = config;
+  const isPolling = () => polled.length > 0 && polled.every((worker) => worker.getState() === 'RUNNING');
+  return port === null ? null : await startWorkerHealth({ host, port, db, isPolling });
+}
 
 /** The SDK fails at once when the server is absent; afterwards it survives outages by itself. Null: told to stop. */
 async function connectPatiently(ownLog: Log): Promise<NativeConnection | null> {

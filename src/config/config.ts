@@ -71,6 +71,8 @@ export interface Config {
   readonly workerQueues: readonly WorkerQueue[];
   /** Runs one worker advances at once. */
   readonly workerConcurrency: number;
+  /** Where a worker responds to health probes; null: nowhere. */
+  readonly workerHealthPort: number | null;
   readonly logLevel: LogLevel;
 }
 
@@ -90,7 +92,10 @@ const Environment = v.object({
     v.optional(form.oneOf(['development', 'production', 'test']), 'development'),
     '`production` refuses embedded services and generated secrets.',
   ),
-  HOST: variable(v.optional(form.text), 'Address the API listens on. Default: 127.0.0.1, and 0.0.0.0 in production.'),
+  HOST: variable(
+    v.optional(form.text),
+    'Address the API and the health port of a worker listen on. Default: 127.0.0.1, and 0.0.0.0 in production.',
+  ),
   PORT: variable(v.optional(form.integer(1, 65_535), '3100'), 'Port of the API.'),
   PUBLIC_URL: variable(
     v.optional(form.url('http', 'https')),
@@ -181,6 +186,10 @@ const Environment = v.object({
     'Task queues this worker serves.',
   ),
   WORKER_CONCURRENCY: variable(v.optional(form.integer(1, 1000), '20'), 'Runs one worker advances at once.'),
+  WORKER_HEALTH_PORT: variable(
+    v.optional(form.integer(1, 65_535)),
+    'Port at which a worker responds to health probes: GET /healthz while its event loop turns, GET /readyz while it polls and reaches the database. Unset: none.',
+  ),
   LOG_LEVEL: variable(v.optional(form.oneOf(logLevels), 'info'), 'Least severe level that is logged.'),
 });
 
@@ -222,6 +231,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     recordBytesMax: output.RECORD_BYTES_MAX,
     workerQueues: output.WORKER_QUEUES,
     workerConcurrency: output.WORKER_CONCURRENCY,
+    workerHealthPort: output.WORKER_HEALTH_PORT ?? null,
     logLevel: output.LOG_LEVEL,
   };
 }

@@ -132,7 +132,7 @@ async function untilReady(name: ProcessName, started: SupervisedProcess, ask: ()
   );
 }
 
-/** The worker has no port to ask: it says itself when it polls. */
+/** The worker has a port to ask only where it was given one: it says itself when it polls. */
 function announced(child: ChildProcess): () => Promise<void> {
   let ready = false;
   child.on('message', () => {

@@ -38,6 +38,7 @@ const users: Readonly<Record<string, readonly string[]>> = {
   ],
   'the control database, whose address the operator gives': ['db/client.ts'],
   'the server of the API: sockets that others open': ['src/api/server.ts', 'src/api/gates/wire-errors.ts'],
+  'the health port of a worker: sockets that an orchestrator opens': ['src/temporal/worker-health.ts'],
   'services of development, on loopback, and whether the API answers': [
     'src/dev/embedded/ports.ts',
     'src/dev/embedded/postgres.ts',

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startWorkerHealth } from '../../src/temporal/worker-health.ts';
+import { openTestDatabase } from '../support/service/database.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { startTcpProxy, type TcpProxy } from '../support/service/tcp-proxy.ts';
+import { unusedPort } from '../support/service/temporal-dev-server.ts';
+import { useStack } from '../support/service/use-stack.ts';
+
+/** What an orchestrator gives a probe, ms. */
+const probeMs = 2000;
+
+const probeOf =
+  (port: number) =>
+  (path: string, { method = 'GET', withinMs = 10_000 } = {}): Promise<Response> =>
+    fetch(`http://127.0.0.1:${port}${path}`, { method, signal: AbortSignal.timeout(withinMs) });
+
+describe('the health port of a worker', () => {
+  const shared = useStack({ collections: {} }, { workers: 0 });
+  let proxy: TcpProxy;
+  let probe: ReturnType<typeof probeOf>;
+  beforeAll(async () => {
+    const { stack } = shared();
+    const url = new URL(stack.databaseUrl);
+    proxy = await startTcpProxy(Number(url.port), { host: url.hostname });
+    url.host = `127.0.0.1:${proxy.port}`;
+    const port = await unusedPort();
+    probe = probeOf(port);
+    await stack.startWorker({ WORKER_HEALTH_PORT: String(port), DATABASE_URL: url.href });
+  }, 60_000);
+  afterAll(() => proxy[Symbol.asyncDispose]());
+
+  it('responds to both probes while the worker runs', async () => {
+    const alive = await probe('/healthz');
+    expect({ status: alive.status, body: await alive.json() }).toEqual({
+      status: 200,
+      body: { status: 'ok', service: 'connector-sync' },
+    });
+    const ready = await eventually('the worker polls', async () => {
+      const response = await probe('/readyz');
+      return response.ok && response;
+    });
+    expect(await ready.json()).toEqual({ status: 'ready' });
+  });
+
+  it('does not respond within 2 s once the worker is frozen, and responds again when it goes on', async () => {
+    const worker = shared().stack.worker();
+    await worker.kill('SIGSTOP');
+    const frozen = await Promise.allSettled([probe('/healthz', { withinMs: probeMs })]);
+    await worker.kill('SIGCONT');
+    expect(frozen).toMatchObject([{ status: 'rejected', reason: { name: 'TimeoutError' } }]);
+    expect((await probe('/healthz')).status).toBe(200);
+  });
+
+  it('is alive but not ready while the database is away, and ready again when it is back', async () => {
+    const { port } = proxy;
+    await proxy[Symbol.asyncDispose]();
+    const away = await probe('/readyz');
+    expect({ status: away.status, body: await away.json() }).toEqual({
+      status: 503,
+      body: { status: 'not_ready', detail: 'the database does not answer' },
+    });
+    expect((await probe('/healthz')).status).toBe(200);
+    const { hostname, port: behind } = new URL(shared().stack.databaseUrl);
+    proxy = await startTcpProxy(Number(behind), { host: hostname, listenAt: port });
+    expect(await eventually('the worker is ready again', async () => (await probe('/readyz')).ok)).toBe(true);
+  });
+
+  it.each([
+    ['GET', '/'],
+    ['GET', '/api/health'],
+    ['GET', '/healthz/x'],
+    ['POST', '/healthz'],
+    ['POST', '/readyz'],
+  ])('has nothing else: %s %s is a 404', async (method, path) => {
+    expect((await probe(path, { method })).status).toBe(404);
+  });
+
+  it('closes with the worker, which ends in an orderly way', async () => {
+    const worker = shared().stack.worker();
+    await worker.kill('SIGTERM');
+    expect(worker.exitCode()).toBe(0);
+    await expect(probe('/healthz')).rejects.toThrow('fetch failed');
+  });
+});
+
+it('says that a worker is alive but not ready while it does not poll', async () => {
+  await using database = await openTestDatabase();
+  const port = await unusedPort();
+  let isPolling = false;
+  await using _health = await startWorkerHealth({
+    host: '127.0.0.1',
+    port,
+    db: database.db,
+    isPolling: () => isPolling,
+  });
+  const probe = probeOf(port);
+  expect((await probe('/healthz')).status).toBe(200);
+  expect((await probe('/readyz')).status).toBe(503);
+  isPolling = true;
+  expect((await probe('/readyz')).status).toBe(200);
+});
