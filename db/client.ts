@@ -43,8 +43,12 @@ export function openDialect(url: string, options: ClientOptions): Dialect {
     types: { getTypeParser },
   });
   pool.on('error', options.onIdleError);
+  // One that breaks between two statements of a transaction fails the next one; without a listener it would end the process.
+  pool.on('connect', (client) => client.on('error', nextStatementFails));
   return new PostgresDialect({ pool: preparing(pool) });
 }
+
+const nextStatementFails = (): void => undefined;
 
 const { INT8, TIMESTAMPTZ } = pg.types.builtins;
 
