@@ -95,7 +95,7 @@ describe('an error that nobody expects', () => {
     expect(running.error).toMatchObject({ code: 'internal' });
     const { status, error } = await run;
     expect({ status, error }).toMatchObject({ status: 'failed', error: { code: 'internal' } });
-    expect(error?.message).toContain('8 attempts in a row');
+    expect(error?.message).toContain('No progress after 8 attempts');
     await sql`drop trigger refuse on record_state`.execute(stack.db);
     expect(await connection.sync()).toMatchObject({ status: 'succeeded', error: null });
     expect(await connection.count()).toBe(records);
