@@ -146,10 +146,10 @@ function requireOk(url: string): Promise<void> {
     const request = get(url, { agent: false, timeout: 2000 }, (response) => {
       response.resume();
       if (response.statusCode === 200) done();
-      else fail(new Error(`${url} answered ${response.statusCode}`));
+      else fail(new Error(`${url} responded with ${response.statusCode}`));
     });
     request.once('error', fail);
-    request.once('timeout', () => request.destroy(new Error(`${url} did not answer`)));
+    request.once('timeout', () => request.destroy(new Error(`${url} did not respond`)));
   });
 }
 

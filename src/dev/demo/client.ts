@@ -54,7 +54,7 @@ function createAsk(baseUrl: string, apiKey: string) {
     });
     const document: unknown = await response.json();
     if (response.ok) return v.parse(schema, document);
-    throw new Error(`${method} ${path} answered ${response.status}: ${explain(document)}`);
+    throw new Error(`${method} ${path} responded with ${response.status}: ${explain(document)}`);
   };
 }
 

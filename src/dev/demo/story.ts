@@ -91,7 +91,7 @@ export async function showRetries({ screen, checks, api, upstream }: Scene, runI
   const { replies } = upstream.journal();
   const served = (replies['429'] ?? 0) + (replies['503'] ?? 0);
   const repaired = refused.filter((call) => laterOf(call, calls)?.statusCode === 200).length;
-  checks.verify('errors of the API, each tried again with success', repaired, served);
+  checks.verify('errors of the API, each retried with success', repaired, served);
   return repaired;
 }
 
@@ -126,7 +126,7 @@ export async function blockedSync(scene: Scene, connectionId: string): Promise<s
   const calls = await api.calls(run.id);
   for (const call of calls) screen.note(describe(call));
   checks.verify('error', code, 'egress_blocked');
-  checks.verify('attempts, none of them answered', calls.filter(({ statusCode }) => statusCode === null).length, 1);
+  checks.verify('attempts without a response', calls.filter(({ statusCode }) => statusCode === null).length, 1);
   return code;
 }
 
@@ -155,8 +155,8 @@ const describe = (call: CallLogRow): string => `${call.method} ${call.url}: ${re
 
 function responseOf({ attempt, statusCode, respHeaders }: CallLogRow): string {
   const resetAfter = respHeaders['x-ratelimit-reset-after'];
-  const asked = typeof resetAfter === 'string' ? `, to come again after ${resetAfter} s` : '';
-  return `${statusCode ?? 'no answer'}${asked} (attempt ${attempt})`;
+  const asked = typeof resetAfter === 'string' ? `, retry after ${resetAfter} s` : '';
+  return `${statusCode ?? 'no response'}${asked} (attempt ${attempt})`;
 }
 
 async function touch(upstreamUrl: string, howMany: number): Promise<readonly number[]> {

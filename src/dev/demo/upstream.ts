@@ -143,7 +143,7 @@ function respondPage(request: IncomingMessage, url: URL, { feed, token, journal 
 }
 
 const responseIssue = ({ status, resetAfter }: DemoFault): Reply => ({
-  ...responseJson(status, { error: 'made up, to show a retry' }),
+  ...responseJson(status, { error: 'simulated error, to show a retry' }),
   headers: resetAfter === undefined ? {} : { 'x-ratelimit-reset-after': resetAfter },
 });
 

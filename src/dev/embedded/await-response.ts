@@ -25,7 +25,7 @@ export async function awaitResponse({ ask, child, timeoutMs }: AwaitOptions): Pr
       await ask();
       return true;
     } catch (error) {
-      if (Date.now() > deadline) throw new Error(`No answer within ${timeoutMs} ms`, { cause: error });
+      if (Date.now() > deadline) throw new Error(`No response within ${timeoutMs} ms`, { cause: error });
     }
     await sleep(pollMs);
   }

@@ -10,12 +10,12 @@ const bodyMs = 360_000;
 export async function download(url: string): Promise<Uint8Array> {
   const overall = AbortSignal.timeout(bodyMs);
   const noAnswer = new AbortController();
-  const timer = setTimeout(() => noAnswer.abort(new Error(`no answer within ${responseMs} ms`)), responseMs);
+  const timer = setTimeout(() => noAnswer.abort(new Error(`no response within ${responseMs} ms`)), responseMs);
   try {
     // oxlint-disable-next-line no-restricted-globals -- a pinned program, checked by digest; no tenant chooses the URL.
     const response = await fetch(url, { signal: AbortSignal.any([overall, noAnswer.signal]) });
     clearTimeout(timer);
-    if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+    if (!response.ok) throw new Error(`${url} responded with ${response.status}`);
     return new Uint8Array(await response.arrayBuffer());
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;

@@ -104,7 +104,7 @@ async function initialise({ dataFolder, owner, password }: Cluster, initdb: stri
     renameSync(draft, dataFolder);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
-    throw new Error(`PostgreSQL could not make its data folder ${dataFolder}`, { cause: error });
+    throw new Error(`PostgreSQL could not create its data folder ${dataFolder}`, { cause: error });
   } finally {
     rmSync(passwordFile, { force: true });
   }

@@ -22,7 +22,7 @@ export function postgresOwner(log: Log): Owner | null {
   if (process.getuid?.() !== 0) return null;
   const owner = findUser('postgres');
   if (owner) return owner;
-  log.info('PostgreSQL refuses to run as root: making the system user postgres');
+  log.info('PostgreSQL refuses to run as root: creating the system user postgres');
   for (const [program, ...args] of [
     ['useradd', '--system', '--user-group', '--no-create-home', '--shell', '/bin/false', 'postgres'],
     ['adduser', '-S', '-D', '-H', 'postgres'],
@@ -30,13 +30,13 @@ export function postgresOwner(log: Log): Owner | null {
     try {
       execFileSync(program, args, { stdio: 'pipe' });
     } catch (error) {
-      log.debug('this program could not make the user', { program, error });
+      log.debug('this program could not create the user', { program, error });
     }
     const made = findUser('postgres');
     if (made) return made;
   }
   throw new Error(
-    'PostgreSQL refuses to run as root, and the user postgres can be neither found nor made. Run as an ordinary user, or set DATABASE_URL.',
+    'PostgreSQL refuses to run as root, and the user postgres can be neither found nor created. Run as an ordinary user, or set DATABASE_URL.',
   );
 }
 

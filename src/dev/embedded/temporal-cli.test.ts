@@ -32,5 +32,5 @@ it('a Temporal CLI in the cache that is not the one that was fetched is never ru
     /has SHA-256 .* expected/,
   );
   expect(existsSync(ran)).toBe(false);
-  expect(lines.join()).toContain('is not the one that was fetched');
+  expect(lines.join()).toContain('was altered after its download');
 });

@@ -70,11 +70,11 @@ export async function findTemporalCli({ temporalCli, cacheDirs, log }: TemporalC
 
   /** Looked at before each use, as others may have written to it since. */
   async function kept({ dir, path }: CachePlace): Promise<string> {
-    if (!existsSync(path)) throw new Error(`${path} is not there`);
+    if (!existsSync(path)) throw new Error(`${path} does not exist`);
     ownFolder(dir);
     const digest = sha256Of(path);
     if (digest !== digests.get(platform)) {
-      log.warn('the Temporal CLI in the cache is not the one that was fetched', { path, digest });
+      log.warn('the cached Temporal CLI was altered after its download', { path, digest });
       throw new Error(`${path} has SHA-256 ${digest}, expected ${digests.get(platform)}`);
     }
     return checked(path);
@@ -82,8 +82,8 @@ export async function findTemporalCli({ temporalCli, cacheDirs, log }: TemporalC
 
   async function fetched(download: () => Promise<Uint8Array>): Promise<Uint8Array> {
     const expected = digests.get(platform);
-    if (expected === undefined) throw new Error(`nothing is pinned for ${platform}`);
-    log.info('fetching the Temporal CLI once', { version: temporalCliVersion, megabytes: 45 });
+    if (expected === undefined) throw new Error(`no download is pinned for ${platform}`);
+    log.info('downloading the Temporal CLI', { version: temporalCliVersion, megabytes: 45 });
     const executable = await download();
     const digest = createHash('sha256').update(executable).digest('hex');
     if (digest !== expected) throw new Error(`the executable has SHA-256 ${digest}, expected ${expected}`);
@@ -98,13 +98,15 @@ async function checked(path: string): Promise<string> {
     output = (await promisify(execFile)(path, ['--version'], { timeout: 10_000 })).stdout;
   } catch (error) {
     const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    throw new Error(missing ? `${path} is not there` : `${path} does not run`, { cause: error });
+    throw new Error(missing ? `${path} does not exist` : `${path} does not run`, { cause: error });
   }
   const [, major, minor] = /version (\d+)\.(\d+)/.exec(output) ?? [];
   const [majorMin = 0, minorMin = 0] = versionMin;
   const recent = Number(major) > majorMin || (Number(major) === majorMin && Number(minor) >= minorMin);
   if (!recent)
-    throw new Error(`${path} is ${output.trim() || 'of no known version'}; needed is ${versionMin.join('.')} or later`);
+    throw new Error(
+      `${path} is ${output.trim() || 'of unknown version'}; ${versionMin.join('.')} or later is required`,
+    );
   return path;
 }
 
