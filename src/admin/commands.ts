@@ -58,7 +58,7 @@ const Days = v.pipe(
 export const commands: readonly Command[] = [
   command({
     name: 'org create',
-    summary: 'Make an org with a workspace of each kind and a first API key, which is shown only now.',
+    summary: 'Create an org with a workspace of each kind and a first API key, which is shown only once.',
     synopsis: '--name NAME [--plan PLAN] [--max-active-connections COUNT]',
     options: v.object({
       name: Text,
@@ -72,7 +72,7 @@ export const commands: readonly Command[] = [
         lines: [
           `org        ${org.id}  ${org.name}`,
           ...workspaces.map(({ id, kind }) => `workspace  ${id}  ${kind}`),
-          `API key    ${apiKey.key}  (shown only now)`,
+          `API key    ${apiKey.key}  (shown only once)`,
         ],
       };
     },
@@ -93,7 +93,7 @@ export const commands: readonly Command[] = [
   }),
   command({
     name: 'org limits',
-    summary: 'Show what an org may have or do at once, and change it. `name=` alone sets the default again.',
+    summary: 'Show the limits of an org, and change them. `name=` alone restores the default.',
     synopsis: '--org ORG [--set NAME=NUMBER,…]',
     options: v.object({ org: Text, set: v.optional(Text) }),
     async run({ db }, { org, set }) {
@@ -110,7 +110,7 @@ export const commands: readonly Command[] = [
   }),
   command({
     name: 'workspace create',
-    summary: 'Make a workspace.',
+    summary: 'Create a workspace.',
     synopsis: `--org ORG --name NAME --kind ${WorkspaceKind.options.join('|')}`,
     options: v.object({ org: Text, name: Text, kind: WorkspaceKind }),
     async run({ db }, { org, name, kind }) {
@@ -120,7 +120,7 @@ export const commands: readonly Command[] = [
   }),
   command({
     name: 'key create',
-    summary: 'Make an API key, which is shown only now.',
+    summary: 'Create an API key, which is shown only once.',
     synopsis: '--org ORG [--expires-in-days DAYS]',
     options: v.object({ org: Text, 'expires-in-days': v.optional(Days) }),
     async run({ db }, { org, 'expires-in-days': days }) {
@@ -128,7 +128,7 @@ export const commands: readonly Command[] = [
       const grant = { scopes: fullScopes, expiresAt, createdByKeyId: null };
       const scope = await scopeOf(db, org);
       const issued = await db.transaction().execute((trx) => issueWithin(trx, scope, grant));
-      return { json: issued, lines: [`API key    ${issued.key}  (shown only now)`, `id         ${issued.id}`] };
+      return { json: issued, lines: [`API key    ${issued.key}  (shown only once)`, `id         ${issued.id}`] };
     },
   }),
   command({
@@ -143,7 +143,7 @@ export const commands: readonly Command[] = [
   }),
   command({
     name: 'key revoke',
-    summary: 'Refuse an API key from its next request on.',
+    summary: 'Revoke an API key: its next request is rejected.',
     synopsis: '--org ORG --id KEY_ID',
     options: v.object({ org: Text, id: Text }),
     async run({ db }, { org, id }) {
@@ -154,7 +154,7 @@ export const commands: readonly Command[] = [
   }),
   command({
     name: 'keys status',
-    summary: 'Show which keys of SECRETS_KEYS are in use, and which may be removed from it.',
+    summary: 'Show which keys of SECRETS_KEYS are in use, and which can be removed from it.',
     synopsis: '',
     options: v.object({}),
     run: showKeys,

@@ -57,19 +57,19 @@ export async function rotateKeys(tools: AdminTools): Promise<CommandResult> {
       ...Object.entries(rewrapped).map(([table, count]) => `${table}  ${count} wrapped by ${kekId}`),
       schedules === null ? `schedules  ${temporalAway}` : `schedules  ${schedules} stored again under ${kekId}`,
       ...unopened.map(lineOfUnopened),
-      left === 0 ? 'Everything is done. Which keys may be removed now: keys status' : leftWords(left),
+      left === 0 ? 'Everything is done. `keys status` shows which keys can be removed now' : leftWords(left),
     ],
     failed: left > 0 || schedules === null,
   };
 }
 
-const temporalAway = 'Temporal was not reached: what it stores may need any key. Start it, and run this again';
+const temporalAway = 'Temporal is unreachable, and what it stores may need any key. Start it, and run this again';
 
 const leftWords = (left: number): string =>
-  `${left} values are still under other keys: they were in use, or do not open. Run this again`;
+  `${left} values are still encrypted with other keys: they were in use, or cannot be decrypted. Run this again`;
 
 const lineOfUnopened = ({ table, orgId, owner, reason }: UnopenedValue): string =>
-  `not opened: ${table} of ${owner} (${orgId}): ${reason}`;
+  `not decrypted: ${table} of ${owner} (${orgId}): ${reason}`;
 
 interface OpenedRing extends AsyncDisposable {
   readonly deps: Deps;

@@ -121,7 +121,7 @@ function refuseOtherMethods(app: Hono<ApiEnv>): void {
     const methods = all.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
     const allow = [...new Set(methods)].join(', ');
     app.all(path, () => {
-      throw new HttpRejection(405, `This path takes ${allow}.`, { code: 'validation', headers: { allow } });
+      throw new HttpRejection(405, `This path allows only ${allow}.`, { code: 'validation', headers: { allow } });
     });
   }
 }

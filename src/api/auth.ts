@@ -63,5 +63,5 @@ const isOver = ({ revokedAt, expiresAt }: Credential): boolean =>
 /** At most once a minute per key, and nobody waits for it. */
 function noteUse({ db, log }: Pick<AuthDeps, 'db' | 'log'>, { id, lastUsedAt }: Credential): void {
   if (lastUsedAt !== null && Date.parse(lastUsedAt) > Date.now() - 60_000) return;
-  touchCredential(db, id).catch((error: unknown) => log.warn('use of an API key not noted', { keyId: id, error }));
+  touchCredential(db, id).catch((error: unknown) => log.warn('use of an API key not recorded', { keyId: id, error }));
 }

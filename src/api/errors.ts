@@ -64,9 +64,10 @@ export function toErrorResponse(error: unknown, requestId: string): ErrorRespons
   }
   const code = codeOfSqlState(error);
   if (code === 'validation') {
-    return response(400, { code, message: 'The request holds a value that cannot be stored.', issues: [] });
+    return response(400, { code, message: 'The request contains a value that cannot be stored.', issues: [] });
   }
-  if (code === 'conflict') return response(409, { code, message: 'Something with the same name exists already.' });
+  if (code === 'conflict')
+    return response(409, { code, message: 'A resource with the same name exists already: choose another name.' });
   const message = `Unexpected error. Quote request id ${requestId} when you report it.`;
   return response(500, { code: 'internal', message }, { unexpected: true });
 }

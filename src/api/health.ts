@@ -29,7 +29,7 @@ export async function probe(db: Db): Promise<v.InferOutput<typeof Ready> | v.Inf
     if (error instanceof Error && 'code' in error && error.code === '42P01') {
       return notReady('the database is empty: run "npm run migrate"');
     }
-    return notReady('the database does not answer');
+    return notReady('the database does not respond');
   } finally {
     clearTimeout(timeout);
   }

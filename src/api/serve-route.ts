@@ -45,7 +45,7 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
       onLong: () => {
         end = caller ? deps.lists.begin(caller.scope.orgId) : undefined;
       },
-      onError: (error) => deps.log.error('list broke off', { requestId: c.get('requestId'), error }),
+      onError: (error) => deps.log.error('list response aborted', { requestId: c.get('requestId'), error }),
       onEnd: () => end?.(),
     });
     c.header('x-total-count', String(list.total));

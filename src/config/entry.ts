@@ -6,7 +6,7 @@ import { type Config, ConfigError, configExitCode, loadConfig } from './config.t
 /** Ends the process on an error that nobody caught, as Node does, but logs it as all others: what Node prints shows values. */
 export function endOnUncaught(log: Pick<Log, 'error'>): void {
   process.on('uncaughtException', (error) => {
-    log.error('uncaught error; the process ends', { error });
+    log.error('uncaught error; the process exits', { error });
     process.exit(1);
   });
 }

@@ -41,11 +41,8 @@ function openCanary(open: () => string): void {
   try {
     open();
   } catch (error) {
-    throw new WrongKeyRingError(
-      'SECRETS_KEYS does not open the stored secrets; give this process the ring they were sealed with',
-      {
-        cause: error,
-      },
-    );
+    throw new WrongKeyRingError('SECRETS_KEYS cannot decrypt the stored secrets; set the keys that encrypted them', {
+      cause: error,
+    });
   }
 }

@@ -42,7 +42,7 @@ describe('health', () => {
     const app = createApp({ ...api.deps, db });
     const response = await app.request('/api/health/ready');
     expect(response.status).toBe(503);
-    expect(await response.json()).toEqual({ status: 'not_ready', detail: 'the database does not answer' });
+    expect(await response.json()).toEqual({ status: 'not_ready', detail: 'the database does not respond' });
     expect((await app.request('/api/health')).status).toBe(200);
     await db.destroy();
   });

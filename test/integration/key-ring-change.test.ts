@@ -154,10 +154,10 @@ describe('a new key', () => {
   it('of the same id that is another one ends every process that is started with it', async () => {
     const { stack } = shared();
     const wrong = settingsOf({ id: 'k2', key: new Uint8Array(randomBytes(32)) });
-    await expect(stack.startWorker(wrong)).rejects.toThrow(/SECRETS_KEYS does not open the stored secrets/);
+    await expect(stack.startWorker(wrong)).rejects.toThrow(/SECRETS_KEYS cannot decrypt the stored secrets/);
     const api = await stack.restartApi(wrong);
     await eventually('the API has ended', async () => api.exitCode() !== null);
     expect(api.exitCode()).toBe(1);
-    expect(api.tail()).toContain('SECRETS_KEYS does not open the stored secrets');
+    expect(api.tail()).toContain('SECRETS_KEYS cannot decrypt the stored secrets');
   });
 });

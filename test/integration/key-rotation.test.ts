@@ -73,7 +73,7 @@ describe('a sealed value', () => {
           from ${sql.table(table)} s where ${rowOf(table, 's', victim)})
         where ${rowOf(table, 't', thief)}`.execute(database.db);
       const after = await openPlanted(database.db, old, thief);
-      expect(after.filter((text) => text.includes('does not open'))).toHaveLength(1);
+      expect(after.filter((text) => text.includes('cannot be decrypted'))).toHaveLength(1);
       expect((await opens()).length).toBe(before.length - 1);
     }
   });
@@ -86,7 +86,7 @@ describe('a sealed value', () => {
       where connection_id = ${connectionId}`.execute(database.db);
     const [params, token] = await openPlanted(database.db, old, { connectionId, ...rest });
     expect(params).toBe(`params of ${connectionId}`);
-    expect(token).toContain('does not open');
+    expect(token).toContain('cannot be decrypted');
   });
 });
 
@@ -152,7 +152,7 @@ describe('rotation', () => {
     );
     const { unopened, left } = await rotate();
     expect(left).toBe(1);
-    const reason = expect.stringContaining('does not open');
+    const reason = expect.stringContaining('cannot be decrypted');
     expect(unopened).toEqual([{ table: 'tokens', orgId, owner: connectionId, reason }]);
     expect(await openPlanted(database.db, next, whole)).toEqual(plantedTexts(whole));
   });
@@ -187,7 +187,7 @@ describe('the command', () => {
   it('is refused a ring that does not open what is stored, and so is every process', async () => {
     const { exitCode, stdout, stderr } = await runAdmin(environment(ringKey('k2')), 'keys', 'status');
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toMatch(/^SECRETS_KEYS does not open the stored secrets.*\n$/);
+    expect(stderr).toMatch(/^SECRETS_KEYS cannot decrypt the stored secrets.*\n$/);
     await runAdmin(environment(k2, k1), 'keys', 'rotate');
     // The canary has gone along: the old key alone does not start any more.
     const check = checkKeyRing({ db: database.db, secretBox: old, log }, new AbortController().signal);

@@ -255,7 +255,9 @@ describe('deleting a connection', () => {
     const id = await connect({ revokeUrl: 'https://away.invalid/revoke' });
     await come(await oauth.agree(await authorizeUrl(id)));
     expect((await org.call('DELETE', `/connections/${id}`)).status).toBe(200);
-    await eventually('the log says so', async () => api.logLines.some((line) => line.includes('grant not given back')));
+    await eventually('the log says so', async () =>
+      api.logLines.some((line) => line.includes('grant not revoked at the provider')),
+    );
   });
 });
 

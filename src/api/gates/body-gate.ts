@@ -35,7 +35,7 @@ function checkDocument(document: unknown): void {
   const check = (value: unknown): void => {
     nodes += 1;
     const issue = nodes > nodesMax ? `holds more than ${nodesMax} values` : issueOf(value, path);
-    if (issue) throw invalid('The body is refused.', [{ code: 'schema', path: textOf(path), message: issue }]);
+    if (issue) throw invalid('The body is not valid.', [{ code: 'schema', path: textOf(path), message: issue }]);
     if (typeof value !== 'object' || value === null) return;
     for (const key of Object.keys(value)) {
       path.push(key);
@@ -77,7 +77,7 @@ export async function readBytes(request: Request): Promise<Uint8Array> {
   } catch (error) {
     if (error instanceof HttpRejection) throw error;
     // The client has gone: that is no fault of ours, and nobody reads this.
-    throw new HttpRejection(400, 'The body broke off.', { code: null, cause: error });
+    throw new HttpRejection(400, 'The body is incomplete: send it again.', { code: null, cause: error });
   }
 }
 

@@ -94,13 +94,13 @@ function replay({ status, response }: EarlierRequest): IdempotentResponse {
 }
 
 const otherBody = (): AppError =>
-  conflict('This Idempotency-Key was used with another body: take a new key for a new request.');
+  conflict('This Idempotency-Key was used with another body: use a new key for a new request.');
 
 const stillResponds = (): AppError =>
-  conflict('The first request with this Idempotency-Key is still being answered: repeat it in a moment.');
+  conflict('The first request with this Idempotency-Key is still in progress: repeat it in a moment.');
 
 const shownOnce = (): AppError =>
-  conflict('This Idempotency-Key was used: the answer holds a secret that is shown only once. Take a new key.');
+  conflict('This Idempotency-Key was used, and the response contains a secret that is shown only once. Use a new key.');
 
 const badKey = (): AppError =>
   invalid('The Idempotency-Key is not valid.', [

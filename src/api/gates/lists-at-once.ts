@@ -30,7 +30,7 @@ export function createListsAtOnce(): ListsAtOnce {
 }
 
 const tooManyAtOnce = (): HttpRejection =>
-  new HttpRejection(429, `Your org is being sent ${listsMax} long lists: read one to its end, then ask again.`, {
+  new HttpRejection(429, `Your org is reading ${listsMax} long lists: read one to its end, then repeat the request.`, {
     code: 'rate_limited',
     headers: { 'retry-after': '1' },
   });

@@ -56,9 +56,13 @@ async function take(limiter: BurstyRateLimiter, client: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof RateLimiterRes)) throw error;
     const seconds = Math.max(1, Math.ceil(error.msBeforeNext / 1000));
-    throw new HttpRejection(429, `Too many requests: wait ${seconds} s, as Retry-After says, and ask less often.`, {
-      code: 'rate_limited',
-      headers: { 'retry-after': String(seconds) },
-    });
+    throw new HttpRejection(
+      429,
+      `Too many requests: wait ${seconds} s, as Retry-After says, and send fewer requests.`,
+      {
+        code: 'rate_limited',
+        headers: { 'retry-after': String(seconds) },
+      },
+    );
   }
 }

@@ -48,7 +48,7 @@ const examples = {
   not_found: { message: 'Connection not found' },
   conflict: { message: 'The connection is paused; activate it before a sync' },
   immutable: { message: 'A published version never changes: create a new version instead.' },
-  rate_limited: { message: 'Too many requests: wait 1 s, as Retry-After says, and ask less often.' },
+  rate_limited: { message: 'Too many requests: wait 1 s, as Retry-After says, and send fewer requests.' },
   internal: { message: 'Unexpected error. Quote request id 6f1c… when you report it.' },
 } as const satisfies Record<RequestErrorCode, ErrorBody['error']>;
 

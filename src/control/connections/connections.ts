@@ -81,7 +81,7 @@ function checkedValues(
   { params, secrets }: Pick<ConnectionRequest, 'params' | 'secrets'>,
 ): Extract<ConnectionCheck, { ok: true }> {
   const checked = checkSpec(specJson);
-  if (!checked.valid) throw conflict('The published version breaks the rules of today: publish a new version.');
+  if (!checked.valid) throw conflict('The published version breaks the current rules: publish a new version.');
   const values = checkValues(deps, checked.spec, { params, secrets });
   if (!values.ok) throw invalid('The values break the rules of the spec.', values.issues);
   return values;

@@ -122,8 +122,12 @@ function issueOf(error: unknown, signal: AbortSignal): Pick<Step, 'code' | 'mess
   if (error instanceof AppError) return { code: error.code, message: error.message };
   if (error instanceof ThrottledError)
     return { code: 'source_unavailable', message: `${error.message} Try again then.` };
-  if (signal.aborted) return { code: 'source_unavailable', message: `No answer within ${stepMsMax / 1000} s.` };
-  return { code: 'internal', message: 'Unexpected error; the log of the API says more.' };
+  if (signal.aborted)
+    return {
+      code: 'source_unavailable',
+      message: `No response within ${stepMsMax / 1000} s. Check that the system is reachable, then try again.`,
+    };
+  return { code: 'internal', message: 'Unexpected error; see the log of the API.' };
 }
 
 async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried<null>> {
@@ -150,7 +154,7 @@ async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried
     }
     throw new AppError('source_rejected', `${resource.key}: an error rule skips the read (${page.skipped}).`);
   }
-  throw new AppError('source_rejected', `${resource.key}: the API gave no page.`);
+  throw new AppError('source_rejected', `${resource.key}: the API returned no page.`);
 }
 
 /** The named resource, or the first that can be read on its own. Throws `spec_invalid`. */

@@ -92,7 +92,7 @@ function timeIssues({
 function secretIssues({ kind }: Verification, secret: string | undefined, path: string): readonly Issue[] {
   if (secret === undefined) return [];
   if (kind === 'none')
-    return [{ code: 'schema', path, message: 'there is nothing that it could verify: leave it out' }];
+    return [{ code: 'schema', path, message: 'this kind of verification uses no secret: remove it' }];
   const issue = kind === 'standard_webhooks' ? signingSecretIssue(secret) : null;
   return issue === null ? [] : [{ code: 'schema', path, message: issue }];
 }
@@ -155,7 +155,7 @@ export async function rotateHook(
   const { verification } = hook;
   const replacesSecret = replace.includes('secret');
   const issues = rotationIssues(verification, { replacesSecret, given });
-  if (issues.length > 0) throw invalid('The hook cannot be rotated so.', issues);
+  if (issues.length > 0) throw invalid('The rotation of the hook is not valid.', issues);
   const token = replace.includes('url') ? makeHookToken() : null;
   const made = replacesSecret ? secretFor(deps, scope, { id, verification, given }) : { secret: null, sealed: null };
   const rotated = await replaceHookSecrets(deps.db, scope, {
@@ -175,7 +175,7 @@ function rotationIssues(
     return [{ code: 'schema', path: 'replace', message: 'the hook has no secret: only `url` can be replaced' }];
   }
   if (!replacesSecret && given !== undefined) {
-    return [{ code: 'schema', path: 'secret', message: 'is not replaced: name `secret` in `replace`' }];
+    return [{ code: 'schema', path: 'secret', message: 'is given but not replaced: add `secret` to `replace`' }];
   }
   return secretIssues(verification, given, 'secret');
 }

@@ -34,7 +34,7 @@ export async function refuseForged(
   await logHookRequest(deps.db, scope, hook, { status: 'rejected', reason: issue });
   throw new AppError(
     'unauthorized',
-    'The request is not verified as this hook demands: GET /api/v1/hooks/:id/requests says what is wrong.',
+    'The verification of the request failed: GET /api/v1/hooks/:id/requests says why.',
   );
 }
 

@@ -34,7 +34,7 @@ export async function prepareRevocation(
     return null;
   } catch (error) {
     // A spec that does not fit any more is no trouble.
-    if (!(error instanceof AppError)) deps.log.warn('grant not given back', { connectionId, error });
+    if (!(error instanceof AppError)) deps.log.warn('grant not revoked at the provider', { connectionId, error });
     return null;
   }
 }
@@ -49,7 +49,7 @@ async function revoke(
     try {
       await revokeGrant(auth, token, grants.context);
     } catch (error) {
-      log.warn('grant not given back', { connectionId, resourceKey, error });
+      log.warn('grant not revoked at the provider', { connectionId, resourceKey, error });
     }
   }
 }

@@ -16,7 +16,7 @@ import { orgLimits } from '../../core/org-limits.ts';
  */
 export async function requireRoom(tx: Db, scope: OrgScope, name: CountedLimit, within: Within = {}): Promise<void> {
   const { max, used } = await lockLimitUse(tx, scope, name, within);
-  if (used >= max) throw conflict(`${reached(name, max)}: delete one, or ask the operator for more.`);
+  if (used >= max) throw conflict(`${reached(name, max)}: delete one, or ask the operator for a higher limit.`);
 }
 
 /** With more room than this a run is accepted without a lock: more than all API processes insert at the same moment. */
@@ -53,5 +53,5 @@ async function usesOf(read: (name: CountedLimit) => Promise<LimitUse>) {
 
 const reached = (name: CountedLimit, max: number): string => {
   const [what = ''] = orgLimits[name].about.split(';');
-  return `The org has as many ${what} as it may, ${max} (\`${name}\`)`;
+  return `The org has reached its limit of ${max} ${what} (\`${name}\`)`;
 };

@@ -60,8 +60,8 @@ function toBackfill(
   { key, incremental }: Pick<Resource, 'key' | 'incremental'>,
 ): Backfill {
   if (from === null) return { from, force };
-  const refused = (message: string) => invalid('No such start', [{ code: 'schema', path: 'from', message }]);
-  if (incremental?.kind !== 'cursor') throw refused(`${key} has no cursor: leave \`from\` out`);
+  const refused = (message: string) => invalid('The start is not valid', [{ code: 'schema', path: 'from', message }]);
+  if (incremental?.kind !== 'cursor') throw refused(`${key} has no cursor: remove \`from\``);
   const { cursor } = incremental;
   const start = parseInitialCursor(from, cursor);
   if (start === null)

@@ -70,7 +70,7 @@ function cronIssues(
 
 function timezoneIssues(timezone: string): readonly Issue[] {
   if (resolveTimezone(timezone) !== null) return [];
-  const message = 'expected a zone of the IANA database such as Europe/Berlin; offsets are none';
+  const message = 'expected a zone of the IANA database such as Europe/Berlin; an offset is not a zone';
   return [{ code: 'schema', path: 'timezone', message }];
 }
 

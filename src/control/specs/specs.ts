@@ -53,7 +53,7 @@ export async function createDraft({ db }: SpecDeps, scope: OrgScope, document: u
     const draft = await insertDraft(trx, scope, { specId, version, specJson, checksum: specChecksum(specJson) });
     if (!draft)
       throw conflict(
-        `Version ${version} of this spec exists: raise metadata.version, or replace it with PUT while it is a draft.`,
+        `Version ${version} of this spec exists already: raise metadata.version, or replace the version with PUT while it is a draft.`,
       );
     return draft;
   });
@@ -102,7 +102,7 @@ export async function publishVersion(
     if (row) await recordEvent(trx, scope, specPublished({ ...row, key: name.key }));
     return row;
   });
-  if (!published) throw conflict('The draft was published or changed meanwhile: read it, then publish what it is now.');
+  if (!published) throw conflict('The draft was published or changed meanwhile: read it again, then publish it.');
   void wakeEndpoints(deps, scope);
   return published;
 }
@@ -150,7 +150,7 @@ export async function previewTransform(
   try {
     const [result] = await evaluator.transform({ expression, ...input, nulls: 'keep', timeoutMs: previewTimeoutMs });
     if (result?.ok) return { row: result.value, engine: result.engine ?? 'interpreted' };
-    throw expressionFailed(result?.failure.message ?? 'gave no result');
+    throw expressionFailed(result?.failure.message ?? 'returned no result');
   } catch (error) {
     // Ends its process again and again: for a run that is a fault of the spec, here of the request.
     if (error instanceof AppError && error.code === 'spec_invalid') throw expressionFailed(error.message, error);

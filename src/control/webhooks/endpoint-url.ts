@@ -14,7 +14,7 @@ export async function urlIssue(
   if (text.length > lengthMax) return `expected at most ${lengthMax} characters`;
   if (/[\s\p{Cc}]/u.test(text)) return 'holds white space or a control character';
   if (!URL.canParse(text)) return 'expected an absolute URL such as https://hooks.example.com/sync';
-  if (text.includes('#')) return 'has a fragment, which is never sent: leave it out';
+  if (text.includes('#')) return 'has a fragment, which is never sent: remove it';
   return egress.checkUrlSync(text) ?? (await addressIssue(egress, new URL(text)));
 }
 

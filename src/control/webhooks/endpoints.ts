@@ -127,7 +127,7 @@ async function unknownIds(
 ): Promise<readonly Issue[]> {
   if (ids.length === 0) return [];
   const unknown = await findUnknownIds(db, scope, { table, ids });
-  const message = `is none of the ${table} of the org`;
+  const message = `is not one of the ${table} of the org`;
   return ids.flatMap((id, index) => (unknown.has(id) ? [{ code: 'schema', path: `${path}.${index}`, message }] : []));
 }
 

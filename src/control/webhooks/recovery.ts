@@ -22,7 +22,7 @@ export async function recoverEndpoint(
     if (issues.length > 0) throw invalid('The range is not valid.', issues);
     return findRecovery(trx, scope, await insertRecovery(trx, scope, request));
   });
-  if (!recovery) throw new Error('A recovery that was just inserted is there.');
+  if (!recovery) throw new Error('A recovery that was just inserted exists.');
   void wakeEndpoints(deps, scope);
   return recovery;
 }

@@ -111,5 +111,5 @@ export async function rotateSecret(
 
 const tooManySecrets = () =>
   conflict(
-    `${secretsMax} secrets of this endpoint sign already: wait until one has expired, or rotate with overlapSeconds 0.`,
+    `This endpoint already signs with ${secretsMax} secrets: wait until one has expired, or rotate with overlapSeconds 0.`,
   );

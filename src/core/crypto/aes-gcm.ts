@@ -32,6 +32,8 @@ export function decrypt(sealed: Uint8Array, { key, nonce, aad }: CipherInput): B
   try {
     return Buffer.concat([decipher.update(sealed.subarray(0, sealed.byteLength - tagBytes)), decipher.final()]);
   } catch (cause) {
-    throw new Error('The sealed value does not open: it was altered, or belongs to another row or key.', { cause });
+    throw new Error('The sealed value cannot be decrypted: it was altered, or belongs to another row or key.', {
+      cause,
+    });
   }
 }

@@ -33,7 +33,7 @@ export async function signEmbedToken(
   const claims = { sub: connectionId, org: orgId, jti: randomUUID() };
   const token = await signToken(signer.keys, kindOf(signer), { claims, ttlSeconds });
   const { exp } = decodeJwt(token);
-  if (exp === undefined) throw new Error('A signed token says when it is over.');
+  if (exp === undefined) throw new Error('A signed token says when it expires.');
   return { token, expiresAt: exp };
 }
 

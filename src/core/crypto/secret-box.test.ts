@@ -38,7 +38,7 @@ describe('secret box', () => {
     (moved) => {
       const box = createSecretBox([ringKey('k1')]);
       const sealed = box.seal('secret', context);
-      expect(() => box.open(sealed, { ...context, ...moved })).toThrow('does not open');
+      expect(() => box.open(sealed, { ...context, ...moved })).toThrow('cannot be decrypted');
     },
   );
 
@@ -76,7 +76,7 @@ describe('secret box', () => {
 
   it('refuses another key under the same id', () => {
     const sealed = createSecretBox([ringKey('k1')]).seal('secret', context);
-    expect(() => createSecretBox([ringKey('k1')]).open(sealed, context)).toThrow('does not open');
+    expect(() => createSecretBox([ringKey('k1')]).open(sealed, context)).toThrow('cannot be decrypted');
   });
 
   it('does not start with an empty ring or a short key', () => {

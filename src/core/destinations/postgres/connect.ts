@@ -33,7 +33,8 @@ export const responseGraceMs = 5000;
 export async function connectPostgres(address: PostgresAddress, options: ConnectOptions): Promise<Connected> {
   const vetted = await options.guard.vetHost(address.host, address.port);
   if (address.ssl === 'disable' && !vetted.every(({ allowListed }) => allowListed)) {
-    const message = 'The postgres destination asks for ssl disable; set it to verify-full or require.';
+    const message =
+      'The postgres destination sets ssl disable, which is not allowed here; set it to verify-full or require.';
     throw new AppError('egress_blocked', message);
   }
   let failure: unknown;

@@ -29,7 +29,10 @@ export function guardedSockets({ guard, encrypt }: SocketOptions): OpenSocket {
     }
     const vetted = await guard.vetHost(host, port);
     if (!encrypt && !vetted.every(({ allowListed }) => allowListed)) {
-      throw new AppError('egress_blocked', 'The sqlserver destination asks for encrypt false; set it to true.');
+      throw new AppError(
+        'egress_blocked',
+        'The sqlserver destination sets encrypt false, which is not allowed here; set it to true.',
+      );
     }
     return await firstOf(vetted.slice(0, addressesMax), {
       open: ({ address }, lost) => connectTo({ address, port }, lost),
