@@ -90,7 +90,7 @@ export class ConfigError extends Error {
 const Environment = v.object({
   NODE_ENV: variable(
     v.optional(form.oneOf(['development', 'production', 'test']), 'development'),
-    '`production` refuses embedded services and generated secrets.',
+    '`production` rejects embedded services and generated secrets.',
   ),
   HOST: variable(
     v.optional(form.text),
@@ -118,7 +118,7 @@ const Environment = v.object({
   TEMPORAL_CONFIG_FILE: variable(v.optional(form.text), "Path of Temporal's own configuration file."),
   TEMPORAL_CODEC_TOKEN: variable(
     v.optional(form.urlToken),
-    'Makes the API decrypt what the Temporal UI shows, for whoever knows it: the codec endpoint of the UI is then $PUBLIC_URL/api/codec/$TEMPORAL_CODEC_TOKEN. Unset: there is none. Make one with: node -p "crypto.randomBytes(32).toString(\'base64url\')"',
+    'Makes the API decrypt what the Temporal UI shows, for anyone who knows it: the codec endpoint of the UI is then $PUBLIC_URL/api/codec/$TEMPORAL_CODEC_TOKEN. Unset: there is none. Make one with: node -p "crypto.randomBytes(32).toString(\'base64url\')"',
   ),
   TEMPORAL_CLI: variable(
     v.optional(form.text),
@@ -142,20 +142,20 @@ const Environment = v.object({
   ),
   EMBED_ALLOWED_ORIGINS: variable(
     v.optional(form.origins, '*'),
-    'Origins of pages that may show the freshness of a connection. The embed token is the credential, so every page may unless told.',
+    'Origins of pages that may show the freshness of a connection. The embed token is the credential, so by default every page may.',
   ),
   EGRESS_ALLOW: variable(
     v.optional(form.allowList, ''),
-    'Addresses let through although they are not public: host-or-CIDR:port, separated by commas. Plain http is allowed to these.',
+    'Addresses that are allowed although they are not public: host-or-CIDR:port, separated by commas. Plain http is allowed to these.',
   ),
   EGRESS_DENY: variable(
     v.optional(form.denyList, ''),
-    'Addresses refused although they are public: addresses or CIDR blocks, separated by commas.',
+    'Addresses that are blocked although they are public: addresses or CIDR blocks, separated by commas.',
   ),
   EGRESS_ALLOW_HTTP: variable(v.optional(form.flag, '0'), '1 allows plain http to public addresses.'),
   EGRESS_PROXY: variable(
     v.optional(form.egressProxy),
-    'Forward proxy that takes every HTTP request to customers by CONNECT, plain http too, and resolves their host names: its rules then judge where names lead, EGRESS_DENY only addresses in URLs, and a name of EGRESS_ALLOW must stand there as host:port. Database destinations are reached without it. Unset: no proxy; HTTP_PROXY and its like are not read.',
+    'Forward proxy that takes every HTTP request to customers by CONNECT, plain http too, and resolves their host names: its rules then decide which addresses names may resolve to, EGRESS_DENY applies only to addresses in URLs, and EGRESS_ALLOW must list a name as host:port. Connections to database destinations do not use it. Unset: no proxy; HTTP_PROXY and its like are not read.',
   ),
   DEFAULT_DESTINATION: variable(
     v.optional(form.jsonObject),
@@ -163,11 +163,11 @@ const Environment = v.object({
   ),
   SCHEDULE_MIN_INTERVAL_SECONDS: variable(
     v.optional(form.integer(1, 86_400), '1'),
-    'Cron expressions that fire more often are refused.',
+    'Cron expressions that fire more often are rejected.',
   ),
   API_REQUESTS_PER_SECOND: variable(
     v.optional(form.integer(1, 100_000)),
-    'Requests per second that one API key may make at one API process, and once a minute five times as many at once; refused credentials are then limited too, to 20 per second and 300 at once from one address. More is answered with 429. Unset: no limit.',
+    'Requests per second that one API key may make at one API process, and once a minute five times as many at once; rejected credentials are then limited too, to 20 per second and 300 at once from one address. More requests get 429. Unset: no limit.',
   ),
   WEBHOOK_RETRY_SCHEDULE_SECONDS: variable(
     v.optional(form.seconds, '5,30,120,300,1800,7200,18000,36000,50400,72000,86400'),
@@ -175,11 +175,11 @@ const Environment = v.object({
   ),
   RETENTION_DAYS: variable(
     v.optional(form.integer(1, 3650), '90'),
-    'Days for which calls, ledgers of ended runs, events with their deliveries, and resolved quarantined records are kept. Runs and their counts, watermarks, what is known of records, unresolved quarantined records and events that wait to be delivered are kept for ever.',
+    'Days for which calls, ledgers of ended runs, events with their deliveries, and resolved quarantined records are kept. Runs and their counts, watermarks, known records, unresolved quarantined records and events that are pending are kept for ever.',
   ),
   RECORD_BYTES_MAX: variable(
     v.optional(form.integer(1024, 16_777_216), '1048576'),
-    'Bytes that a record of an API may have as JSON. A larger one is invalid; what is kept of it in quarantine is its beginning.',
+    'Bytes that a record of an API may have as JSON. A larger one is invalid; the quarantine stores only its beginning.',
   ),
   WORKER_QUEUES: variable(
     v.optional(form.listOf(workerQueues), 'control,sync,webhooks'),
