@@ -25,6 +25,6 @@ export async function authenticateEmbed(
   if (subject) return { scope: orgScope(subject.orgId), connectionId: subject.connectionId };
   throw new AppError(
     'unauthorized',
-    `A valid embed token is required in the header ${embedTokenHeader}: let your server mint one with POST /api/v1/tokens/embed.`,
+    `A valid embed token is required in the header ${embedTokenHeader}: let your server request one with POST /api/v1/tokens/embed.`,
   );
 }

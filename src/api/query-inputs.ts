@@ -20,7 +20,7 @@ export const QueryText = v.pipe(
 export const queryLimit = ({ usual, max }: { readonly usual: number; readonly max: number }) =>
   v.pipe(
     v.optional(v.string(), String(usual)),
-    v.description(`How many, newest first: a whole number of at least 1; at most ${max} are given.`),
+    v.description(`How many, newest first: a whole number of at least 1; at most ${max} are returned.`),
     v.regex(/^0*[1-9]\d*$/, 'expected a whole number of at least 1'),
     v.transform((text) => Math.min(Number(text), max)),
   );

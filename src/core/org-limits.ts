@@ -8,13 +8,13 @@ export interface OrgLimit {
 
 /** Every limit by its name, as `orgs.limits` stores those that differ. */
 export const orgLimits = {
-  runsAtOnce: { default: 10, about: 'runs under way at once; more wait for their turn' },
-  queuedRuns: { default: 2000, about: 'runs that wait; more are answered with 429' },
+  runsAtOnce: { default: 10, about: 'concurrent runs; more are queued' },
+  queuedRuns: { default: 2000, about: 'queued runs; more are rejected with 429' },
   queuedRunsPerResource: {
     default: 100,
-    about: 'runs of one resource of a connection that wait; more are answered with 429',
+    about: 'queued runs of one resource of a connection; more are rejected with 429',
   },
-  connections: { default: 10_000, about: 'connections; more are answered with 409, as all below' },
+  connections: { default: 10_000, about: 'connections; more are rejected with 409, as all below' },
   specs: { default: 1000, about: 'specs, by their keys' },
   versionsPerSpec: { default: 500, about: 'versions of one spec' },
   schedules: { default: 10_000, about: 'schedules' },

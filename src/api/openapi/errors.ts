@@ -31,8 +31,8 @@ const meanings = {
   conflict: 'The state of the resource forbids the action.',
   immutable: 'A published version cannot be changed.',
   rate_limited:
-    'Too many requests, where the deployment has a limit, or too many at once that evaluate expressions or call other servers; `Retry-After` says how many seconds to wait.',
-  internal: 'Unexpected error on our side.',
+    'Too many requests, if the deployment has a limit, or too many concurrent ones that evaluate expressions or call other servers; `Retry-After` says how many seconds to wait.',
+  internal: 'Unexpected error of the service.',
 } as const satisfies Record<RequestErrorCode, string>;
 
 /** As they are sent. */

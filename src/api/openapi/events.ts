@@ -19,8 +19,8 @@ const postOf = (type: EventType, schema: Json): Json => ({
   parameters: headers,
   requestBody: { required: true, content: { 'application/json': { schema, example: exampleEvent(type) } } },
   responses: {
-    '2XX': { description: 'Received. Any other answer, or none within the timeout, is tried again.' },
-    '410': { description: 'Gone: the endpoint is switched off.' },
+    '2XX': { description: 'Received. After any other response, or none within the timeout, the event is sent again.' },
+    '410': { description: 'Gone: the endpoint is disabled.' },
   },
 });
 
@@ -38,7 +38,7 @@ const header = (name: string, description: string): Json => ({
 
 /** As Standard Webhooks has them. */
 const headers = [
-  header('webhook-id', 'The id of the event: the same for every attempt, so that repeats can be told.'),
+  header('webhook-id', 'The id of the event: the same for every attempt, so that receivers can recognize repeats.'),
   header('webhook-timestamp', 'When the attempt was made, in whole seconds since the epoch.'),
-  header('webhook-signature', 'Signatures of id, timestamp and body, parted by spaces: one for each valid secret.'),
+  header('webhook-signature', 'Signatures of id, timestamp and body, separated by spaces: one for each valid secret.'),
 ];

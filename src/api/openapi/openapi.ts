@@ -33,7 +33,7 @@ export function renderOpenApi(): Json {
       title: 'Connector Sync Service',
       version: '1',
       description:
-        'Syncs data from external systems into destinations by declarative connector definitions. Every list is complete, but for the log of webhook deliveries, and carries `X-Total-Count`; every answer carries `X-Request-Id`.',
+        'Syncs data from external systems into destinations by declarative connector definitions. Every list is complete, except the log of webhook deliveries, and carries `X-Total-Count`; every response carries `X-Request-Id`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }],
@@ -151,7 +151,7 @@ const idempotencyKey: Json = {
   in: 'header',
   required: false,
   description:
-    'Makes the request safe to repeat for 24 hours: the first answer is given again, with `Idempotent-Replayed: true`. Another body under the same key is a conflict.',
+    'Makes the request safe to repeat for 24 hours: a repeat returns the first response, with `Idempotent-Replayed: true`. Another body under the same key is a conflict.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
@@ -166,12 +166,12 @@ const requestBodyOf = ({ bodyName, bodyExample, bodyOptional }: Route, schema: J
 });
 
 const requestId: Json = {
-  description: 'Yours when you sent a sane one; the log has it on each line of the request.',
+  description: 'Yours if you sent a valid one; each log line of the request contains it.',
   schema: { type: 'string' },
 };
 const total: Json = { description: 'How many elements the list has.', schema: { type: 'integer' } };
 const replayed: Json = {
-  description: 'On the answer of an earlier request with the same `Idempotency-Key`.',
+  description: 'Present when the response is that of an earlier request with the same `Idempotency-Key`.',
   schema: { const: 'true' },
 };
 
@@ -205,10 +205,10 @@ function healthPaths(): Json {
     content: { 'application/json': { schema: schemaOf(schema, 'output') } },
   });
   return {
-    '/health': probe('getHealth', 'Say that the process answers', { '200': response('It does.', Health) }),
-    '/health/ready': probe('getHealthReady', 'Say whether requests can be served', {
+    '/health': probe('getHealth', 'Check that the process responds', { '200': response('It does.', Health) }),
+    '/health/ready': probe('getHealthReady', 'Check whether the process can serve requests', {
       '200': response('They can.', Ready),
-      '503': response('They cannot; `detail` says why.', NotReady),
+      '503': response('Not ready; `detail` says why.', NotReady),
     }),
   };
 }

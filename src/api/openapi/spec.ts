@@ -39,7 +39,7 @@ const conversion: ConversionConfig = {
     `#/components/schemas/${Object.hasOwn(parts, referenceId) ? referenceId : 'PrimaryKey'}`,
   overrideSchema: ({ valibotSchema, jsonSchema }) => {
     if (valibotSchema.type !== 'strict_object') return null;
-    const orgId = { description: 'Ignored: the org is that of the API key.' };
+    const orgId = { description: 'Ignored: the API key determines the org.' };
     const ignored = valibotSchema === ConnectorSpec ? { properties: { ...jsonSchema.properties, orgId } } : {};
     return { ...jsonSchema, ...ignored, patternProperties: { '^x-': {} } };
   },

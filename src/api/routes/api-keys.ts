@@ -12,8 +12,8 @@ export const apiKeyRoutes = [
   route({
     method: 'post',
     path: '/api-keys',
-    summary: 'Make an API key',
-    description: 'It has the org, the workspace and the rights of the key that makes it, and expires with it.',
+    summary: 'Create an API key',
+    description: 'It has the org, the workspace and the rights of the key that creates it, and expires with it.',
     tag,
     auth: 'api_key',
     status: 201,

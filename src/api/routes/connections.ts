@@ -110,9 +110,9 @@ export const connectionRoutes = [
   route({
     method: 'post',
     path: '/connections/:id/backfill',
-    summary: 'Read the past of one resource again',
+    summary: 'Backfill one resource',
     description:
-      'Reads from a start to the current watermark, which stays as it is, and delivers what differs. Waits its turn as a sync does.',
+      'Reads from a start to the current watermark, which does not change, and delivers the records that differ. It is queued like a sync.',
     tag,
     auth: 'api_key',
     params: Params,
@@ -121,13 +121,13 @@ export const connectionRoutes = [
       from: v.nullish(
         v.pipe(
           v.union([v.string(), v.number()], 'expected a value of the cursor'),
-          v.description('Where to begin, as a value of the cursor of the resource. Null: at its `initial`.'),
+          v.description('Where to start, as a value of the cursor of the resource. Null: at its `initial`.'),
         ),
         null,
       ),
       force: v.pipe(
         v.optional(v.boolean(), false),
-        v.description('Deliver unchanged records again too, and send deletes that were held back.'),
+        v.description('Also deliver unchanged records again, and send deletes that were held back.'),
       ),
     }),
     bodyExample: { resource: 'contacts', from: '2026-01-01T00:00:00Z', force: false },
@@ -146,16 +146,19 @@ export const connectionRoutes = [
   route({
     method: 'post',
     path: '/connections/:id/test',
-    summary: 'Try a connection without delivering anything',
+    summary: 'Test a connection without delivering anything',
     description:
-      'Checks its values, obtains credentials, reads one page and reaches the destination. What fails is in the answer; nothing is delivered, and no run is made.',
+      'Checks its values, obtains credentials, reads one page and connects to the destination. The response says what fails; nothing is delivered, and no run is created.',
     tag,
     auth: 'api_key',
     costly: true,
     params: Params,
     query: v.object({
       resource: v.optional(
-        v.pipe(QueryText, v.description('Key of the resource to read. Absent: the first one that is read on its own.')),
+        v.pipe(
+          QueryText,
+          v.description('Key of the resource to read. Absent: the first one that can be read without another.'),
+        ),
       ),
     }),
     status: 200,
@@ -181,7 +184,7 @@ export const connectionRoutes = [
     path: '/connections/:id/pause',
     summary: 'Pause a connection',
     description:
-      'Runs under way and queued are asked to stop, schedules do not fire. What is missed is not made up for: the next sync goes on from the watermark.',
+      'Running and queued runs are canceled, and schedules do not fire. Missed firings are dropped: the next sync continues from the watermark.',
     tag,
     auth: 'api_key',
     params: Params,
@@ -195,7 +198,7 @@ export const connectionRoutes = [
     path: '/connections/:id/upgrade-spec',
     summary: 'Pin a connection to another version of its spec',
     description:
-      'The plan compares both versions resource by resource, with the overrides of the connection. A dry run only returns it. What it resets, the next run does; a run under way of such a resource is asked to stop. Values that the new version does not declare are dropped. A plan with issues is refused with 409, and nothing changes.',
+      'The plan compares both versions resource by resource, with the overrides of the connection. A dry run only returns the plan. The next run performs the resets; a current run of such a resource is canceled. Values that the new version does not declare are dropped. A plan with issues is rejected with 409, and nothing changes.',
     tag,
     auth: 'api_key',
     params: Params,
@@ -212,8 +215,8 @@ export const connectionRoutes = [
   route({
     method: 'get',
     path: '/connections/:id/freshness',
-    summary: 'Say how up to date a connection is',
-    description: 'What a browser with an embed token sees: health of each resource, ages, the last runs.',
+    summary: 'Read the freshness of a connection',
+    description: 'The same as a browser with an embed token gets: health of each resource, ages, the last runs.',
     tag,
     auth: 'api_key',
     params: Params,
@@ -227,14 +230,14 @@ export const connectionRoutes = [
     path: '/connections/:id',
     summary: 'Change a connection',
     description:
-      'Fields that are absent stay. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is judged together under the effective spec. Runs that begin later use it, secrets also the one under way. That one keeps its spec and params, and is asked to stop when the overrides give its resource another cursor or primary key: the next run then starts over, as after an upgrade.',
+      'Absent fields do not change. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is validated together against the effective spec. Later runs use the change; a current run uses only the new secrets. It keeps its spec and params, and is canceled when the overrides give its resource another cursor or primary key: the next run then starts over, as after an upgrade.',
     tag,
     auth: 'api_key',
     params: Params,
     body: v.object({
       displayName: v.optional(DisplayText),
       externalCustomerId: v.optional(v.nullable(NaturalKey)),
-      params: v.optional(v.pipe(JsonObject, v.description('In place of all params.'))),
+      params: v.optional(v.pipe(JsonObject, v.description('Replaces all params.'))),
       secrets: v.optional(v.pipe(JsonObject, v.description('Merged by key into those stored; null deletes one.'))),
       specOverridesJson: v.optional(
         v.nullable(v.pipe(JsonObject, v.description('Keyed merge patch on the pinned spec; null: none.'))),
@@ -251,7 +254,7 @@ export const connectionRoutes = [
     path: '/connections/:id',
     summary: 'Delete a connection',
     description:
-      'At once it is gone for every request, its secrets are removed and its open runs are asked to stop. Runs, call logs, quarantined records and sync state are removed soon after. Rows at the destination stay.',
+      'Every later request responds with 404, its secrets are removed and its open runs are canceled. Runs, call logs, quarantined records and sync state are removed soon after. Rows at the destination stay.',
     tag,
     auth: 'api_key',
     params: Params,

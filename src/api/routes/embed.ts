@@ -13,9 +13,9 @@ export const embedRoutes = [
   route({
     method: 'post',
     path: '/tokens/embed',
-    summary: 'Mint a token for a browser',
+    summary: 'Create a token for a browser',
     description:
-      'It reads one connection through `GET /embed/connection` and nothing else, until it expires. Your server mints it for the widget at `/embed/freshness.js`; the API key never leaves your server.',
+      'It reads one connection through `GET /embed/connection` and nothing else, until it expires. Your server requests it for the widget at `/embed/freshness.js`; the API key never leaves your server.',
     tag,
     auth: 'api_key',
     body: v.object({
@@ -36,7 +36,7 @@ export const embedRoutes = [
     path: '/embed/connection',
     summary: 'Read the freshness of the connection of an embed token',
     description:
-      'For pages of other origins too (CORS). On 401 let your server mint a fresh token; 404: the connection was deleted.',
+      'Also for pages of other origins (CORS). On 401 let your server request a new token; 404: the connection was deleted.',
     tag,
     auth: 'embed_token',
     status: 200,

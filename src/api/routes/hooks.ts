@@ -19,7 +19,7 @@ const Secret = v.pipe(
   v.minLength(8),
   v.maxLength(500),
   v.regex(/^[\x21-\x7e]+$/, 'expected printable ASCII without blanks'),
-  v.description('Absent: one is made. Set the one of an upstream that makes it itself.'),
+  v.description('Absent: one is generated. Set it if the upstream generates the secret itself.'),
 );
 const seconds = (fallback: number, most: number, description: string) =>
   v.pipe(
@@ -49,9 +49,9 @@ export const hookRoutes = [
   route({
     method: 'post',
     path: '/connections/:id/hooks',
-    summary: 'Sync resources when the upstream says so',
+    summary: 'Create a hook, through which the upstream starts syncs',
     description:
-      'Give `url` to the upstream; it and a secret that is made here are shown only now. A request that is verified gets 202 once it is stored, and a run of each resource starts after it: many requests share one. The same notification, compared for 7 days by its id or else by its body, counts once; `dedupe: {"by": "nothing"}` is for upstreams whose notifications are all alike. While the connection is not active requests are ignored. The handshakes of Slack, Microsoft Graph, Meta and CloudEvents are answered.',
+      'Register `url` with the upstream; it and a generated secret are shown only once. A verified request gets 202 once it is stored, and then a run of each resource starts: many requests share one run. The same notification, compared for 7 days by its id or else by its body, counts once; `dedupe: {"by": "nothing"}` is for upstreams whose notifications are all the same. Requests are ignored while the connection is not active. The handshakes of Slack, Microsoft Graph, Meta and CloudEvents are supported.',
     tag,
     auth: 'api_key',
     params: ConnectionParams,
@@ -60,12 +60,12 @@ export const hookRoutes = [
       verification: v.pipe(
         v.intersect([Verification, v.object({ secret: v.optional(Secret) })]),
         v.description(
-          'How a request shows that it comes from the upstream. With `none` whoever has the address can start syncs.',
+          'How a request proves that it comes from the upstream. With `none` anyone who has the address can start syncs.',
         ),
       ),
       dedupe: v.optional(v.nullable(Dedupe), null),
-      debounceSeconds: seconds(2, 300, 'The run starts when no request has come for so long,'),
-      maxWaitSeconds: seconds(30, 3600, 'or so long after the first, however many come.'),
+      debounceSeconds: seconds(2, 300, 'The run starts when no request has arrived for this time,'),
+      maxWaitSeconds: seconds(30, 3600, 'or this time after the first request, however many arrive.'),
       mode: v.pipe(v.optional(v.picklist(['sync']), 'sync'), v.description('A request starts a sync.')),
     }),
     bodyExample: { resourceKeys: ['contacts'], verification: { kind: 'standard_webhooks' } },
@@ -73,7 +73,7 @@ export const hookRoutes = [
     response: v.object({
       ...HookRow.entries,
       url: v.pipe(v.string(), v.examples([urlExample])),
-      secret: shownOnce('Null: you gave it, or none is needed.'),
+      secret: shownOnce('Null: you set it, or none is needed.'),
     }),
     errors: ['validation', 'not_found', 'conflict'],
     repeated: 'conflict',
@@ -102,8 +102,8 @@ export const hookRoutes = [
   route({
     method: 'patch',
     path: '/hooks/:id',
-    summary: 'Switch a hook on or off',
-    description: 'While it is off its address answers as if there were none.',
+    summary: 'Enable or disable a hook',
+    description: 'While it is disabled, its address responds as if the hook did not exist.',
     tag,
     auth: 'api_key',
     params: Params,
@@ -118,7 +118,7 @@ export const hookRoutes = [
     method: 'delete',
     path: '/hooks/:id',
     summary: 'Delete a hook',
-    description: 'Runs that it has asked for go on.',
+    description: 'Runs that it has started continue.',
     tag,
     auth: 'api_key',
     params: Params,
@@ -134,7 +134,7 @@ export const hookRoutes = [
     method: 'post',
     path: '/hooks/:id/rotate',
     summary: 'Replace the address or the secret of a hook',
-    description: 'What is replaced is refused from now on, without overlap.',
+    description: 'The old value is rejected from now on, without overlap.',
     tag,
     auth: 'api_key',
     params: Params,
@@ -146,8 +146,8 @@ export const hookRoutes = [
     status: 200,
     response: v.object({
       ...HookRow.entries,
-      url: v.pipe(shownOnce('Null: it stays.'), v.examples([urlExample])),
-      secret: shownOnce('Null: it stays, or you gave it.'),
+      url: v.pipe(shownOnce('Null: unchanged.'), v.examples([urlExample])),
+      secret: shownOnce('Null: unchanged, or you set it.'),
     }),
     errors: ['validation', 'not_found'],
     repeated: 'conflict',
@@ -157,7 +157,7 @@ export const hookRoutes = [
     method: 'get',
     path: '/hooks/:id/requests',
     summary: 'List the requests to a hook',
-    description: 'Those of the last 7 days, newest first, without what was in them.',
+    description: 'Those of the last 7 days, newest first, without their contents.',
     tag,
     auth: 'api_key',
     params: Params,

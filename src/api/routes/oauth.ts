@@ -13,7 +13,7 @@ export const oauthRoutes = [
     path: '/oauth/:connectionId/authorize',
     summary: 'Begin the authorization of a connection',
     description:
-      'Send the customer to `authorizeUrl`: it holds a state for one use, good for 10 minutes. Register the address of `/oauth/callback` with the provider as redirect URI. A resource with an `auth` of its own is authorized by itself.',
+      'Send the customer to `authorizeUrl`: it contains a state for one use, valid for 10 minutes. Register the address of `/oauth/callback` with the provider as redirect URI. A resource with its own `auth` is authorized separately.',
     tag,
     auth: 'api_key',
     costly: true,
@@ -40,7 +40,7 @@ export const oauthRoutes = [
     path: '/oauth/callback',
     summary: 'Finish the authorization of a connection',
     description:
-      'Where the provider sends the customer back to; the signed state is the credential. Stores the tokens, encrypted, and sets the connection active as soon as nothing else is to be authorized. When the customer refused there is no `code`: 400.',
+      'Where the provider sends the customer back to; the signed state is the credential. Stores the tokens, encrypted, and activates the connection once nothing else needs authorization. When the customer declined there is no `code`: 400.',
     tag,
     auth: 'oauth_state',
     query: v.object({
@@ -58,7 +58,7 @@ export const oauthRoutes = [
         v.pipe(
           v.array(v.nullable(v.string())),
           v.description(
-            'Resources whose own authorization is missing still; null: that of the spec. Until none is, the connection stays as it is.',
+            'Resources whose own authorization is still missing; null: that of the spec. The status of the connection does not change until the list is empty.',
           ),
           v.examples([['reports']]),
         ),

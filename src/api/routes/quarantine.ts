@@ -50,9 +50,9 @@ export const quarantineRoutes = [
   route({
     method: 'post',
     path: '/quarantine/:id/requeue',
-    summary: 'Try a quarantined record again',
+    summary: 'Retry a quarantined record',
     description:
-      'Resolves it and marks it: the next run of its resource begins with it, from the record as it was kept, under the spec then in force. Still invalid, it is quarantined anew. Asking for a resolved one changes nothing. One that was too large to be kept (`too_large`) is only resolved: it is read again when it changes, or by a backfill with `force`.',
+      'Resolves the record and marks it for retry: the next run of its resource starts with it, as it was stored, under the spec of that run. A record that is still invalid is quarantined again. Retrying a resolved record changes nothing. A record that was too large to store (`too_large`) is only resolved: it is read again when it changes, or by a backfill with `force`.',
     tag,
     auth: 'api_key',
     params: idParams('quar', noun),
@@ -64,7 +64,7 @@ export const quarantineRoutes = [
   route({
     method: 'post',
     path: '/quarantine/requeue',
-    summary: 'Try all quarantined records of a connection again',
+    summary: 'Retry all quarantined records of a connection',
     tag,
     auth: 'api_key',
     body: v.object({

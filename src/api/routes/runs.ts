@@ -89,9 +89,9 @@ export const runRoutes = [
   route({
     method: 'post',
     path: '/runs/:id/cancel',
-    summary: 'Stop a run',
+    summary: 'Cancel a run',
     description:
-      'The request under way is ended, and the run is canceled within about two seconds. What was delivered stays; a batch that is still under way then is recorded by the next run.',
+      'The current request is aborted, and the run is canceled within about two seconds. Delivered records stay; the next run records a batch that is still in progress then.',
     tag,
     auth: 'api_key',
     params: Params,

@@ -31,9 +31,9 @@ export const scheduleRoutes = [
   route({
     method: 'post',
     path: '/connections/:id/schedules',
-    summary: 'Sync a resource by a timetable',
+    summary: 'Create a schedule for a resource',
     description:
-      'Created enabled; it fires while the connection is active. A firing makes no run while another one of the resource is still waiting. What fell into an outage is made up for by one run, what fell into a pause by none; firings that are older than twice the longest pause of the timetable (10 minutes to a day) are dropped, which the event `schedule.skipped` tells. In the hour that a zone skips nothing fires; what fires in the hour that it repeats fires twice.',
+      'Created enabled; it fires while the connection is active. A firing creates no run while another run of the resource is still queued. One run makes up for all firings missed in an outage, none for those missed in a pause; firings that are older than twice the longest interval of the schedule (10 minutes to a day) are dropped, which the event `schedule.skipped` reports. Nothing fires in an hour that a zone skips; firings in an hour that it repeats fire twice.',
     tag,
     auth: 'api_key',
     params: ConnectionParams,
@@ -42,7 +42,7 @@ export const scheduleRoutes = [
       cron: v.pipe(
         v.string(),
         v.description(
-          'Minute, hour, day of month, month, day of week; with 6 fields the second comes first. Days restricted in both fields mean either. `L` is the last day of the month, `5L` its last Friday, `1#2` its second Monday.',
+          'Minute, hour, day of month, month, day of week; with 6 fields the second comes first. When both day fields are restricted, either may match. `L` is the last day of the month, `5L` its last Friday, `1#2` its second Monday.',
         ),
       ),
       timezone: v.pipe(v.optional(v.string(), 'UTC'), v.description('A zone of the IANA database.')),
@@ -57,8 +57,8 @@ export const scheduleRoutes = [
   route({
     method: 'patch',
     path: '/schedules/:id',
-    summary: 'Switch a schedule on or off',
-    description: 'Firings of the time in which it was off are not made up for.',
+    summary: 'Enable or disable a schedule',
+    description: 'Firings missed while it was disabled are dropped.',
     tag,
     auth: 'api_key',
     params: Params,
@@ -73,7 +73,7 @@ export const scheduleRoutes = [
     method: 'delete',
     path: '/schedules/:id',
     summary: 'Delete a schedule',
-    description: 'Runs that it has started go on.',
+    description: 'Runs that it has started continue.',
     tag,
     auth: 'api_key',
     params: Params,

@@ -66,9 +66,9 @@ export const specRoutes = [
   route({
     method: 'post',
     path: '/specs/:key/validate',
-    summary: 'Judge a candidate spec without saving it',
+    summary: 'Validate a spec without saving it',
     description:
-      'An invalid spec is an answer, not an error: 200 with `valid: false` and every issue. When all else is right, ' +
+      'An invalid spec is a result, not an error: 200 with `valid: false` and every issue. When the rest is valid, ' +
       'the tests in the spec run, each for at most 5 s and all of them for 30 s, against their mocks alone.',
     tag,
     auth: 'api_key',
@@ -85,8 +85,8 @@ export const specRoutes = [
   route({
     method: 'post',
     path: '/specs/:key/versions/:version/publish',
-    summary: 'Freeze a draft so that connections can pin to it',
-    description: 'Refused with the issues while a test in the spec fails.',
+    summary: 'Publish a draft so that connections can pin to it',
+    description: 'Rejected with the issues while a test in the spec fails. A published version never changes.',
     tag,
     auth: 'api_key',
     costly: true,
@@ -106,7 +106,7 @@ export const specRoutes = [
     body: v.object({
       expression: v.pipe(v.string(), v.minLength(1), v.description('JSONata.')),
       record: JsonObject,
-      lookups: v.nullish(v.pipe(JsonObject, v.description('Named lookup tables, seen as `$lookups.<name>`.')), {}),
+      lookups: v.nullish(v.pipe(JsonObject, v.description('Named lookup tables, available as `$lookups.<name>`.')), {}),
     }),
     bodyExample: {
       expression: '{ "id": id, "country": $lookup($lookups.countries, country) }',
@@ -118,7 +118,7 @@ export const specRoutes = [
     headers: {
       'X-Expression-Engine': {
         description:
-          '`compiled`: the expression is one of those that run inside the service. `interpreted`: JSONata ran it, or some fields of it, in a process of its own, some ten times slower.',
+          '`compiled`: the service evaluates the expression itself. `interpreted`: JSONata evaluated it, or some fields of it, in a separate process, about ten times slower.',
         values: ['compiled', 'interpreted'],
       },
     },
@@ -206,7 +206,7 @@ export const specRoutes = [
     path: '/specs/:key/versions/:version/deprecate',
     summary: 'Close a published version to new connections',
     description:
-      'Connections pinned to it go on; new ones and upgrades to it are refused. Repeating it changes nothing.',
+      'Connections pinned to it continue; new ones and upgrades to it are rejected. Repeating the request changes nothing.',
     tag,
     auth: 'api_key',
     params: VersionParams,

@@ -29,7 +29,7 @@ export const webhookDeliveryRoutes = [
   route({
     method: 'get',
     path: '/webhook-deliveries/:id',
-    summary: 'Read an attempt with what was sent and answered',
+    summary: 'Read an attempt with its request and response',
     tag,
     auth: 'api_key',
     params: Params,
@@ -47,7 +47,7 @@ export const webhookDeliveryRoutes = [
     path: '/webhook-deliveries/:id/redeliver',
     summary: 'Send a delivery once more',
     description:
-      'The same bytes under the same `webhook-id`, signed with the secret of now, in one attempt that is not repeated: a new element of the log, which says later what came of it. It goes where the original went, also to an endpoint that is off, or to the oldest endpoint when that one is gone. When it succeeds, the automatic attempts of that event end.',
+      'Sends the same bytes under the same `webhook-id`, signed with the current secret, in one attempt without retries: a new element of the log, which shows the result later. It goes to the original endpoint, even a disabled one, or to the oldest endpoint if the original was deleted. When it succeeds, the automatic attempts of that event end.',
     tag,
     auth: 'api_key',
     params: Params,

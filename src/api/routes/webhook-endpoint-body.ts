@@ -9,7 +9,7 @@ const filterOf = <Item extends v.GenericSchema>(item: Item, description: string)
   v.nullable(
     v.pipe(
       v.array(item),
-      v.minLength(1, 'is empty, which lets nothing through: null lets everything through'),
+      v.minLength(1, 'is empty, which matches nothing: use null to match everything'),
       v.maxLength(idsMax),
       v.checkItems((one, index, all) => all.indexOf(one) === index, 'is named twice'),
       v.description(description),
@@ -22,28 +22,36 @@ const wholeNumber = (min: number, max: number) => v.pipe(v.number(), v.integer()
 export const endpointSettings = {
   url: v.pipe(
     v.string(),
-    v.description('https, to public addresses; without credentials and fragment.'),
+    v.description('An https URL of a public address, without credentials and fragment.'),
     v.examples(['https://hooks.example.com/sync']),
   ),
   description: v.nullable(v.pipe(v.string(), v.maxLength(500))),
-  eventTypes: filterOf(EventType, 'The types it gets. Null: every type that is on by default.'),
-  connectionIds: filterOf(bodyId('con'), 'Only events of these connections. Null: of every one, and of none.'),
-  workspaceIds: filterOf(bodyId('ws'), 'Only events of these workspaces. Null: of every one, and of none.'),
-  enabled: v.pipe(v.boolean(), v.description('Off: events are kept as skipped, and can be recovered.')),
-  rateLimitPerSecond: v.nullable(
-    v.pipe(wholeNumber(1, 1000), v.description('Requests in a second at most. Null: as `maxInFlight` allows.')),
+  eventTypes: filterOf(EventType, 'The event types to send. Null: every type that is on by default.'),
+  connectionIds: filterOf(
+    bodyId('con'),
+    'Only events of these connections. Null: every event, also those without a connection.',
   ),
-  maxInFlight: v.pipe(wholeNumber(1, 64), v.description('Requests at once.')),
-  timeoutMs: v.pipe(wholeNumber(1000, 30_000), v.description('For the whole of a request and its answer.')),
+  workspaceIds: filterOf(
+    bodyId('ws'),
+    'Only events of these workspaces. Null: every event, also those without a workspace.',
+  ),
+  enabled: v.pipe(v.boolean(), v.description('False: events are stored as skipped, and can be recovered.')),
+  rateLimitPerSecond: v.nullable(
+    v.pipe(wholeNumber(1, 1000), v.description('Requests per second at most. Null: limited by `maxInFlight` only.')),
+  ),
+  maxInFlight: v.pipe(wholeNumber(1, 64), v.description('Concurrent requests at most.')),
+  timeoutMs: v.pipe(wholeNumber(1000, 30_000), v.description('For the whole request and its response.')),
   ordering: v.pipe(
     WebhookOrdering,
-    v.description('`fifo`: one request at a time, and an event waits until the one before it was taken or given up.'),
+    v.description(
+      '`fifo`: one request at a time, and an event waits until the one before it was delivered or has failed for good.',
+    ),
   ),
   signatureSchemes: v.pipe(
     v.array(SignatureScheme),
-    v.check((schemes) => schemes.includes('v1'), 'lacks v1, which is always signed with'),
+    v.check((schemes) => schemes.includes('v1'), 'lacks v1, which every request is signed with'),
     v.checkItems((one, index, all) => all.indexOf(one) === index, 'is named twice'),
-    v.description('Beside `v1`, HMAC, requests can carry `v1a`, a signature that a public key verifies.'),
+    v.description('In addition to `v1` (HMAC), requests can carry `v1a`, a signature that a public key verifies.'),
   ),
 };
 
@@ -51,6 +59,6 @@ export const endpointSettings = {
 export const BroughtSecret = v.pipe(
   v.string(),
   v.description(
-    '`whsec_` and the standard base64 of 24 to 64 bytes. Null: one is made, and shown in this answer only.',
+    '`whsec_` and the standard base64 of 24 to 64 bytes. Null: one is generated, and shown in this response only.',
   ),
 );

@@ -25,7 +25,7 @@ const RecoveryParams = idParams('whr', 'Webhook recovery');
 const tag = 'webhook endpoints';
 
 const ShownSecret = v.optional(
-  v.pipe(v.string(), v.description('Only when it was made here. Shown once; it cannot be recovered.')),
+  v.pipe(v.string(), v.description('Present only when it was generated here. Shown once; it cannot be recovered.')),
 );
 
 const windowHours = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const;
@@ -37,7 +37,7 @@ export const webhookEndpointRoutes = [
     path: '/webhook-endpoints',
     summary: 'Create a webhook endpoint',
     description:
-      'Events from now on are sent to it, signed by Standard Webhooks. The host is resolved now, and again for every request: addresses that are not public are refused.',
+      'Events from now on are sent to it, signed according to Standard Webhooks. The host is resolved now, and again for every request: addresses that are not public are rejected.',
     tag,
     auth: 'api_key',
     body: v.object({
@@ -55,7 +55,7 @@ export const webhookEndpointRoutes = [
       signatureSchemes: v.optional(settings.signatureSchemes, () => ['v1'] as const),
       verifyOnCreate: v.pipe(
         v.optional(v.boolean(), false),
-        v.description('Sends `webhook.test` at once; `GET /webhook-deliveries` says what came of it.'),
+        v.description('Sends `webhook.test` at once; `GET /webhook-deliveries` shows the result.'),
       ),
     }),
     bodyExample: { url: 'https://hooks.example.com/sync', eventTypes: ['run.succeeded', 'run.failed'] },
@@ -97,7 +97,7 @@ export const webhookEndpointRoutes = [
     path: '/webhook-endpoints/:id',
     summary: 'Change a webhook endpoint',
     description:
-      'Fields that are absent stay; the secret is changed by `rotate-secret`. `enabled: false` keeps what waits until it is switched on again. `enabled: true` also forgets failures and pauses of an endpoint that is on.',
+      'Absent fields do not change; `rotate-secret` changes the secret. `enabled: false` keeps pending events until it is enabled again. `enabled: true` also clears failures and pauses of an enabled endpoint.',
     tag,
     auth: 'api_key',
     params: Params,
@@ -112,7 +112,7 @@ export const webhookEndpointRoutes = [
     method: 'delete',
     path: '/webhook-endpoints/:id',
     summary: 'Delete a webhook endpoint',
-    description: 'What waits for it is given up, its secrets are removed; the log of its deliveries stays.',
+    description: 'Its pending events are canceled and its secrets are removed; the log of its deliveries stays.',
     tag,
     auth: 'api_key',
     params: Params,
@@ -129,7 +129,7 @@ export const webhookEndpointRoutes = [
     path: '/webhook-endpoints/:id/rotate-secret',
     summary: 'Replace the secret of a webhook endpoint',
     description:
-      'Requests are signed with the new secret first, and beside it with the one before until that has expired. An endpoint with `v1a` gets a new key pair likewise. At most three secrets sign at once.',
+      'Requests are signed with the new secret, and also with the previous one until that expires. An endpoint with `v1a` also gets a new key pair. At most three secrets sign at the same time.',
     tag,
     auth: 'api_key',
     params: Params,
@@ -137,7 +137,7 @@ export const webhookEndpointRoutes = [
       secret: v.nullish(BroughtSecret, null),
       overlapSeconds: v.pipe(
         v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(604_800)), 86_400),
-        v.description('How long the one before goes on to sign.'),
+        v.description('How long the previous secret continues to sign.'),
       ),
     }),
     bodyOptional: true,
@@ -156,7 +156,7 @@ export const webhookEndpointRoutes = [
     method: 'post',
     path: '/webhook-endpoints/:id/test',
     summary: 'Send an example of an event to a webhook endpoint',
-    description: 'One real request, also to an endpoint that is off. Read the delivery for what came of it.',
+    description: 'Sends one real request, even to a disabled endpoint. The delivery shows the result.',
     tag,
     auth: 'api_key',
     params: Params,
@@ -172,9 +172,9 @@ export const webhookEndpointRoutes = [
   route({
     method: 'post',
     path: '/webhook-endpoints/:id/recover',
-    summary: 'Send events of the past to a webhook endpoint',
+    summary: 'Send past events to a webhook endpoint',
     description:
-      'Makes them due again, oldest first, with every automatic attempt. What the endpoint has taken, or is still to get, is not sent again. Poll `GET /webhook-recoveries/:id`.',
+      'Sends them again, oldest first, with all automatic attempts. Events that the endpoint has accepted, or that are still pending, are not sent again. Poll `GET /webhook-recoveries/:id`.',
     tag,
     auth: 'api_key',
     params: Params,
@@ -185,7 +185,7 @@ export const webhookEndpointRoutes = [
         v.array(RecoverySubject),
         v.minLength(1),
         v.description(
-          'failed: every attempt failed. skipped: the endpoint was off. missing: it did not exist, or did not ask for them.',
+          'failed: every attempt failed. skipped: the endpoint was disabled. missing: it did not exist, or did not subscribe to them.',
         ),
       ),
     }),
@@ -204,14 +204,14 @@ export const webhookEndpointRoutes = [
   route({
     method: 'get',
     path: '/webhook-endpoints/:id/stats',
-    summary: 'Say how a webhook endpoint does',
+    summary: 'Read the health of a webhook endpoint',
     tag,
     auth: 'api_key',
     params: Params,
     query: v.object({
       window: v.pipe(
         v.optional(v.picklist(['1h', '24h', '7d', '30d']), '24h'),
-        v.description('The attempts of how long are counted.'),
+        v.description('The period whose attempts are counted.'),
       ),
     }),
     status: 200,
@@ -227,7 +227,7 @@ export const webhookEndpointRoutes = [
   route({
     method: 'get',
     path: '/webhook-recoveries/:id',
-    summary: 'Say how far a recovery is',
+    summary: 'Read the progress of a recovery',
     tag,
     auth: 'api_key',
     params: RecoveryParams,

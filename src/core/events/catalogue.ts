@@ -21,7 +21,7 @@ export const eventCatalogue: EventDeclarations<EventType> = {
   ...endpointEvents,
 };
 
-const id = (of: string) => v.pipe(v.nullable(v.string()), v.description(`Null: it is about no ${of}.`));
+const id = (of: string) => v.pipe(v.nullable(v.string()), v.description(`Null: the event is not about a ${of}.`));
 
 /** The whole of an event of that type, as it is sent. */
 export const eventSchema = (type: EventType) =>
@@ -36,7 +36,7 @@ export const eventSchema = (type: EventType) =>
     runId: id('run'),
     sequence: v.pipe(
       v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))),
-      v.description('Counts the events of the connection without gaps; null: it is about none.'),
+      v.description('Counts the events of the connection without gaps; null: the event is not about a connection.'),
     ),
     data: eventCatalogue[type].data,
   });

@@ -23,7 +23,7 @@ const ConnectionRecovered = v.object({
 });
 const ReauthRequired = v.object({
   connection: EventConnection,
-  provider: v.pipe(v.string(), v.description('The name that its spec gives to the system.'), v.examples(['Acme CRM'])),
+  provider: v.pipe(v.string(), v.description('The name of the system in its spec.'), v.examples(['Acme CRM'])),
   error: Failure,
 });
 const SpecUpgraded = v.object({
@@ -126,7 +126,7 @@ export const connectionSpecUpgraded = ({
 const once = { connection: exampleConnection, deduplicationId: 'example' };
 const refused = {
   code: 'auth_failed',
-  message: "The API answered 401: check the connection's credentials and authorize it again.",
+  message: "The API responded with 401: check the connection's credentials and authorize it again.",
 };
 const broken = { ...once, connection: { ...exampleConnection, status: 'error' } } as const;
 
@@ -141,7 +141,7 @@ export const connectionEvents: EventDeclarations<
   | 'connection.spec_upgraded'
 > = {
   'connection.created': {
-    summary: 'A connection was made; it is pending.',
+    summary: 'A connection was created; it is pending.',
     data: Transition,
     example: connectionCreated({ ...exampleConnection, status: 'pending' }).data,
   },
@@ -151,7 +151,7 @@ export const connectionEvents: EventDeclarations<
     example: connectionActivated({ ...once, previousStatus: 'pending', reason: 'oauth' }).data,
   },
   'connection.paused': {
-    summary: 'A connection was paused: its schedules are silent and its runs stop.',
+    summary: 'A connection was paused: its schedules do not fire and its runs are canceled.',
     data: Transition,
     example: connectionPaused({
       ...once,
@@ -160,7 +160,7 @@ export const connectionEvents: EventDeclarations<
     }).data,
   },
   'connection.error': {
-    summary: 'Credentials or destination were refused: the connection is out of service until somebody corrects it.',
+    summary: 'Credentials or destination were rejected: the connection is out of service until somebody corrects it.',
     data: ConnectionError,
     example: connectionFailed({ ...broken, error: refused }).data,
   },

@@ -9,17 +9,17 @@ const ofEndpoint = { endpointId: v.string(), url: v.string() };
 const EndpointFailing = v.object({
   ...ofEndpoint,
   since: v.pipe(v.string(), v.description('The first of the failures in a row: ISO 8601, UTC.')),
-  lastStatusCode: v.pipe(v.nullable(v.number()), v.description('Null: no answer arrived.')),
-  pending: v.pipe(Count, v.description('Events that wait for it.')),
+  lastStatusCode: v.pipe(v.nullable(v.number()), v.description('Null: no response arrived.')),
+  pending: v.pipe(Count, v.description('Pending events of the endpoint.')),
 });
 const EndpointDisabled = v.object({
   ...ofEndpoint,
   reason: v.pipe(
     v.picklist(['gone', 'failing']),
-    v.description('gone: it asked for it. failing: it answered nothing good for too long.'),
+    v.description('gone: the endpoint asked for it. failing: every attempt failed for too long.'),
   ),
   failingSince: v.pipe(v.nullable(v.string()), v.description('ISO 8601, UTC; null: it did not fail before.')),
-  skipped: v.pipe(Count, v.description('Events that it does not get unless they are recovered.')),
+  skipped: v.pipe(Count, v.description('Events that are not sent to it unless they are recovered.')),
 });
 const WebhookTest = v.object({ endpointId: v.string(), message: v.string() });
 
@@ -57,7 +57,7 @@ export const webhookTest = ({
   subject: deduplicationId,
   data: {
     endpointId,
-    message: 'A test of this endpoint: nothing has happened.',
+    message: 'A test of this endpoint: no event occurred.',
   } satisfies v.InferOutput<typeof WebhookTest>,
 });
 
@@ -74,7 +74,7 @@ export const endpointEvents: EventDeclarations<'endpoint.failing' | 'endpoint.di
     }).data,
   },
   'endpoint.disabled': {
-    summary: 'Another endpoint of the org was switched off.',
+    summary: 'Another endpoint of the org was disabled.',
     data: EndpointDisabled,
     example: endpointDisabled({
       ...exampleEndpoint,
@@ -85,7 +85,7 @@ export const endpointEvents: EventDeclarations<'endpoint.failing' | 'endpoint.di
     }).data,
   },
   'webhook.test': {
-    summary: 'Somebody tries an endpoint; it is sent to no other one.',
+    summary: 'An endpoint is tested; only this endpoint gets the event.',
     data: WebhookTest,
     example: webhookTest({ endpointId: exampleEndpoint.endpointId, deduplicationId: 'example' }).data,
   },

@@ -12,7 +12,7 @@ const Freshness = v.object({
   lastSuccessAt: v.pipe(v.nullable(v.string()), v.description('ISO 8601, UTC; null: no run has succeeded yet.')),
   expectedIntervalSeconds: v.pipe(
     v.nullable(Seconds),
-    v.description('The longest time its schedules leave between two runs; null: it has none any more.'),
+    v.description('The longest interval between two runs of its schedules; null: it no longer has a schedule.'),
   ),
   ageSeconds: v.pipe(v.nullable(Seconds), v.description('Since the last success; null: there was none.')),
 });

@@ -13,7 +13,7 @@ const SpecChanged = v.object({
 });
 const ApiKeyChanged = v.object({
   apiKeyId: v.string(),
-  createdBy: v.pipe(v.nullable(v.string()), v.description('The key that made it; null: the operator did.')),
+  createdBy: v.pipe(v.nullable(v.string()), v.description('The key that created it; null: the operator did.')),
 });
 
 type SpecChanged = v.InferOutput<typeof SpecChanged>;
@@ -81,12 +81,12 @@ export const orgEvents: EventDeclarations<
     example: specPublished(exampleVersion).data,
   },
   'spec.deprecated': {
-    summary: 'A version of a spec takes no new connections any more; those pinned to it go on.',
+    summary: 'A version of a spec was deprecated: new connections are rejected; those pinned to it continue.',
     data: SpecChanged,
     example: specDeprecated(exampleVersion).data,
   },
   'api_key.created': {
-    summary: 'An API key was made.',
+    summary: 'An API key was created.',
     data: ApiKeyChanged,
     example: apiKeyCreated(exampleKey).data,
   },

@@ -18,7 +18,7 @@ const RecordsQuarantined = v.object({
   runId: v.string(),
   resourceKey: v.string(),
   count: Count,
-  truncated: v.pipe(v.boolean(), v.description('More records were set aside than are named here.')),
+  truncated: v.pipe(v.boolean(), v.description('More records were quarantined than are listed here.')),
   records: v.pipe(
     v.array(
       v.object({
@@ -27,7 +27,7 @@ const RecordsQuarantined = v.object({
         issues: v.array(
           v.object({
             path: v.pipe(v.string(), v.description('Dotted, with array indexes; empty for the record itself.')),
-            code: v.pipe(v.string(), v.description('The JSON Schema keyword, or the stage that refused the record.')),
+            code: v.pipe(v.string(), v.description('The JSON Schema keyword, or the stage that rejected the record.')),
           }),
         ),
       }),
@@ -37,7 +37,10 @@ const RecordsQuarantined = v.object({
 });
 
 const RecordsRequeued = v.object({
-  quarantineId: v.pipe(v.nullable(v.string()), v.description('Null: all of a connection or resource were asked for.')),
+  quarantineId: v.pipe(
+    v.nullable(v.string()),
+    v.description('Null: the retry was for all records of a connection or resource.'),
+  ),
   connectionId: v.string(),
   resourceKey: v.pipe(v.nullable(v.string()), v.description('Null: of all resources.')),
   externalId: v.pipe(v.nullable(v.string()), v.description('Null: as for `quarantineId`.')),
@@ -110,7 +113,7 @@ export function recordsRequeued({ connection, resourceKey, record, count, dedupl
 /** What happens to single records. */
 export const recordEvents: EventDeclarations<'records.quarantined' | 'records.requeued'> = {
   'records.quarantined': {
-    summary: 'A run that is over has set records aside; comes before the event of its end.',
+    summary: 'A run that has ended quarantined records; sent before the event of its end.',
     data: RecordsQuarantined,
     example: recordsQuarantined({
       run: { ...exampleRun, statsJson: { ...exampleRun.statsJson, quarantined: 1 } },
@@ -125,7 +128,7 @@ export const recordEvents: EventDeclarations<'records.quarantined' | 'records.re
     }).data,
   },
   'records.requeued': {
-    summary: 'Somebody has asked for quarantined records to be tried again.',
+    summary: 'Quarantined records were marked for retry.',
     data: RecordsRequeued,
     example: recordsRequeued({
       connection: exampleConnection,

@@ -13,15 +13,15 @@ const RunStarted = v.object(ofRun);
 const RunSucceeded = v.object({ ...ofRun, quarantined: v.literal(0) });
 const RunPartial = v.object({
   ...ofRun,
-  quarantined: v.pipe(Count, v.description('Records set aside; 0: a limit of the spec ended the read early.')),
-  rejected: v.pipe(Count, v.description('Of those, the ones that the destination refused.')),
+  quarantined: v.pipe(Count, v.description('Quarantined records; 0: a limit of the spec ended the read early.')),
+  rejected: v.pipe(Count, v.description('Of those, the ones that the destination rejected.')),
 });
 const RunFailed = v.object({
   ...ofRun,
   error: v.object({
     code: v.pipe(v.string(), v.examples(['source_rejected'])),
     message: v.string(),
-    retryable: v.pipe(v.boolean(), v.description('A later run may succeed although nobody corrects anything.')),
+    retryable: v.pipe(v.boolean(), v.description('A later run may succeed without any correction.')),
     stage: v.pipe(v.nullable(RunStage), v.description('Null: not known.')),
   }),
 });
@@ -108,7 +108,7 @@ export const runEvents: EventDeclarations<
   'run.started' | 'run.succeeded' | 'run.partial' | 'run.failed' | 'run.canceled'
 > = {
   'run.started': {
-    summary: 'A run has begun.',
+    summary: 'A run has started.',
     data: RunStarted,
     example: runStarted({
       run: { ...exampleRun, status: 'running', finishedAt: null, statsJson: nothingYet() },
@@ -121,24 +121,27 @@ export const runEvents: EventDeclarations<
     example: runEnded(exampleEnd({})).data,
   },
   'run.partial': {
-    summary: 'A run has ended, but not every record was delivered: some were set aside, or a limit ended the read.',
+    summary: 'A run has ended, but not every record was delivered: some were quarantined, or a limit ended the read.',
     data: RunPartial,
     example: runEnded(exampleEnd({ status: 'partial', statsJson: quarantine })).data,
   },
   'run.failed': {
-    summary: 'A run has failed; the next one goes on from the watermark.',
+    summary: 'A run has failed; the next one continues from the watermark.',
     data: RunFailed,
     example: runEnded(
       exampleEnd({
         status: 'failed',
         statsJson: nothingYet(),
         watermarkAfter: exampleRun.watermarkBefore,
-        error: { code: 'source_rejected', message: 'The API answered 404. Correct the request or add an error rule.' },
+        error: {
+          code: 'source_rejected',
+          message: 'The API responded with 404. Correct the request or add an error rule.',
+        },
       }),
     ).data,
   },
   'run.canceled': {
-    summary: 'A run was stopped, or did not begin because its connection is not active.',
+    summary: 'A run was canceled, or did not start because its connection is not active.',
     data: RunCanceled,
     example: runEnded(exampleEnd({ status: 'canceled' })).data,
   },

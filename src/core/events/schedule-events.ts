@@ -12,12 +12,12 @@ const ScheduleSkipped = v.object({
   schedule: ScheduleRow,
   scheduledFor: v.pipe(
     v.nullable(v.string()),
-    v.description('When it was to fire: ISO 8601, UTC. Null with catch_up_window: Temporal tells only how many.'),
+    v.description('When it was due to fire: ISO 8601, UTC. Null with catch_up_window: Temporal reports only how many.'),
   ),
   reason: v.pipe(
     SkipReason,
     v.description(
-      'overlap: a run of the resource waits already and will read what this one would. spec_invalid: the effective spec of the connection does not allow the run. catch_up_window: Temporal was away for too long to make up for them.',
+      'overlap: a run of the resource is already queued and will read the same. spec_invalid: the effective spec of the connection does not allow the run. catch_up_window: Temporal was unavailable for too long, and the firings were dropped.',
     ),
   ),
   firings: v.pipe(
@@ -99,12 +99,12 @@ export const scheduleEvents: EventDeclarations<
   'schedule.created' | 'schedule.updated' | 'schedule.deleted' | 'schedule.skipped'
 > = {
   'schedule.created': {
-    summary: 'A schedule was made.',
+    summary: 'A schedule was created.',
     data: ScheduleChanged,
     example: scheduleCreated(example).data,
   },
   'schedule.updated': {
-    summary: 'A schedule was switched on or off.',
+    summary: 'A schedule was enabled or disabled.',
     data: ScheduleUpdated,
     example: scheduleUpdated({
       ...example,
@@ -118,7 +118,7 @@ export const scheduleEvents: EventDeclarations<
     example: scheduleDeleted(example).data,
   },
   'schedule.skipped': {
-    summary: 'A schedule fired and made no run.',
+    summary: 'A schedule fired and created no run.',
     data: ScheduleSkipped,
     example: scheduleSkipped({ ...example, scheduledFor: '2026-03-01T08:30:00.000Z', reason: 'overlap' }).data,
   },

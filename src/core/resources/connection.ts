@@ -25,17 +25,17 @@ export type ConnectionRow = v.InferOutput<typeof ConnectionRow>;
 
 /** What trying a connection came to. */
 export const ConnectionTest = v.object({
-  ok: v.pipe(v.boolean(), v.description('Every step went well.')),
+  ok: v.pipe(v.boolean(), v.description('Every step succeeded.')),
   steps: v.array(
     v.object({
       step: v.pipe(
         v.picklist(['values', 'source', 'destination']),
         v.description(
-          'values: spec, params and secrets fit. source: the credentials are taken and a first page can be read. destination: it can be reached and takes the credentials; of a webhook only the address is judged.',
+          'values: spec, params and secrets fit. source: the API accepts the credentials and a first page can be read. destination: it is reachable and accepts the credentials; for a webhook only the address is checked.',
         ),
       ),
       ok: v.boolean(),
-      code: v.pipe(v.nullable(v.string()), v.description('As in the error of a run; null when the step went well.')),
+      code: v.pipe(v.nullable(v.string()), v.description('As in the error of a run; null when the step succeeded.')),
       message: v.string(),
       durationMs: v.number(),
     }),
@@ -45,7 +45,7 @@ export const ConnectionTest = v.object({
       v.object({
         method: v.string(),
         url: v.string(),
-        statusCode: v.pipe(v.nullable(v.number()), v.description('Null: no answer arrived.')),
+        statusCode: v.pipe(v.nullable(v.number()), v.description('Null: no response arrived.')),
         durationMs: v.number(),
         errorCode: v.nullable(v.string()),
       }),

@@ -12,7 +12,7 @@ export const Health = v.pipe(
 );
 export type Health = v.InferOutput<typeof Health>;
 
-const Overdue = v.pipe(v.boolean(), v.description('The last success is longer ago than two expected intervals.'));
+const Overdue = v.pipe(v.boolean(), v.description('The last success is more than two expected intervals ago.'));
 const AgeSeconds = v.pipe(
   v.nullable(v.number()),
   v.description('Seconds since the last success; null: there was none.'),
@@ -30,7 +30,7 @@ export const ResourceFreshness = v.object({
   ageSeconds: AgeSeconds,
   expectedIntervalSeconds: v.pipe(
     v.nullable(v.number()),
-    v.description('The longest time that its enabled schedules leave between two firings; null: it has none.'),
+    v.description('The longest interval between two firings of its enabled schedules; null: it has none.'),
   ),
   overdue: Overdue,
 });

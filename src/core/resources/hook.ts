@@ -8,7 +8,7 @@ export const HookRow = v.object({
   connectionId: v.string(),
   resourceKeys: v.pipe(v.array(v.string()), v.description('What is synced.'), v.examples([['contacts']])),
   verification: Verification,
-  dedupe: v.pipe(v.nullable(Dedupe), v.description('Null: as the kind of verification has it.')),
+  dedupe: v.pipe(v.nullable(Dedupe), v.description('Null: as the kind of verification defines.')),
   debounceSeconds: v.number(),
   maxWaitSeconds: v.number(),
   enabled: v.boolean(),
@@ -27,17 +27,19 @@ export const HookRequestRow = v.object({
   receivedAt: Timestamp,
   status: v.pipe(
     HookRequestStatus,
-    v.description('coalesced: accepted, and an earlier request had asked for the same run already.'),
+    v.description('coalesced: accepted, and an earlier request already started the same run.'),
   ),
   reason: v.pipe(v.nullable(v.string()), v.description('Why it was ignored or rejected; null: it was neither.')),
   runs: v.pipe(
     v.array(
       v.object({
         resourceKey: v.string(),
-        runId: v.pipe(v.nullable(v.string()), v.description('Null: no run is made for it yet, or none may be.')),
+        runId: v.pipe(v.nullable(v.string()), v.description('Null: no run was created for it, or none is allowed.')),
       }),
     ),
-    v.description('What it asked for; empty unless it was accepted. Each run started after the request came.'),
+    v.description(
+      'The runs that it started; empty unless it was accepted. Each run started after the request arrived.',
+    ),
   ),
 });
 export type HookRequestRow = v.InferOutput<typeof HookRequestRow>;

@@ -34,7 +34,7 @@ export const RunRow = v.object({
   error: v.pipe(
     v.nullable(v.object({ code: v.pipe(v.string(), v.examples(['source_rejected'])), message: v.string() })),
     v.description(
-      'Why the run failed and what to do about it. While it runs: why its last attempt failed, which is tried again.',
+      'Why the run failed and what to do next. While it runs: why its last attempt failed, which is retried.',
     ),
   ),
 });
@@ -47,7 +47,7 @@ export const CallLogRow = v.object({
   sequence: v.pipe(v.number(), v.description('Position in the run, from 1.')),
   method: v.string(),
   url: v.string(),
-  statusCode: v.pipe(v.nullable(v.number()), v.description('Null: no answer arrived.')),
+  statusCode: v.pipe(v.nullable(v.number()), v.description('Null: no response arrived.')),
   durationMs: v.nullable(v.number()),
   attempt: v.pipe(v.number(), v.description('From 1.')),
   cacheHit: v.boolean(),

@@ -56,17 +56,15 @@ const ResourcePlan = v.object({
   changed: v.pipe(v.array(v.string()), v.description('Fields of the resource that differ.')),
   resets: v.pipe(
     v.picklist(['nothing', 'watermark', 'state']),
-    v.description('What the next run forgets first; `state`: every known record and the watermark.'),
+    v.description('What the next run resets first; `state`: every known record and the watermark.'),
   ),
   redelivers: v.pipe(
     v.picklist(['nothing', 'fetched', 'everything']),
-    v.description(
-      'Records delivered again although they did not change; `fetched`: those that a run happens to fetch.',
-    ),
+    v.description('Records delivered again although they did not change; `fetched`: those that a run fetches anyway.'),
   ),
   backfillRecommended: v.pipe(v.boolean(), v.description('Delivered records keep their old form until then.')),
   rekeyedTable: v.pipe(v.nullable(v.string()), v.description('The table whose upsert keys change; null: none.')),
-  effect: v.pipe(v.string(), v.description('The same in words.')),
+  effect: v.pipe(v.string(), v.description('The plan of this resource in words.')),
 });
 
 /** What an upgrade of a connection's spec did, or would do. */
@@ -77,10 +75,10 @@ export const SpecUpgrade = v.object({
   applied: v.pipe(v.boolean(), v.description('False for a dry run.')),
   plan: v.object({
     class: UpgradeClass,
-    changed: v.pipe(v.array(v.string()), v.description('Parts of the spec beside its resources that differ.')),
+    changed: v.pipe(v.array(v.string()), v.description('Parts of the spec other than its resources that differ.')),
     resources: v.array(ResourcePlan),
     backfillRecommended: v.boolean(),
-    issues: v.pipe(v.array(Issue), v.description('Why it cannot be applied; empty when it can.')),
+    issues: v.pipe(v.array(Issue), v.description('Why the upgrade cannot be applied; empty when it can.')),
   }),
 });
 export type SpecUpgrade = v.InferOutput<typeof SpecUpgrade>;

@@ -15,12 +15,12 @@ const Hmac = v.object({
   encoding: v.optional(v.picklist(['hex', 'base64']), 'hex'),
   prefix: v.pipe(
     v.optional(v.pipe(v.string(), v.maxLength(50)), ''),
-    v.description('What stands before the signature in its header.'),
+    v.description('The prefix of the signature in its header.'),
     v.examples(['sha256=']),
   ),
   content: v.pipe(
     v.optional(v.picklist(['body', 'timestamp.body']), 'body'),
-    v.description('What is signed; with `timestamp.body` the time, a point and the body.'),
+    v.description('What is signed; with `timestamp.body` the time, a dot and the body.'),
   ),
   timestampHeader: v.pipe(
     v.optional(v.nullable(HeaderName), null),
@@ -28,7 +28,7 @@ const Hmac = v.object({
   ),
   toleranceSeconds: v.pipe(
     v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3600)), 300),
-    v.description('How far that time may be from ours.'),
+    v.description('How far that time may differ from the time of the service.'),
   ),
 });
 
@@ -50,7 +50,7 @@ export const Dedupe = v.variant('by', [
       v.string(),
       v.maxLength(200),
       v.regex(/^(?:\/(?:[^/~]|~[01])*)+$/, 'expected a JSON pointer such as /event/id'),
-      v.description('A JSON pointer into the body; without a value there, the whole body counts.'),
+      v.description('A JSON pointer into the body; without a value there, the whole body is compared.'),
     ),
   }),
   v.object({ by: v.literal('body') }),

@@ -9,8 +9,8 @@ export const WebhookDeliveryView = v.object({
   runId: v.pipe(v.nullable(v.string()), v.description('Null: the event is about no run.')),
   eventType: v.pipe(v.string(), v.examples(['run.succeeded'])),
   url: v.string(),
-  statusCode: v.pipe(v.nullable(v.number()), v.description('Null: not sent yet, or no answer arrived.')),
-  delivered: v.pipe(v.boolean(), v.description('The receiver answered with 2xx.')),
+  statusCode: v.pipe(v.nullable(v.number()), v.description('Null: not sent yet, or no response arrived.')),
+  delivered: v.pipe(v.boolean(), v.description('The receiver responded with 2xx.')),
   createdAt: Timestamp,
 });
 export type WebhookDeliveryView = v.InferOutput<typeof WebhookDeliveryView>;
@@ -31,20 +31,20 @@ export const WebhookDeliveryDetail = v.object({
   attempt: v.pipe(v.number(), v.description('Counts the attempts of the event at the endpoint from 1.')),
   trigger: WebhookTrigger,
   state: WebhookDeliveryState,
-  redeliveryOf: v.pipe(v.nullable(v.string()), v.description('The delivery that was asked for again.')),
+  redeliveryOf: v.pipe(v.nullable(v.string()), v.description('The delivery that this one repeats.')),
   payload: v.pipe(v.string(), v.description('The body, byte for byte as it is sent in every attempt.')),
   requestHeaders: v.pipe(v.nullable(JsonObject), v.description('Signatures masked; null: not sent.')),
-  responseHeaders: v.pipe(v.nullable(JsonObject), v.description('Null: no answer arrived.')),
-  responseBody: v.pipe(v.nullable(v.string()), v.description('Its first 16 KiB; null: no answer arrived.')),
+  responseHeaders: v.pipe(v.nullable(JsonObject), v.description('Null: no response arrived.')),
+  responseBody: v.pipe(v.nullable(v.string()), v.description('Its first 16 KiB; null: no response arrived.')),
   durationMs: v.nullable(v.number()),
   errorCode: v.pipe(
     v.nullable(v.string()),
-    v.description('Why it failed; null: it succeeded, or is not over.'),
+    v.description('Why it failed; null: it succeeded, or has not ended.'),
     v.examples(['timeout']),
   ),
   nextAttemptAt: v.pipe(
     v.nullable(Timestamp),
-    v.description('When the event is sent to the endpoint again by itself; null: it is not.'),
+    v.description('When the event is automatically sent to the endpoint again; null: it is not.'),
   ),
 });
 export type WebhookDeliveryDetail = v.InferOutput<typeof WebhookDeliveryDetail>;

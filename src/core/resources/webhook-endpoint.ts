@@ -33,9 +33,9 @@ export const WebhookEndpointRow = v.object({
   enabled: v.boolean(),
   disabledReason: v.pipe(v.nullable(WebhookDisabledReason), v.description('Null while it is enabled.')),
   state: WebhookEndpointState,
-  rateLimitPerSecond: v.pipe(v.nullable(v.number()), v.description('Null: no limit but `maxInFlight`.')),
-  maxInFlight: v.pipe(v.number(), v.description('Requests at once.')),
-  timeoutMs: v.pipe(v.number(), v.description('For the whole of a request and its answer.')),
+  rateLimitPerSecond: v.pipe(v.nullable(v.number()), v.description('Null: limited by `maxInFlight` only.')),
+  maxInFlight: v.pipe(v.number(), v.description('Concurrent requests at most.')),
+  timeoutMs: v.pipe(v.number(), v.description('For the whole request and its response.')),
   ordering: WebhookOrdering,
   signatureSchemes: v.array(SignatureScheme),
   secretHint: v.pipe(v.string(), v.description('The last four characters of the current secret.')),
@@ -44,7 +44,7 @@ export const WebhookEndpointRow = v.object({
   lastSuccessAt: v.nullable(Timestamp),
   firstFailureAt: v.pipe(
     v.nullable(Timestamp),
-    v.description('Of the failures in a row under way; null: there are none.'),
+    v.description('Of the current failures in a row; null: there are none.'),
   ),
 });
 export type WebhookEndpointRow = v.InferOutput<typeof WebhookEndpointRow>;
@@ -52,13 +52,16 @@ export type WebhookEndpointRow = v.InferOutput<typeof WebhookEndpointRow>;
 /** How an endpoint has done of late. */
 export const WebhookEndpointStats = v.object({
   window: v.pipe(v.string(), v.examples(['24h'])),
-  attempts: v.pipe(Count, v.description('Attempts of the window that are over.')),
+  attempts: v.pipe(Count, v.description('Attempts of the window that have ended.')),
   delivered: Count,
   successRate: v.pipe(v.nullable(v.number()), v.description('From 0 to 1; null: there were no attempts.')),
   p50Ms: v.pipe(v.nullable(v.number()), v.description('Median duration of an attempt; null: there were none.')),
   p95Ms: v.nullable(v.number()),
-  pending: v.pipe(Count, v.description('Events that wait to be sent, or to be sent again.')),
-  oldestPendingSeconds: v.pipe(v.nullable(v.number()), v.description('Age of the oldest of them; null: none waits.')),
+  pending: v.pipe(Count, v.description('Events that are pending, for a first or another attempt.')),
+  oldestPendingSeconds: v.pipe(
+    v.nullable(v.number()),
+    v.description('Age of the oldest of them; null: no event is pending.'),
+  ),
   state: WebhookEndpointState,
 });
 export type WebhookEndpointStats = v.InferOutput<typeof WebhookEndpointStats>;
@@ -71,12 +74,15 @@ export type RecoverySubject = v.InferOutput<typeof RecoverySubject>;
 export const WebhookRecovery = v.object({
   id: v.pipe(v.string(), v.examples(['whr_01kaemm0dce7xb1k4c1m1f2p3q'])),
   endpointId: v.string(),
-  status: v.pipe(v.picklist(['running', 'finished']), v.description('`finished`: none of the events waits any more.')),
+  status: v.pipe(
+    v.picklist(['running', 'finished']),
+    v.description('`finished`: none of the events is pending any more.'),
+  ),
   since: Timestamp,
   until: Timestamp,
   include: v.array(RecoverySubject),
-  total: v.pipe(Count, v.description('Events that it made due again.')),
-  sent: v.pipe(Count, v.description('Those of them that the receiver has taken.')),
+  total: v.pipe(Count, v.description('Events that it sends again.')),
+  sent: v.pipe(Count, v.description('Those of them that the receiver has accepted.')),
   createdAt: Timestamp,
 });
 export type WebhookRecovery = v.InferOutput<typeof WebhookRecovery>;
@@ -84,7 +90,7 @@ export type WebhookRecovery = v.InferOutput<typeof WebhookRecovery>;
 /** A type of event that endpoints can be told of. */
 export const EventTypeRow = v.object({
   type: v.picklist(eventTypes),
-  summary: v.pipe(v.string(), v.description('When it happens.')),
+  summary: v.pipe(v.string(), v.description('When the event occurs.')),
   default: v.pipe(v.boolean(), v.description('Endpoints that name no types get it.')),
   schema: v.pipe(
     JsonObject,

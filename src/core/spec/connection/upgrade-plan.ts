@@ -59,8 +59,7 @@ function planResources(before: ConnectorSpec | null, after: ConnectorSpec): Reso
     ...removed.map((resourceKey) => ({
       ...untouched(resourceKey),
       class: 'breaking' as const,
-      effect:
-        'Removed: it can no longer be synced, and its schedules are switched off; its rows stay at the destination.',
+      effect: 'Removed: it can no longer be synced, and its schedules are disabled; its rows stay at the destination.',
     })),
   ];
 }
@@ -86,7 +85,7 @@ const startOver = ({ key }: Resource): ResourcePlan => ({
   class: 'resets',
   resets: 'state',
   redelivers: 'everything',
-  effect: 'The earlier spec is not valid any more: the next run reads and delivers everything again.',
+  effect: 'The earlier spec is no longer valid: the next run reads and delivers everything again.',
 });
 
 /** A resource and the spec that it is part of. */
