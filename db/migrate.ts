@@ -22,7 +22,8 @@ export async function migrateToLatest(databaseUrl: string): Promise<{ readonly a
   try {
     const migrator = new Migrator({ db, provider: { getMigrations: readMigrations } });
     const { error, results } = await migrator.migrateToLatest();
-    if (error) throw new Error(`Migration ${results?.at(-1)?.migrationName ?? ''} failed`, { cause: error });
+    const failed = results?.at(-1)?.migrationName;
+    if (error) throw new Error(failed ? `Migration ${failed} failed` : 'No migration was applied', { cause: error });
     return { applied: (results ?? []).map((result) => result.migrationName) };
   } finally {
     await db.destroy();

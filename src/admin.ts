@@ -5,24 +5,22 @@ import { parseArgs } from 'node:util';
 import * as v from 'valibot';
 import { openDatabase } from '../db/client.ts';
 import { commands, UsageError, usage } from './admin/commands.ts';
+import { printError } from './admin/explain-error.ts';
 import type { Config } from './config/config.ts';
-import { configOrExit } from './config/entry.ts';
-import { WrongKeyRingError } from './config/key-ring-check.ts';
-import { AppError } from './core/errors.ts';
+import { configOrExit, endOnUncaught } from './config/entry.ts';
+import { maskSecrets } from './log.ts';
 
 /** The part of ready.json that is read here. */
 const Ready = v.pipe(v.string(), v.parseJson(), v.object({ databaseUrl: v.string(), temporalAddress: v.string() }));
 /** Exit code for a command line that is not understood. */
 const usageExitCode = 2;
 
+endOnUncaught({ error: (_message, fields) => printError(fields?.['error']) });
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  // What an operator caused is explained; anything else keeps its stack.
-  if (error instanceof UsageError) process.stderr.write(`${error.message}\n\n${usage()}\n`);
-  else if (error instanceof WrongKeyRingError) process.stderr.write(`${error.message}\n`);
-  else if (error instanceof AppError) process.stderr.write(`${[error.message, ...issuesOf(error)].join('\n  ')}\n`);
-  else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  if (error instanceof UsageError) process.stderr.write(`${maskSecrets(error.message)}\n\n${usage()}\n`);
+  else printError(error);
   process.exitCode = error instanceof UsageError ? usageExitCode : 1;
 }
 
@@ -76,8 +74,4 @@ async function withServices(config: Config): Promise<Config & { readonly databas
       },
     );
   }
-}
-
-function issuesOf({ issues = [] }: AppError): readonly string[] {
-  return issues.map(({ path, message }) => `${path}: ${message}`);
 }

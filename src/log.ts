@@ -55,7 +55,7 @@ export function temporalLogger(log: Log): TemporalLogger {
 }
 
 /** The text without API keys and without the passwords of URLs. */
-function maskSecrets(text: string): string {
+export function maskSecrets(text: string): string {
   // Of nearly every text this is all that is looked at; there are several in the line of each request.
   if (!text.includes('ck_') && !text.includes('://')) return text;
   return text.replace(/\bck_[A-Za-z0-9_-]+/g, 'ck_***').replace(/(:\/\/[^/\s:@]*):[^/\s@]*@/g, '$1:***@');
@@ -102,10 +102,10 @@ const ownCode = [root.href, fileURLToPath(root)];
 const plainFacts = ['code', 'syscall', 'severity', 'routine', 'schema', 'table', 'column', 'constraint', 'statusCode'];
 
 /**
- * The message of an error that this project made. What the engine or a library says may repeat what it was given, a secret
- * among it: of such an error the log keeps what it is, its codes, and where it came from.
+ * What may be shown of an error: the message of one that this project made. What the engine or a library says may repeat
+ * what it was given, a secret among it: of such an error it keeps what it is, its codes, and where it came from.
  */
-function cleanError(error: Error, depth: number): LogFields {
+export function cleanError(error: Error, depth = 0): LogFields {
   const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
   const facts = plainFacts.flatMap((name) => {
     const value: unknown = Reflect.get(error, name);

@@ -1,8 +1,10 @@
 /** Process: `npm run migrate`. Applies the missing migrations; safe to run several times at once. */
 import { migrateToLatest } from '../db/migrate.ts';
 import './dev/embedded/parent-watch.ts';
-import { configOrExit } from './config/entry.ts';
+import { printError } from './admin/explain-error.ts';
+import { configOrExit, endOnUncaught } from './config/entry.ts';
 
+endOnUncaught({ error: (_message, fields) => printError(fields?.['error']) });
 const { databaseUrl } = configOrExit(process.env);
 if (databaseUrl === null) {
   process.stderr.write(
@@ -16,7 +18,6 @@ try {
     applied.length > 0 ? `applied:\n${applied.map((name) => `  ${name}\n`).join('')}` : 'nothing to apply\n',
   );
 } catch (error) {
-  const reason = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : '';
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}${reason}\n`);
+  printError(error);
   process.exitCode = 1;
 }

@@ -11,10 +11,18 @@ export interface AdminOutcome {
 /** Where the operator's command line starts. */
 export const adminFile = join(import.meta.dirname, '../../../src/admin.ts');
 
+const migrateFile = join(import.meta.dirname, '../../../src/migrate.ts');
+
 /** Runs the command line as an operator would, in this environment. */
-export function runAdmin(env: NodeJS.ProcessEnv, ...args: readonly string[]): Promise<AdminOutcome> {
+export const runAdmin = (env: NodeJS.ProcessEnv, ...args: readonly string[]): Promise<AdminOutcome> =>
+  run(env, adminFile, ...args);
+
+/** Runs `npm run migrate` in this environment. */
+export const runMigrate = (env: NodeJS.ProcessEnv): Promise<AdminOutcome> => run(env, migrateFile);
+
+function run(env: NodeJS.ProcessEnv, ...args: readonly string[]): Promise<AdminOutcome> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [adminFile, ...args], { env }, (error, stdout, stderr) => {
+    execFile(process.execPath, args, { env }, (error, stdout, stderr) => {
       resolve({ exitCode: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
     });
   });

@@ -1,0 +1,83 @@
+import { ConfigError } from '../config/config.ts';
+import { WrongKeyRingError } from '../config/key-ring-check.ts';
+import { AppError } from '../core/errors.ts';
+import { cleanError, type LogFields, maskSecrets } from '../log.ts';
+
+/**
+ * What an operator may read of an error on a terminal: the message of one that explains itself, a sentence for what a
+ * database or a network refuses, and of all others what the log keeps, as text. No secret and no value is in it.
+ */
+export function explainError(error: unknown): string {
+  if (!(error instanceof Error)) return 'An error that is none was thrown.';
+  if (error instanceof AppError)
+    return [error.message, ...(error.issues ?? []).map(issueLine)].map(maskSecrets).join('\n  ');
+  if (selfExplaining.some((kind) => error instanceof kind)) return maskSecrets(error.message);
+  const causes = causesOf(error);
+  const lines = causes.map((cause) => reasonOf(cause) ?? cleaned(cause));
+  const isKnown = causes.some((cause) => reasonOf(cause) !== null);
+  return isKnown ? lines.join(': ') : [lines.join(': '), cleanError(causes.at(-1) ?? error)['stack']].join('\n');
+}
+
+/** Writes what {@link explainError} says of it to stderr. */
+export function printError(error: unknown): void {
+  process.stderr.write(`${explainError(error)}\n`);
+}
+
+const selfExplaining = [WrongKeyRingError, ConfigError];
+
+/** By code or, where a driver gives none, by its constant message. */
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was cut',
+  ETIMEDOUT: 'no response in time',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the host name cannot be resolved now',
+  '28P01': 'the database refuses the user name or the password',
+  '28000': 'the database refuses the user',
+  '3D000': 'the database does not exist',
+  '42P01': 'a table is missing: run "npm run migrate"',
+  '53300': 'the database has no connection left',
+  'Connection terminated unexpectedly': 'the database closed the connection',
+  'The server does not support SSL connections': 'the database does not offer encryption',
+  'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string': 'the database asks for a password',
+};
+
+/** Null: it is none of the known ones. */
+function reasonOf(error: Error): string | null {
+  const code = textOf(error, 'code');
+  const key = [code, error.message].find((name) => name !== undefined && Object.hasOwn(reasons, name));
+  if (key === undefined) return null;
+  const peer = [textOf(error, 'hostname') ?? textOf(error, 'address'), textOf(error, 'port')].filter(Boolean).join(':');
+  const reason = `${reasons[key]}${code === undefined ? '' : ` (${code})`}`;
+  return maskSecrets(peer === '' ? reason : `${peer}: ${reason}`);
+}
+
+/** A property of the error; undefined when it is neither a text nor a number. */
+function textOf(error: Error, name: string): string | undefined {
+  const value: unknown = Reflect.get(error, name);
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+/** The message of an error of ours; of a foreign one what it is, and its codes. */
+function cleaned(error: Error): string {
+  const { message, type, stack: _stack, cause: _cause, ...facts }: LogFields = cleanError(error);
+  return [message ?? type, ...Object.entries(facts).map(([name, value]) => `${name}=${String(value)}`)].join(' ');
+}
+
+/** The error, what caused it, and so on; of several attempts to connect the last one, which all of them ended like. */
+function causesOf(error: Error): readonly Error[] {
+  const causes = [error];
+  for (let next: unknown = error.cause; next instanceof Error && causes.length < 5; next = next.cause)
+    causes.push(next);
+  return causes.map((cause) => (cause instanceof AggregateError ? lastOf(cause) : cause));
+}
+
+function lastOf(aggregate: AggregateError): Error {
+  const last: unknown = aggregate.errors.at(-1);
+  return last instanceof Error ? last : aggregate;
+}
+
+const issueLine = ({ path, message }: { readonly path: string; readonly message: string }): string =>
+  `${path}: ${message}`;
