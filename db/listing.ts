@@ -11,8 +11,6 @@ export interface Listing<Row> {
 export interface ListingSource<Row> {
   /** The `limit` rows after `last` in the order of the list; null means from the start. */
   batch(last: Row | null, limit: number): Promise<readonly Row[]>;
-  /** Rows read at once; {@link batchRows} unless given, fewer where each may be large. */
-  readonly rowsAtOnce?: number;
   /** The bytes that each of the next `limit` rows takes where it is stored; absent: rows are known to be small. */
   measure?(last: Row | null, limit: number): Promise<readonly number[]>;
   /** How many rows there are in all; asked only when they do not fit into one batch. */
@@ -21,6 +19,8 @@ export interface ListingSource<Row> {
 
 /** Rows read at once: large enough that the round trip does not count, small enough that memory stays flat. */
 const batchRows = 1000;
+/** As {@link batchRows} where rows are measured first: of large ones a batch has few, and all are measured for each. */
+const measuredRows = 200;
 /** Stored bytes read at once, if it is more than one row: compressed, they may be a hundred times as many in memory. */
 const batchBytes = 256 * 1024;
 
@@ -37,7 +37,7 @@ interface ListBatch<Row> {
 }
 
 async function nextBatch<Row>(source: ListingSource<Row>, last: Row | null): Promise<ListBatch<Row>> {
-  const limit = source.rowsAtOnce ?? batchRows;
+  const limit = source.measure ? measuredRows : batchRows;
   const sizes = (await source.measure?.(last, limit)) ?? null;
   const fitting = sizes === null ? limit : rowsWithin(sizes, batchBytes);
   const rows = await source.batch(last, fitting);
@@ -56,7 +56,6 @@ function rowsWithin(sizes: readonly number[], bytes: number): number {
 
 /** How large the rows of a list may be. */
 interface RowSizes {
-  readonly rowsAtOnce?: number;
   /** The stored bytes of a row, as SQL. */
   readonly storedBytes?: RawBuilder<number>;
 }
@@ -64,11 +63,10 @@ interface RowSizes {
 /** Opens the list of what a query of one table selects, newest first: ids are ordered by time. */
 export function openNewestFirst<TB extends keyof Database, Row extends { readonly id: string }>(
   query: SelectQueryBuilder<Database, TB, Row>,
-  { rowsAtOnce = batchRows, storedBytes }: RowSizes = {},
+  { storedBytes }: RowSizes = {},
 ): Promise<Listing<Row>> {
   const behind = (last: Row | null) => (last === null ? query : query.where(sql<SqlBool>`id < ${last.id}`));
   return openListing({
-    rowsAtOnce,
     batch: (last, limit) => behind(last).orderBy(sql`id`, 'desc').limit(limit).execute(),
     count: () => countRows(query.clearSelect()),
     ...(storedBytes && {

@@ -88,12 +88,13 @@ export function listSpecVersions(db: Db, scope: OrgScope, key: string): Promise<
     .innerJoin('specs', 'specs.id', 'specVersions.specId')
     .where('specVersions.orgId', '=', scope.orgId)
     .where('specs.key', '=', key);
+  const nextOf = (last: SpecVersionRow | null, limit: number) =>
+    (last ? ofKey.where('specVersions.id', '<', last.id) : ofKey).orderBy('specVersions.id', 'desc').limit(limit);
   return openListing({
-    // A spec has up to 1 MiB.
-    rowsAtOnce: 20,
-    batch(last, limit) {
-      const query = ofKey.select(columns).orderBy('specVersions.id', 'desc').limit(limit);
-      return (last ? query.where('specVersions.id', '<', last.id) : query).execute();
+    batch: (last, limit) => nextOf(last, limit).select(columns).execute(),
+    async measure(last, limit) {
+      const bytes = sql<number>`pg_column_size(spec_versions.spec_json)`.as('bytes');
+      return (await nextOf(last, limit).select(bytes).execute()).map((row) => row.bytes);
     },
     count: () => countRows(ofKey),
   });

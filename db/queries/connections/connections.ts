@@ -53,8 +53,8 @@ const lockedConnectionById = statement((tx, values: ById) => selectById(tx, valu
 /** Every connection of the org, newest first. */
 export function listConnections(db: Db, scope: OrgScope): Promise<Listing<ConnectionRow>> {
   const ofOrg = db.selectFrom('connections').where('orgId', '=', scope.orgId).where('deletedAt', 'is', null);
-  // Params of 1 MiB, as the body that brought them.
-  return openNewestFirst(ofOrg.select(columns), { rowsAtOnce: 50 });
+  const storedBytes = sql<number>`pg_column_size(params_json) + coalesce(pg_column_size(spec_overrides_json), 0)`;
+  return openNewestFirst(ofOrg.select(columns), { storedBytes });
 }
 
 interface NewConnection {

@@ -50,14 +50,22 @@ const columns = [
   'respBodyTruncated',
 ] as const;
 
+const storedBytes = sql<number>`pg_column_size(req_headers_redacted) + pg_column_size(resp_headers)
+  + coalesce(pg_column_size(req_body_redacted), 0) + coalesce(pg_column_size(resp_body_truncated), 0)
+  + pg_column_size(url)`;
+
 /** Every call of a run, in order. */
 export function listCalls(db: Db, scope: OrgScope, runId: string): Promise<Listing<CallLogRow>> {
   const ofRun = db.selectFrom('callLog').where('orgId', '=', scope.orgId).where('runId', '=', runId);
+  const nextOf = (last: CallLogRow | null, limit: number) =>
+    (last ? ofRun.where((eb) => eb(eb.refTuple('sequence', 'id'), '>', eb.tuple(last.sequence, last.id))) : ofRun)
+      .orderBy('sequence')
+      .orderBy('id')
+      .limit(limit);
   return openListing({
-    batch(last, limit) {
-      const query = ofRun.select(columns).orderBy('sequence').orderBy('id').limit(limit);
-      if (!last) return query.execute();
-      return query.where((eb) => eb(eb.refTuple('sequence', 'id'), '>', eb.tuple(last.sequence, last.id))).execute();
+    batch: (last, limit) => nextOf(last, limit).select(columns).execute(),
+    async measure(last, limit) {
+      return (await nextOf(last, limit).select(storedBytes.as('bytes')).execute()).map(({ bytes }) => bytes);
     },
     count: () => countRows(ofRun),
   });
