@@ -1,0 +1,22 @@
+/** What makes a text take long, of about `size` characters. */
+export const slowTexts: Readonly<Record<string, (size: number) => string>> = {
+  'parameters without an end': (size) => `/x${'?key='.repeat(size / 5)}`,
+  'parameters of a query': (size) => `/x?${'key=1&'.repeat(size / 6)}`,
+  'nested properties': (size) => '{"key":'.repeat(size / 7),
+  'nested lists': (size) => `{"key":${'['.repeat(size)}`,
+  'properties in a list': (size) => `[${'{"token":1},'.repeat(size / 12)}`,
+  'properties without an end': (size) => '"key":"'.repeat(size / 7),
+  'properties of escapes': (size) => `"key":"${'\\"key\\":\\"'.repeat(size / 10)}`,
+  backslashes: (size) => `"key":"${'\\'.repeat(size)}`,
+  quotes: (size) => `key${'"'.repeat(size)}`,
+  'quotes with names between': (size) => '"token'.repeat(size / 6),
+  'spaces behind a name': (size) => `"token"${' '.repeat(size)}`,
+  'names with spaces behind': (size) => `"token"${' '.repeat(100)}`.repeat(size / 107),
+  'spaces behind a colon': (size) => `"token":${' '.repeat(size)}`,
+  'a long telling name': (size) => `?${'secret'.repeat(size / 6)}`,
+  'telling names': (size) => '?secret'.repeat(size / 7),
+  'a secret that repeats itself': (size) => 'ab'.repeat(size / 2),
+  'what is nearly a secret': (size) => 'x'.repeat(size),
+  'beginnings of secrets': (size) => 'a-secret-of-the-connectio'.repeat(size / 25),
+  'secrets beside each other': (size) => 'a-secret-of-the-connection'.repeat(size / 26),
+};
