@@ -36,6 +36,9 @@ describe('a server that sends what no PostgreSQL sends', () => {
       figure('hostileDatabaseLagMs', { count: Math.round(report.lagMs), of: cases });
       figure('hostileDatabaseMemory', { count: Math.round(report.bytes / 1e6), of: cases });
       expect(report.cases).toBe(cases);
+      // Each kind of login is one that the driver takes as long as nothing is changed.
+      const kinds = ['no password', 'clear text', 'MD5', 'SCRAM-SHA-256'];
+      expect(report.unchanged).toEqual(Object.fromEntries(kinds.map((kind) => [kind, 'completed'])));
       // What ended a session has a code of its own: nothing surprised the engine.
       const known = ['completed', 'destination_rejected', 'destination_unavailable', 'destination_login', 'fenced'];
       expect(Object.keys(report.results).filter((code) => !known.includes(code))).toEqual([]);
@@ -51,6 +54,8 @@ interface Report {
   readonly lagMs: number;
   /** Its largest resident set. */
   readonly bytes: number;
+  /** How a session of each kind of login ends when nothing is changed. */
+  readonly unchanged: Readonly<Record<string, string>>;
   readonly results: Readonly<Record<string, number>>;
 }
 

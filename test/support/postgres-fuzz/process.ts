@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { openPostgres } from '../../../src/core/destinations/postgres/postgres.ts';
 import { batchOf, claimOf, rowOf } from '../sync/batches.ts';
+import { asOtherKind, logins, password, type Response } from './logins.ts';
 import { mutate, seeded } from './mutations.ts';
 
 const [, , file = '', cases = '', seed = '', folder = ''] = process.argv;
@@ -32,6 +33,14 @@ setInterval(() => {
   last = now;
 }, 5).unref();
 
+type Login = keyof typeof logins;
+const kinds = Object.keys(logins) as Login[];
+/** Iterations of SCRAM: the usual ones, and such as end or freeze a client. */
+const iterations = [4096, 4096, 4096, 0, 1, 1e8, 2 ** 31, 1e15];
+
+const unchanged: Record<string, string> = {};
+for (const kind of kinds) unchanged[kind] = await open(sessionOf(kind), { encrypted: false });
+
 const results = new Map<string, number>();
 let next = 0;
 await Promise.all(
@@ -39,14 +48,41 @@ await Promise.all(
     while (next < Number(cases)) await runCase(next++);
   }),
 );
-process.stdout.write(`${JSON.stringify({ cases: next, ...worst, results: Object.fromEntries(results) })}\n`);
+process.stdout.write(`${JSON.stringify({ cases: next, ...worst, unchanged, results: Object.fromEntries(results) })}\n`);
 process.exit(0);
 
 async function runCase(number: number): Promise<void> {
   const random = seeded(Number(seed) + number);
-  const changed = random(recording.length);
-  const responses = recording.map((response, index) => (index === changed ? mutate(response, random) : response));
-  const encrypted = number % tlsEvery === 0;
+  const kind = kinds[random(kinds.length)] ?? 'no password';
+  const responses = sessionOf(kind, iterations[random(iterations.length)]);
+  const ofLogin = responses.length - recording.length + 1;
+  // Every other change is in the login.
+  const changed = random(random(2) === 0 ? ofLogin : responses.length);
+  const change = (bytes: Buffer) => (random(4) === 0 ? asOtherKind(bytes, random) : mutate(bytes, random));
+  const session = responses.map((response, index) => (index === changed ? changedBy(response, change) : response));
+  const result = await open(session, { encrypted: number % tlsEvery === 0 });
+  results.set(result, (results.get(result) ?? 0) + 1);
+}
+
+/** A login of the kind, and behind it what was recorded. */
+function sessionOf(kind: Login, rounds = 4096): readonly Response[] {
+  const login: readonly Response[] = logins[kind](rounds);
+  const [first = Buffer.alloc(0), ...rest] = recording;
+  const final = login.at(-1);
+  if (kind !== 'SCRAM-SHA-256' || final === undefined) return [...login, ...recording];
+  return [...login.slice(0, -1), (sent) => Buffer.concat([bytesOf(final, sent), first]), ...rest];
+}
+
+function bytesOf(response: Response, sent: Buffer): Buffer {
+  return typeof response === 'function' ? response(sent) : response;
+}
+
+function changedBy(response: Response, change: (bytes: Buffer) => Buffer): Response {
+  return (sent) => change(bytesOf(response, sent));
+}
+
+/** Opens a session to a server with these responses, and delivers a batch; how it ends. */
+async function open(responses: readonly Response[], { encrypted }: { readonly encrypted: boolean }): Promise<string> {
   const server = await serve((socket) => (encrypted ? encrypt(socket, responses) : respond(socket, responses)));
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
@@ -56,7 +92,7 @@ async function runCase(number: number): Promise<void> {
     port,
     database: 'd',
     user: 'u',
-    password: 'p',
+    password,
     ssl: encrypted ? 'require' : 'disable',
   };
   const destination = openPostgres(options, { guard, limits: { connectMs: 2000, statementMs: 1000 } });
@@ -64,17 +100,13 @@ async function runCase(number: number): Promise<void> {
     await destination.check();
     await destination.open(claimOf('recorded'));
     await destination.apply(batchOf([rowOf('1')]));
-    count('completed');
+    return 'completed';
   } catch (error) {
-    count(error instanceof Error && 'code' in error ? String(error.code) : String(error));
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error);
   } finally {
     await destination[Symbol.asyncDispose]();
     server.close();
   }
-}
-
-function count(result: string): void {
-  results.set(result, (results.get(result) ?? 0) + 1);
 }
 
 function serve(handle: (socket: Socket) => void): Promise<Server> {
@@ -87,7 +119,7 @@ function serve(handle: (socket: Socket) => void): Promise<Server> {
   });
 }
 
-function encrypt(socket: Socket, responses: readonly Buffer[]): void {
+function encrypt(socket: Socket, responses: readonly Response[]): void {
   socket.once('data', () => {
     socket.write('S');
     const secure = new TLSSocket(socket, { isServer: true, secureContext });
@@ -97,14 +129,14 @@ function encrypt(socket: Socket, responses: readonly Buffer[]): void {
 }
 
 /** One response for each message of the client; the connection ends when there is nothing more to say. */
-function respond(socket: Socket, responses: readonly Buffer[]): void {
+function respond(socket: Socket, responses: readonly Response[]): void {
   let said = 0;
   let silent: NodeJS.Timeout | undefined;
-  socket.on('data', () => {
+  socket.on('data', (sent: Buffer) => {
     clearTimeout(silent);
     const response = responses[said];
     said += 1;
-    if (response) socket.write(response);
+    if (response) socket.write(bytesOf(response, sent));
     silent = setTimeout(() => socket.destroy(), 20);
   });
 }
