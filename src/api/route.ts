@@ -5,7 +5,7 @@ import type { RequestErrorCode } from '../core/errors.ts';
 import type { Deps } from '../deps.ts';
 import type { Caller } from './auth.ts';
 import type { EmbedCaller } from './embed-auth.ts';
-import type { CostlyRequests } from './gates/costly-requests.ts';
+import type { CostlyOrder, CostlyRequests } from './gates/costly-requests.ts';
 import type { ListsAtOnce } from './gates/lists-at-once.ts';
 import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
 import type { Reads } from './reads.ts';
@@ -71,8 +71,8 @@ export interface Route {
   readonly errors: readonly RequestErrorCode[];
   /** What a repeated `Idempotency-Key` gets: the first response again, or 409. Absent: the header is not looked at. */
   readonly repeated?: 'same_answer' | 'conflict';
-  /** It checks a spec, evaluates expressions or waits for servers that a customer names: an org may have only some under way at once. */
-  readonly costly?: true;
+  /** It checks a spec, evaluates expressions or waits for servers that a customer names: an org may have only some under way at once; `one_by_one`: it checks specs in a transaction, so only one of them has a connection of the database. */
+  readonly costly?: CostlyOrder;
   /** Checks the request; what it returns does the work. Throws `AppError` or `HttpRejection`. */
   prepare(this: void, request: RawRequest): (deps: ApiDeps) => Promise<unknown>;
 }

@@ -22,7 +22,7 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
     const document = route.body ? await readBody(c.req.raw, route.bodyOptional ? {} : undefined) : undefined;
     const prepared = route.prepare({ caller, params: c.req.param(), query: c.req.queries(), document });
     const act = () =>
-      caller && route.costly ? deps.costly.run(caller.scope.orgId, () => prepared(deps)) : prepared(deps);
+      caller && route.costly ? deps.costly.run(caller.scope.orgId, route.costly, () => prepared(deps)) : prepared(deps);
     const key = c.req.header('idempotency-key');
     if (caller && route.repeated && key !== undefined) {
       const { method, path } = c.req;

@@ -1,6 +1,12 @@
 import { createFairQueue } from '../../core/fair-queue.ts';
 import { HttpRejection } from '../errors.ts';
 
+/**
+ * How the costly requests of an org run. `one_by_one`: after the one before it of this kind has ended, as each holds a
+ * connection of the database meanwhile, and those of one org must not hold all of them.
+ */
+export type CostlyOrder = 'side_by_side' | 'one_by_one';
+
 /** Counts the costly requests of each org that this process works on. Each process counts for itself, in memory. */
 export interface CostlyRequests {
   /**
@@ -8,7 +14,7 @@ export interface CostlyRequests {
    * has as many under way as it may. Requests begin one after the other, those of orgs in turn, and between two of them the
    * process does what else there is: to check a spec takes it up to a second.
    */
-  run<Result>(orgId: string, work: () => Promise<Result>): Promise<Result>;
+  run<Result>(orgId: string, order: CostlyOrder, work: () => Promise<Result>): Promise<Result>;
 }
 
 /**
@@ -23,12 +29,14 @@ const retryAfterSeconds = 2;
 export function createCostlyRequests(): CostlyRequests {
   const underWay = new Map<string, number>();
   const nextTurn = createBeginnings();
+  const behindOthers = createLines();
   return {
-    async run(orgId, work) {
+    async run(orgId, order, work) {
       const others = underWay.get(orgId) ?? 0;
       if (others >= costlyMax) throw tooManyAtOnce();
       underWay.set(orgId, others + 1);
       try {
+        using _place = order === 'one_by_one' ? await behindOthers(orgId) : null;
         await nextTurn(orgId);
         return await work();
       } finally {
@@ -37,6 +45,23 @@ export function createCostlyRequests(): CostlyRequests {
         else underWay.delete(orgId);
       }
     },
+  };
+}
+
+/** A line for each org: what resolves once those before have left, which they do when their place is disposed of. */
+function createLines(): (orgId: string) => Promise<Disposable> {
+  const lasts = new Map<string, Promise<void>>();
+  return async (orgId) => {
+    const before = lasts.get(orgId);
+    const { promise: left, resolve } = Promise.withResolvers<void>();
+    lasts.set(orgId, left);
+    await before;
+    return {
+      [Symbol.dispose]() {
+        if (lasts.get(orgId) === left) lasts.delete(orgId);
+        resolve();
+      },
+    };
   };
 }
 
@@ -61,6 +86,6 @@ function createBeginnings(): (orgId: string) => Promise<void> {
 const tooManyAtOnce = (): HttpRejection =>
   new HttpRejection(
     429,
-    `Your org has ${costlyMax} requests in progress that check specs, evaluate expressions or call other servers (drafts, previews, tests of specs and connections): wait until one of them has ended.`,
+    `Your org has ${costlyMax} requests in progress that check specs, evaluate expressions or call other servers (drafts, previews, changes of connections, tests of specs and connections): wait until one of them has ended.`,
     { code: 'rate_limited', headers: { 'retry-after': String(retryAfterSeconds) } },
   );

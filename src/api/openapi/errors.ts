@@ -31,7 +31,7 @@ const meanings = {
   conflict: 'The state of the resource forbids the action.',
   immutable: 'A published version cannot be changed.',
   rate_limited:
-    'Too many requests, if the deployment has a limit, or too many concurrent ones that evaluate expressions or call other servers; `Retry-After` says how many seconds to wait.',
+    'Too many requests, if the deployment has a limit, or too many concurrent ones that check specs, evaluate expressions or call other servers; `Retry-After` says how many seconds to wait.',
   internal: 'Unexpected error of the service.',
 } as const satisfies Record<RequestErrorCode, string>;
 

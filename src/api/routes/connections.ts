@@ -151,7 +151,7 @@ export const connectionRoutes = [
       'Checks its values, obtains credentials, reads one page and connects to the destination. The response says what fails; nothing is delivered, and no run is created.',
     tag,
     auth: 'api_key',
-    costly: true,
+    costly: 'side_by_side',
     params: Params,
     query: v.object({
       resource: v.optional(
@@ -201,6 +201,7 @@ export const connectionRoutes = [
       'The plan compares both versions resource by resource, with the overrides of the connection. A dry run only returns the plan. The next run performs the resets; a current run of such a resource is canceled. Values that the new version does not declare are dropped. A plan with issues is rejected with 409, and nothing changes.',
     tag,
     auth: 'api_key',
+    costly: 'one_by_one',
     params: Params,
     body: v.object({
       toVersion: v.pipe(NaturalKey, v.description('A published version of the same spec.')),
@@ -233,6 +234,7 @@ export const connectionRoutes = [
       'Absent fields do not change. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is validated together against the effective spec. Later runs use the change; a current run uses only the new secrets. It keeps its spec and params, and is canceled when the overrides give its resource another cursor or primary key: the next run then starts over, as after an upgrade.',
     tag,
     auth: 'api_key',
+    costly: 'one_by_one',
     params: Params,
     body: v.object({
       displayName: v.optional(DisplayText),

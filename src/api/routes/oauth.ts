@@ -16,7 +16,7 @@ export const oauthRoutes = [
       'Send the customer to `authorizeUrl`: it contains a state for one use, valid for 10 minutes. Register the address of `/oauth/callback` with the provider as redirect URI. A resource with its own `auth` is authorized separately.',
     tag,
     auth: 'api_key',
-    costly: true,
+    costly: 'side_by_side',
     params: v.object({ connectionId: pathId('con', 'Connection') }),
     query: v.object({
       resource: v.optional(
