@@ -16,7 +16,7 @@ export const NotReady = v.object({ status: v.literal('not_ready'), detail: v.str
 /** A probe must not wait as long as a stuck database would let it, ms. */
 const probeTimeoutMs = 2000;
 
-/** Whether the database answers and has every migration; otherwise what is missing. */
+/** Whether the database responds and has every migration; otherwise what is missing. */
 export async function probe(db: Db): Promise<v.InferOutput<typeof Ready> | v.InferOutput<typeof NotReady>> {
   const timer = Promise.withResolvers<never>();
   const timeout = setTimeout(() => timer.reject(new Error('timed out')), probeTimeoutMs);

@@ -167,11 +167,11 @@ describe('records that the receiver refuses', () => {
     expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 3 } });
     expect(await sync.quarantine()).toEqual([]);
     const worker = shared().stack.worker();
-    await worker.logged('refused records that it was not sent');
+    await worker.logged('rejected records that were not sent to it');
     const line = worker
       .tail()
       .split('\n')
-      .find((one) => one.includes('refused records that it was not sent'));
+      .find((one) => one.includes('rejected records that were not sent to it'));
     const [post] = postsTo('stray');
     expect(JSON.parse(line ?? '')).toMatchObject({ level: 'warn', runId: run.id, partId: post?.id, rejections: 2 });
     expect(worker.tail()).not.toMatch(/made-up|unknown to us/);

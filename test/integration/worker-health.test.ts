@@ -57,7 +57,7 @@ describe('the health port of a worker', () => {
     const away = await probe('/readyz');
     expect({ status: away.status, body: await away.json() }).toEqual({
       status: 503,
-      body: { status: 'not_ready', detail: 'the database does not answer' },
+      body: { status: 'not_ready', detail: 'the database does not respond' },
     });
     expect((await probe('/healthz')).status).toBe(200);
     const { hostname, port: behind } = new URL(shared().stack.databaseUrl);
