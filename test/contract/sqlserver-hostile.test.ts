@@ -173,7 +173,7 @@ describe('the process of a driver', () => {
     });
     const said = text(ending.stdout ?? []);
     const [exitCode] = await once(ending, 'exit');
-    expect({ exitCode, said: await said }).toMatchObject({ exitCode: 0, said: expect.stringContaining('reached') });
+    expect({ exitCode, said: await said }).toMatchObject({ exitCode: 0, said: expect.stringContaining('reachable') });
     expect(driverProcesses(ending.pid ?? 0)).toEqual([]);
   });
 });

@@ -76,7 +76,7 @@ describe('a resource that its customer authorizes by itself', () => {
     expect((await of.sync('open')).status).toBe('succeeded');
     const run = await of.sync('reports');
     expect(run).toMatchObject({ status: 'failed', error: { code: 'auth_failed' } });
-    expect(run.error?.message).toContain('the resource "reports" of this connection');
+    expect(run.error?.message).toContain('The resource "reports" of this connection');
     expect(run.error?.message).toContain('/authorize?resource=reports');
     expect(await of.status()).toBe('error');
 
