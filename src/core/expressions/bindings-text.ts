@@ -5,8 +5,8 @@ import type { Bindings } from './evaluation.ts';
 export const bindingsLengthMax = 16_000_000;
 
 /**
- * Makes the function that turns bindings into JSON text. The text of each bound object is kept while the object lives,
- * so a large lookup table is written once and not for every page. Throws `AppError` `spec_invalid` above 16 MB.
+ * Makes the function that turns bindings into JSON text. The text of each bound object is cached while the object
+ * lives, so a large lookup table is written once and not for every page. Throws `AppError` `spec_invalid` above 16 MB.
  */
 export function createBindingsText(): (bindings: Bindings) => string {
   const texts = new WeakMap<object, string>();

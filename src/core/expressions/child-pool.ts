@@ -3,23 +3,23 @@ import { type ContainedChild, type Reply, startContainedChild } from './containe
 
 /** One piece of work for a child. */
 export interface Job {
-  /** Whose it is: orgs that wait are served in turn. */
+  /** Its org: waiting orgs are served in turn. */
   readonly orgId: string;
   /** What the response depends on, as one line of JSON. */
   readonly head: string;
-  /** Bindings as one line of JSON; a child that was given this very text last is not sent it again. Null: needs none. */
+  /** Bindings as one line of JSON; a child that already holds this text does not get it again. Null: needs none. */
   readonly bindings: string | null;
   /** The records or the input as one line of JSON. */
   readonly payload: string;
-  /** The clock of this job in milliseconds, from its start in a child that is ready. */
+  /** The time limit of this job in milliseconds, from its start in a child that is ready. */
   readonly timeoutMs: number;
-  /** It belongs to a batch that died. Suspects never hold every child, so that others' jobs go on. */
+  /** It belongs to a batch that ended its child. Suspects never occupy every child, so that others' jobs continue. */
   readonly suspect: boolean;
 }
 
 /**
- * Children that serve the orgs that wait in turn, first in first out within each. No org and no suspects hold every
- * child: one is left for others, who need not wait for what runs long. A child that dies is replaced when next needed.
+ * Children that serve the waiting orgs in turn, first in first out within each org. No org and no suspects occupy every
+ * child: one stays free for others, which need not wait for long jobs. A dead child is replaced when next needed.
  */
 export interface ChildPool extends AsyncDisposable {
   /** Throws only when no child can be started or the pool is closed. */
@@ -60,7 +60,7 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
       const response = await askChild(slot, { job, isClosed: () => closed });
       if (response.ok && !closed) idle.push(slot);
       else all.delete(slot);
-      // A child ended by closing says nothing about its records.
+      // A child that is ended by closing the pool proves nothing about its records.
       if (closed && !response.ok) reject(closedError());
       else resolve(response);
     } catch (error) {
@@ -117,7 +117,7 @@ async function askChild(
   return await child.ask([job.head, fresh, job.payload], job.timeoutMs);
 }
 
-/** The slot's child; another one when it has ended while idle, as the system may do when memory is short. */
+/** The slot's child, or a new one if it has ended while idle, as the system may do when memory is short. */
 async function liveChild(slot: Slot): Promise<ContainedChild> {
   const held = await slot.child;
   if (held?.isAlive()) return held;

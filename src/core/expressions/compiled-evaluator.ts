@@ -11,9 +11,9 @@ import type { EvaluatorPool } from './evaluator-pool.ts';
 type Row = Extract<Evaluated, { ok: true }>;
 
 /**
- * Evaluators that run the expressions that can be compiled themselves, and leave everything else to `pool`: other
- * expressions, fields of a mapping that cannot be compiled, and single records on which a compiled one hands back, with
- * every error among them.
+ * Evaluators that run compilable expressions themselves and leave everything else to `pool`: other expressions, fields
+ * of a mapping that cannot be compiled, and single records that a compiled expression hands back, which include every
+ * error.
  */
 export function withCompiledExpressions(pool: EvaluatorPool): EvaluatorPool {
   const compiler: Compiler = {
@@ -27,7 +27,7 @@ export function withCompiledExpressions(pool: EvaluatorPool): EvaluatorPool {
   };
 }
 
-/** What is kept of expressions and values, for all orgs. */
+/** The cache of expressions and values, for all orgs. */
 interface Compiler {
   readonly compiledOf: (expression: string) => CompiledExpression | null;
   readonly splitOf: (expression: string) => SplitExpression | null;
@@ -62,7 +62,7 @@ function compilingEvaluator(inner: Evaluator, { compiledOf, splitOf, plainOf }: 
 
 type TransformTask = Parameters<Evaluator['transform']>[0];
 
-/** The rows with the fields that only JSONata computes; null where it fails, as it then has to see the whole record. */
+/** The rows with the fields that only JSONata computes; null where it fails, as it then needs the whole record. */
 async function completed(
   rows: readonly (Row | null)[],
   task: TransformTask,
@@ -94,7 +94,7 @@ const picker =
     return picked;
   };
 
-/** What `inner` answers for some of the records. */
+/** The results of `inner` for some of the records. */
 async function ask(
   inner: Evaluator,
   task: TransformTask,
@@ -105,7 +105,7 @@ async function ask(
   return records.length === 0 ? [] : await inner.transform({ ...task, records, recordLookups });
 }
 
-/** Compiling an expression takes about 0.1 ms; a syntax tree takes some thirty times its text. */
+/** Compiling an expression takes about 0.1 ms; a syntax tree takes about thirty times its text. */
 const kept = { textsMax: 500, charactersMax: 500_000 };
 
 interface OrderedQueue {
@@ -131,12 +131,12 @@ function resultOf(compiled: CompiledExpression, { root, bound }: Given, nowMs: n
   try {
     return compiled.evaluate(root, { bound, nowMs });
   } catch {
-    // Should it be anything but `InterpreterFallback`, a fault of ours, then JSONata still knows the response.
+    // Any error but `InterpreterFallback` is a bug of ours; JSONata then still knows the result.
     return handedBack;
   }
 }
 
-/** The responses take the places that the rows leave. */
+/** Puts the responses at the places that the rows leave empty. */
 function merged(rows: readonly (Row | null)[], responses: readonly Evaluated[]): readonly Evaluated[] {
   let next = 0;
   return rows.map((row): Evaluated => {

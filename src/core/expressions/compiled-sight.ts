@@ -12,7 +12,7 @@ export interface Given {
   readonly bound: readonly unknown[];
 }
 
-/** What an expression sees beside the record. */
+/** What an expression sees besides the record. */
 export interface EvaluationScope {
   readonly variables: readonly string[];
   /** The tables are fields of the record too. */
@@ -20,7 +20,7 @@ export interface EvaluationScope {
   /** It sees nothing but the record. */
   readonly isFree: boolean;
   readonly nulls: 'keep' | 'missing';
-  /** Records are taken as they are. */
+  /** Records are used unchanged. */
   readonly arePlain: boolean;
   readonly values: Bindings;
   /** Bound where a record has no tables of its own. */
@@ -36,7 +36,7 @@ interface EvaluationScopeOptions {
   readonly plainOf: (value: unknown) => PlainValue | null;
 }
 
-/** Null: the bindings are for JSONata alone, or too large together, which is for the pool to say. */
+/** Null: the bindings are for JSONata alone, or too large together, which the pool reports. */
 export function createEvaluationScope(options: EvaluationScopeOptions): EvaluationScope | null {
   const { expression, compiled, bindings, nulls, arePlain = false, plainOf } = options;
   // Another name might hide a function of JSONata's.
@@ -58,7 +58,7 @@ export function createEvaluationScope(options: EvaluationScopeOptions): Evaluati
   };
 }
 
-/** Gives an expression what it sees of a record, as scope.ts does for JSONata; null: only JSONata can say. */
+/** Gives an expression what it sees of a record, as scope.ts does for JSONata; null: only JSONata can evaluate it. */
 export function see(scope: EvaluationScope, record: unknown, own: RecordLookups): Given | null {
   const { variables, namesTables, isFree, nulls, arePlain, values, shared } = scope;
   const input = arePlain && isObject(record) ? record : plainInput(record)?.value;
@@ -106,7 +106,7 @@ function joinedTables(tables: unknown, own: NonNullable<RecordLookups>): { reado
   return { value: isObject(tables) ? { ...tables, ...plain.value } : plain.value };
 }
 
-/** The tables are bound under their own names too, behind everything else. */
+/** The tables are bound under their own names too, after everything else. */
 function boundBy(variables: readonly string[], bindings: Bindings, tables: unknown): readonly unknown[] {
   return variables.map((name) => {
     if (name === 'lookups' && isObject(tables)) return tables;

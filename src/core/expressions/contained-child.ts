@@ -4,22 +4,24 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readLines } from './lines.ts';
 
-/** What a child said to one job, or why it is gone: it overran its clock, or died by itself (out of memory). */
+/** A child's response to one job, or why the child has ended: it exceeded the time limit, or died (out of memory). */
 export type Reply =
   | { readonly ok: true; readonly line: string }
   | { readonly ok: false; readonly reason: 'timeout' | 'memory' };
 
-/** One process that can read no file, reach no environment variable, start nothing and make no code from strings. */
+/** One process that cannot read files or environment variables, start processes or make code from strings. */
 export interface ContainedChild {
   readonly pid: number;
   isAlive(): boolean;
-  /** Sends the lines of one job and waits for its one line of response. One job at a time; after `ok: false` it is gone. */
+  /**
+   * Sends the lines of one job; resolves with its one-line response. One job at a time; `ok: false`: the child ended.
+   */
   ask(lines: readonly string[], timeoutMs: number): Promise<Reply>;
   /** Resolves when the process has ended. */
   kill(): Promise<void>;
 }
 
-/** Starts the evaluator child; resolves once it is ready. Throws when it ends or says nothing for 30 s instead. */
+/** Starts the evaluator child; resolves once it is ready. Throws when it ends or sends nothing for 30 s. */
 export async function startContainedChild(): Promise<ContainedChild> {
   const child = spawn(process.execPath, [...containmentFlags, entry], { env: {}, stdio: ['pipe', 'pipe', 'pipe'] });
   const errorText = keepTail(child);
@@ -37,7 +39,7 @@ export async function startContainedChild(): Promise<ContainedChild> {
     child.kill('SIGKILL');
     await exited;
   };
-  // A write to a child that has just died; its end is seen by `exited`.
+  // A write to a child that has just died; `exited` sees its end.
   child.stdin.on('error', () => settle({ ok: false, reason: 'memory' }));
   void exited.then(() => settle({ ok: false, reason: 'memory' }));
   readLines(child.stdout, {
@@ -74,7 +76,7 @@ export async function startContainedChild(): Promise<ContainedChild> {
 /** A child starts in 60 to 100 ms; a starved machine gets time. */
 const startTimeoutMs = 30_000;
 
-/** One response holds at most 4 MB of results plus the last record's (evaluator.ts); more is not a response. */
+/** One response holds at most 4 MB of results plus the last record's (evaluator.ts); more is invalid. */
 const responseBytesMax = 32 * 1024 * 1024;
 
 const entry = fileURLToPath(new URL('evaluator.ts', import.meta.url));
@@ -82,9 +84,9 @@ const core = dirname(dirname(entry));
 const jsonataFolder = dirname(createRequire(import.meta.url).resolve('jsonata/package.json'));
 
 /**
- * What Node takes away from a child: files, other processes, threads, native code, `eval`, memory above 128 MB. Reading
- * is allowed for our own core sources and jsonata alone, not for the application's folder, which may hold an `.env`;
- * the evaluator gives even that up once it has loaded.
+ * What Node denies a child: files, other processes, threads, native code, `eval`, memory above 128 MB. A child may read
+ * only our own core sources and jsonata, not the application's folder, which may hold an `.env`; the evaluator gives up
+ * even that once it has loaded.
  */
 export const containmentFlags: readonly string[] = [
   '--max-old-space-size=128',

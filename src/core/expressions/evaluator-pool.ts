@@ -1,12 +1,12 @@
 /**
- * Customers' JSONata runs here, outside the processes that hold connections and keys. JSONata's own limits end a loop,
- * but not a regular expression that backtracks for ever, a 500 MB string or a result that never settles: only another
- * process can be ended from outside. Workers of one pool are started by hand and not by tinypool, because tinypool pipes
- * a dying child's heap report into our log stream, wraps each batch of JSON text into JSON once more, cannot say how
- * a child died, and has no notion of tables that a child already holds.
+ * Runs customers' JSONata outside the processes that hold connections and keys. JSONata's own limits end a loop, but
+ * not a regular expression that backtracks forever, a 500 MB string or a result that never settles: only another
+ * process can be ended from outside. The pool starts its workers itself and does not use tinypool: tinypool pipes a
+ * dying child's heap report into our log stream, wraps each batch of JSON text into JSON again, cannot tell how a child
+ * died, and does not know which tables a child already holds.
  *
- * A batch that ends its child is run again record by record: only the record that does it again has failed. One death
- * alone proves nothing: on a starved machine a child may get no CPU for two seconds, whatever it was given.
+ * If a batch ends its child, its records run again one by one: only a record that ends a child again has failed. One
+ * death alone proves nothing: on an overloaded machine a child may get no CPU for two seconds, whatever its input.
  */
 
 import { availableParallelism } from 'node:os';
@@ -18,9 +18,9 @@ import { type ChildPool, createChildPool } from './child-pool.ts';
 import type { Reply } from './contained-child.ts';
 import type { Bindings, Evaluated, EvaluationFailure, Evaluator } from './evaluation.ts';
 
-/** What evaluates for all orgs of a process. Disposing ends the children. */
+/** Evaluates for all orgs of a process. Disposing ends the children. */
 export interface EvaluatorPool extends AsyncDisposable {
-  /** Its work waits for other work of the org, and takes turns with that of other orgs. */
+  /** The org's jobs queue one after another, and take turns with the jobs of other orgs. */
   forOrg(orgId: string): Evaluator;
 }
 
@@ -28,8 +28,8 @@ export interface EvaluatorPool extends AsyncDisposable {
 const expressionLengthMax = 65_536;
 
 /**
- * Evaluators on a pool of child processes. Of one org at most one per core works at once, and two on a single core, so
- * that one hostile job does not block the next; one more is left for other orgs.
+ * Evaluators on a pool of child processes. One org runs at most one job per core at once, and two on a single core, so
+ * that one hostile job does not block the next; one more child is left for other orgs.
  */
 export function createEvaluatorPool(options: { readonly size?: number } = {}): EvaluatorPool {
   const pool = createChildPool({ size: options.size ?? Math.max(2, availableParallelism()) + 1 });
@@ -85,7 +85,7 @@ function evaluatorOf({ pool, bindingsText, orgId }: OrgShare): Evaluator {
 /** A slice is 500 ms of records plus one that JSONata's own clock ends after 1 s (evaluator.ts). */
 const clockMs = 2_000;
 
-/** Children that one call may lose: beyond, the expression and not the records is at fault. Keeps one page below 40 s. */
+/** Children that one call may lose; above that the expression is the cause. Keeps one page below 40 s. */
 const deathsMax = 15;
 
 interface Page {
@@ -94,13 +94,13 @@ interface Page {
   readonly head: string;
   readonly bindings: string;
   readonly timeoutMs: number;
-  /** A record that was alone when its child died is tried once more. */
+  /** A record that was alone when its child died is retried once. */
   readonly secondChance: boolean;
   readonly deaths: { count: number };
   readonly signal: AbortSignal | undefined;
 }
 
-/** A child answers as many records as it finishes in its slice of time; the rest queues again, behind other work of its org. */
+/** A child returns as many records as it finishes in its slice; the rest queues again, after other jobs of its org. */
 async function transformBatch(page: Page, texts: readonly string[]): Promise<Evaluated[]> {
   const results: Evaluated[] = [];
   let suspect = false;

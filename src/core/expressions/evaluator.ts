@@ -1,6 +1,6 @@
 /**
- * What runs in a child of the pool: reads jobs of three lines from stdin (head, bindings, payload) and writes one line
- * of JSON for each. It keeps no state between jobs but parsed expressions and large lookup tables.
+ * Runs in a child of the pool: reads jobs of three lines from stdin (head, bindings, payload) and writes one line of
+ * JSON for each. It keeps no state between jobs except parsed expressions and large lookup tables.
  */
 import { describeFailure } from './failure-message.ts';
 import { type InterpretedExpression, interpretedExpression } from './interpreted-expression.ts';
@@ -17,13 +17,13 @@ interface Head {
   readonly paired?: boolean;
 }
 
-/** After this long or this much output a transform answers what it has and the pool queues the rest again. */
+/** After this time or this much output a transform returns the results so far; the pool queues the rest again. */
 const slice = { ms: 500, length: 4_000_000 } as const;
 
-/** A child answers one job at a time, so three lines are always one job. */
+/** A child runs one job at a time, so three lines are always one job. */
 const jobLines = 3;
 
-/** The pool sends at most a page's worth of text; more than this is a fault of ours. */
+/** The pool sends at most one page of text; more than this is a bug of ours. */
 const lineBytesMax = 256 * 1024 * 1024;
 
 const lines: string[] = [];
@@ -38,9 +38,9 @@ readLines(process.stdin, {
   onTooLong: () => process.exit(1),
 });
 process.stdin.on('end', () => process.exit(0));
-// Ctrl-C reaches the whole process group, while the parent still drains: it ends this child by closing stdin.
+// Ctrl-C reaches the whole process group while the parent still drains: the parent ends this child by closing stdin.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
-// Everything is loaded: from here on not even our own sources can be read.
+// Everything is loaded: from here on the child cannot even read our own sources.
 const permission: { readonly has: unknown; drop?(scope: string): void } = process.permission;
 permission.drop?.('fs.read');
 process.stdout.write('ready\n');
@@ -86,7 +86,7 @@ async function transformOne(record: unknown, own: Values | null, { head, express
   }
 }
 
-/** The bindings that this child holds are another job's: here only the input counts. */
+/** The bindings that this child holds belong to another job: here only the input counts. */
 async function evaluateOnce(input: unknown, { head, expression }: Omit<Work, 'scope'>): Promise<string> {
   try {
     return plainResult(await expression.evaluate(input, bindInput(input, head.nowMs)), { objectOnly: false });

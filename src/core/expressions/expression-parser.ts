@@ -8,7 +8,7 @@ const expressionsMax = 3000;
 /** Characters parsed for one spec, tries at the end of a template hole included; 1 MiB takes about 0.5 s. */
 const charactersMax = 4_194_304;
 
-/** A parser for the check of one spec: each text is parsed once, and all of them within a fixed effort. */
+/** A parser for the validation of one spec: each text is parsed once, and all of them within a fixed effort. */
 export function createParser(): ParseExpression {
   const parsed = new Map<string, ParsedExpression>();
   let characters = 0;

@@ -1,7 +1,7 @@
 import jsonata from 'jsonata';
 import { parseEffort } from './parse-effort.ts';
 
-/** A node of jsonata's syntax tree; its own type leaves out half of the properties. */
+/** A node of jsonata's syntax tree; its own type lacks half of the properties. */
 export interface AstNode {
   readonly type: string;
   readonly value?: unknown;
@@ -19,12 +19,12 @@ export const expressionBytesMax = 65_536;
 /** jsonata takes quadratic time for parent steps: 8,000 of them took 2 s. */
 const parentStepsMax = 50;
 
-/** Operators that copy their left side; with as few as these, no nesting of them costs much. */
+/** Operators that copy their left side; with this few, no nesting of them costs much. */
 const copiesMax = 10;
-/** Characters that the parser may work on, copies included; these take it some 0.3 s. */
+/** Characters that the parser may work on, copies included; these take it about 0.3 s. */
 const effortMax = 262_144;
 
-/** Parses JSONata. Never throws: what the parser cannot take, however deep or long, is a message. */
+/** Parses JSONata. Never throws: if the parser fails on a text, however deep or long, the result is a message. */
 export function parseExpression(text: string): ParsedExpression {
   if (Buffer.byteLength(text) > expressionBytesMax) {
     return { ok: false, message: `the expression is longer than ${expressionBytesMax} bytes; split it` };

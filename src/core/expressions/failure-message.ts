@@ -9,9 +9,9 @@ const messageLengthMax = 500;
 const textLengthMax = messageLengthMax - 60;
 
 /**
- * The failure that stands for what JSONata threw. Values of the record are taken out of the message; the text that an
- * author gave to `$error` or `$assert` stays, and so do the tokens of a syntax error, which come from the expression.
- * The message is one that a database can hold: it ends up in a quarantine row or as the error of the run.
+ * The failure for what JSONata threw. Values of the record are removed from the message; the text that an author gave
+ * to `$error` or `$assert` stays, and so do the tokens of a syntax error, which come from the expression. A database
+ * can hold the message: it ends up in a quarantine row or as the error of the run.
  */
 export function describeFailure(error: unknown): EvaluationFailure {
   const { code, message, position, ...rest } = readError(error);
@@ -45,7 +45,7 @@ function readError(error: unknown): JsonataError {
   };
 }
 
-/** Their values are limits of ours, not data. */
+/** Their values are our limits, not data. */
 const valuesOfOurs = new Set(['D1011', 'D1012', 'D2014', 'D2015']);
 
 const showsValues = (code: string | undefined): boolean =>

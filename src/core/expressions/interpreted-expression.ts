@@ -8,13 +8,13 @@ export interface InterpretedExpression {
 /** JSONata's own limits: they end loops and growing sequences with a clear message, before the pool's clock does. */
 const limits = { timeout: 1_000, stack: 500, sequence: 100_000 } as const;
 
-/** Text of all cached expressions together; a syntax tree takes some thirty times that of a 128 MB heap. */
+/** Text of all cached expressions together; a syntax tree takes about thirty times its text, of a heap of 128 MB. */
 const cachedLengthMax = 500_000;
 
 const cache = new Map<string, InterpretedExpression>();
 let cachedLength = 0;
 
-/** The expression, from this child's cache when it has run before. Parsing it costs some 90 µs for eight fields. */
+/** The expression, from this child's cache when it has run before. Parsing it costs about 90 µs for eight fields. */
 export function interpretedExpression(expression: string): InterpretedExpression {
   const known = cache.get(expression);
   if (known !== undefined) return known;

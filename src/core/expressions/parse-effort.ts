@@ -1,7 +1,7 @@
 /**
- * How many characters jsonata's parser works on: it parses the left side of each `??` and `?:` twice, so twenty of them
- * within each other's brackets, two lines of text, take it seconds and thirty take for ever. Infinity where that cannot
- * be told.
+ * The number of characters that jsonata's parser works on. It parses the left side of each `??` and `?:` twice, so
+ * twenty of them nested in brackets, two lines of text, take seconds and thirty never end. Infinity if it cannot be
+ * determined.
  */
 export function parseEffort(text: string): number {
   const groups: Group[] = [];
@@ -35,9 +35,9 @@ export function parseEffort(text: string): number {
   return [...groups, group].reduce((sum, { done, operand }) => sum + done + operand, 0);
 }
 
-/** What stands in one pair of brackets, in characters. */
+/** The content of one pair of brackets, in characters. */
 interface Group {
-  /** Behind the last separator nothing of this is copied any more. */
+  /** After the last separator nothing of this is copied any more. */
   done: number;
   /** What a `??` would copy. */
   operand: number;
@@ -45,7 +45,7 @@ interface Group {
 
 const separators: ReadonlySet<string> = new Set([',', ';', ':', '?', ':=']);
 
-/** On their own they begin what does not end: to look for the end at each of them takes the square of the text. */
+/** A lone one begins something that never ends: searching the end for each of them takes quadratic time. */
 const openings: ReadonlySet<string> = new Set(['"', "'", '`']);
 
 /** Comments, texts, names in backticks, words; the operators that matter here; any other character. */
@@ -54,10 +54,10 @@ const tokens = /\/\*[\s\S]*?\*\/|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|`
 /** Operators, or fields of that name. */
 const words: ReadonlySet<string> = new Set(['and', 'or', 'in']);
 
-/** What a `/` cannot divide: it begins a pattern. */
+/** A `/` cannot divide these: it begins a pattern. */
 const noOperand = /^(?![\w$"'`)\]}])/;
 
-/** Behind the pattern that begins here; within brackets a slash does not end it. */
+/** The position after the pattern that begins here; within brackets a slash does not end it. */
 function endOfPattern(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at += 1) {

@@ -5,9 +5,9 @@ import type { EvaluationFailure } from './evaluation.ts';
 const resultLengthMax = 1_048_576;
 
 /**
- * The response for one result as JSON text: `{"v": value}`, `{}` for undefined, or a failure. The value is checked before
- * it is written, because JSON would turn `Infinity` into null and a function into nothing, and a small graph of shared
- * parts can be an endless text.
+ * The response for one result as JSON text: `{"v": value}`, `{}` for undefined, or a failure. The value is checked
+ * before it is written, because JSON turns `Infinity` into null and a function into nothing, and a small graph of
+ * shared parts can be an endless text.
  */
 export function plainResult(value: unknown, options: { readonly objectOnly: boolean }): string {
   if (options.objectOnly && !isPlainObject(value)) {
@@ -38,7 +38,7 @@ function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'a function' : `a ${typeof value}`;
 }
 
-/** Like the record gate, but an array's own properties are JSONata's bookkeeping, and shared parts count every time. */
+/** Like the record gate, but an array's own properties are internal to JSONata, and shared parts count every time. */
 function findIssue(root: unknown): EvaluationFailure | null {
   const pending: unknown[] = [root];
   const depths: number[] = [1];

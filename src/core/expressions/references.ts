@@ -13,9 +13,10 @@ export interface Reference {
 const nodesMax = 100_000;
 
 /**
- * The names an expression takes from outside, in order of appearance, those in bodies of functions last. Variables bound
- * by `:=`, lambda parameters, `@` and `#` are its own; a function sees what its blocks bind behind it too. Names behind the first step of a path, in its filters, sort and group terms are read
- * from the item at hand, so they are no references. Throws `RangeError` when the tree is too large to walk.
+ * The names an expression takes from outside, in order of appearance, those in bodies of functions last. Variables
+ * bound by `:=`, lambda parameters, `@` and `#` are its own; a function also sees what its blocks bind after it. Names
+ * after the first step of a path, in its filters, sort and group terms are read from the item: no references. Throws
+ * `RangeError` when the tree is too large to walk.
  */
 export function expressionReferences(ast: AstNode): readonly Reference[] {
   const walk: Walk = { found: [], visited: new Set(), bodies: [] };

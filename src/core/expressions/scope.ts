@@ -11,7 +11,7 @@ export interface Scope {
   withOwn(lookups: Values): EvaluationScope;
 }
 
-/** What is seen of one record. */
+/** The bindings and tables of one record. */
 interface EvaluationScope {
   readonly bindings: Values;
   /** The input with `lookups` readable as a plain name too, unless it has such a field itself. */
@@ -19,8 +19,8 @@ interface EvaluationScope {
 }
 
 /**
- * Makes the function that gives a job its scope. An empty `bindingsText` means the text that came last. Small bindings
- * are parsed for every job, as an expression that redefines `$clone` can change its input; large ones are shared by the
+ * Makes the function that gives a job its scope. An empty `bindingsText` means the previous text. Small bindings are
+ * parsed for every job, as an expression that redefines `$clone` can change its input; large ones are shared by the
  * jobs of one expression.
  */
 export function createScope(): (job: {
@@ -100,7 +100,7 @@ const isBuiltin = async (name: string): Promise<boolean> =>
 
 const format = jsonata('$fromMillis($ms, $picture, $zone)');
 
-/** A retried page must give the same rows: the clock stands at the run's start, and there is no chance and no `$eval`. */
+/** A retried page must give the same rows: the clock is fixed at the run's start; no randomness and no `$eval`. */
 function fixedFunctions(nowMs: number): Values {
   return {
     now: (picture: unknown, zone: unknown) =>

@@ -9,10 +9,10 @@ export type TemplatePart = { readonly literal: string } | { readonly expression:
 const closingsMax = 20;
 
 /**
- * Cuts a template into literals and `{{ JSONata }}` holes. A hole ends at the first `}}` at which it parses, so
- * object constructors inside work. `{{{ … }}}` is a raw hole; where its inside does not parse, `{{{'a': b}}}` is
- * a double-brace hole around an object. A template that is one single hole keeps its value's JSON type: it has
- * exactly one part. Throws `spec_invalid` when a hole does not close or parse.
+ * Splits a template into literals and `{{ JSONata }}` holes. A hole ends at the first `}}` at which it parses, so
+ * object constructors inside work. `{{{ … }}}` is a raw hole; if its inside does not parse, `{{{'a': b}}}` is a
+ * double-brace hole around an object. A template that is one single hole keeps its value's JSON type: it has exactly
+ * one part. Throws `spec_invalid` when a hole does not close or parse.
  */
 export function parseTemplate(text: string, parse: ParseExpression = parseExpression): readonly TemplatePart[] {
   if (Buffer.byteLength(text) > expressionBytesMax) {
@@ -31,7 +31,7 @@ export function parseTemplate(text: string, parse: ParseExpression = parseExpres
   }
 }
 
-/** Whether the text has holes at all; a text without is sent as it is. */
+/** Whether the text has holes; a text without holes is sent unchanged. */
 export const hasHoles = (text: string): boolean => text.includes('{{');
 
 /** The text with an `x` for each hole; null when a hole does not close or parse. */

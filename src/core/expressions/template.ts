@@ -57,7 +57,7 @@ type Prepared =
   | { readonly expression: null; readonly literal: string }
   | { readonly expression: string; readonly raw: boolean; readonly plainPath: ReturnType<typeof compilePlainPath> };
 
-/** Never null: undefined stands for null and missing. */
+/** Never null: undefined means null and missing. */
 async function holeValue(
   hole: Extract<Prepared, { readonly plainPath: unknown }>,
   roots: Roots,
@@ -97,7 +97,7 @@ const preparedTemplate = createTextCache((text): readonly Prepared[] => parseTem
 /** Ways to reach a root without its name: `$`, `$$`, wildcards. */
 const wholeInput = /\$(?![A-Za-z_])|\*/;
 
-/** Only what the expression names goes to the evaluator: neither tables nor secrets travel for nothing. */
+/** Only what the expression names goes to the evaluator: tables and secrets are not sent without need. */
 function mentionedRoots(expression: string, roots: Roots): Roots {
   if (wholeInput.test(expression)) return roots;
   return Object.fromEntries(Object.entries(roots).filter(([name]) => expression.includes(name)));

@@ -5,8 +5,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * Makes the coercion of a JSON Schema: `"12"` becomes 12 where an integer or a number is wanted, `"true"` true, and a
- * number or a boolean text. Never with loss: `"012"`, `""` and what a double cannot hold stay as they are, for the
- * validation to check. What is not changed is not copied. Throws `AppError` `spec_invalid` for a schema that is none.
+ * number or a boolean text. Never with loss: `"012"`, `""` and what a double cannot hold stay unchanged, for the
+ * validator to check. Unchanged values are not copied. Throws `AppError` `spec_invalid` for an invalid schema.
  */
 export function createCoerce(document: unknown): (record: JsonObject) => JsonObject {
   const { schema: root } = prepareSchema(document, { bigIntegers: false });
@@ -70,7 +70,7 @@ const conversions: ReadonlyMap<unknown, (value: unknown) => unknown> = new Map<u
 
 const isInteger = (text: string): boolean => /^(0|-?[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text));
 
-/** A JSON number of at most 15 significant digits: every such decimal comes back from a double as it was. */
+/** A JSON number of at most 15 significant digits: every such decimal survives a round trip through a double. */
 function isNumber(text: string): boolean {
   const parts = /^-?(0|[1-9]\d*)(?:\.(\d+))?(?:[eE][+-]?\d{1,2})?$/.exec(text);
   if (parts === null) return false;

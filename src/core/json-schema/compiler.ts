@@ -5,16 +5,16 @@ import { canonicalJson } from '../json/canonical-json.ts';
 import { calendarDay, clockTime } from '../plain-instant.ts';
 import { createLinearPattern, type PatternBudget } from './linear-pattern.ts';
 
-/** What a compiler is made for. */
+/** Options of a compiler. */
 export interface SchemaCompilerOptions {
   readonly allErrors: boolean;
   readonly draft: '7' | '2020';
   /**
-   * Each property is asked whether it is the record's own, which is half the time of a check. Needless for a schema that
-   * names none that objects inherit: records are plain data, so what they have of another name is their own.
+   * Checks for each property whether it is the record's own, which takes half the time of a validation. Not needed for
+   * a schema that names no inherited property: records are plain data, so every other name is their own.
    */
   readonly ownProperties: boolean;
-  /** What every pattern of every schema draws on; filled up again before each record. */
+  /** Shared by all patterns of all schemas; refilled before each record. */
   readonly budget: PatternBudget;
 }
 
@@ -44,9 +44,9 @@ export function createSchemaCompiler(options: SchemaCompilerOptions): Ajv {
 }
 
 /**
- * Beside `anyOf` and the like the compiler notes the names of evaluated properties in a plain object, in which it also finds
- * those that every object inherits: `unevaluatedProperties` let a property named `toString` through. Now it looks them up
- * in a copy that inherits nothing.
+ * For `anyOf` and the like the compiler notes the names of evaluated properties in a plain object, in which it also
+ * finds inherited names: `unevaluatedProperties` accepted a property named `toString`. This makes it look them up in a
+ * copy that inherits nothing.
  */
 function lookUpOwnNames(compiler: Ajv): void {
   const builtIn = compiler.getKeyword('unevaluatedProperties');
@@ -78,7 +78,7 @@ const settings = ({ allErrors, ownProperties, budget }: SchemaCompilerOptions): 
   code: { regExp: linearEngine(budget) },
 });
 
-/** In the form of the compiler's own engine, which tells patterns apart by their text. */
+/** In the form of the compiler's own engine, which identifies patterns by their text. */
 function linearEngine(budget: PatternBudget): NonNullable<NonNullable<Options['code']>['regExp']> {
   const engine = (pattern: string) => {
     const linear = createLinearPattern(pattern);
@@ -90,10 +90,10 @@ function linearEngine(budget: PatternBudget): NonNullable<NonNullable<Options['c
 /** Longest text of a format: some of their expressions take quadratic time; 4,096 characters stay below 50 ms. */
 const formatLengthMax = 4_096;
 
-/** Of any length: these look at each character once. */
+/** Of any length: these check each character once. */
 const linearFormats = new Set(['byte', 'binary', 'password']);
 
-/** By format, how nearly every API writes it: what matches needs no closer look, which takes several times as long. */
+/** The usual form of each format in nearly every API: a match needs no closer check, which is several times slower. */
 const plainForms: Readonly<Record<string, RegExp>> = {
   date: new RegExp(`^${calendarDay}$`),
   'date-time': new RegExp(`^${calendarDay}T${clockTime}:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+-]${clockTime})$`),
@@ -108,7 +108,7 @@ const boundedFormats = Object.fromEntries(
 
 type Format = DefinedFormats[keyof DefinedFormats];
 
-/** `plain`: whatever matches is of the format. */
+/** `plain`: every match is of the format. */
 function bounded(format: Format, plain: RegExp | null = null): Format {
   if (format instanceof RegExp) return (text: string) => text.length <= formatLengthMax && format.test(text);
   if (typeof format === 'function') {
@@ -117,13 +117,13 @@ function bounded(format: Format, plain: RegExp | null = null): Format {
   if (typeof format !== 'object' || format.type === 'number' || format.async === true) return format;
   const { validate } = format;
   if (validate instanceof RegExp) return bounded(validate, plain);
-  // The number formats are gone, so what is left takes a text.
+  // The number formats are removed, so the remaining ones take a text.
   return typeof validate === 'function' ? bounded(validate as (text: string) => boolean, plain) : format;
 }
 
 /** A decimal integer beyond 2^53 - 1, the form in which the decoder keeps one. */
 const isBigInteger = (text: string): boolean =>
-  // 17 digits are beyond it whatever they are; reading them takes longer than counting them.
+  // 17 digits always exceed it; reading them takes longer than counting them.
   /^-?[1-9]\d{16,}$/.test(text) || (/^-?[1-9]\d{15}$/.test(text) && !Number.isSafeInteger(Number(text)));
 
 function allUnique(items: readonly unknown[]): boolean {

@@ -1,12 +1,12 @@
 import { AppError } from '../errors.ts';
 import { findIssue } from '../json/json-limits.ts';
 
-/** A JSON Schema ready for the compiler, and the most work it asks of one value. */
+/** A JSON Schema ready for the compiler, and the most work it needs for one value. */
 export interface PreparedSchema {
   readonly schema: Schema;
   /** Subschemas that can apply to one value, references followed. */
   readonly weight: number;
-  /** Some name or text in it is one that every object inherits, such as `toString`. */
+  /** It contains a name or text that every object inherits, such as `toString`. */
   readonly namesInherited: boolean;
 }
 
@@ -17,10 +17,10 @@ export type Schema = boolean | { readonly [keyword: string]: unknown };
 const limits = { lengthMax: 262_144, weightMax: 5_000 } as const;
 
 /**
- * Makes a customer's schema fit to run in our own process: own `x-` keywords and identifiers are taken out,
- * references may only point into the schema itself and never round in a circle, and the whole is bounded, so that a
- * check is at worst weight times the record's values. With `bigIntegers` an integer may also be a decimal string beyond
- * 2^53, as the decoder gives it. Throws `AppError` `spec_invalid`.
+ * Makes a customer's schema fit to run in our own process: `x-` keywords and identifiers are removed, references may
+ * only point into the schema itself and never form a cycle, and the whole is bounded, so that a validation costs at
+ * most weight times the record's values. With `bigIntegers` an integer may also be a decimal string beyond 2^53, as the
+ * decoder gives it. Throws `AppError` `spec_invalid`.
  */
 export function prepareSchema(document: unknown, options: { readonly bigIntegers: boolean }): PreparedSchema {
   const issue = findIssue(document);
@@ -31,7 +31,7 @@ export function prepareSchema(document: unknown, options: { readonly bigIntegers
   return { schema, weight: weigh(schema), namesInherited: namesInherited(schema) };
 }
 
-/** Asked of every text, whatever its keyword: one that is no property name at worst costs records some time. */
+/** Checks every text under any keyword: one that is no property name at worst costs records some time. */
 function namesInherited(value: unknown): boolean {
   if (typeof value === 'string') return value in Object.prototype;
   if (typeof value !== 'object' || value === null) return false;
@@ -61,7 +61,7 @@ const isOne = new Set<string>(holders.one);
 const isList = new Set<string>(holders.list);
 const isByName = new Set<string>(holders.byName);
 
-/** An identifier would let two tenants' schemas meet in one compiler; the rest needs a scope that is only known later. */
+/** An identifier would let two tenants' schemas meet in one compiler; the rest needs a scope known only later. */
 const dropped = new Set(['$schema', '$id', 'id', '$anchor', '$vocabulary', '$comment']);
 const refused = new Set(['$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$data']);
 

@@ -1,7 +1,7 @@
 import { literalTest } from './literal-pattern.ts';
 import { compilePattern, type Instruction, type PatternProgram } from './pattern-program.ts';
 
-/** Work that is left, in instructions looked at; shared by the tests of one record. */
+/** The remaining work, in visited instructions; shared by the tests of one record. */
 export interface PatternBudget {
   left: number;
 }
@@ -16,19 +16,19 @@ export class PatternBudgetError extends Error {
 
 /** A pattern whose test takes time linear in the text: the part of `RegExp` that a schema needs. */
 export interface LinearPattern {
-  /** Instructions of its program: compiling takes some 0.6 µs for each. */
+  /** Instructions of its program: compiling takes about 0.6 µs for each. */
   readonly size: number;
   /** Whether the pattern matches anywhere in the text. Throws {@link PatternBudgetError}. */
   test(text: string, budget: PatternBudget): boolean;
 }
 
 /**
- * Compiles a pattern of a customer's schema. Node's own engine backtracks, so a pattern such as `^(a+)+$` could hold a
- * worker for hours; this one follows all ways at once and remembers what it has worked out (a lazily built automaton):
- * some 150 ns for a text of 20 characters. Throws `AppError` `spec_invalid` for what has no linear program.
+ * Compiles a pattern of a customer's schema. Node's own engine backtracks, so a pattern such as `^(a+)+$` could block a
+ * worker for hours; this one follows all paths at once and caches its states (a lazily built automaton): about 150 ns
+ * for a text of 20 characters. Throws `AppError` `spec_invalid` for a pattern without a linear program.
  */
 export function createLinearPattern(pattern: string): LinearPattern {
-  // Compiled first, as it refuses what no schema may ask.
+  // Compiled first, because it refuses what no schema may use.
   const program = compilePattern(pattern);
   const literal = literalTest(pattern);
   const test = literal ? testOfLiteral(literal) : testOfProgram(program);
@@ -80,14 +80,14 @@ const statesMax = 500;
 
 type Before = 'start' | 'word' | 'other';
 
-/** Where the ways stand before the next character; the pattern may also begin anew there. */
+/** The positions in the program before the next character; the pattern may also start again there. */
 interface State {
   readonly entries: readonly number[];
   readonly before: Before;
-  /** By code point: an array for the commonest, which is read in a fraction of a map's time. */
+  /** By code point: an array for the most common ones, much faster to read than a map. */
   readonly afterAscii: (State | 'matched' | undefined)[];
   readonly after: Map<number, State | 'matched'>;
-  /** Whether a text that ends here matches; null: not worked out yet. */
+  /** Whether a text that ends here matches; null: not computed yet. */
   atEnd: boolean | null;
 }
 
@@ -102,7 +102,7 @@ function matchesAtEnd(
   program: PatternProgram,
   { state, budget }: { readonly state: State; readonly budget: PatternBudget },
 ): boolean {
-  // A known end costs too: it bounds how many texts a record may have tested.
+  // A known end costs too: this bounds how many texts of a record are tested.
   if (state.atEnd !== null) spendVisit(budget);
   else state.atEnd = reach(program, { state, character: null, budget }) === 'matched';
   return state.atEnd;

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts';
 
-/** One step of a compiled pattern: take a character, go two ways, require a place, or be done. */
+/** One step of a compiled pattern: consume a character, branch, require a position, or match. */
 export type Instruction =
   | { readonly op: 'take'; readonly accepts: (character: string) => boolean; readonly next: number }
   | { readonly op: 'split'; readonly first: number; readonly second: number }
@@ -18,7 +18,7 @@ const limits = { lengthMax: 4_096, instructionsMax: 10_000 } as const;
 
 /**
  * Compiles an ECMA-262 pattern to a program that runs in linear time. Lookaround and backreferences have no such
- * program. Throws `AppError` `spec_invalid` for these, for a pattern that is no regular expression and for one too large.
+ * program. Throws `AppError` `spec_invalid` for these, for an invalid regular expression and for one that is too large.
  */
 export function compilePattern(pattern: string): PatternProgram {
   if (pattern.length > limits.lengthMax) throw refuse(pattern, `is longer than ${limits.lengthMax} characters`);
@@ -47,7 +47,7 @@ interface Reader {
   position: number;
 }
 
-/** JSON Schema asks for Unicode patterns; many in the field are valid only without the flag. */
+/** JSON Schema requires Unicode patterns; many existing ones are valid only without the flag. */
 function validFlags(pattern: string): 'u' | '' {
   for (const flags of ['u', ''] as const) {
     try {
@@ -128,7 +128,7 @@ function take(expression: RegExp, reader: Reader, { unless }: { readonly unless?
 }
 
 interface Emission {
-  /** Where to go on after the node. */
+  /** The entry of the code after the node. */
   readonly next: number;
   readonly add: (instruction: Instruction) => number;
   readonly patch: (index: number, instruction: Instruction) => void;

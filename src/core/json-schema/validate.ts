@@ -1,9 +1,9 @@
 /**
- * Checks records against the JSON Schema of a resource, in our own process: under 1 µs a record instead of some 20
- * for a trip to a child. That is safe because what a customer's schema could hang or flood us with is bounded:
- * patterns run on a linear engine without backtracking (lookaround and backreferences are refused), references
- * cannot multiply or circle (schema-document.ts), formats and `uniqueItems` are bounded (schema-compiler.ts), and all
- * errors are collected only where they cannot be many.
+ * Validates records against the JSON Schema of a resource, in our own process: under 1 µs per record, instead of about
+ * 20 for a round trip to a child. This is safe because everything that could hang or flood us in a customer's schema is
+ * bounded: patterns run on a linear engine without backtracking (lookaround and backreferences are refused), references
+ * cannot multiply or form a cycle (document.ts), formats and `uniqueItems` are bounded (compiler.ts), and all errors
+ * are collected only where there cannot be many.
  */
 import { hash } from 'node:crypto';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
@@ -15,7 +15,7 @@ import { createSchemaCompiler, type SchemaCompilerOptions } from './compiler.ts'
 import { type PreparedSchema, prepareSchema } from './document.ts';
 import { PatternBudgetError, patternVisitsMax } from './linear-pattern.ts';
 
-/** One thing wrong with a record, as a quarantine row can keep it; the message never holds a value of the record. */
+/** One issue of a record, as a quarantine row can store it; the message never holds a value of the record. */
 export interface RecordIssue {
   /** Dotted, with array indexes; empty for the record itself. */
   readonly path: string;
@@ -31,9 +31,9 @@ export const issueOf = (keyword: string, message: string): RecordIssue => ({ pat
 export type Validator = (record: unknown) => readonly RecordIssue[] | null;
 
 /**
- * The validator of a JSON Schema (2020-12, or draft 7 where `$schema` says so), from a cache when the same schema was
+ * The validator of a JSON Schema (2020-12, or draft 7 where `$schema` says so), from a cache if the same schema was
  * compiled before. With `bigIntegers`, the default, a decimal string beyond 2^53 is an integer, as the decoder keeps
- * one. Throws `AppError` `spec_invalid` for a schema that is none or asks for too much.
+ * one. Throws `AppError` `spec_invalid` for an invalid or too expensive schema.
  */
 export function compileValidator(schema: unknown, options: { readonly bigIntegers?: boolean } = {}): Validator {
   const { bigIntegers = true } = options;
@@ -77,14 +77,14 @@ function compile({ schema, weight, namesInherited }: PreparedSchema, draft: Draf
     } catch (error) {
       if (error instanceof PatternBudgetError)
         return [{ path: '', message: 'takes too long to be checked against a pattern', keyword: 'pattern' }];
-      // What compares objects calls their `valueOf` and `toString`, which may be data: that costs the record, not its page.
+      // Comparing objects calls their `valueOf` and `toString`, which may be data: the record fails, not its page.
       if (!(error instanceof TypeError)) throw error;
       return [{ path: '', message: 'has a value that cannot be compared', keyword: 'schema' }];
     }
   };
 }
 
-/** One for all: validators are synchronous, and each fills it up before it starts. */
+/** One for all: validators are synchronous, and each refills it before it starts. */
 const budget = { left: patternVisitsMax };
 
 function compileWith(compiler: Ajv, schema: PreparedSchema['schema']): ValidateFunction {
@@ -95,7 +95,7 @@ function compileWith(compiler: Ajv, schema: PreparedSchema['schema']): ValidateF
     const reason = cause instanceof Error ? storableText(cutText(cause.message, 300)) : 'it does not compile';
     throw new AppError('spec_invalid', `The schema of validate cannot be used: ${reason}`, { cause });
   } finally {
-    // The compiler would keep every schema for ever; ours is the cache.
+    // The compiler would keep every schema forever; we have our own cache.
     compiler.removeSchema(schema);
   }
 }

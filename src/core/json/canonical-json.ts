@@ -5,9 +5,9 @@ import { isObject } from './dotted-path.ts';
 export interface IgnoredPaths extends ReadonlyMap<string, true | IgnoredPaths> {}
 
 /**
- * JSON text that is equal for equal values whatever the order of their properties; numbers in JavaScript's shortest
- * form (`1.0` and `1e0` are `1`). Properties under `ignored` are left out, in every element when an array stands on
- * the way. For values within the record gate's depth.
+ * JSON text that is equal for equal values in any order of their properties; numbers in JavaScript's shortest form
+ * (`1.0` and `1e0` are `1`). Properties under `ignored` are left out, in every element when an array is on the way. For
+ * values within the record gate's depth.
  */
 export function canonicalJson(value: unknown, ignored?: IgnoredPaths): string {
   return JSON.stringify(sorted(value, ignored)) ?? 'null';

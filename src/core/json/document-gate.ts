@@ -6,9 +6,9 @@ const nodesMax = 100_000;
 const textLengthMax = 65_536;
 
 /**
- * Refuses what would make the later checks slow or unsafe: too deep, too many values, too long a text, keys that
- * reach a prototype, values that are not JSON. Never throws, not even for a value that contains itself; null when
- * the document may pass. Stops at the first fault.
+ * Refuses documents that would make the later checks slow or unsafe: too deep, too many values, too long a text, keys
+ * that reach a prototype, values that are not JSON. Never throws, not even for a value that contains itself. Null when
+ * the document passes. Stops at the first issue.
  */
 export function documentGate(document: unknown): Issue | null {
   const pending: Pending[] = [{ value: document, path: '', depth: 0 }];

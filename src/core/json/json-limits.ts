@@ -5,8 +5,8 @@
 export const recordLimits = { depthMax: 64, nodesMax: 100_000 } as const;
 
 /**
- * Why a decoded record cannot pass the pipeline, as words for the quarantine row; null when it can. Checks one record
- * alone, never throws and takes any depth, so that a bad record costs itself and not its page.
+ * Why a decoded record cannot pass the pipeline, as text for the quarantine row; null when it can. Checks one record
+ * alone, never throws and takes any depth, so that failures are isolated per record.
  */
 export function findIssue(record: unknown): string | null {
   const pending: unknown[] = [record];

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { mapOf } from '../strict-object.ts';
 
-/** Any JSON value as a schema; what reaches it has passed the document gate, so nothing is walked again. */
+/** Any JSON value as a schema; it has already passed the document gate, so it is not walked again. */
 export const JsonValue = v.unknown();
 
 /** A JSON object with any keys. */

@@ -6,14 +6,14 @@ export const prototypeNames: ReadonlySet<string> = new Set(['__proto__', 'constr
 const tableName = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 const columnsOfTheService = new Set(['_connection_id', '_external_id', '_run_id', '_synced_at', '_deleted_at', '_seq']);
 
-/** Whether a table or schema may be called this: portable, not cut by PostgreSQL, neither the server's nor the service's own. */
+/** Whether a table or schema may have this name: portable, not cut by PostgreSQL, not used by server or service. */
 export function isTableName(name: string): boolean {
   const lower = name.toLowerCase();
   const isTaken = lower.startsWith('pg_') || lower.startsWith('_css_') || ['information_schema', 'sys'].includes(lower);
   return tableName.test(name) && !isTaken;
 }
 
-/** Whether a column may be called this; the columns that the service adds itself are taken. */
+/** Whether a column may have this name; the columns that the service adds itself are reserved. */
 export const isColumnName = (name: string): boolean =>
   tableName.test(name) && !columnsOfTheService.has(name.toLowerCase()) && !prototypeNames.has(name);
 

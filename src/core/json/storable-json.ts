@@ -2,12 +2,12 @@ import { recordLimits } from './json-limits.ts';
 import { storableText } from './storable-text.ts';
 
 /**
- * JSON text of any decoded value that PostgreSQL's jsonb accepts, for keeping a record that the pipeline refused. What
+ * JSON text of any decoded value that PostgreSQL's jsonb accepts, to store a record that the pipeline refused. What
  * jsonb cannot hold stays visible as text: NUL as `\u0000`, a lone surrogate as `\ud800`, a non-finite number as
- * `"Infinity"`, levels beyond the record limit as `"(deeper levels left out)"`. A sound record is unchanged.
+ * `"Infinity"`, levels beyond the record limit as `"(deeper levels left out)"`. A valid record is unchanged.
  *
  * `redact` masks secrets in every string, property name and number; a number that holds one becomes text. It never sees
- * the JSON text itself, whose quotes and digits a mask would break.
+ * the JSON text itself, because a mask would break its quotes and digits.
  */
 export function storableJson(record: unknown, redact: (text: string) => string = unchanged): string {
   return JSON.stringify(storable(record, 1, redact)) ?? 'null';

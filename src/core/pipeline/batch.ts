@@ -17,13 +17,13 @@ import { invalidRecord, quarantineEntry } from './invalid-record.ts';
 export interface ReadyPage extends PageOutcome {
   readonly pageNo: number;
   readonly requestKey: string;
-  /** Where the run goes on after it; null: it is complete. */
+  /** Where the run continues after it; null: it is complete. */
   readonly positionAfter: RunPosition | null;
-  /** How far its partition is once it and all before are delivered; null: it says nothing of one. */
+  /** The progress of its partition once this page and all before are delivered; null: no statement about one. */
   readonly partition: PartitionEntry | null;
-  /** Quarantine rows that it tried again. */
+  /** Quarantine rows that it retried. */
   readonly retried: readonly string[];
-  /** Something was left out on purpose, so the run ends `partial`. */
+  /** Something was omitted on purpose, so the run ends `partial`. */
   readonly incomplete: boolean;
   /** See {@link Batch.completesGeneration}. */
   readonly completesGeneration: boolean;
@@ -31,7 +31,7 @@ export interface ReadyPage extends PageOutcome {
 
 /** Pages that are delivered and recorded together. */
 export interface PageBatch extends Batch {
-  /** The receipt once the destination has said which rows it refuses. Throws `record_invalid` as the resource says. */
+  /** The receipt, given the rows that the destination rejected. Throws `record_invalid` as the resource says. */
   receiptOf(rejected: readonly RejectedRow[]): Receipt;
 }
 
@@ -41,14 +41,14 @@ interface BatchOptions {
   };
   readonly runId: string;
   readonly batchNo: number;
-  /** Masks secrets in what is kept of a record. */
+  /** Masks secrets in stored parts of a record. */
   readonly redact: (text: string) => string;
 }
 
 /**
- * Puts pages together. A record that comes twice is delivered once, in its last version; the earlier one counts as
- * skipped, because one statement cannot write a row twice and nobody would see it. A table that is only appended to
- * gets every version.
+ * Combines pages. A record that comes twice is delivered once, in its last version; the earlier one counts as skipped,
+ * because one statement cannot write a row twice and nobody would see it. A table that is only appended to gets every
+ * version.
  */
 export function assembleBatch(
   pages: readonly ReadyPage[],
@@ -114,11 +114,11 @@ export function assembleBatch(
   return { runId, batchNo, rows, allNew, tombstones, completesGeneration, receiptOf, receipt, draft };
 }
 
-/** The receipt asked for last. */
+/** The last receipt made. */
 interface MadeReceipt {
   readonly rejected: readonly RejectedRow[];
   readonly receipt: Receipt;
-  /** Null: not asked for yet. */
+  /** Null: not made yet. */
   text: string | null;
 }
 
@@ -136,7 +136,7 @@ export function restoreBatch(draft: string, redact: BatchOptions['redact']): Pag
 
 type Draft = Omit<BatchOptions, 'redact'> & { readonly pages: readonly ReadyPage[] };
 
-/** Those of earlier versions do not say what was carried, nor what a refused record means. */
+/** Drafts of earlier versions do not say what was carried, nor what a rejected record means. */
 type StoredDraft = Omit<Draft, 'pages' | 'resource'> & {
   readonly resource: Omit<Draft['resource'], 'onInvalid'> & Partial<Pick<Draft['resource'], 'onInvalid'>>;
   readonly pages: readonly (Omit<ReadyPage, 'carried'> & Partial<Pick<ReadyPage, 'carried'>>)[];
@@ -155,16 +155,16 @@ function encodeDraft({ pages, resource, runId, batchNo }: Draft): string {
   return JSON.stringify(kept);
 }
 
-/** What of the outcomes reaches the destination: drafts and receipts that are stored count on their order. */
+/** Which outcomes reach the destination: stored drafts and receipts rely on their order. */
 interface Versions {
   /**
-   * Of each record the last one, at the place of its first; in mode append all but a tombstone that a version follows. What
-   * is quarantined may be among them.
+   * The last one of each record, at the place of its first; in mode append all but a tombstone that a version follows.
+   * Some may be quarantined.
    */
   readonly effective: readonly Outcome[];
   /** The others; null: there are none. */
   readonly superseded: ReadonlySet<Outcome> | null;
-  /** Some record may have two entries, or one although it is gone. */
+  /** A record may have two entries, or one although it is deleted. */
   readonly entriesRepeat: boolean;
 }
 
@@ -185,7 +185,7 @@ function compareVersions(outcomes: readonly Outcome[], everyVersion: boolean): V
   return { effective, superseded, entriesRepeat };
 }
 
-/** Of each record the last one; none of those that are gone. */
+/** The last entry of each record; none for deleted records. */
 function latestEntries(entries: readonly RecordEntry[], deleted: readonly string[]): readonly RecordEntry[] {
   const latest = new Map<string, RecordEntry>();
   for (const entry of entries) latest.set(entry.externalId, entry);
@@ -207,7 +207,7 @@ interface SettleOptions {
   readonly resource: BatchOptions['resource'];
   readonly redact: BatchOptions['redact'];
   readonly each: ReadyPage['each'];
-  /** Its records are tried again. */
+  /** Its records are retried. */
   readonly isRetried: boolean;
 }
 
@@ -254,15 +254,15 @@ function settlePage(page: ReadyPage, { superseded, rejections, ...options }: Set
   return { page: { pageNo, requestKey, ...numbers }, entries, quarantine, failure };
 }
 
-/** A record that is tried again is quarantined anew: it would fail every run from here on. */
+/** A retried record is quarantined again: it would otherwise fail every run from now on. */
 const failsRun = ({ isNamed }: RejectedRow, { resource, isRetried }: Pick<SettleOptions, 'resource' | 'isRetried'>) =>
   isNamed === true && resource.onInvalid !== 'quarantine' && !isRetried;
 
 const issuesOf = ({ message }: RejectedRow) => [{ path: '', message, keyword: 'destination' }];
 
 /**
- * A record whose values do not fit the table is quarantined, unless the target says that the run shall fail. One that is
- * tried again is quarantined anew: it would fail every run from here on.
+ * A record whose values do not fit the table is quarantined, unless the target says that the run fails. A retried
+ * record is quarantined again: it would otherwise fail every run from now on.
  */
 function refusedEntry(
   { row, raw }: Extract<Outcome, { readonly kind: 'deliver' }>,

@@ -15,8 +15,8 @@ import { cutRecord, excessBytes, recordBytesMaxDefault } from './record-size.ts'
 import { soundRecord } from './sound-record.ts';
 
 /**
- * The first stage: what a raw record is called, and whether it can pass at all. It never throws. `lookups` are the tables
- * by name.
+ * The first stage: the id of a raw record, and whether it can pass at all. It never throws. `lookups` are the tables by
+ * name.
  */
 export function createIdentify(
   resource: Resource,
@@ -53,7 +53,7 @@ export function createIdentify(
     };
   };
   return (raw) => {
-    // A character takes three bytes at most, but for escapes, which are looked at more closely.
+    // A character takes three bytes at most, except for escapes, which are checked more closely.
     const sound = soundOf(raw, salt, recordBytesMax / 3);
     const excess = sound === null ? excessBytes(raw, recordBytesMax) : null;
     if (excess !== null) return oversized(raw, excess);

@@ -5,35 +5,35 @@ import { compareCursors, cursorOfText, latestMeaning } from '../source/cursor/cu
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { KnownRecord, KnownRecords, Snapshot } from './known-records.ts';
 
-/** What the change filter knows, and whether it lets unchanged records through as well. */
+/** What the change filter knows, and whether it passes unchanged records too. */
 interface ChangeFilterOptions {
   readonly known: KnownRecords;
   readonly redeliver: boolean;
 }
 
 /**
- * Drops what is not news of a page, once all pages before it have had their turn; throws what they threw. Where changes are
- * not detected it waits for nobody.
+ * Drops the unchanged records of a page, once all pages before it have been filtered; throws what they threw. Where
+ * changes are not detected it does not wait.
  */
 export type ChangeFilter = (
   candidates: readonly Candidate[],
   page: Pick<RecordPage, 'origin'> & { readonly before: Promise<unknown> },
 ) => Promise<FilteredPage>;
 
-/** What is left of a page. */
+/** The records of a page that pass. */
 export interface FilteredPage {
   readonly candidates: readonly Candidate[];
-  /** Nothing is known of any of them. */
+  /** None of them is known. */
   readonly allNew: boolean;
-  /** Dropped although this run had them acknowledged: they were counted then. */
+  /** Dropped although the destination acknowledged them in this run: they were counted then. */
   readonly carried: number;
 }
 
 /**
- * Drops records whose fingerprint is known, those older than the known version, and deletions of what is not there; what
- * it lets through counts as on its way from then on. What is stored is asked for at once, so that the responses of several
- * pages are on their way together. A record that is retried passes unless a version of it was delivered, or deleted, since
- * it was quarantined.
+ * Drops records whose fingerprint is known, those older than the known version, and deletions of records that do not
+ * exist; from then on the records that pass count as on their way. Stored versions are requested at once, so that the
+ * requests of several pages are concurrent. A retried record passes unless a version of it was delivered, or deleted,
+ * since it was quarantined.
  */
 export function createChangeFilter(
   { changeDetection, incremental }: Resource,
@@ -53,7 +53,7 @@ export function createChangeFilter(
     { before, origin }: { readonly before: KnownRecord; readonly origin: RecordPage['origin'] },
   ): boolean => {
     if (origin === 'retried') return before.status === 'quarantined';
-    // Nearly all of what is read again, and so before anything that costs more.
+    // Nearly all records that are read again, and so checked before anything that costs more.
     if (before.hash === hash && before.status !== 'deleted' && !isDeleted && !redeliver) return false;
     if (isStale(cursor, before)) return false;
     return !(isDeleted && before.status === 'deleted');
@@ -80,7 +80,7 @@ export function createChangeFilter(
   };
 }
 
-/** About a page, as it is made. */
+/** The decision about a page, while it is made. */
 interface Decision {
   readonly snapshot: Snapshot;
   readonly origin: RecordPage['origin'];
@@ -89,7 +89,7 @@ interface Decision {
   carried: number;
 }
 
-/** The snapshot, once the pages before have had their turn; it is closed when one of them fails. */
+/** The snapshot, once the pages before have been filtered; it is closed when one of them fails. */
 async function after(pagesBefore: Promise<unknown>, loading: Promise<Snapshot>): Promise<Snapshot> {
   const [snapshot, earlier] = await Promise.allSettled([loading, pagesBefore]);
   if (snapshot.status === 'rejected') throw snapshot.reason;

@@ -4,13 +4,13 @@ import type { EvaluateRecords } from './shape.ts';
 
 /** A record and whether the predicate holds for it. */
 interface Checked {
-  /** With an issue when the predicate threw on it. */
+  /** With an issue if the predicate threw on it. */
   readonly candidate: Candidate;
-  /** Null: it was not asked, as the record is invalid. */
+  /** Null: not evaluated, as the record is invalid. */
   readonly holds: boolean | null;
 }
 
-/** Asks a predicate of each sound record, in order; `keyword` names the stage in the issue of a record on which it throws. */
+/** Evaluates a predicate on each sound record, in order; `keyword` names the stage in a record's issue if it throws. */
 export function classifyRecords(
   predicate: string,
   { evaluate, keyword }: { readonly evaluate: EvaluateRecords; readonly keyword: string },

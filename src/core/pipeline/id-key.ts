@@ -1,12 +1,12 @@
-/** What a record is called in a map of this process. */
+/** The key of a record in a map of this process. */
 export type IdKey = string | number;
 
 /** So many digits fit the numbers that V8 keeps without an object. */
 const digitsMax = 9;
 
 /**
- * The key of an external id in a `Map` or `Set`: a number where the id is written as a whole number is, else the id. V8
- * interns each text that becomes a key, which takes longer than everything else that a map does with it.
+ * The key of an external id in a `Map` or `Set`: a number if the id is written as a whole number is, else the id. V8
+ * interns each text that becomes a key, which takes longer than all other work of a map.
  */
 export function idKey(externalId: string): IdKey {
   const { length } = externalId;

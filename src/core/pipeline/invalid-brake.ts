@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 
-/** What a run has read, and how much of it was invalid. */
+/** The number of records a run has read, and how many were invalid. */
 export interface InvalidCount {
   readonly recordsIn: number;
   readonly invalid: number;
@@ -10,12 +10,12 @@ export interface InvalidCount {
 /** A page about to be delivered; without a position after it, it is the last of the run. */
 type InterpretedPage = InvalidCount & { readonly positionAfter: unknown };
 
-/** Fewer records say nothing of the whole, unless they are the whole. */
+/** A smaller number says nothing about the whole, unless it is the whole. */
 const checkedFrom = 100;
 
 /**
- * The brake of `validate.maxInvalidRatio`, told of all pages of a run in order; `start` is what earlier attempts have
- * recorded. Page by page, so that it does not matter how they were put into batches.
+ * The brake of `validate.maxInvalidRatio`, called with all pages of a run in order; `start` is what earlier attempts
+ * recorded. It counts page by page, so the result does not depend on the batches.
  */
 export function createInvalidBrake(
   { key, validate }: Pick<Resource, 'key' | 'validate'>,

@@ -4,10 +4,10 @@ import { storableJson } from '../json/storable-json.ts';
 import type { RecordIssue } from '../json-schema/validate.ts';
 import type { QuarantineEntry } from '../model/receipt.ts';
 
-/** Masks secrets: an API may echo a credential into a record, and what is kept of a record is shown. */
+/** Masks secrets: an API may echo a credential into a record, and stored records are shown. */
 export type Redact = (text: string) => string;
 
-/** The row that keeps a record which was not delivered, without secrets. */
+/** The row that stores a record which was not delivered, without secrets. */
 export const quarantineEntry = (
   {
     externalId,
@@ -24,7 +24,7 @@ export const quarantineEntry = (
   errors: errors.map((error) => ({ ...error, path: redact(error.path), message: redact(error.message) })),
 });
 
-/** The failure of a run whose resource does not put up with an invalid record. It never carries a value. */
+/** The failure of a run whose resource does not allow an invalid record. It never carries a value. */
 export function invalidRecord(resourceKey: string, issues: readonly RecordIssue[], redact: Redact): AppError {
   const [first] = issues;
   const where = first?.path ? ` at "${redact(first.path)}"` : '';

@@ -6,29 +6,29 @@ export interface KnownRecord extends Pick<RecordEntry, 'hash' | 'cursor'> {
   readonly status: RecordEntry['status'] | 'deleted';
 }
 
-/** What is known of records: stored by earlier batches, or on its way in this run. */
+/** Known versions of records: stored by earlier batches, or on their way in this run. */
 export interface KnownRecords {
-  /** Loads what is stored of the given external ids; the snapshot stays current until it is closed. */
+  /** Loads the stored versions of the given external ids; the snapshot stays current until it is closed. */
   snapshot(externalIds: readonly string[]): Promise<Snapshot>;
   /** Stages a version that is on its way: a later page sees it before it is stored. */
   stage(externalId: string, version: KnownRecord): void;
-  /** Whether a run before this one read the version that this one had acknowledged; true once for each. */
+  /** Whether an earlier run read the version that was acknowledged in this one; true once for each. */
   takeCarried(externalId: string): boolean;
-  /** Forgets the latest version, which will not be stored after all. */
+  /** Drops the latest version, which will not be stored after all. */
   forget(externalId: string): void;
-  /** Drops what a recorded batch carried from the staged versions, once every open snapshot shows it as stored. */
+  /** Drops the records of a recorded batch from the staged versions, once every open snapshot shows them as stored. */
   commit(receipt: Pick<Receipt, 'records' | 'deleted'>): void;
 }
 
-/** What is known of the records of one page, while it decides about them. */
+/** The known versions of the records of one page, while it is filtered. */
 export interface Snapshot extends Disposable {
   /** Undefined: nothing is known. */
   find(externalId: string): KnownRecord | undefined;
 }
 
 /**
- * Known records over a store; `load` reads what is stored for the given ids. `carried`: external ids of what an earlier run
- * read and this one had acknowledged.
+ * Known records over a store; `load` reads the stored versions of the given ids. `carried`: external ids of records
+ * that an earlier run read and that were acknowledged in this one.
  */
 export function createKnownRecords(
   load: (externalIds: readonly string[]) => Promise<readonly (KnownRecord & { readonly externalId: string })[]>,
@@ -110,7 +110,7 @@ interface Noted {
   readonly found: Staged;
 }
 
-/** A batch that is stored: what it made of records, and the snapshots that may not have seen it there. */
+/** A stored batch: its versions of records, and the snapshots that may not have seen them there. */
 interface Recorded {
   readonly noted: readonly Noted[];
   readonly snapshotsBefore: Set<object>;

@@ -1,5 +1,5 @@
 /**
- * One page through the stages: gate, key, filter, change filter, enrich, transform, validate. A bad record costs itself.
+ * Processes a page: gate, key, filter, change filter, enrich, transform, validate. Failures are isolated per record.
  */
 
 import type { Evaluator } from '../expressions/evaluation.ts';
@@ -29,10 +29,10 @@ export interface PipelineOptions {
   /** Tables by name. */
   readonly lookups: JsonObject;
   readonly runId: string;
-  /** `$now()` of the run's expressions: a page processed again gives the same rows. */
+  /** `$now()` of the run's expressions: a page that is processed again gives the same rows. */
   readonly startedAt: Date;
   readonly known: KnownRecords;
-  /** What of each record is kept for the resources below this one; null: nothing. */
+  /** The fields of each record stored for the resources below this one; null: nothing. */
   readonly storedFields: StoredFields | null;
   /** Null: the resource has no enrichments. */
   readonly enrich: Enrich | null;
@@ -47,22 +47,22 @@ export interface PipelineOptions {
 /** The stages of one run, in two steps because only the first depends on the pages before. */
 export interface Pipeline {
   /**
-   * Gate, key, filter, change filter. Pages come in their order; one need not wait for the page before to be through.
-   * Rejects as well when a page before it does.
+   * Gate, key, filter, change filter. Pages come in their order; one need not wait until the page before is finished.
+   * Also rejects when a page before it does.
    */
   select(page: RecordPage): Promise<Selection>;
   /**
    * Enrich, transform and validate; several pages at once keep every evaluator busy. Throws `record_invalid` when a
-   * fetched record is invalid and the resource says `onInvalid: fail`; one that is tried again is quarantined anew.
+   * fetched record is invalid and the resource says `onInvalid: fail`; a retried record is quarantined again.
    */
   shape(selection: Selection): Promise<PageOutcome>;
 }
 
-/** What of a page is new or changed. */
+/** The new or changed records of a page. */
 export interface Selection {
   readonly recordsIn: number;
   readonly candidates: readonly Candidate[];
-  /** Nothing is known of any of them. */
+  /** None of them is known. */
   readonly allNew: boolean;
   /** See {@link PageOutcome.carried}. */
   readonly carried: number;
@@ -115,7 +115,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   };
 }
 
-// Of the module, for the reason that mapWithPauses gives.
+// At module level, for the reason that mapWithPauses gives.
 const rawOf = ({ raw }: Candidate): unknown => raw;
 const lookupsOf = ({ lookups }: Candidate): Candidate['lookups'] => lookups;
 const isPlain = (candidate: Candidate): boolean => candidate.isPlain;
@@ -138,7 +138,7 @@ function createEvaluateRecords(options: PipelineOptions): EvaluateRecords {
     });
 }
 
-/** What becomes of a shaped record; null: it counts as skipped. */
+/** The outcome of a shaped record; null: it counts as skipped. */
 function createConclude({
   resource,
   known,
@@ -149,7 +149,7 @@ function createConclude({
   const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
   return ({ raw, externalId, hash, cursor, issues, data, quarantine, isDeleted }, { each, origin }) => {
     if (isDeleted) return { kind: 'delete', tombstone: { externalId, effect }, flagged: true };
-    // Whose key is missing is nobody's parent.
+    // A record without a key is no parent.
     const isKeyed = issues?.every(({ keyword }) => keyword !== 'primaryKey') ?? true;
     const fields = isKeyed ? fieldsOf(raw) : null;
     const isDelivered = !issues && data;

@@ -2,7 +2,7 @@ import type { Candidate } from '../model/candidate.ts';
 import { classifyRecords } from './classify-records.ts';
 import type { EvaluateRecords } from './shape.ts';
 
-/** Drops the records that the resource's `filter` does not keep; a filter that throws on a record makes it invalid. */
+/** Drops the records that do not pass the resource's `filter`; a filter that throws on a record makes it invalid. */
 export function createRecordFilter(
   filter: string | undefined,
   evaluate: EvaluateRecords,

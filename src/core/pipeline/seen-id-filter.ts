@@ -1,12 +1,12 @@
-/** External ids that were asked for, in 2 MB however many they are. */
+/** External ids that were requested, in 2 MB however many they are. */
 export interface SeenIdFilter {
-  /** Notes an id. False: it was not asked for before. True: it may have been. */
+  /** Adds an id. False: it was not requested before. True: it may have been. */
   note(externalId: string): boolean;
 }
 
 /**
- * A Bloom filter. After a million ids, one in 230 that are new is taken for one that may have been asked for; after half of
- * them, one in 1,600.
+ * A Bloom filter. After a million ids, one in 230 new ids is classified as possibly requested; after half of them, one
+ * in 1,600.
  */
 export function createSeenIdFilter(): SeenIdFilter {
   const words = new Uint32Array(bitsMax / 32);

@@ -6,7 +6,9 @@ import type { Candidate } from '../model/candidate.ts';
 import { mapWithPauses } from '../pauses.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 
-/** One expression over many raw records, with the bindings of the run and of a partition; each result stands alone. */
+/**
+ * Evaluates one expression over many raw records, with the bindings of run and partition; each result is independent.
+ */
 export type EvaluateRecords = (
   expression: string,
   candidates: readonly Candidate[],
@@ -15,7 +17,7 @@ export type EvaluateRecords = (
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Transform and validate: the stage that makes rows of records, or issues of those that are none. */
+/** Transform and validate: the stage that makes rows of records, or issues of invalid ones. */
 export function createShape(
   { transform, validate: rules, target }: Resource,
   evaluate: EvaluateRecords,
@@ -41,7 +43,7 @@ export function createShape(
   };
 }
 
-/** Adds the columns whose value lies elsewhere in the record (`target.columns.*.path`). */
+/** Adds the columns whose value is elsewhere in the record (`target.columns.*.path`). */
 function createColumnReader({ columns }: Resource['target']): (data: JsonObject) => JsonObject {
   const paths = Object.entries(columns).flatMap(([column, { path }]) =>
     path === undefined ? [] : [[column, path] as const],

@@ -6,20 +6,20 @@ import { forbiddenKeys, recordLimits, textIssue } from '../json/json-limits.ts';
 
 /** A record that passes the gate. */
 export interface SoundRecord {
-  /** Equal for equal records whatever the order of their properties, and different for others. */
+  /** Equal for equal records in any order of their properties, and different for others. */
   readonly text: string;
   /** Decoded from JSON, it is to an expression what its JSON text says. */
   readonly isPlain: boolean;
 }
 
 /**
- * One walk for the gate, the text of the fingerprint and the question whether expressions take the record as it is; null for
- * one that does not pass, or only perhaps, which `excessBytes` and `findIssue` decide; so for one whose text is longer than
- * `charsMax`. Takes any depth.
+ * One walk for the gate, the text of the fingerprint and the check whether expressions take the record as it is. Null
+ * for a record that does not pass, or may not: `excessBytes` and `findIssue` then decide; also for one whose text is
+ * longer than `charsMax`. Takes any depth.
  *
- * The text is a JSON list of `salt` and the record. An object in it is a list too: a digest of its names, then its values in the
- * order of the names. A list is a pair of 0 and itself, which no object begins like. That is a quarter shorter than canonical
- * JSON, and costs no more than `JSON.stringify`.
+ * The text is a JSON list of `salt` and the record. An object in it is a list too: a digest of its names, then its
+ * values in the order of the names. A list is a pair of 0 and itself; no object begins like that. This is a quarter
+ * shorter than canonical JSON, and costs no more than `JSON.stringify`.
  */
 export function soundRecord(record: unknown, salt: string, charsMax = Number.POSITIVE_INFINITY): SoundRecord | null {
   const walk: Walk = { nodesLeft: recordLimits.nodesMax, isSound: true, isPlain: true };
@@ -35,7 +35,7 @@ interface Walk {
   isPlain: boolean;
 }
 
-/** Written without closures and lists of names: a record has two dozen values, and what they cost is what a scan costs. */
+/** Written without closures and lists of names: a record has two dozen values, and they set the cost of a scan. */
 function flat(value: unknown, walk: Walk, depthLeft: number): unknown {
   walk.nodesLeft -= 1;
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
@@ -69,14 +69,14 @@ function flatValues(object: object, walk: Walk, depthLeft: number): unknown {
   return result;
 }
 
-/** The text has a digest of the names only: those of longer ones are looked at one by one. */
+/** The text has a digest of the names only: longer names are checked one by one. */
 const nameCharsMax = 1000;
 
 /** Of the objects with the same names in the same order. */
 interface Form {
   /** The digest of the names, then null for each value. */
   readonly blank: readonly (string | null)[];
-  /** Where in such a list each value goes. */
+  /** The index of each value in such a list. */
   readonly places: readonly number[];
   /** One of the names means something to JSONata. */
   readonly isReserved: boolean;

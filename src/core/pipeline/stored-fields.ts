@@ -1,7 +1,7 @@
 import { isObject } from '../json/dotted-path.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 
-/** Makes the function that takes of a raw record what resources below its own refer to; null: nothing is kept. */
+/** Makes the function that takes from a raw record what resources below its own refer to; null: nothing is stored. */
 export function createFieldPicker(
   stored: StoredFields | null,
 ): (raw: unknown) => Readonly<Record<string, unknown>> | null {

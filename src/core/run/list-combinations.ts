@@ -4,15 +4,14 @@ import { countCombinations, partitionKey } from './combinations.ts';
 import { combinationsList, ownLists } from './list-steps.ts';
 import type { RunStore } from './run-store.ts';
 
-/** Combinations that are looked at together. */
+/** Combinations that are processed together. */
 const combinationsMax = 2000;
 
 /**
- * Lists the combinations of values that are to be read: those that were never read to their end, or not since one of
- * the parents under `select: changed` changed. A new value brings new combinations, which are read whether a parent
- * changed or not.
+ * Lists the combinations of values to read: those never read to their end, or not since a parent under `select:
+ * changed` changed. A new value brings new combinations, which are read whether a parent changed or not.
  *
- * @returns the position behind the list.
+ * @returns the position after the list.
  */
 export async function listCombinations(
   { resource, store, signal }: { readonly resource: Resource; readonly store: RunStore; readonly signal: AbortSignal },

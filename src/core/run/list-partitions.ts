@@ -1,6 +1,6 @@
 /**
- * The partitions of a run: every combination of the values of `forEach`, listed once and kept for the whole run. Before
- * the values of a parent that is read live and has partitions itself come those of its own entries, and so on.
+ * The partitions of a run: every combination of the values of `forEach`, listed once and stored for the whole run. If a
+ * parent is read live and has partitions itself, the values of its own entries are listed first, and so on.
  */
 
 import { AppError } from '../errors.ts';
@@ -23,14 +23,14 @@ import type { DimensionValue } from './run-store.ts';
 
 type DimensionStep = Extract<ListStep, { readonly kind: 'dimension' }>;
 
-/** Stored parents that are looked at together. */
+/** Stored parents that are processed together. */
 const parentsMax = 1000;
 
 /**
- * Makes the lists from `position` on. Each part is kept with the position behind it, so that a later attempt does not
+ * Makes the lists from `position` on. Each part is stored with the position after it, so that a later attempt does not
  * list it again.
  *
- * @returns the position behind the last list; null: enough for now. Throws as reading pages does, `spec_invalid`.
+ * @returns the position after the last list; null: enough for now. Throws as reading pages does, `spec_invalid`.
  */
 export async function listPartitions(
   listing: Listing,
@@ -51,7 +51,7 @@ export async function listPartitions(
   return null;
 }
 
-/** A parent may be asked for its values and then for its records. */
+/** Listing may first read a parent's values and then its records. */
 function openedOnce(listing: Listing): OpenListing['open'] {
   const opened = new Map<string, Promise<OpenResource>>([[listing.resource.key, Promise.resolve(listing)]]);
   return (resourceKey) => {
@@ -117,12 +117,12 @@ async function listStored(listing: OpenListing, { step, at: begin }: DimensionLi
   const { resource: resourceKey = '', when } = dimension;
   const { source } = await listing.open(step.resource.key);
   const isOwn = step.resource.key === resource.key;
-  // Among combinations a parent that did not change may stand beside a value that is new.
+  // In combinations an unchanged parent may occur beside a new value.
   const isAlone = isOwn && source.backfill === null && !comparesCombinations(listing);
   const select = isAlone ? dimension.select : 'all';
   let at = begin;
   if (at.after === null) {
-    // Of each list before it is begun: what this run claims to have seen may be no later than any of them.
+    // The start of each list: what this run claims to have seen may be no later than any of them.
     if (isOwn) at = { ...at, listedAt: earlier(at.listedAt, await store.listingInstant(resourceKey)) };
     await store.clearDimension(list);
   }
@@ -164,7 +164,7 @@ async function listLive(listing: OpenListing, part: DimensionListing): Promise<L
   return next;
 }
 
-/** The position behind the last page of one partition of a parent; null: enough for now. */
+/** The position after the last page of one partition of a parent; null: enough for now. */
 async function listPart(
   { store, parent }: Pick<Listing, 'store'> & { readonly parent: OpenResource },
   { step, at: begin, read }: DimensionListing,
@@ -195,14 +195,14 @@ async function listPart(
   return null;
 }
 
-/** Without its parents a run would pass their children by as if there were none. */
+/** Without its parents a run would silently skip their children. */
 const refusedList = ({ key }: Pick<Resource, 'key'>, reason: string) =>
   new AppError(
     'source_rejected',
     `The API rejected the list of ${key}: ${reason}. The calls of the run show its responses.`,
   );
 
-/** Those for which the predicate holds. Throws `spec_invalid` when it fails on one. */
+/** The items for which the predicate holds. Throws `spec_invalid` when it fails on one. */
 async function holding<Item>(
   items: readonly Item[],
   options: {

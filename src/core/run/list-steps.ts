@@ -6,21 +6,21 @@ type Dimension = Resource['forEach'][number];
 export type ListStep =
   | {
       readonly kind: 'dimension';
-      /** Whose entry of `forEach` it is: the run's own resource, or a parent that is read live. */
+      /** The owner of the entry of `forEach`: the run's own resource, or a parent that is read live. */
       readonly resource: Resource;
       readonly dimension: Dimension;
-      /** Where its values are kept. */
+      /** Where its values are stored. */
       readonly list: number;
-      /** Where those of the parent's own entries are kept, which are listed before; empty: it has none, or is stored. */
+      /** The lists of the parent's own entries, which are made before; empty: it has none, or is stored. */
       readonly within: readonly number[];
     }
-  /** The combinations of the values that are to be read, where not all are. */
+  /** The combinations of the values to read, if not all. */
   | { readonly kind: 'combinations' };
 
-/** Under which the lists of a run's own resource are kept: those of its entries, in their order. */
+/** The lists of a run's own resource, one for each entry, in their order. */
 export const ownLists = ({ forEach }: Pick<Resource, 'forEach'>): readonly number[] => [...forEach.keys()];
 
-/** Under which the combinations are kept. Lists that are not of the resource's own entries are below 0. */
+/** The list of the combinations. Lists that do not belong to the resource's own entries are below 0. */
 export const combinationsList = -1;
 
 /** What decides which partitions a run has. */
@@ -30,9 +30,8 @@ interface ListedRun {
 }
 
 /**
- * Whether a run reads some combinations of its values only: each as its parents changed since it was read. With one
- * entry alone its list has the changed parents and no others. A backfill reads the past of those, too, that did not
- * change.
+ * Whether a run reads only some combinations of its values: those whose parents changed since they were read. With a
+ * single entry, its list has only the changed parents. A backfill also reads the past of parents that did not change.
  */
 export const comparesCombinations = ({ resource: { forEach }, source }: ListedRun): boolean =>
   source.backfill === null && forEach.length > 1 && forEach.some(({ select }) => select === 'changed');

@@ -9,25 +9,25 @@ import type { StoredPartition } from './run-store.ts';
 interface PartitionRead {
   readonly partition: Partition;
   readonly stored: StoredPartition;
-  /** Canonical text of the watermark that it is read from; null: none. */
+  /** Canonical text of the watermark that the read starts from; null: none. */
   readonly watermarkBefore: string | null;
   readonly pages: AsyncGenerator<PageRead, void, undefined>;
 }
 
 /**
- * The partitions of a run as they are read: in their order for the consumer, while those behind already wait for their
- * first responses. As many at once as the API takes requests; a run over many small partitions would otherwise spend its
- * time waiting for one response after the other.
+ * The partitions of a run while they are read: the consumer gets them in order, while later ones already wait for their
+ * first responses. As many at once as the API takes requests: a run over many small partitions would otherwise spend
+ * its time waiting for one response after the other.
  */
 export interface PartitionReads extends AsyncDisposable {
-  /** Reads the partition at `position`, which comes no more than once and in ascending order. */
+  /** Reads the partition at `position`; each position comes at most once and in ascending order. */
   take(position: PartitionPosition): Promise<PartitionRead>;
 }
 
 /** Partitions whose first pages may wait: each may hold a few, so that memory stays flat. */
 const aheadMax = 4;
 
-/** Disposing ends the requests that are under way. */
+/** Disposing ends the requests in progress. */
 export function openPartitionReads(run: RunReading, options: RunReadOptions): PartitionReads {
   const stop = new AbortController();
   const signal = AbortSignal.any([options.signal, stop.signal]);
@@ -45,7 +45,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
       watermark: watermarkBefore,
       validators: usable(run, stored.validators),
     };
-    // The requests that go out at once are those of the partition whose turn it is.
+    // Only the partition whose turn it is sends concurrent requests.
     const isTurn = () => no === turn;
     const pages = readPages(source, { ...options, signal, isTurn, position: resumed?.read ?? null });
     return { partition, stored, watermarkBefore, pages };
@@ -64,7 +64,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
       for (let next = no + 1; next < Math.min(no + width, totals.count); next += 1) {
         if (ahead.has(next)) continue;
         const started = begin(next);
-        // Its turn shows the failure; until then it must not count as unhandled.
+        // The failure is shown at its turn; until then it must not count as unhandled.
         started.catch(() => undefined);
         ahead.set(next, started);
       }
@@ -79,8 +79,8 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
 }
 
 /**
- * A backfill wants the records themselves, changed or not; so does a table that is replaced by what this run reads, and a
- * scan that compares all partitions.
+ * A backfill needs the records themselves, changed or not; so does a table that is replaced by what this run reads, and
+ * a scan that compares all partitions.
  */
 function usable({ source, resource }: RunReading, validators: Validators | null): Validators | null {
   const { deletes, target, forEach } = resource;
@@ -88,13 +88,13 @@ function usable({ source, resource }: RunReading, validators: Validators | null)
   return source.backfill !== null || target.mode === 'replace' || scansAll ? null : validators;
 }
 
-/** Ends pages that may have been asked for by {@link begun} alone: a generator runs no `finally` before it has begun. */
+/** Ends pages that only {@link begun} may have requested: a generator runs no `finally` before it has begun. */
 async function end(pages: PartitionRead['pages']): Promise<void> {
   await pages.next().catch(() => undefined);
   await pages.return();
 }
 
-/** The same pages; the first one is asked for at once. */
+/** The same pages; the first one is requested at once. */
 function begun(pages: PartitionRead['pages']): PartitionRead['pages'] {
   const first = pages.next();
   first.catch(() => undefined);

@@ -18,7 +18,7 @@ interface ListRead {
   readonly position: PartitionPosition;
   readonly partition: Partition;
   readonly next: RunPosition | null;
-  /** Says that the partition is read to its end, asked once all before is recorded. */
+  /** Says that the partition is read to its end; called once everything before is recorded. */
   readonly completion: () => Promise<PartitionEntry>;
 }
 
@@ -31,7 +31,7 @@ export async function* readDeletedList(
   const { resource } = run;
   if (resource.deletes.mode !== 'endpoint') return next;
   const { deletes } = resource;
-  // What was just read must be known, or a record that came and went in between would stay.
+  // The records just read must be known, or a record created and deleted in between would stay.
   await options.delivered();
   const ofPartition = { ...run.source, each: partition.each };
   const recentList = recentListCache(ofPartition, deletes, run.lookupStore);
@@ -53,7 +53,7 @@ export async function* readDeletedList(
     const isComplete = page.positionAfter === null && !incomplete;
     const place = { positionAfter, partition: isComplete ? await completion() : null };
     yield stagePage('listed', { tombstones, ...place, requestKey: page.requestKey, incomplete });
-    // Whatever names or shows such a record next must find it deleted.
+    // Whatever reads such a record next must find it deleted.
     if (tombstones.length > 0) await options.delivered();
     validators ??= page.validators;
     if (page.positionAfter !== null) continue;

@@ -14,7 +14,7 @@ export interface PartitionOptions extends RunReadOptions {
   readonly reads: PartitionReads;
 }
 
-/** One partition from `position` on: its records, the list of its deleted ones, what is missing from it. */
+/** One partition from `position` on: its records, the list of its deleted ones, its missing ones. */
 export async function* readPartition(run: RunReading, position: PartitionPosition, options: PartitionOptions): Stage {
   if (position.step === 'read') return yield* readRecords(run, position, options);
   const partition = await partitionAt(run, position.no);
@@ -31,7 +31,7 @@ export async function* readPartition(run: RunReading, position: PartitionPositio
 
 const isPartitioned = ({ resource }: RunReading): boolean => resource.forEach.length > 0;
 
-/** A backfill reads up to the watermark only: what is new of changed parents is left to the next sync. */
+/** A backfill reads up to the watermark only: new records of changed parents are left to the next sync. */
 const completionOf = (
   { source }: RunReading,
   { listedAt, validators }: PartitionPosition,
@@ -40,7 +40,7 @@ const completionOf = (
 interface ReadTo {
   readonly partition: Partition;
   readonly completion: PartitionEntry['completed'];
-  /** Where the run goes on after the page. */
+  /** Where the run continues after the page. */
   readonly next: RunPosition | null;
 }
 
@@ -59,8 +59,8 @@ async function* readRecords(run: RunReading, position: PartitionPosition, { read
 }
 
 /**
- * Whether nothing of the partition is left behind the page. Deletes are part of it: a run that ended before them would
- * otherwise leave them to nobody, as the next one finds neither a changed parent nor a changed answer.
+ * Whether the partition has nothing after the page. This includes deletes: if a run ended before them, no later run
+ * would make them, as the next one finds neither a changed parent nor a changed response.
  */
 const isCompleteBehind = (page: PageRead, next: RunPosition | null): boolean =>
   page.positionAfter === null && page.skipped === null && (next?.stage !== 'partition' || next.step === 'read');
@@ -86,7 +86,7 @@ function toRunPage(page: PageRead, { partition, next, completion }: ReadTo): Run
   };
 }
 
-/** Where the run goes on after the last page of a partition. Throws when the API has refused every partition. */
+/** Where the run continues after the last page of a partition. Throws when the API has refused every partition. */
 function completed(run: RunReading, at: PartitionPosition, { skipped }: PageRead): RunPosition | null {
   const totals = skipped === null ? at.totals : { ...at.totals, skipped: at.totals.skipped + 1 };
   if (skipped !== null && totals.skipped === totals.count) {
@@ -99,7 +99,7 @@ function completed(run: RunReading, at: PartitionPosition, { skipped }: PageRead
   return step === null ? nextPosition(run, read) : { ...read, step };
 }
 
-/** How the deleted records of a partition are found once it is read; null: not in a step of its own. */
+/** How the deleted records of a partition are found once it is read; null: no separate step. */
 function deletesStep(run: RunReading, { gaps }: PartitionPosition): 'listed' | 'sweep' | null {
   const { deletes } = run.resource;
   if (deletes.mode === 'endpoint') return 'listed';
@@ -107,7 +107,7 @@ function deletesStep(run: RunReading, { gaps }: PartitionPosition): 'listed' | '
   return isAlone && !gaps ? 'sweep' : null;
 }
 
-/** What comes after a partition: the next one, or a later stage of the run. */
+/** The position after a partition: the next one, or a later stage of the run. */
 function nextPosition(run: RunReading, position: PartitionPosition): RunPosition | null {
   const { deletes, target } = run.resource;
   const { totals } = position;

@@ -1,7 +1,7 @@
 /**
- * A run from its first record to its last, as pages: records that are tried again, then each partition, then what its
- * absence or a list says is deleted. Where each page leads is in the page, so that a later attempt, in another process,
- * goes on behind the last page that was recorded.
+ * A run as a sequence of pages: first retried records, then each partition, then the deletes found by absence or by a
+ * list. Each page carries the position after it, so a later attempt, in another process, continues behind the last
+ * recorded page.
  */
 
 import { canonicalJson } from '../json/canonical-json.ts';
@@ -14,7 +14,7 @@ import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { type RunPage, stagePage } from './run-page.ts';
 import { sweepMissing } from './sweep.ts';
 
-/** Records that are tried again are taken so many at a time. */
+/** Retried records that are taken at a time. */
 const requeuedMax = 500;
 
 /** The pages of a run from `start` on, in order. Throws `AppError` and what the HTTP client throws, as reading does. */
@@ -75,7 +75,7 @@ async function* list(
   position: ListPosition,
   { delivered, reads: _reads, ...read }: PartitionOptions,
 ): Stage {
-  // Listing moves the run on by itself, past pages that are not recorded yet.
+  // Listing moves the run forward by itself, past pages that are not recorded yet.
   await delivered();
   const end = await listPartitions(run, position, read);
   if (end === null) return undefined;
@@ -105,7 +105,7 @@ const firstPartition = (
 const afterSweep = (run: RunReading): RunPosition | null =>
   run.resource.target.mode === 'replace' ? { stage: 'switch', gaps: false } : null;
 
-/** A read that did not show everything replaces nothing. */
+/** An incomplete read does not replace the table. */
 async function* switchTable(
   { store }: RunReading,
   { gaps }: Extract<RunPosition, { readonly stage: 'switch' }>,

@@ -26,9 +26,9 @@ export interface RunReading extends Listing {
   readonly resource: Resource;
   readonly source: Omit<Source, 'watermark'>;
   readonly store: RunStore;
-  /** Where answers to requests beside the read itself are kept. */
+  /** Where responses to requests other than the read itself are stored. */
   readonly lookupStore: LookupStore;
-  /** Held-back deletes are sent after all (a forced backfill). */
+  /** Blocked deletes are sent after all (a forced backfill). */
   readonly force: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface RunReadOptions extends Omit<ReadOptions, 'position'> {
   readonly delivered: () => Promise<void>;
 }
 
-/** The pages of a stage; it returns where the run goes on: null at its end, undefined when it was told to stop. */
+/** The pages of a stage; it returns the position after it: null at its end, undefined when it was told to stop. */
 export type Stage = AsyncGenerator<RunPage, RunPosition | null | undefined, undefined>;
 
 /** A partition of the run. */

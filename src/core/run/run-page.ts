@@ -4,28 +4,28 @@ import type { RecordPage } from '../model/record-page.ts';
 import type { RunPosition } from '../model/run-position.ts';
 import type { ReadNote } from '../source/read/read-pages.ts';
 
-/** Something a reader of the run should know; the run goes on. */
+/** A note for a reader of the run; the run continues. */
 export type RunNote = ReadNote | 'partition_skipped' | 'deletes_held_back';
 
-/** One page of a run: records for the pipeline, or tombstones for what is gone. Plain positions, nothing delivered. */
+/** One page of a run: records for the pipeline, or tombstones for deleted ones. Plain positions, nothing delivered. */
 export interface RunPage extends RecordPage {
   readonly tombstones: readonly Tombstone[];
   /** Quarantine rows that its records come from; empty for fetched ones. */
   readonly retried: readonly string[];
   /** Hash of the request, or the stage of a page that needed none. */
   readonly requestKey: string;
-  /** Where the run goes on once it and all before are delivered; null: it is complete. */
+  /** Where the run continues once it and all before are delivered; null: it is complete. */
   readonly positionAfter: RunPosition | null;
-  /** How far its partition is then; null: it says nothing of one. */
+  /** The progress of its partition then; null: no statement about one. */
   readonly partition: PartitionEntry | null;
-  /** Something was left out on purpose, so the run ends `partial`. */
+  /** Something was omitted on purpose, so the run ends `partial`. */
   readonly incomplete: boolean;
   /** The read of a replaced table is complete and clean: the table may be switched. */
   readonly completesGeneration: boolean;
   readonly notes: readonly RunNote[];
 }
 
-/** A page of a stage without records, unless `parts` say so. */
+/** A page of a stage without records, unless `parts` has some. */
 export const stagePage = (stage: string, parts: Partial<RunPage> & Pick<RunPage, 'positionAfter'>): RunPage => ({
   records: [],
   each: {},

@@ -3,7 +3,7 @@ import type { Validators } from '../model/validators.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A record that was quarantined and is to be tried again. */
+/** A quarantined record that is to be retried. */
 export interface Requeued {
   /** Of its quarantine row. */
   readonly id: string;
@@ -27,7 +27,7 @@ export interface Combination {
   readonly keys: readonly string[];
 }
 
-/** A partition and the stored parents that it is read for. */
+/** A partition and the stored parents for which it is read. */
 export interface PartitionParents {
   readonly key: string;
   readonly parents: readonly { readonly resourceKey: string; readonly externalId: string }[];
@@ -39,18 +39,18 @@ export interface Parent {
   readonly fields: JsonObject;
 }
 
-/** What earlier runs left of a partition. */
+/** What earlier runs stored about a partition. */
 export interface StoredPartition {
   /** Canonical text; null: never read to a point that can be claimed. */
   readonly watermark: string | null;
   readonly validators: Validators | null;
 }
 
-/** What a run keeps and asks between its pages. Nothing here is delivered. */
+/** What a run stores and queries between its pages. Nothing here is delivered. */
 export interface RunStore {
-  /** Records that are to be tried again, behind the quarantine row `after`, oldest first. */
+  /** Records to retry, after the quarantine row `after`, oldest first. */
   requeued(options: { readonly after: string | null; readonly limit: number }): Promise<readonly Requeued[]>;
-  /** Starts a dimension anew. */
+  /** Empties a dimension. */
   clearDimension(dimension: number): Promise<void>;
   /** Adds the values whose keys the dimension does not have, and moves the run to `position`, in one transaction. */
   addToDimension(dimension: number, values: readonly DimensionValue[], position: RunPosition): Promise<void>;
@@ -65,20 +65,20 @@ export interface RunStore {
   ): Promise<readonly Combination[]>;
   /** Keys of those partitions that were not read to their end since each of the given parents changed. */
   changedPartitions(partitions: readonly PartitionParents[]): Promise<ReadonlySet<string>>;
-  /** An instant such that every change of stored parents up to it can be seen from now on; ISO. */
+  /** An instant such that every change of stored parents up to it is visible from now on; ISO. */
   listingInstant(resourceKey: string): Promise<string>;
-  /** Stored records of a parent resource behind `after`, by external id; `changed`: since their partition was read. */
+  /** Stored records of a parent resource after `after`, by external id; `changed`: since their partition was read. */
   parents(
     resourceKey: string,
     options: { readonly after: string | null; readonly limit: number; readonly select: 'all' | 'changed' },
   ): Promise<readonly Parent[]>;
   partition(key: string): Promise<StoredPartition>;
-  /** Records that are not known as deleted, and those of them that this run has not seen; null: of all partitions. */
+  /** Counts the records not known as deleted, and those of them that this run has not seen; null: of all partitions. */
   countMissing(partition: string | null): Promise<{ readonly known: number; readonly missing: number }>;
   /** External ids of missing records, in order. */
   findMissing(partition: string | null, limit: number): Promise<readonly string[]>;
   /** Those of the given records that are known and not deleted. */
   findLive(externalIds: readonly string[]): Promise<readonly string[]>;
-  /** Whether the run has delivered or skipped everything so far: it has set nothing aside and left nothing out. */
+  /** Whether the run has delivered or skipped everything so far: it has quarantined and omitted nothing. */
   isClean(): Promise<boolean>;
 }

@@ -6,19 +6,19 @@ import { stagePage } from './run-page.ts';
 /** Tombstones on one page. */
 const tombstonesMax = 1000;
 
-/** What is swept, where the run stands, and where it goes on then. */
+/** The swept part, the position of the run, and the next position. */
 interface Sweep {
   readonly at: RunPosition;
   /** Its key; null: the whole resource. */
   readonly partition: string | null;
   readonly next: RunPosition | null;
-  /** Says that the partition is read to its end, asked once all before is recorded; null: it was said before. */
+  /** Says that the partition is read to its end; called once everything before is recorded; null: already said. */
   readonly completion: () => Promise<PartitionEntry | null>;
 }
 
 /**
  * Tombstones for the known records that a complete read did not show. The brake: when more than `maxRatio` of them are
- * missing, and at least `minRecords`, none is sent and the run ends `partial`; an API in trouble looks just like this.
+ * missing, and at least `minRecords`, none is sent and the run ends `partial`; a failing API looks just like this.
  */
 export async function* sweepMissing(
   run: RunReading,
@@ -39,7 +39,7 @@ export async function* sweepMissing(
     const place =
       left <= tombstonesMax ? { positionAfter: next, partition: await completion() } : { positionAfter: at };
     yield stagePage('sweep', { tombstones, ...place });
-    // A partition behind this one may show the record: it must be known as deleted by then.
+    // A later partition may show the record: it must be known as deleted by then.
     await options.delivered();
   }
   if (missing === 0) yield stagePage('sweep', { positionAfter: next, partition: await completion() });

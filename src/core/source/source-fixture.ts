@@ -17,14 +17,14 @@ export interface ApiRequest {
   readonly body: string;
 }
 
-/** What the API answers; `body` is sent as JSON, text and bytes as they are. */
+/** The API's response; `body` is sent as JSON, text and bytes unchanged. */
 export interface ApiReply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** A running API and what it was asked. */
+/** A running API and the requests it received. */
 export interface Api extends AsyncDisposable {
   readonly origin: string;
   readonly requests: readonly ApiRequest[];

@@ -7,7 +7,7 @@ import type { Resource } from '../spec/schema/resource-schema.ts';
 import type { TokenSource } from './auth/token.ts';
 import type { ResponseCache } from './request/response-cache.ts';
 
-/** The parts of a resource that say how it is read. */
+/** The parts of a resource that define how it is read. */
 export type ReadableResource = Pick<Resource, 'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental'>;
 
 /** One resource of one connection (and one partition of it), ready to be read. */
@@ -27,7 +27,7 @@ export interface Source {
   readonly run: { readonly id: string; readonly startedAt: string; readonly mode: string };
   /** Canonical text; null: never read before. */
   readonly watermark: string | null;
-  /** A backfill reads from `from` (null: `initial`) to the watermark and leaves it as it is. Null: an ordinary read. */
+  /** A backfill reads from `from` (null: `initial`) to the watermark, which stays. Null: an ordinary read. */
   readonly backfill: { readonly from: string | null } | null;
   /** For requests with a `cache`; null: none stored. */
   readonly validators: Validators | null;

@@ -11,7 +11,7 @@ const natives: ReadonlyMap<string, Native> = new Map(
   Object.entries({ ...textFunctions, ...numberFunctions, ...timeFunctions, ...listFunctions }),
 );
 
-/** Picture strings are a language of their own. */
+/** Picture strings are a separate language. */
 const argumentsMax: Readonly<Record<string, number>> = { toMillis: 1, fromMillis: 1, now: 0, millis: 0 };
 
 /** A call of one of JSONata's functions. */
@@ -26,7 +26,7 @@ export function compileApply(node: AstNode, compiler: Compiler, scope: Scope | n
   allow(node, 'lhs', 'rhs');
   const first = compiler.compile(childOf(node, 'lhs'), scope);
   const target = childOf(node, 'rhs');
-  // JSONata overlooks what stands behind such a call.
+  // JSONata ignores what follows such a call.
   if (target['predicate'] !== undefined) return refuse();
   if (target.type !== 'function') return compileInvocation(functionNamed(target, scope), [first], 'none');
   allow(target, 'procedure', 'arguments');

@@ -5,9 +5,9 @@ import { isList, isMarked, type List } from './sequence.ts';
 import { isObject } from './values.ts';
 
 /**
- * The result as a process would send it back: plain JSON without the marks of sequences. Whatever JSON or a database
- * cannot hold, and what may be too large, is handed back, as JSONata's process says it best. Parts of the record are
- * shared and not copied.
+ * The result as a process would return it: plain JSON without the marks of sequences. Values that JSON or a database
+ * cannot hold, or that may be too large, are handed back, because JSONata's process reports them best. Parts of the
+ * record are shared and not copied.
  */
 export function cleanResult(value: unknown, evaluation: Evaluation): unknown {
   return clean(value, { evaluation, lengthLeft: lengthMax, depthLeft: recordLimits.depthMax });

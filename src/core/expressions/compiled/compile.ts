@@ -1,12 +1,12 @@
 /**
- * Most expressions of a spec are plain: fields, conditions, arithmetic, a few functions of texts and numbers. They are
- * compiled from jsonata's own syntax tree to closures and run in this process, some ten times faster than there. No text
- * becomes code, there is no recursion, no function of the author's, no pattern; and each evaluation has an
- * allowance of work, so nothing it does can take long or grow large.
+ * Compiles plain expressions to closures: fields, conditions, arithmetic, a few functions of texts and numbers. Most
+ * expressions of a spec are plain. The input is jsonata's own syntax tree; the closures run in this process, about ten
+ * times faster than jsonata there. No text becomes code; there is no recursion, no user-defined function, no pattern.
+ * Each evaluation has a limited allowance of work, so it cannot take long or grow large.
  *
- * The results are JSONata's own, to the letter. What ends in an error, exceeds the allowance or is odd in a way that
- * only JSONata knows is handed back: the record goes the ordinary way, through the evaluator's processes, which find
- * the same error and say it in their words. An expression with any other part is not compiled at all.
+ * The results are exactly those of JSONata. If an evaluation ends in an error, exceeds the allowance or is odd in a way
+ * that only JSONata knows, the record is handed back: it goes through the evaluator's processes, which find the same
+ * error and report it. An expression with any other part is not compiled at all.
  */
 import { type AstNode, parseExpression } from '../expression.ts';
 import { jsonataFunctions, refusedFunctions } from '../jsonata-functions.ts';
@@ -24,20 +24,20 @@ import { isTruthy } from './values.ts';
 
 /** An expression that runs in this process. */
 export interface CompiledExpression {
-  /** What it wants to be bound, without `$`. Functions of JSONata's are not among them. */
+  /** The names that must be bound, without `$`, except functions of JSONata. */
   readonly variables: readonly string[];
   /**
-   * The result for one record, which is plain JSON and no list; undefined when it selects nothing. Throws `InterpreterFallback`.
+   * The result for one record: plain JSON and no list; undefined when it selects nothing. Throws `InterpreterFallback`.
    */
   evaluate(root: unknown, given: { readonly bound: readonly unknown[]; readonly nowMs: number }): unknown;
 }
 
 /** JSONata's own limit is 500 (interpreted-expression.ts). */
 const depthMax = 500;
-/** UTF-16 units; beyond that an expression is hardly one of these. */
+/** UTF-16 units; a longer expression is rarely a plain one. */
 const textLengthMax = 16_384;
 
-/** Null: only JSONata itself evaluates this expression, or says what is wrong with it. */
+/** Null: only JSONata itself evaluates this expression or reports its error. */
 export function compile(text: string): CompiledExpression | null {
   if (text.length > textLengthMax) return null;
   const parsed = parseExpression(text);
@@ -81,7 +81,7 @@ function run(
   return result === undefined ? undefined : cleanResult(result, evaluation);
 }
 
-/** A node with what stands in square brackets behind it; a sequence then collapses. */
+/** A node with its square brackets; a sequence then collapses. */
 function compileNode(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
   const core = compileCore(node, compiler, scope);
   const filters = filtersOf(node, 'predicate').map((filter) => compileFilter(filter, compiler, scope));
@@ -148,7 +148,7 @@ function compileCondition(node: AstNode, compiler: Compiler, scope: Scope | null
   };
 }
 
-/** Names are bound by the statements of a block only: elsewhere their order would be JSONata's secret. */
+/** Only the statements of a block bind names: elsewhere the order is internal to JSONata. */
 function compileBlock(node: AstNode, compiler: Compiler, outer: Scope | null): Compiled {
   allow(node, 'expressions');
   const scope: Scope = { names: new Map(), outer };
@@ -169,7 +169,7 @@ function compileBinding(node: AstNode, compiler: Compiler, scope: Scope): Compil
   const compute = compiler.compile(childOf(node, 'rhs'), scope);
   if (typeof name !== 'string' || node['predicate'] !== undefined) return refuse();
   const slot = compiler.newSlot();
-  // From here on: what the value itself mentions under this name is the one before.
+  // From here on: in the value itself, this name means the earlier binding.
   scope.names.set(name, slot);
   const keepArray = node['keepArray'] === true;
   return (input, evaluation) => {
@@ -197,5 +197,5 @@ function compileVariable(node: AstNode, compiler: Compiler, scope: Scope | null)
   return (_input, { bound }) => bound[index];
 }
 
-/** Functions as values are JSONata's own business; `$each` is one only where the caller binds no `each`. */
+/** Only JSONata handles functions as values; `$each` is one only where the caller binds no `each`. */
 const isFunctionName = (name: string): boolean => jsonataFunctions.has(name) || refusedFunctions.has(name);

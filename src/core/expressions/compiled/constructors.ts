@@ -49,7 +49,7 @@ export function compileObject(node: AstNode, compiler: Compiler, scope: Scope | 
     return name === null || compute === undefined ? [] : [{ name, compute }];
   });
   const isFixed = fixed.length === nodes.length && new Set(names).size === nodes.length;
-  // Until a field has no value: then the objects that are made here are not all alike.
+  // Until a field has no value: then the objects that are made here differ.
   let blank = isFixed ? blankObject(fixed.map(({ name }) => name)) : null;
   return (input, evaluation) => {
     charge(evaluation, nodes.length);
@@ -132,7 +132,7 @@ function groupItems(pairs: readonly Pair[], items: List, evaluation: Evaluation)
       else return fail('D1009');
     }
   }
-  // JSONata computes all values at once, and how many of them is what limits it.
+  // JSONata computes all values at once, and their number is limited.
   if (groups.size > pairs.length) return handBack();
   const object: Record<string, unknown> = {};
   for (const [name, { pair, data }] of groups) {

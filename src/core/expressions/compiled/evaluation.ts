@@ -35,7 +35,7 @@ export function fail(code: string): never {
   throw ending(code);
 }
 
-/** Ends the evaluation because the result is not decided here. */
+/** Ends the evaluation because only JSONata can give the result. */
 export function handBack(): never {
   throw ending(null);
 }
@@ -49,13 +49,13 @@ function ending(code: string | null): InterpreterFallback {
 }
 
 /**
- * Units of work for one record: each step over an item, node of a value or 16 characters of text costs one, before it
- * is done. Some milliseconds at the very most, so that no expression can keep the worker from its heartbeats; and no
- * list grows longer than this, which is JSONata's own limit here (`sequence`).
+ * Units of work for one record: each step over an item, node of a value or 16 characters of text costs one, in advance.
+ * This takes a few milliseconds at most, so no expression can keep the worker from its heartbeats. No list grows longer
+ * than this, which is JSONata's own limit here (`sequence`).
  */
 export const allowanceMax = 100_000;
 
-/** Takes units from what the evaluation may still do. */
+/** Takes units from the remaining allowance of the evaluation. */
 export function charge(evaluation: Evaluation, units: number): void {
   evaluation.allowance -= units;
   if (evaluation.allowance < 0) handBack();

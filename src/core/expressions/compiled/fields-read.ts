@@ -1,8 +1,8 @@
 import { type AstNode, isNode, parseExpression } from '../expression.ts';
 
 /**
- * The fields of an input that an expression can read, with all that are in them; null: perhaps any. So what is sent to a
- * process for one column need not be the whole record.
+ * The fields of an input that an expression can read, with their contents; null: any field is possible. So a process
+ * need not get the whole record for one column.
  */
 export function fieldsRead(text: string): ReadonlySet<string> | null {
   const parsed = parseExpression(text);
@@ -11,26 +11,26 @@ export function fieldsRead(text: string): ReadonlySet<string> | null {
   return namesOnly(parsed.ast, names) ? names : null;
 }
 
-/** Of these the children say what is read. */
+/** For these the children determine what is read. */
 const transparent: ReadonlySet<string> = new Set([
   ...['string', 'number', 'value', 'regex', 'path', 'filter', 'unary', 'binary', 'condition', 'block', 'bind'],
   ...['function', 'lambda', 'apply', 'variable'],
 ]);
 
-/** Functions that take the input itself where an argument is missing, with the number of arguments that leaves none out. */
+/** Functions that take the input itself where an argument is missing, with the number of arguments that avoids it. */
 const argumentsMin: ReadonlyMap<unknown, number> = new Map([
   ...(['string', 'boolean', 'not', 'keys', 'spread', 'clone'] as const).map((name) => [name, 1] as const),
   ...(['lookup', 'each', 'sift'] as const).map((name) => [name, 2] as const),
 ]);
 
-/** Adds the names of fields that a tree mentions; false: it may reach the input in another way too. */
+/** Adds the names of fields that a tree mentions; false: it may read the input in another way too. */
 function namesOnly(tree: unknown, names: Set<string>): boolean {
   if (Array.isArray(tree)) return tree.every((item) => namesOnly(item, names));
   if (typeof tree !== 'object' || tree === null || tree instanceof RegExp) return true;
   if (!isNode(tree)) return Object.values(tree).every((child) => namesOnly(child, names));
   if (tree.type === 'name') names.add(String(tree.value));
   else if (!transparent.has(tree.type) || isInput(tree)) return false;
-  // A step whose item has a name leaves what was before it as the context.
+  // A step whose item has a name keeps the value before it as the context.
   if (tree['focus'] !== undefined || tree['signature'] !== undefined) return false;
   const { procedure, ...others } = tree;
   const children = isComplete(tree)
@@ -39,7 +39,7 @@ function namesOnly(tree: unknown, names: Set<string>): boolean {
   return children.every((child) => namesOnly(child, names));
 }
 
-/** `$` may be a part of the input only, and the function be called with all arguments; neither is looked into. */
+/** `$` may be a part of the input only, and the function may have all arguments; neither is checked. */
 const isInput = ({ type, value }: AstNode): boolean =>
   type === 'variable' && (value === '' || value === '$' || argumentsMin.has(value));
 

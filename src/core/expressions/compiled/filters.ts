@@ -5,10 +5,10 @@ import { refuse } from './node.ts';
 import { isList, type List, sequenceOf } from './sequence.ts';
 import { isTruthy } from './values.ts';
 
-/** What is left of a value behind a condition or an index in square brackets; always a list, perhaps an empty one. */
+/** The rest of a value after a condition or an index in square brackets; always a list, perhaps an empty one. */
 export type Filter = (value: unknown, evaluation: Evaluation) => List;
 
-/** Compiles what stands in square brackets. */
+/** Compiles the part in square brackets. */
 export function compileFilter(node: AstNode, compiler: Compiler, scope: Scope | null): Filter {
   if (node.type === 'number') return typeof node.value === 'number' ? itemAt(Math.floor(node.value)) : refuse();
   const condition = compiler.compile(node, scope);

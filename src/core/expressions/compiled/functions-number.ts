@@ -42,7 +42,7 @@ function numberOf(value: unknown): number {
 
 /** Powers of ten; each is exact as a number. */
 const factors = Array.from({ length: 11 }, (_, places) => 10 ** places);
-/** Below it, a product with such a factor is off by a thousandth at most. */
+/** Below it, the error of a product with such a factor is at most a thousandth. */
 const shiftedMax = 2 ** 40;
 
 /** Half goes to the even neighbour. */
@@ -50,7 +50,7 @@ function round(number: number, precision: number): number {
   const shifted = number * (factors[precision] ?? Number.NaN);
   const nearest = Math.round(shifted);
   const isClear = Math.abs(shifted) < shiftedMax && Math.abs(Math.abs(nearest - shifted) - 0.5) > 0.001;
-  // A quotient of two exact numbers is the nearest to what the text would say.
+  // A quotient of two exact numbers is the nearest one to the decimal text.
   return isClear ? nearest / (factors[precision] ?? 1) + 0 : roundInText(number, precision);
 }
 

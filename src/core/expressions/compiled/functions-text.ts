@@ -57,7 +57,7 @@ function counted(text: string, evaluation: Evaluation): string {
   return text;
 }
 
-/** Where there is none of it, nothing is trimmed. */
+/** Without these nothing is trimmed. */
 const looseSpace = /^ | $|[\t\n\r]| {2}/;
 
 function trim(text: string, evaluation: Evaluation): string {

@@ -1,11 +1,11 @@
 import type { Evaluation } from './evaluation.ts';
 import { readSignature, type Signature } from './signature.ts';
 
-/** A function of JSONata's: its arguments are what its signature says, or undefined where nothing was given. */
+/** A function of JSONata: its arguments are as its signature says, or undefined where none was given. */
 export interface Native {
   readonly signature: Signature;
   readonly call: (args: readonly unknown[], evaluation: Evaluation) => unknown;
-  /** The commonest of calls, with one argument that fits the signature as it is; null: it may be any other. */
+  /** The most common call, with one argument that fits the signature unchanged; null: any other. */
   readonly ofOne: OfOne | null;
 }
 

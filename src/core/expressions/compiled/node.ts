@@ -4,7 +4,7 @@ import type { Compiled } from './evaluation.ts';
 /** Ends the compilation of an expression that has a part only JSONata itself evaluates. */
 export class NotCompiled extends Error {}
 
-/** One for all, as nothing is said about the part. */
+/** One for all, as it carries no details about the part. */
 const notCompiled = new NotCompiled('The expression cannot be compiled.');
 
 /** Leaves the expression to JSONata. */
@@ -54,10 +54,10 @@ export function pairsOf(node: AstNode): readonly (readonly [AstNode, AstNode])[]
 export const filtersOf = (node: AstNode, property: 'predicate' | 'stages'): readonly AstNode[] =>
   childrenOf(node, property).map((filter) => (filter.type === 'filter' ? childOf(filter, 'expr') : refuse()));
 
-/** What any node may have beside its own properties. */
+/** Properties that any node may have. */
 const common = new Set(['type', 'position', 'keepArray', 'predicate', 'stages', 'consarray', 'value', 'name']);
 
-/** Refuses a node with a property that is not understood here: groupings, bindings of steps, sorts, parents. */
+/** Refuses a node with an unsupported property: groupings, bindings of steps, sorts, parents. */
 export function allow(node: AstNode, ...properties: readonly string[]): void {
   for (const [property, value] of Object.entries(node)) {
     if (value !== undefined && !common.has(property) && !properties.includes(property)) refuse();

@@ -74,7 +74,7 @@ function isIn(left: unknown, right: unknown, evaluation: Evaluation): boolean {
   const items = isList(right) ? right : [right];
   charge(evaluation, items.length);
   if (!items.includes(left)) return false;
-  // Whether two mentions are one object is another question in the process that gets copies.
+  // Whether two mentions are one object differs in the process that gets copies.
   return typeof left === 'object' && left !== null ? handBack() : true;
 }
 
@@ -84,7 +84,7 @@ function range(from: unknown, to: unknown, evaluation: Evaluation): List | undef
   if (from === undefined || to === undefined || from > to) return undefined;
   const size = to - from + 1;
   if (size > 1e7) return fail('D2014');
-  // Above that, counting up stands still.
+  // Above that, counting up has no effect.
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return handBack();
   charge(evaluation, size);
   const numbers: List = Array.from({ length: size }, (_unused, index) => from + index);

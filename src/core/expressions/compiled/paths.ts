@@ -68,7 +68,7 @@ function compileName(node: AstNode): Compiled {
   return (input, evaluation) => settle(fieldOf(input, name, evaluation), keepArray);
 }
 
-/** The commonest of all: fields of objects. Where a list stands on the way, the general form takes over. */
+/** The most common case: fields of objects. If a list is on the way, the general form takes over. */
 function compileFields(start: Compiled, names: readonly string[], general: Compiled): Compiled {
   const fields = names.map((name) => ({ name, isInherited: name in Object.prototype }));
   return (input, evaluation) => {
@@ -77,7 +77,7 @@ function compileFields(start: Compiled, names: readonly string[], general: Compi
     for (const { name, isInherited } of fields) {
       if (typeof value !== 'object' || value === null) return undefined;
       if (Array.isArray(value)) return general(input, evaluation);
-      // Asking costs as much as reading, and no other name can be anybody's but the object's own.
+      // The check costs as much as the read, and any other name can only be the object's own.
       if (isInherited && !Object.hasOwn(value, name)) return undefined;
       value = (value as Readonly<Record<string, unknown>>)[name];
     }
@@ -86,9 +86,9 @@ function compileFields(start: Compiled, names: readonly string[], general: Compi
 }
 
 interface PathOptions {
-  /** Begins with a variable: the context is not walked over. */
+  /** Begins with a variable: it does not iterate over the context. */
   readonly isAbsolute: boolean;
-  /** Begins with a list that the expression makes: it is made once, whatever the context. */
+  /** Begins with a list that the expression makes: it is made once for all contexts. */
   readonly startsWithList: boolean;
   readonly keepArray: boolean;
 }
@@ -110,13 +110,13 @@ function walk(steps: readonly Step[], { isAbsolute, startsWithList, keepArray }:
   };
 }
 
-/** What is called a list by its form may be a block that ends with something else. */
+/** A node that is a list by its form may be a block that ends with something else. */
 const madeList = (value: unknown): List => (isList(value) ? value : handBack());
 
 /** A list that the expression made becomes the one item of a sequence. */
 function keptArray(items: List): List {
   const kept = items.cons === true && items.sequence !== true ? sequenceOf(items) : items;
-  // What is no sequence keeps its items anyway, and may belong to the record.
+  // A value that is no sequence keeps its items anyway, and may belong to the record.
   if (kept.sequence === true) kept.keepSingleton = true;
   return kept;
 }

@@ -1,6 +1,6 @@
 import { byNames } from '../../by-names.ts';
 
-/** Names that mean something to JSONata's own machinery or to JavaScript's objects. */
+/** Names with a meaning for JSONata's internals or for JavaScript's objects. */
 const reservedNames: ReadonlySet<string> = new Set([
   ...['_jsonata_lambda', '_jsonata_function', 'outerWrapper', 'tupleStream'],
   ...['__proto__'],
@@ -9,16 +9,16 @@ const reservedNames: ReadonlySet<string> = new Set([
 /** Whether a property of this name in the data changes how JSONata treats the object. */
 export const isReservedName = (name: string): boolean => reservedNames.has(name);
 
-/** What a value is to an expression that gets it as JSON text. */
+/** The meaning of a value for an expression that gets it as JSON text. */
 export type Plainness =
-  /** Just what a parser of JSON gives. */
+  /** Exactly what a JSON parser returns. */
   | 'plain'
-  /** JSON text says something else: what is undefined, -0, infinite, a date. */
+  /** JSON text differs: undefined, -0, infinite, a date. */
   | 'not_plain'
-  /** A reserved name, or too large or deep to be walked over here. */
+  /** A reserved name, or too large or deep to walk here. */
   | 'odd';
 
-/** Deeper values would end the stack of recursive steps. */
+/** Deeper values would overflow the stack of recursive steps. */
 const depthMax = 100;
 
 /** Checks a value in one walk over at most `nodesMax` values. */
@@ -51,7 +51,7 @@ function isUsable(value: unknown, walk: Walk, depthLeft: number): boolean {
   return hasUsableProperties(value, walk, depthLeft - 1);
 }
 
-/** A fifth of the time of a plain mapping is spent here. */
+/** A plain mapping spends a fifth of its time here. */
 function hasUsableProperties(value: object, walk: Walk, depthLeft: number): boolean {
   if (!areUsable(value)) return false;
   for (const name in value) {

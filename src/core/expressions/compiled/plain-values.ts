@@ -1,13 +1,13 @@
 import { plainnessOf } from './plain-json.ts';
 
-/** A value as its JSON text gives it back; the value itself where that is the same. */
+/** A value as its JSON text returns it; the value itself where that is the same. */
 export interface PlainValue {
   readonly value: unknown;
   /** Of its JSON text, in UTF-16 units. */
   readonly length: number;
 }
 
-/** A record larger than that is no matter of microseconds anyway. */
+/** For a larger record, microseconds do not matter. */
 const nodesOfRecordMax = 100_000;
 /** Far more than tables within their own limit have (bindings-text.ts). */
 const nodesOfTableMax = 10_000_000;
@@ -21,8 +21,8 @@ export function plainInput(input: unknown): { readonly value: unknown } | null {
 }
 
 /**
- * Makes the function that gives a bound value as an expression gets it; null for one that is left to JSONata. What is
- * found is kept while the object lives, as a large table is not walked over for every page: it must not change.
+ * Makes the function that gives a bound value as an expression gets it; null for one that is left to JSONata. The
+ * result is cached while the object lives, so that a large table is not walked for every page: it must not change.
  */
 export function createPlainValues(): (value: unknown) => PlainValue | null {
   const known = new WeakMap<object, PlainValue | null>();

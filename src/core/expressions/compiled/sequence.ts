@@ -1,6 +1,6 @@
 /**
- * JSONata tells the lists it makes itself ("sequences": one item alone stands for itself, none is nothing) from arrays
- * of the data, by properties of the array. The same is done here, so that each rule reads as it does there.
+ * JSONata distinguishes the lists it makes itself ("sequences": one item alone stands for itself, none is nothing) from
+ * arrays of the data, by properties of the array. This code does the same, so that each rule reads as it does there.
  */
 export interface List extends Array<unknown> {
   /** Made by a path or a function: collapses, see {@link settle}. */
@@ -14,7 +14,7 @@ export interface List extends Array<unknown> {
 /** Whether the value is an array of any kind. */
 export const isList = (value: unknown): value is List => Array.isArray(value);
 
-/** Whether it bears what only this machinery may see. */
+/** Whether it has marks that only these internals may see. */
 export const isMarked = ({ sequence, keepSingleton, cons }: List): boolean =>
   sequence !== undefined || keepSingleton !== undefined || cons !== undefined;
 
@@ -25,7 +25,7 @@ export function sequenceOf(...items: unknown[]): List {
   return list;
 }
 
-/** What an expression gives for the sequence it made: nothing for no item, the item for one. Other values stay. */
+/** The result of an expression for its sequence: nothing for no item, the item for one. Other values stay unchanged. */
 export function settle(value: unknown, keepArray: boolean): unknown {
   if (!isList(value) || value.sequence !== true) return value;
   if (keepArray) value.keepSingleton = true;

@@ -1,7 +1,7 @@
 /**
- * What jsonata calls a function's signature: `<s-nn?:s>` is a text, by default the context, a number and perhaps
- * another. `s n b o a x` stand for text, number, boolean, object, list, anything; `(ns)` is a choice, `a<n>` a list of
- * numbers, for which a single number will do. Nothing (`m`) is taken for any of them.
+ * A function's signature in jsonata: `<s-nn?:s>` is a text, by default the context, a number and perhaps another. `s n
+ * b o a x` stand for text, number, boolean, object, list, anything; `(ns)` is a choice, `a<n>` a list of numbers, for
+ * which a single number is accepted. Nothing (`m`) is accepted for any of them.
  */
 import { fail } from './evaluation.ts';
 import { isList } from './sequence.ts';
@@ -13,7 +13,7 @@ interface Parameter {
   /** Symbols of the types it takes. */
   readonly types: string;
   readonly isOptional: boolean;
-  /** The context stands for it when it is not given. */
+  /** The context replaces it when it is not given. */
   readonly takesContext: boolean;
   readonly isList: boolean;
   /** Symbol of the items of a list; null: any. */
@@ -51,7 +51,7 @@ function readParameter({ groups = {} }: RegExpExecArray): Parameter {
 
 const patternOf = ({ types, isOptional }: Parameter): string => `([${types}]${isOptional ? '?' : ''})`;
 
-/** The common case, in which each argument is for the parameter at its place and none is the context. */
+/** The common case: each argument is for the parameter at its place and none is the context. */
 function fitsInOrder(parameters: readonly Parameter[], given: readonly unknown[]): boolean {
   if (given.length > parameters.length) return false;
   for (let index = 0; index < parameters.length; index += 1) {

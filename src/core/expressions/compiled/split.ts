@@ -5,28 +5,28 @@ import { fieldsRead } from './fields-read.ts';
 import { NotCompiled, pairsOf } from './node.ts';
 import { isReservedName } from './plain-json.ts';
 
-/** An object constructor of which a part can be compiled, as two expressions that give its fields between them. */
+/** An object constructor of which a part can be compiled, as two expressions that together give its fields. */
 export interface SplitExpression {
   /** All names, in their order. */
   readonly names: readonly string[];
   readonly compiled: { readonly expression: string; readonly compiled: CompiledExpression };
-  /** For JSONata itself. `fields`: those of the record that it reads; null: perhaps any. */
+  /** For JSONata itself. `fields`: those of the record that it reads; null: any field is possible. */
   readonly rest: { readonly expression: string; readonly fields: ReadonlySet<string> | null };
 }
 
-/** A mapping that is longer is looked at as a whole, which keeps both parts far from JSONata's limit of depth. */
+/** A longer mapping is treated as a whole, which keeps both parts far from JSONata's limit of depth. */
 const limits = { textLength: 16_384, pairs: 100 } as const;
 
 /**
- * Splits a mapping such as `{"a": a, "b": $map(…)}`, so that one field that needs JSONata does not make it compute all of
- * them. Each value is computed for itself there, so the parts give what the whole gives as long as neither fails. Null: it
- * is no such mapping, or all or nothing of it can be compiled.
+ * Splits a mapping such as `{"a": a, "b": $map(…)}`, so that JSONata does not compute all fields because one needs it.
+ * JSONata computes each value by itself, so the parts give the same as the whole as long as neither fails. Null: it is
+ * no such mapping, or all or nothing of it can be compiled.
  */
 export function splitExpression(text: string): SplitExpression | null {
   try {
     return split(text);
   } catch (error) {
-    // Nested too deeply to be walked over.
+    // Nested too deeply to walk.
     if (error instanceof RangeError) return null;
     throw error;
   }
@@ -44,7 +44,7 @@ function split(text: string): SplitExpression | null {
   for (const [index, piece] of pieces.entries()) {
     const pair = pairs[index];
     const name = pair?.[0].value;
-    // What was cut out of the text has to mean what it meant there.
+    // The part cut out of the text must keep its meaning.
     if (
       pair?.[0].type !== 'string' ||
       hasGroup(pair[1]) ||
@@ -64,7 +64,7 @@ function split(text: string): SplitExpression | null {
   return { names, compiled: { expression, compiled }, rest: { expression: rest, fields: fieldsRead(rest) } };
 }
 
-/** With nothing behind or around it. */
+/** Without anything after or around it. */
 const isPlainObject = (node: AstNode): boolean =>
   node.type === 'unary' &&
   node.value === '{' &&
@@ -106,8 +106,8 @@ function bare(tree: unknown): unknown {
 const token = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`|\/\*[\s\S]*?\*\/|\/(?:[^/\\\n]|\\.)+\/[im]*|[()[\]{},]/g;
 
 /**
- * The text of an object constructor between its commas. A guess, as only a parser knows what is a pattern and what a
- * division: see the comparison above.
+ * The text of an object constructor between its commas. A guess, as only a parser can tell a pattern from a division:
+ * see the comparison above.
  */
 function piecesOf(text: string): readonly string[] {
   const pieces: string[] = [];

@@ -5,7 +5,7 @@ import { isList, type List, sequenceOf } from './sequence.ts';
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A number that JSON can write; what is not finite is for JSONata to check. */
+/** A number that JSON can write; JSONata checks one that is not finite. */
 export function finite(value: number): number {
   return Number.isFinite(value) ? value : handBack();
 }
@@ -31,7 +31,7 @@ export function pushAll(list: List, items: readonly unknown[], evaluation: Evalu
   for (const item of items) list.push(item);
 }
 
-/** What a value counts as in a condition; nothing counts as false here, where `$boolean` gives nothing. */
+/** The truth of a value in a condition; nothing counts as false here, while `$boolean` gives nothing. */
 export function isTruthy(value: unknown, evaluation: Evaluation): boolean {
   if (isList(value)) {
     charge(evaluation, value.length);

@@ -4,18 +4,18 @@ import { textOf } from '../../json/json-text.ts';
 import { type Renderer, rendererFor } from '../request/render-request.ts';
 import type { Source } from '../source.ts';
 
-/** The parts of a source that its auth block is filled in with. */
+/** The parts of a source that fill in its auth block. */
 export type AuthContext = Pick<Source, 'params' | 'secrets' | 'run' | 'evaluator' | 'mask'>;
 
-/** Fills in the templates of an auth block. What comes of one that mentions `secrets` is masked from then on. */
+/** Fills in the templates of an auth block. The value of a template that mentions `secrets` is masked from then on. */
 export interface AuthValues extends Renderer {
   /** Null for a value that is null or missing. */
   text(template: string): Promise<string | null>;
   /** Throws `auth_failed`, naming `place`, when there is no value or an empty one. */
   required(template: string, place: string): Promise<string>;
-  /** The same for a value that is masked wherever it comes from. */
+  /** The same for a value that is always masked. */
   secret(template: string, place: string): Promise<string>;
-  /** A map of templates; what has no value is left out. */
+  /** A map of templates; those without a value are left out. */
   texts(templates: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
   mask(secret: string): void;
 }

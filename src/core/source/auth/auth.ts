@@ -12,7 +12,7 @@ export interface Credentials {
 /** Kinds whose credentials are the same for every request. */
 export type StaticAuth = Exclude<Auth, TokenAuth | HmacAuth>;
 
-/** The credentials of a kind that needs nothing but the connection's values. Throws `auth_failed` for an empty one. */
+/** The credentials of a kind that needs only the connection's values. Throws `auth_failed` for an empty one. */
 export async function staticCredentials(auth: StaticAuth, values: AuthValues): Promise<Credentials> {
   switch (auth.kind) {
     case 'none':

@@ -1,9 +1,9 @@
 /**
- * The authorization code grant (RFC 6749 4.1, with PKCE as in RFC 7636): where a customer is sent, what their code is
- * exchanged for, how that is refreshed and given back.
+ * The authorization code grant (RFC 6749 4.1, with PKCE as in RFC 7636): where to send the customer, how to exchange
+ * their code, how to refresh and revoke the grant.
  *
- * A grant is a thing of value: only its owner can make another one. Nothing but a new one replaces it; whatever the
- * token endpoint answers to a refresh, what is stored stays.
+ * Only the owner can make another grant. Only a new grant replaces it; whatever the token endpoint returns for a
+ * refresh, the stored grant stays.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -23,19 +23,19 @@ import { partiesAt, readGrant, scopeField, type TokenRequestContext } from './oa
 import type { Token } from './token.ts';
 import { throughClient, tokenUrl } from './token-fetch.ts';
 
-/** What a grant is refreshed with. */
+/** The inputs of a refresh. */
 export interface RefreshContext extends TokenRequestContext {
   /** The resource that was authorized by itself; null: the connection as a whole. */
   readonly resourceKey: string | null;
 }
 
-/** What helps when nothing that a run could do would. */
+/** The remedy when nothing that a run does can help. */
 const howToAuthorize = ({ resourceKey }: Pick<RefreshContext, 'resourceKey'>): string =>
   resourceKey === null
     ? 'Authorize it: GET /api/v1/oauth/:connectionId/authorize says where'
     : `Authorize the resource "${resourceKey}": GET /api/v1/oauth/:connectionId/authorize?resource=${resourceKey} says where`;
 
-/** Where the customer comes back to, and how we will know them and the code they bring. */
+/** Where the customer returns to, and how we recognise them and their code. */
 export interface AuthorizationRequest {
   readonly redirectUri: string;
   readonly state: string;
@@ -95,7 +95,7 @@ export async function exchangeCode(
 
 /**
  * The token after `previous`; null: there is none. Throws `auth_failed` when only the customer can help, and
- * `source_unavailable` for everything that a provider in trouble may answer.
+ * `source_unavailable` for every other failure of the provider.
  */
 export async function refreshGrant(
   auth: OauthAuthorizationCode,
@@ -127,7 +127,7 @@ export async function refreshGrant(
   }
 }
 
-/** What the response to a refresh is silent about stays as it was; whether the refresh token may, `rotation` says. */
+/** Values missing in the response to a refresh stay unchanged; `rotation` says whether the refresh token may. */
 function following(previous: Token, token: Token, rotation: OauthAuthorizationCode['refresh']['rotation']): Token {
   const refreshToken = {
     auto: token.refreshToken ?? previous.refreshToken,
@@ -139,10 +139,10 @@ function following(previous: Token, token: Token, rotation: OauthAuthorizationCo
   return untilRefused({ ...token, refreshToken, metadata });
 }
 
-/** Without a refresh token nothing replaces an access token, so it is used for as long as the API takes it. */
+/** Without a refresh token nothing replaces an access token, so it is used until the API rejects it. */
 const untilRefused = (token: Token): Token => (token.refreshToken === null ? { ...token, expiresAtMs: null } : token);
 
-/** A response that makes no sense is a page of some proxy more often than a new format: later, there is a token again. */
+/** An unreadable response is more often a page of some proxy than a new format: a retry will get a token. */
 function explained(error: unknown, context: RefreshContext): unknown {
   if (!(error instanceof AppError)) return error;
   const { code, message } = error;
@@ -152,7 +152,7 @@ function explained(error: unknown, context: RefreshContext): unknown {
   return new AppError('auth_failed', `${message} ${advice}`, { cause: error });
 }
 
-/** Gives a grant back (RFC 7009); without effect when the spec has no `revokeUrl`. Throws as `sendTokenRequest` does. */
+/** Revokes a grant (RFC 7009); no effect when the spec has no `revokeUrl`. Throws as `sendTokenRequest` does. */
 export async function revokeGrant(
   auth: OauthAuthorizationCode,
   { accessToken, refreshToken }: Token,
@@ -169,8 +169,8 @@ export async function revokeGrant(
 }
 
 /**
- * Which client at which provider a grant belongs to. A new client secret or another parameter leaves it valid; with
- * another client or token URL it is nobody's.
+ * Identifies the client and provider of a grant. A new client secret or another parameter leaves it valid; with another
+ * client or token URL it is invalid.
  */
 export async function grantKey(auth: OauthAuthorizationCode, values: AuthValues): Promise<string> {
   const url = await renderUrl(auth.tokenUrl, values.hole);

@@ -3,18 +3,18 @@ import { type ClientAuth, ClientSecretPost, None } from 'oauth4webapi';
 import { algorithmOf, parsePrivateKey } from './private-key.ts';
 import { signJwt } from './signed-jwt.ts';
 
-/** How a client proves itself to its token endpoint (RFC 6749 2.3, RFC 7523 2.2, OpenID Connect Core 9). */
+/** How a client authenticates at its token endpoint (RFC 6749 2.3, RFC 7523 2.2, OpenID Connect Core 9). */
 export type ClientAuthMethod = 'basic' | 'post' | 'private_key_jwt' | 'none';
 
 interface ProofContext {
-  /** Told of what must be masked besides the secret itself. */
+  /** Called with values to mask besides the secret itself. */
   readonly mask: (secret: string) => void;
   readonly now: () => Date;
 }
 
 /**
- * The proof that a request carries. `secret` is the client secret, for `private_key_jwt` the private key; `none` has no
- * use for one. The request throws `auth_failed` when that is no key.
+ * The client authentication of a request. `secret` is the client secret, for `private_key_jwt` the private key; `none`
+ * ignores it. The request throws `auth_failed` when that is no key.
  */
 export function clientAuth(method: ClientAuthMethod, secret: string, context: ProofContext): ClientAuth {
   switch (method) {
@@ -41,12 +41,12 @@ const basic =
 /** RFC 6749 2.3.1: both halves are form-encoded, so that neither holds a colon. */
 const formEncode = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);
 
-/** Seconds that an assertion is good for; it is used at once. */
+/** Seconds for which an assertion is valid; it is used at once. */
 const assertionSeconds = 60;
 
 /**
- * Not the library's, which calls `EdDSA` by its new name `Ed25519` (RFC 9864), unknown to most servers, and adds an
- * `nbf`, with which a server whose clock is behind refuses the assertion.
+ * Not the library's: it calls `EdDSA` by its new name `Ed25519` (RFC 9864), unknown to most servers, and adds an `nbf`,
+ * with which a server whose clock is behind rejects the assertion.
  */
 const privateKeyJwt =
   (secret: string, { mask, now }: ProofContext): ClientAuth =>

@@ -23,8 +23,8 @@ export async function credentialsOf(
 }
 
 /**
- * Every value of a source that no log may show and that is known before the first request: its secrets, and what its
- * auth makes of them. Throws `auth_failed` when a secret is empty.
+ * Every value of a source that no log may show and that is known before the first request: its secrets, and the values
+ * its auth derives from them. Throws `auth_failed` when a secret is empty.
  */
 export async function credentialValues(source: Signed): Promise<readonly string[]> {
   const { auth } = source;

@@ -16,7 +16,7 @@ export async function makeJwt(auth: JwtAuth, context: Pick<TokenRequestContext, 
   return { accessToken: token, expiresAtMs, obtainedAtMs, refreshToken: null, metadata: {} };
 }
 
-/** Trades a signed token for an access token (RFC 7523 2.1). Throws as `makeJwt` and `sendTokenRequest` do. */
+/** Exchanges a signed token for an access token (RFC 7523 2.1). Throws as `makeJwt` and `sendTokenRequest` do. */
 export async function exchangeJwt(
   auth: JwtAuth,
   exchange: NonNullable<JwtAuth['exchange']>,
@@ -32,7 +32,7 @@ export async function exchangeJwt(
   return readTokenResponse(await responseOf(response), standardResponse, now());
 }
 
-/** The assertion says whose token it is; the library wants a client all the same, but without a proof it sends none. */
+/** The assertion identifies the owner; the library still wants a client, but sends none without a proof. */
 const nobody = { client_id: 'nobody' };
 const noProof = () => {};
 

@@ -1,7 +1,7 @@
 /**
- * The client credentials grant (RFC 6749 4.4), and what every grant has in common. Requests are made by oauth4webapi
- * and sent by the guarded client. Answers are read by us: the library takes standard ones only, while `tokenResponse`
- * exists for providers that response in a form of their own.
+ * The client credentials grant (RFC 6749 4.4), and what all grants share. oauth4webapi makes the requests, the guarded
+ * client sends them. We read the responses ourselves: the library accepts standard ones only, while `tokenResponse`
+ * exists for providers with their own response format.
  */
 
 import { type AuthorizationServer, type Client, type ClientAuth, genericTokenEndpointRequest } from 'oauth4webapi';
@@ -30,7 +30,7 @@ export async function requestClientToken(auth: OauthClientCredentials, context: 
   const grantType = fields['grant_type'] || 'client_credentials';
   const response = await genericTokenEndpointRequest(...parties, grantType, fields, throughClient(client));
   const token = await readGrant(auth, response, now());
-  // A refresh token has no place in this grant (RFC 6749 4.4.3): there is nothing to lose by asking anew.
+  // A refresh token has no place in this grant (RFC 6749 4.4.3): a new request loses nothing.
   return { ...token, refreshToken: null };
 }
 
@@ -47,7 +47,7 @@ export async function scopeField(
   return scope === '' ? {} : { scope };
 }
 
-/** What each request of the library begins with: the server at `url`, the client, its proof. Throws `auth_failed`. */
+/** The common start of the library's requests: the server at `url`, the client, its proof. Throws `auth_failed`. */
 export async function partiesAt(
   url: URL,
   auth: Pick<OauthAuth, 'clientId' | 'clientSecret' | 'clientAuth'>,

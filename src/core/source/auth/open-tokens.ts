@@ -13,12 +13,12 @@ import { createSharedTokens, type SharedTokensOptions } from './shared-tokens.ts
 import type { TokenSource } from './token.ts';
 import type { TokenStore } from './token-store.ts';
 
-/** Of kinds that cannot choose one, ms. */
+/** For kinds that cannot configure it, ms. */
 const bufferMs = 120_000;
 
 type Described = Pick<Source, 'auth' | 'http' | 'params' | 'secrets' | 'run' | 'evaluator' | 'mask' | 'now'>;
 
-/** Where tokens come from and where they are kept. */
+/** Where tokens come from and where they are stored. */
 interface TokenPlaces {
   /** See `createTokenClient`. */
   readonly client: HttpClient;
@@ -28,8 +28,8 @@ interface TokenPlaces {
 }
 
 /**
- * The tokens of a source; null for an auth kind that needs none. Nothing is requested yet. Throws `auth_failed`,
- * `spec_invalid` when the auth block has no use for the connection's values.
+ * The tokens of a source; null for an auth kind that needs none. Nothing is requested yet. Throws `auth_failed`, or
+ * `spec_invalid` when the auth block cannot use the connection's values.
  */
 export async function openTokens(source: Described, places: TokenPlaces): Promise<TokenSource | null> {
   const { auth } = source;
@@ -49,7 +49,7 @@ async function tokensOf(
     case 'oauth2_client_credentials':
       return shared(() => requestClientToken(auth, context), auth.refresh.expiryBufferSeconds * 1000);
     case 'session':
-      // After a refusal it is asked for without conditions: a 304 would bring the refused token again.
+      // After a refusal the request is unconditional: a 304 would return the rejected token again.
       return shared((previous, { isRefused }) =>
         requestSession(auth, source, { ...context, previous: isRefused ? null : previous }),
       );
@@ -70,7 +70,7 @@ async function tokensOf(
   }
 }
 
-/** Changes with everything that a token is obtained with; its input is secret, it itself is sealed with the token. */
+/** Changes with all inputs of a token request; its input is secret, it is itself sealed with the token. */
 function madeFor({ auth, http, params, secrets }: Described): string {
   const content = JSON.stringify([auth, http.baseUrl ?? null, params, secrets]);
   return createHash('sha256').update(content).digest('base64url');

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { AppError } from '../../errors.ts';
 
-/** A private key and what its holder calls it. */
+/** A private key and its key id. */
 export interface SigningKey {
   readonly key: KeyObject;
   /** `kid` of a JWK; null: it has none. */
@@ -22,7 +22,7 @@ export function parsePrivateKey(text: string, place: string): SigningKey {
       keyId: typeof jwk.kid === 'string' ? jwk.kid : null,
     };
   } catch (cause) {
-    // The parser's own words may quote the text.
+    // The parser's own message may quote the text.
     const name = cause instanceof Error ? cause.name : 'fault';
     const message = `${place} is not a private key in PEM or JWK form (${name}). Correct that secret of the connection.`;
     throw new AppError('auth_failed', message);

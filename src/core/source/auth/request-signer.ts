@@ -26,7 +26,7 @@ export function createSigner(source: Signing, signal: AbortSignal): RequestSigne
   };
 }
 
-/** Whether other credentials can be had when the API refuses these. */
+/** Whether the auth kind can get new credentials when the API rejects these. */
 export const isRefreshable = ({ auth }: Pick<Source, 'auth'>): boolean => 'put' in auth;
 
 /** What requests see as `auth`: the metadata of the token, or nothing. */

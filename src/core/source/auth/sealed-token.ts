@@ -2,14 +2,14 @@ import * as v from 'valibot';
 import type { SealedSecret, SecretBox, SecretContext } from '../../crypto/secret-box.ts';
 import type { StoredToken } from './token-store.ts';
 
-/** Whose token it is. */
+/** The owner of a token. */
 type TokenOwner = Omit<SecretContext, 'kind'>;
 
 /** A token as it is stored. */
 export const sealToken = (box: SecretBox, token: StoredToken, owner: TokenOwner): SealedSecret =>
   box.seal(JSON.stringify(token), { ...owner, kind: 'oauth-token' });
 
-/** The other way. Throws when the key ring does not open it. */
+/** The reverse. Throws when the key ring cannot open it. */
 export const openToken = (box: SecretBox, sealed: SealedSecret, owner: TokenOwner): StoredToken =>
   v.parse(Stored, JSON.parse(box.open(sealed, { ...owner, kind: 'oauth-token' })));
 

@@ -13,16 +13,16 @@ import { decodeTokenResponse, sendTokenRequest, tokenTransport } from './token-c
 /** The parts of a source that a login is made with. */
 type LoginSource = Pick<Source, 'evaluator' | 'run'> & { readonly http: HttpSettings };
 
-/** What a login is made with. */
+/** The inputs of a login. */
 interface LoginContext extends TokenRequestContext {
-  /** What the login may be conditional on; null: nothing is known, or it is no good. */
+  /** The basis of a conditional login; null: none is known, or it was rejected. */
   readonly previous: Token | null;
 }
 
 /**
  * Logs in and takes the session's token from the response. It lives until `expiresFrom`, else for `ttlSeconds`, else
- * until the API refuses it; no longer than the `cache` of the login takes its response for true. Throws `auth_failed` when
- * the response has no token, and what requests throw.
+ * until the API rejects it; no longer than the `cache` of the login treats its response as valid. Throws `auth_failed`
+ * when the response has no token, and what requests throw.
  */
 export async function requestSession(auth: SessionAuth, source: LoginSource, context: LoginContext): Promise<Token> {
   const response = await logIn(auth, source, context);

@@ -3,21 +3,21 @@ import { AppError } from '../../errors.ts';
 import { isFresh, type Token, type TokenSource } from './token.ts';
 import type { StoredToken, TokenLease, TokenStore } from './token-store.ts';
 
-/** How often a process looks whether the one that asks for a token has got it, ms. */
+/** Interval at which a process checks whether another one has obtained the token, ms. */
 const pollMs = 250;
-/** How long it does so: twice what a lease lasts, ms. */
+/** How long it checks: twice the duration of a lease, ms. */
 const retryWindowMs = 60_000;
 
-/** What tokens of one connection are made of. */
+/** Options for the tokens of one connection. */
 export interface SharedTokensOptions {
   readonly store: TokenStore;
-  /** Asks for a token; `previous` is the one it replaces, null: none is known. `isRefused`: the API did not take it. */
+  /** Requests a token; `previous` is the one it replaces, null: none is known. `isRefused`: the API rejected it. */
   readonly request: (previous: Token | null, asked: { readonly isRefused: boolean }) => Promise<Token>;
   /** See {@link StoredToken.madeFor}. */
   readonly madeFor: string;
   /** A token is replaced this long before it expires. */
   readonly bufferMs: number;
-  /** Told of each token before it is used. */
+  /** Called with each token before it is used. */
   readonly mask: (secret: string) => void;
   readonly now: () => Date;
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -25,9 +25,9 @@ export interface SharedTokensOptions {
 
 /**
  * Tokens that all processes share: read from the store for every request, obtained by one process at a time while the
- * others wait for its result. No transaction is open meanwhile. A failed request leaves the stored token as it is; one
- * that is refused counts for nothing when the stored token was replaced meanwhile, by a customer who authorized anew.
- * Throws `source_unavailable` when no process gets one in time, and what `request` throws.
+ * others wait for its result. No transaction is open meanwhile. A failed request leaves the stored token unchanged; a
+ * rejected one is ignored when a customer who authorized anew has replaced the stored token meanwhile. Throws
+ * `source_unavailable` when no process gets one in time, and what `request` throws.
  */
 export function createSharedTokens(options: SharedTokensOptions): TokenSource {
   const { store, madeFor, mask, sleep = sleepUnlessAborted } = options;
@@ -35,7 +35,7 @@ export function createSharedTokens(options: SharedTokensOptions): TokenSource {
   const isUsable = (token: StoredToken | null): token is StoredToken =>
     token?.madeFor === madeFor && isFresh(token, { nowMs: nowMs(), bufferMs: options.bufferMs });
 
-  /** Null: look again. */
+  /** Null: check again. */
   const renew = async (lease: TokenLease, isWanted: IsWanted): Promise<Token | null> => {
     const { stored } = lease;
     try {

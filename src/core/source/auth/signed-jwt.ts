@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { AppError } from '../../errors.ts';
 
-/** What is signed, and how. */
+/** The parts of a signed token. */
 export interface JwtParts {
   readonly algorithm: string;
   /** Bytes for HS algorithms. */

@@ -10,20 +10,20 @@ import { isObject } from '../../json/dotted-path.ts';
 import { type HttpClient, type HttpRequest, type HttpResponse, type Verdict } from '../../model/http.ts';
 import { decodeJson } from '../decode/decode-json.ts';
 
-/** What a token request comes to, retries included, ms: less than a lease lasts. */
+/** Time for a token request, retries included, ms: less than the duration of a lease. */
 const tokenMsMax = 25_000;
 
-/** Of one attempt; a token answer has a few hundred bytes. */
+/** Limits of one attempt; a token response has a few hundred bytes. */
 export const tokenTransport = { timeoutMs: 20_000, responseBytesMax: 65_536, allowedHosts: [] } as const;
 
-/** A short one: the run as a whole is tried again when the endpoint is away for longer. */
+/** A short one: if the endpoint is down for longer, the run as a whole is retried. */
 const retry = { maxAttempts: 3, baseMs: 500, maxMs: 2_000, maxWaitSeconds: 3_600 } as const;
 
 /**
- * The client for token and login requests, which disposing lets end: guard and call log as for every request, but without the API's bucket (a
- * request that holds its turn would wait for a second one), its error rules and redirects, which no credential follows.
- * `takeToken` is asked for the login's own bucket; absent: there is none.
- * In the log their bodies are masked as a whole: nothing but secrets is in them.
+ * The client for token and login requests; disposing lets them finish. Guard and call log are as for every request, but
+ * without the API's bucket (a request that holds its turn would wait for a second one), its error rules and redirects,
+ * which no credential follows. `takeToken` is called for the login's own bucket; absent: there is none. In the log
+ * their bodies are masked as a whole: they hold only secrets.
  */
 export function createTokenClient(
   options: Pick<HttpClientOptions, 'egress' | 'logCall' | 'secrets' | 'sleep' | 'random' | 'noteResponse'> &
@@ -52,16 +52,16 @@ export function createTokenClient(
     },
     async [Symbol.asyncDispose]() {
       const closed = Promise.allSettled(underWay).then(() => client[Symbol.asyncDispose]());
-      // A run that is canceled does not wait for its token.
+      // A canceled run does not wait for its token.
       if (underWay.size === 0) await closed;
     },
   };
 }
 
 /**
- * Sends one token or login request. It is not interrupted when the run is: its response may hold the only copy of a new
- * refresh token. Throws `auth_failed` when the client or its grant is refused, `source_rejected` for a response that
- * makes no sense, `source_unavailable` when the endpoint is in trouble, and what the client throws.
+ * Sends one token or login request. Canceling the run does not interrupt it: its response may hold the only copy of a
+ * new refresh token. Throws `auth_failed` when the client or its grant is refused, `source_rejected` for an unreadable
+ * response, `source_unavailable` when the endpoint fails, and what the client throws.
  */
 export async function sendTokenRequest(client: HttpClient, request: HttpRequest): Promise<HttpResponse> {
   const signal = AbortSignal.timeout(tokenMsMax);
@@ -74,11 +74,11 @@ export async function sendTokenRequest(client: HttpClient, request: HttpRequest)
   }
 }
 
-/** What a response says, whatever content type it has; null without a body. Throws `source_rejected` when it is no JSON. */
+/** Decodes a response of any content type; null without a body. Throws `source_rejected` when it is no JSON. */
 export const decodeTokenResponse = (body: Uint8Array): unknown =>
   body.length === 0 ? null : decodeJson(body, { bigNumbers: 'string' });
 
-/** Errors of RFC 6749 5.2 and 4.1.2.1, and of providers that response them with status 200: which of them time heals. */
+/** Errors of RFC 6749 5.2 and 4.1.2.1, and of providers that send them with status 200: which are temporary. */
 const oauthErrors: Readonly<Record<string, 'refused' | 'transient'>> = {
   invalid_request: 'refused',
   invalid_client: 'refused',
@@ -112,7 +112,7 @@ function oauthErrorOf(response: HttpResponse): string | null {
     const code = isObject(body) ? body['error'] : null;
     return typeof code === 'string' && Object.hasOwn(oauthErrors, code) ? code : null;
   } catch (error) {
-    // A web page, or nothing at all: the status says enough.
+    // A web page, or an empty body: the status is enough.
     if (error instanceof AppError) return null;
     throw error;
   }
@@ -124,12 +124,12 @@ function refused(what: string): AppError {
   return new AppError('auth_failed', `${place} responded with ${what} and returned no token. ${advice}`);
 }
 
-/** For messages; an address may have been made with secrets. */
+/** For messages; an address may contain secrets. */
 const place = 'The token endpoint';
 
 const mask = '[redacted]';
 
-/** The response to a refused request stays: it says why, and no token is in it. */
+/** The response to a refused request stays: it gives the reason, and holds no token. */
 function maskBodies(call: LoggedCall): LoggedCall {
   const { statusCode, reqBodyRedacted, respBodyTruncated, respHeaders } = call;
   const reqBody = { reqBodyRedacted: reqBodyRedacted === null ? null : mask };

@@ -20,7 +20,7 @@ export function throughClient(client: HttpClient) {
       url: string,
       { headers: { authorization }, body: form }: CustomFetchOptions<'POST', URLSearchParams>,
     ): Promise<Response> => {
-      // Of the library's headers only the proof: there are servers that refuse a form whose content type has a charset.
+      // Keeps only the proof of the library's headers: some servers refuse a form whose content type has a charset.
       const headers = {
         accept: 'application/json',
         'content-type': 'application/x-www-form-urlencoded',
@@ -28,31 +28,31 @@ export function throughClient(client: HttpClient) {
       };
       const request = { ...tokenTransport, method: 'POST', url: new URL(url), headers, body: form.toString() } as const;
       const { body } = await sendTokenRequest(client, request);
-      // Without its status and headers: a response that comes here has been accepted, and nothing else is read of it.
+      // Without its status and headers: this response was accepted, and nothing else of it is read.
       return new Response(Buffer.from(body));
     },
   } satisfies TokenEndpointRequestOptions;
 }
 
-/** The address of a token endpoint. Throws as {@link renderUrl}; one that is refused has its row in the call log. */
+/** The address of a token endpoint. Throws as {@link renderUrl}; a refused one has its row in the call log. */
 export const tokenUrl = (
   template: string,
   { client, values }: { readonly client: HttpClient; readonly values: Pick<AuthValues, 'hole'> },
 ): Promise<URL> => loggingBlocked(client, 'POST', () => renderUrl(template, values.hole));
 
 /**
- * The server of one request, as the library wants it described. Specs name no issuer; where the library asks for one it
- * is the endpoint, which is also the audience of assertions (RFC 7523 3). Throws `egress_blocked` unless it is HTTP.
+ * The server of one request, as the library describes one. Specs name no issuer; where the library needs one it is the
+ * endpoint, which is also the audience of assertions (RFC 7523 3). Throws `egress_blocked` unless it is HTTP.
  */
 export async function serverAt(url: URL, client: HttpClient): Promise<AuthorizationServer> {
-  // The library refuses other schemes too, but in words of its own, and without an entry in the call log.
+  // The library refuses other schemes too, but with its own message, and without an entry in the call log.
   if (!/^https?:$/.test(url.protocol)) {
     await sendTokenRequest(client, { ...tokenTransport, method: 'POST', url, headers: {} });
   }
   return { issuer: url.href, token_endpoint: url.href, revocation_endpoint: url.href };
 }
 
-/** What the response to such a request says; null without a body. Throws `source_rejected` when it is no JSON. */
+/** Decodes the response to such a request; null without a body. Throws `source_rejected` when it is no JSON. */
 export async function responseOf(response: Response): Promise<unknown> {
   return decodeTokenResponse(new Uint8Array(await response.arrayBuffer()));
 }

@@ -3,13 +3,13 @@ import { valueAt } from '../../json/dotted-path.ts';
 import type { OauthClientCredentials } from '../../spec/schema/auth-schema.ts';
 import { limitToken, type Token } from './token.ts';
 
-/** Where a response has its values, and what holds when it is silent. */
+/** Where a response has its values, and the defaults for missing ones. */
 export interface TokenResponseSettings extends Pick<OauthClientCredentials, 'tokenResponse'> {
-  /** Of a token whose response names no lifetime. */
+  /** For a token whose response names no lifetime. */
   readonly defaultTtlSeconds: number;
 }
 
-/** Where RFC 6749 5.1 puts the values, for kinds that cannot be told otherwise. */
+/** Where RFC 6749 5.1 puts the values, for kinds that cannot configure it. */
 export const standardResponse: TokenResponseSettings = {
   tokenResponse: {
     accessToken: 'access_token',
@@ -22,7 +22,7 @@ export const standardResponse: TokenResponseSettings = {
 };
 
 /**
- * The token in the decoded answer of a token endpoint, with what the response itself says and nothing else.
+ * The token in the decoded response of a token endpoint, with the values of the response itself and nothing else.
  * Throws `source_rejected` when there is no access token in it, or one that is too long.
  */
 export function readTokenResponse(
@@ -41,7 +41,7 @@ export function readTokenResponse(
   limitToken(accessToken);
   const refreshToken = valueAt(body, tokenResponse.refreshToken);
   const said = Number(valueAt(body, tokenResponse.expiresIn) ?? Number.NaN) * unitMs[tokenResponse.expiresInUnit];
-  // 0 stands for "does not expire" or "not known": neither is a token that is over already.
+  // 0 means "does not expire" or "not known": neither is a token that has already expired.
   const lifeMs = said > 0 && Number.isSafeInteger(Math.ceil(said)) ? said : defaultTtlSeconds * 1000;
   const metadata = Object.entries(tokenResponse.metadata).map(([name, path]) => [name, valueAt(body, path)]);
   return {

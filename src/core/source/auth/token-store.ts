@@ -14,15 +14,15 @@ export interface TokenStore {
   lease(): Promise<TokenLease | null>;
 }
 
-/** Held by one process at a time while it asks for a token. */
+/** Held by one process at a time while it requests a token. */
 export interface TokenLease {
-  /** What is stored, read when the lease was taken. */
+  /** The stored token, read when the lease was taken. */
   readonly stored: StoredToken | null;
   /**
-   * Stores what was obtained, also when the lease has run out, unless another process has stored one meanwhile: with
-   * rotating refresh tokens what was obtained first is all there is.
+   * Stores the new token, even when the lease has expired, unless another process has stored one meanwhile: with
+   * rotating refresh tokens the first one obtained is the only valid one.
    */
   save(token: StoredToken): Promise<void>;
-  /** Lets the next process in; without effect when the lease has gone to another. */
+  /** Lets the next process in; no effect when another process has the lease. */
   release(): Promise<void>;
 }

@@ -1,17 +1,17 @@
 import { AppError } from '../../errors.ts';
 import { secretCharsMax } from '../../secret-limit.ts';
 
-/** An access token and what came with it, as it is kept, sealed, between requests and runs. */
+/** An access token and its metadata, as stored, sealed, between requests and runs. */
 export interface Token {
   readonly accessToken: string;
-  /** Null: good until it is refused. */
+  /** Null: valid until it is rejected. */
   readonly expiresAtMs: number | null;
   readonly obtainedAtMs: number;
   /** Null: the provider gave none, or the kind has none. */
   readonly refreshToken: string | null;
   /** `tokenResponse.metadata`; requests see it as `auth`. */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** Of a session, so that the next login can be a conditional request; absent: nothing is kept of it. */
+  /** Of a session, so that the next login can be a conditional request; absent: nothing is stored. */
   readonly login?: LoginResponse;
 }
 
@@ -25,17 +25,17 @@ export interface LoginResponse {
   readonly body: unknown;
 }
 
-/** The token of a source. Ask for it per request and keep it no longer: any process may replace it at any time. */
+/** The token of a source. Call it for each request and keep no token longer: any process may replace it at any time. */
 export interface TokenSource {
   /** The token to use now; a missing one is obtained, one about to expire refreshed. */
   current(signal: AbortSignal): Promise<Token>;
-  /** Another token than `rejected`, which the API refused. */
+  /** A token other than `rejected`, which the API refused. */
   refresh(signal: AbortSignal, rejected: Token): Promise<Token>;
 }
 
 /**
- * Whether `token` lasts longer than `bufferMs` from now. Of a token that lives shorter than twice the buffer it is half
- * its life: it would otherwise be replaced with every request.
+ * Whether `token` lasts longer than `bufferMs` from now. For a token whose lifetime is less than twice the buffer, half
+ * of its lifetime is used: otherwise every request would replace it.
  */
 export function isFresh(token: Token, { nowMs, bufferMs }: { readonly nowMs: number; readonly bufferMs: number }) {
   if (token.expiresAtMs === null) return true;

@@ -10,7 +10,7 @@ export type CursorValue = bigint | string;
 
 /**
  * The value of a raw field; null when it is missing, not of the declared form, or a text that no checkpoint can hold
- * (the record gate refuses its record). Parts of a millisecond are cut.
+ * (the record gate rejects its record). Parts of a millisecond are cut.
  */
 export function parseCursor(raw: unknown, form: CursorShape): CursorValue | null {
   if (raw === null || raw === undefined) return null;
@@ -41,8 +41,8 @@ export const compareCursors = (left: CursorValue, right: CursorValue): number =>
   left < right ? -1 : left > right ? 1 : 0;
 
 /**
- * The canonical text: ISO UTC with milliseconds, decimal, or the text itself. An instant before the first of all, as a
- * long lookback makes of an early watermark, is the first: no record is older.
+ * The canonical text: ISO UTC with milliseconds, decimal, or the text itself. An instant before the earliest one, as a
+ * long lookback makes of an early watermark, becomes the earliest: no record is older.
  */
 export const cursorText = (value: CursorValue, form: CursorShape): string =>
   typeof value === 'bigint' && isTimeCursor(form.type)
@@ -67,8 +67,8 @@ export function cursorOfText(text: string | null, form: CursorShape): CursorValu
 }
 
 /**
- * The latest instant that the value can stand for: a local time that the clock shows twice was read as its earlier
- * instant. Other values as they are.
+ * The latest instant that the value can mean: a local time that the clock shows twice was read as its earlier instant.
+ * Other values are unchanged.
  */
 export const latestMeaning = (value: CursorValue, form: CursorShape): CursorValue =>
   typeof value === 'string' ? value : value + repeatOf(value, form);
@@ -76,20 +76,20 @@ export const latestMeaning = (value: CursorValue, form: CursorShape): CursorValu
 const repeatOf = (value: bigint, { type, timezone }: CursorShape): bigint =>
   timezone === undefined || !isTimeCursor(type) ? 0n : BigInt(repeatMs(Number(value), timezone));
 
-/** The value as an API sees it that filters by whole days; others as they are. */
+/** The value as seen by an API that filters by whole days; others are unchanged. */
 export function filterBound(value: CursorValue, form: CursorShape): CursorValue {
   if (typeof value === 'string' || sendForm(form) !== 'date') return value;
   return milliseconds(parseIso(String(sendCursor(value, form)), form.timezone ?? 'UTC')) ?? value;
 }
 
 /**
- * What a request carries for a lower bound: `window.from`, `watermark`. A local time that the clock shows twice becomes a
- * reading before both hours, or an API that compares readings would leave out what the second hour still brings.
+ * The form in which a request sends a lower bound: `window.from`, `watermark`. A local time that the clock shows twice
+ * becomes a reading before both hours: an API that compares readings would otherwise omit records of the second.
  */
 export const sendLowerBound = (value: CursorValue, form: CursorShape): string | number =>
   sendCursor(typeof value === 'string' ? value : value - repeatOf(value, form), form);
 
-/** What a request carries for the value. Always rounded down. */
+/** The form in which a request sends the value. Always rounded down. */
 export function sendCursor(value: CursorValue, form: CursorShape): string | number {
   if (typeof value === 'string') return value;
   if (!isTimeCursor(form.type)) return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);

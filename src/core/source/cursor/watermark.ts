@@ -13,8 +13,8 @@ export interface Reached {
 /**
  * The watermark after a read: a claim that every record below it is delivered, not the maximum seen.
  *
- * `max(before, min(reached, cap))`. A read that saw nothing and has no window keeps `before`: an empty response
- * says nothing about the API's clock. A record dated in the future cannot pass the cap. Never goes back.
+ * `max(before, min(reached, cap))`. A read without records and without a window keeps `before`: an empty response says
+ * nothing about the API's clock. A record dated in the future cannot pass the cap. Never decreases.
  */
 export function advanceWatermark(before: CursorValue | null, reached: Reached): CursorValue | null {
   const end = reached.windowEnd ?? reached.maxSeen;

@@ -9,7 +9,7 @@ import { charsetOf, decodeText } from './decode-text.ts';
 import { decodeXml, xmlEncoding } from './decode-xml.ts';
 import { unpack } from './unpack.ts';
 
-/** The settings that say how a body is read. */
+/** The settings that define how a body is read. */
 type BodySettings = { readonly resource: { readonly response: DecoderSettings }; readonly http: SizeLimit };
 type DecoderSettings = Pick<ResponseSettings, 'decoder' | 'bigNumbers'>;
 type SizeLimit = Pick<Source['http'], 'maxResponseBytes'>;
@@ -17,8 +17,8 @@ type SizeLimit = Pick<Source['http'], 'maxResponseBytes'>;
 const decoded = new WeakMap<HttpResponse, Promise<unknown>>();
 
 /**
- * The body of a response as the resource's decoder reads it; decoded once per answer, however often it is asked. A body
- * that is a gzip file or a zip archive is unpacked first. Throws `source_rejected` for a body that is not of that form.
+ * The body of a response, read by the resource's decoder; decoded once per response, however often it is called. A gzip
+ * file or a zip archive is unpacked first. Throws `source_rejected` for a body that is not of that form.
  */
 export async function decodeBody(response: HttpResponse, settings: BodySettings): Promise<unknown> {
   const earlier = decoded.get(response);
@@ -43,7 +43,7 @@ async function decode(response: HttpResponse, { resource, http }: BodySettings):
   const bytes = await unpack(response.body, http.maxResponseBytes);
   const charset = charsetOf(response.headers['content-type']);
   switch (decoder) {
-    // JSON is UTF-8 whatever the content type says (RFC 8259 8.1), and many APIs say something else.
+    // JSON is UTF-8 for any content type (RFC 8259 8.1), and many APIs declare another charset.
     case 'json':
       return decodeJson(bytes, { bigNumbers });
     case 'jsonl':

@@ -5,10 +5,10 @@ import { AppError } from '../../errors.ts';
 import { pageRecordsMax, tooManyRecords } from '../read/page-size.ts';
 
 /**
- * The rows of a CSV text (RFC 4180) as objects under the names of its header row; every value is a string, an empty
- * one too. Empty lines are skipped. The delimiter is the comma, unless the header row has none outside quotes but has
- * a semicolon or else a tab. Null for a text without a header row: that is no empty list. Throws `source_rejected`
- * with the line of a row that does not fit, and for a repeated name in the header, never with a value.
+ * The rows of a CSV text (RFC 4180) as objects under the names of its header row; every value is a string, also an
+ * empty one. Empty lines are skipped. The delimiter is the comma, unless the header row has none outside quotes but has
+ * a semicolon or else a tab. Null for a text without a header row: that is no empty list. Throws `source_rejected` with
+ * the line of a row that does not fit, and for a repeated name in the header, never with a value.
  */
 export async function decodeCsv(text: string): Promise<readonly unknown[] | null> {
   const { CsvError, parse } = await import('csv-parse');
@@ -30,7 +30,7 @@ export async function decodeCsv(text: string): Promise<readonly unknown[] | null
   return names === null ? null : rows;
 }
 
-/** A worker does the work of many tenants on one event loop: between two slices, some ms each, the others get a turn. */
+/** A worker serves many tenants on one event loop: between two slices, some ms each, the others get a turn. */
 async function* slices(text: string): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);
   for (let start = 0; start < bytes.length; start += sliceBytes) {

@@ -1,13 +1,13 @@
 import { isAscii } from 'node:buffer';
 import { AppError } from '../../errors.ts';
 
-/** What becomes of integers beyond 2^53 - 1: `string` keeps every digit as text, `number` rounds them. */
+/** How integers beyond 2^53 - 1 are decoded: `string` keeps every digit as text, `number` rounds them. */
 export type BigNumbers = 'string' | 'number';
 
 /**
- * The JSON value of a response body. Integers beyond 2^53 - 1 become decimal strings unless asked otherwise;
- * fractions and exponents stay numbers. A `__proto__` key is plain own data. Too deep or non-finite values pass:
- * they cost one record at the record gate, not the page. Throws `AppError` `source_rejected`.
+ * The JSON value of a response body. Integers beyond 2^53 - 1 become decimal strings unless configured otherwise;
+ * fractions and exponents stay numbers. A `__proto__` key is plain own data. Too deep or non-finite values pass: they
+ * fail one record at the record gate, not the page. Throws `AppError` `source_rejected`.
  */
 export function decodeJson(bytes: Uint8Array, options: { readonly bigNumbers: BigNumbers }): unknown {
   const text = decodeText(bytes);
@@ -16,7 +16,7 @@ export function decodeJson(bytes: Uint8Array, options: { readonly bigNumbers: Bi
 
 const digitsMin = 16;
 
-/** Whether there are 16 digits in a row, be it in a string: that only costs the slower way. Looks at every 16th byte. */
+/** Whether there are 16 digits in a row, even in a string: that only means the slower way. Checks every 16th byte. */
 function mayHoldBigInteger(bytes: Uint8Array): boolean {
   for (let at = digitsMin - 1; at < bytes.length; at += digitsMin) {
     if (!isDigit(bytes[at])) continue;

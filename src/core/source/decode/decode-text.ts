@@ -2,9 +2,8 @@ import { TextDecoder } from 'node:util';
 import { AppError } from '../../errors.ts';
 
 /**
- * The text of a body without its byte order mark, which decides on the charset; then `charset` does (a label as in
- * `content-type`), and without one it is UTF-8. Throws `source_rejected` for an unknown charset or bytes it does not
- * have.
+ * The text of a body without its byte order mark. The mark decides the charset; without one `charset` does (a label as
+ * in `content-type`), and without both it is UTF-8. Throws `source_rejected` for an unknown charset or invalid bytes.
  */
 export function decodeText(bytes: Uint8Array, charset: string | null): string {
   const label = charsetOfMark(bytes) ?? charset ?? 'utf-8';

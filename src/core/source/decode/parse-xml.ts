@@ -42,7 +42,7 @@ function hasOneRoot(document: unknown): boolean {
   return roots.length === 1 && !Array.isArray(roots[0]);
 }
 
-/** In place of the parser's own, which would take up what a DOCTYPE declares. */
+/** Replaces the parser's own, which would accept what a DOCTYPE declares. */
 const ownEntitiesOnly = {
   decode: (text: string): string => text.replace(/&([^;&]*);?/g, (_, name: string) => characterOf(name)),
   addInputEntities: (): void => {

@@ -4,9 +4,9 @@ import { inflateBounded } from './inflate.ts';
 import { isZip, unzip } from './unzip.ts';
 
 /**
- * A body that is itself a gzip file or a zip archive of one file, unpacked; any other body as it is. Told by the first
- * bytes: content types of such files are rarely right. One layer only. Throws `source_rejected` for a damaged file and
- * for one that unpacks to more than `bytesMax` bytes.
+ * Unpacks a body that is itself a gzip file or a zip archive of one file; returns any other body unchanged. The first
+ * bytes decide: content types of such files are rarely right. One layer only. Throws `source_rejected` for a damaged
+ * file and for one that unpacks to more than `bytesMax` bytes.
  */
 export async function unpack(bytes: Uint8Array, bytesMax: number): Promise<Uint8Array> {
   if (isGzip(bytes)) return inflateBounded(gunzipAsync, bytes, { bytesMax, form: 'gzip file' });

@@ -8,8 +8,8 @@ export const isZip = (bytes: Uint8Array): boolean =>
   bytes.length >= endSize && [entrySignature, endSignature].includes(viewOf(bytes).getUint32(0, true));
 
 /**
- * The only file of a zip archive; its name is not looked at and folders do not count. Throws `source_rejected` for
- * none or several files, for an encrypted or damaged archive and for a file of more than `bytesMax` bytes.
+ * The only file of a zip archive; its name is ignored and folders do not count. Throws `source_rejected` for none or
+ * several files, for an encrypted or damaged archive and for a file of more than `bytesMax` bytes.
  */
 export async function unzip(bytes: Uint8Array, bytesMax: number): Promise<Uint8Array> {
   const view = viewOf(bytes);
@@ -41,7 +41,7 @@ const entryHeaderSize = 30;
 const directoryHeaderSize = 46;
 const endSize = 22;
 const commentMax = 0xffff;
-/** Folders beside the file; an archive of more is not one of a single file. */
+/** Folders besides the file; an archive with more entries is not one of a single file. */
 const entriesMax = 100;
 
 function onlyFile(view: DataView): ZipEntry {

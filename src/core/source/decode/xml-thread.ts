@@ -1,9 +1,9 @@
-/** The thread of `decodeXml`: parses the one document it is started with, answers and ends. */
+/** The thread of `decodeXml`: parses the one document it is started with, returns the result and ends. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { AppError } from '../../errors.ts';
 import { parseXml } from './parse-xml.ts';
 
-/** What the thread answers; any other failure ends it with an error. */
+/** The result of the thread; any other failure ends it with an error. */
 export type ThreadResponse =
   | { readonly ok: true; readonly document: unknown }
   | { readonly ok: false; readonly message: string };

@@ -1,7 +1,7 @@
 /** For tests: zip archives, written by the letter of the format (APPNOTE 4.3). */
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** A file of an archive; what is left out is filled in truly. */
+/** A file of an archive; omitted values get their correct values. */
 export interface ZipFile {
   readonly name: string;
   readonly content: Uint8Array | string;

@@ -1,6 +1,6 @@
 /**
- * Does `work` for each item in order, for at most `max` at the same time. After a failure no further one is begun; it is
- * thrown when those under way have ended.
+ * Runs `work` for each item in order, at most `max` at the same time. After a failure no further one starts; the
+ * failure is thrown when those in progress have ended.
  */
 export async function atOnce<Item>(
   items: readonly Item[],

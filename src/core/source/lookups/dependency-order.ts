@@ -1,4 +1,4 @@
-/** Something that is done once others of its kind are. */
+/** A step that runs after the steps it depends on. */
 interface Step {
   readonly assignTo: string;
   /** Names of other steps; unknown ones count as done. They never form a loop: the spec was checked. */
@@ -6,8 +6,8 @@ interface Step {
 }
 
 /**
- * Does each step as soon as those it depends on are done; independent ones at the same time. Throws the first failure in
- * the order of the steps, once nothing is under way any more; what depends on a failed step is not begun.
+ * Runs each step as soon as its dependencies are done; independent ones at the same time. Throws the first failure in
+ * the order of the steps, once none is in progress; steps that depend on a failed one do not start.
  */
 export async function inDependencyOrder<Item extends Step>(
   steps: readonly Item[],

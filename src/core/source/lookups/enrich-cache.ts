@@ -1,17 +1,17 @@
 import type { PageCache } from './enrich-page-cache.ts';
 import type { Replies, Reply } from './enrich-response.ts';
 
-/** Answers the keys of one step from what is kept, from what another page asks for at this moment, or from the API. */
+/** Resolves the keys of one step from the cache, from a request of another page in progress, or from the API. */
 export interface ResponseMemo {
-  /** What was fetched is kept, also when a later request fails; then it throws what `fetch` threw. */
+  /** Fetched responses are cached, also when a later request fails; then it throws what `fetch` threw. */
   responsesTo(texts: readonly string[], pageCache: PageCache, work: CacheWork): Promise<Replies>;
 }
 
-/** What is done about keys. */
+/** The callbacks for keys. */
 interface CacheWork {
-  /** Told of those that need no request. */
+  /** Called with the keys that need no request. */
   readonly onSaved: (texts: readonly string[]) => Promise<void>;
-  /** Asks for the others and puts what it learns into `found` as it goes. */
+  /** Requests the others and adds its results to `found` as it goes. */
   readonly fetch: (texts: readonly string[], found: Map<string, Reply>) => Promise<void>;
 }
 

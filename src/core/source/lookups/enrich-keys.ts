@@ -9,11 +9,11 @@ export interface Keyed {
   readonly record: unknown;
   /** What earlier steps found for it. */
   readonly found: RecordLookups;
-  /** Stands for the record where the step has no key. */
+  /** Identifies the record where the step has no key. */
   readonly identity: string;
 }
 
-/** What a step is to ask for one record. */
+/** The request of a step for one record. */
 export type RecordKey =
   | { readonly kind: 'key'; readonly key: unknown; readonly text: string }
   /** `when` is false, or there is no key. */
@@ -51,13 +51,13 @@ export async function keysOf(
 
 const keyless = (identity: string): RecordKey => ({ kind: 'key', key: undefined, text: identity });
 
-/** The key is not looked at where `when` is false: it may fail there. */
+/** The key is not evaluated where `when` is false: it may fail there. */
 function expressionOf({ key, when }: Pick<Enrichment, 'key' | 'when'>): string {
   if (when === undefined) return key ?? 'true';
   return `($boolean((${when}\n)) ? (${key ?? 'true'}\n))`;
 }
 
-/** Only what is mentioned travels with every record. */
+/** Only the mentioned values are sent with every record. */
 const rootsIn = (expression: string, { params, each }: Pick<Source, 'params' | 'each'>) => ({
   ...(/\bparams\b/.test(expression) ? { params } : {}),
   ...(/\beach\b/.test(expression) ? { each } : {}),

@@ -4,13 +4,13 @@ import { cachedText, type Replies, type Reply, responseOf } from './enrich-respo
 import { definitionKey, valueKey } from './lookup-key.ts';
 import type { CacheScope, LookupStore, NewCachedValue } from './lookup-store.ts';
 
-/** What is kept of the responses of one step, as one page sees it. */
+/** The cached responses of one step, as one page sees them. */
 export interface PageCache {
-  /** Where the response to a key is kept: two pages that may share it have the same. */
+  /** Where the response to a key is cached: two pages that may share it have the same. */
   keyOf(text: string): string;
-  /** The responses that are kept. */
+  /** The cached responses. */
   read(texts: readonly string[]): Promise<Map<string, Reply>>;
-  /** Keeps answers; `interrupted`: the page will be processed again. */
+  /** Caches responses; `interrupted`: the page will be processed again. */
   keep(responses: Replies, options: { readonly interrupted: boolean }): Promise<void>;
 }
 
@@ -20,16 +20,16 @@ export interface ShelvedPage {
   readonly identity: string;
 }
 
-/** Seconds that a response shared by runs counts when its spec does not say. */
+/** Seconds for which a response shared by runs is valid when its spec does not say. */
 const sharedTtlSeconds = 3600;
-/** The same for a thing that is missing. */
+/** The same for a key that is not found. */
 const sharedNegativeTtlSeconds = 300;
 /** Refusals remembered in this process. */
 const refusedMax = 10_000;
 
 /**
- * The shelves of a step. A step without a cache has one of its own for each page, which is used only when the processing
- * of the page was interrupted: an API that asks for long waits would otherwise be asked for ever.
+ * The cache entries of a step. A step without a cache has its own for each page, which is used only when the processing
+ * of the page was interrupted: otherwise an API that demands long waits would get the same requests forever.
  */
 export function createPageCaches(
   step: Enrichment,
@@ -70,7 +70,7 @@ export function createPageCaches(
   };
 }
 
-/** What the API refused for good, so that not every page asks for it; one in trouble may answer the next page. */
+/** Keys that the API refused permanently, so that not every page requests them; temporary failures are not kept. */
 function createRejections() {
   const refused = new Map<string, Reply>();
   return {

@@ -18,11 +18,11 @@ import type { Reply } from './enrich-response.ts';
 import { lookupKeyText } from './lookup-key-text.ts';
 import type { LookupStore } from './lookup-store.ts';
 
-/** A key to ask for, and the record that it is asked for first. */
+/** A requested key, and the first record that has it. */
 export interface Ask {
   /** As the expression gave it; undefined: the step has no key. */
   readonly key: unknown;
-  /** The same for keys that are asked for together. */
+  /** The same for keys that are requested together. */
   readonly text: string;
   readonly record: unknown;
   /** The tables, and what earlier steps found for the record. */
@@ -32,15 +32,15 @@ export interface Ask {
 /** The requests of one step for the records of one partition. */
 export interface EnrichRequests {
   /**
-   * The response to each of these keys, by their texts; more than one only with `batch`. Throws what is no matter of the
-   * keys: refused credentials, a blocked address, a wait that is too long to be slept here.
+   * The response to each of these keys, by their texts; more than one only with `batch`. Throws errors that do not
+   * concern the keys: rejected credentials, a blocked address, a wait that is too long to sleep here.
    */
   fetch(asks: readonly Ask[]): Promise<ReadonlyMap<string, Reply>>;
-  /** Puts the request for these keys into the call log, as one that a cache made needless. */
+  /** Adds the request for these keys to the call log, as one that the cache saved. */
   logSaved(asks: readonly Ask[]): Promise<void>;
 }
 
-/** Characters of one value as JSON: it travels with every record that it belongs to. */
+/** Characters of one value as JSON: it is sent with every record that it belongs to. */
 const valueLengthMax = 1_000_000;
 
 /** Requests of `step` with the client and the credentials of `source`, under the error rules of `http`. */
@@ -62,7 +62,7 @@ export function createEnrichRequests(
     return (await renderRequest(source, template, { render, link: null, inject: null })).http;
   };
 
-  /** The body of the response; null: there is no such thing. */
+  /** The body of the response; null: the key is not found. */
   const ask = async (asks: readonly Ask[]): Promise<{ readonly body: unknown } | null> => {
     const request = await rendered(asks);
     const { response, keep } = await responses.send(request, {
@@ -115,7 +115,7 @@ export function createEnrichRequests(
       try {
         await source.client.logSaved(await rendered(asks));
       } catch (error) {
-        // What was asked with another record's fields may have no address with this one's.
+        // A request that is valid with another record's fields may have no address with this one's.
         if (!isOfTheKeys(error)) throw error;
       }
     },
@@ -123,18 +123,18 @@ export function createEnrichRequests(
 }
 
 /**
- * The template of a batch with `batch.keys` as `batch.keys[]` wherever more is made of it: JSONata takes a list of one for
- * its only element, and the batch of the last key would not be a list as the others are.
+ * The template of a batch with `batch.keys` as `batch.keys[]` wherever an expression uses more of it: JSONata takes a
+ * list of one for its only element, so the batch of the last key would not be a list as the others are.
  */
 const withListOfKeys = (request: Enrichment['request']): Enrichment['request'] =>
   JSON.parse(JSON.stringify(request).replaceAll(/\bbatch\.keys\b(?!\s*(?:\[|\}\}))/g, 'batch.keys[]'));
 
-/** What a spec may want to get over; all else concerns the run and not a key. */
+/** Errors that a spec may handle; all others concern the run and not a key. */
 const isOfTheKeys = (error: unknown): error is AppError => error instanceof AppError && ofTheKeys.has(error.code);
 
 const ofTheKeys: ReadonlySet<ErrorCode> = new Set(['source_rejected', 'source_unavailable', 'spec_invalid']);
 
-/** A 404 is a response, unless an error rule asks to try again. */
+/** A 404 is a response, unless an error rule says to retry. */
 const acceptMissing =
   (classify: Classify): Classify =>
   async (response, request) => {
@@ -142,7 +142,7 @@ const acceptMissing =
     return response.status === 404 && verdict.action === 'fail' ? { action: 'accept' } : verdict;
   };
 
-/** The step as a resource of its own: neither the decoder nor the error rules of the resource speak of its responses. */
+/** The step as a resource of its own: the resource's decoder and error rules do not apply to its responses. */
 function sourceOfStep(
   source: Omit<Source, 'watermark'>,
   { assignTo, request }: Pick<Enrichment, 'assignTo' | 'request'>,
@@ -173,7 +173,7 @@ function rootsOf(asks: readonly Ask[], { batch }: Pick<Enrichment, 'batch'>, { l
 function respondFrom(result: EachResult | undefined): Reply {
   if (!result?.ok) return failed(new AppError('spec_invalid', `select fails: ${result?.message ?? 'no result'}`));
   if (result.value === undefined) return { kind: 'found', value: undefined };
-  // What no database holds is made harmless in the value: the fault of one field that may not even be used.
+  // Replaces what no database can hold in the value: an issue of one field that may not even be used.
   const text = storableJson(result.value);
   if (text.length <= valueLengthMax) return { kind: 'found', value: JSON.parse(text) };
   return failed(new AppError('source_rejected', 'the response is longer than 1 MB; keep the needed part with select'));

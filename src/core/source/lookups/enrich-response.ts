@@ -1,20 +1,20 @@
 import type { AppError } from '../../errors.ts';
 
-/** What the API says of one key. */
+/** The API's response for one key. */
 export type Reply =
-  /** Undefined: it has the thing, but what the spec selects of it is not there. */
+  /** Undefined: the key is found, but the response lacks what the spec selects. */
   | { readonly kind: 'found'; readonly value: unknown }
   | { readonly kind: 'missing' }
   | { readonly kind: 'failed'; readonly error: AppError };
 
-/** Answers by the texts of their keys. */
+/** Responses by the texts of their keys. */
 export type Replies = ReadonlyMap<string, Reply>;
 
-/** The response as it is kept in a cache. */
+/** The response as it is cached. */
 export const cachedText = (response: Exclude<Reply, { kind: 'failed' }>): string | null =>
   response.kind === 'missing' ? null : JSON.stringify({ value: response.value });
 
-/** A kept response. */
+/** A cached response. */
 export function responseOf(text: string | null): Reply {
   if (text === null) return { kind: 'missing' };
   const { value }: { readonly value?: unknown } = JSON.parse(text);

@@ -18,17 +18,17 @@ export interface Subject {
   readonly candidate: Candidate;
   /** What the steps found so far, by name. */
   readonly found: Record<string, unknown>;
-  /** Steps that came to nothing for this record, and why; null: a step that they depend on did. */
+  /** Steps that failed for this record, and why; null: a step that they depend on failed. */
   readonly failures: Map<string, Failure | null>;
 }
 
-/** Why a record is no good; `quarantine`: the spec says to quarantine it. */
+/** Why a record is invalid; `quarantine`: the spec says to quarantine it. */
 interface Failure {
   readonly message: string;
   readonly quarantine: boolean;
 }
 
-/** Where a step works. */
+/** The context of a step. */
 export interface StepContext {
   readonly source: Omit<Source, 'watermark'>;
   readonly cache: ResponseMemo;
@@ -40,12 +40,12 @@ export interface StepContext {
   readonly mayLog: (step: Step) => boolean;
 }
 
-/** What a step depends on beside what it says, its expressions say. */
+/** A step with all dependencies: those it declares, and those its expressions read. */
 export type Step = Omit<Enrichment, 'dependsOn'> & { readonly dependsOn: readonly string[] };
 
 /**
- * Looks one enrichment up for the records of a page, each key once. Throws what concerns the run, and what is wrong with
- * a record where the spec says `fail`.
+ * Looks one enrichment up for the records of a page, each key once. Throws errors that concern the run, and issues of a
+ * record where the spec says `fail`.
  */
 export async function enrichStep(step: Step, subjects: readonly Subject[], context: StepContext): Promise<void> {
   const { source } = context;
@@ -55,7 +55,7 @@ export async function enrichStep(step: Step, subjects: readonly Subject[], conte
   for (const [n, subject] of sound.entries()) settle(step, subject, respondTo(keys[n], responses));
 }
 
-/** Whether the steps before have come to something; if not, this one has nothing to ask. */
+/** Whether the previous steps succeeded; if not, this one has nothing to request. */
 function isSound({ failures }: Subject, { assignTo, dependsOn }: Step): boolean {
   if (!dependsOn.some((name) => failures.has(name))) return true;
   failures.set(assignTo, null);
@@ -64,7 +64,7 @@ function isSound({ failures }: Subject, { assignTo, dependsOn }: Step): boolean 
 
 const keyedOf = ({ candidate, found, no }: Subject) => ({ record: candidate.raw, found, identity: String(no) });
 
-/** One ask per key, for the first record that has it. */
+/** One request per key, for the first record that has it. */
 function distinctAsks(
   subjects: readonly Subject[],
   keys: readonly RecordKey[],
@@ -79,7 +79,7 @@ function distinctAsks(
   return [...asks.values()];
 }
 
-/** The answers by key, from the cache or the API. */
+/** The responses by key, from the cache or the API. */
 async function responsesTo(
   step: Step,
   asks: readonly Ask[],
@@ -110,7 +110,7 @@ async function responsesTo(
 const inBatches = (asks: readonly Ask[], size: number): readonly (readonly Ask[])[] =>
   Array.from({ length: Math.ceil(asks.length / size) }, (_, n) => asks.slice(n * size, (n + 1) * size));
 
-/** What is to be made of a record: a response, why there is no key to ask for, or nothing. */
+/** The outcome for a record: a response, the reason why it has no key, or nothing. */
 function respondTo(key: RecordKey | undefined, responses: Replies): Reply | string | null {
   if (key?.kind === 'invalid') return key.message;
   return key?.kind === 'key' ? (responses.get(key.text) ?? null) : null;

@@ -1,4 +1,4 @@
-/** What other requests say of the records of a page, looked up only for those that are new or changed. */
+/** Enriches the records of a page with other requests, only those that are new or changed. */
 
 import { hash } from 'node:crypto';
 import { storableJson } from '../../json/storable-json.ts';
@@ -16,9 +16,9 @@ import type { LookupStore } from './lookup-store.ts';
 const savedRowsMax = 100;
 
 /**
- * The enrichment of a resource's records; null when it has no steps. Requests go through the client of `source`, with its
- * credentials and under the error rules of `http`. It throws what concerns the run: refused credentials, a blocked
- * address, a long wait, and what is wrong with a record where a step says `fail`.
+ * The enrichment of a resource's records; null when it has no steps. Requests use the client of `source`, its
+ * credentials and the error rules of `http`. It throws errors that concern the run: rejected credentials, a blocked
+ * address, a long wait, and issues of a record where a step says `fail`.
  */
 export function createEnrich(
   source: Omit<Source, 'watermark'>,

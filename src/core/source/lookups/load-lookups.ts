@@ -26,19 +26,19 @@ export interface LoadedLookup extends Pick<TableRead, 'duplicates' | 'withoutKey
 interface LoadOptions {
   readonly store: LookupStore;
   readonly signal: AbortSignal;
-  /** Told of each table that was fetched. */
+  /** Called with each table that was fetched. */
   readonly onLoaded: (loaded: LoadedLookup) => void;
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Seconds that a table shared by runs counts when its spec does not say. */
+/** Seconds for which a table shared by runs is valid when its spec does not say. */
 const sharedTtlSeconds = 3600;
 
 /**
- * The tables by name. Those that are fetched see the ones they depend on, and go through the client of `source`, with
- * its credentials and the error rules of `http`. Throws `source_rejected` for a table above its limits, `spec_invalid`,
- * and what the client throws; what was read of a table until then is kept for the next attempt.
+ * The tables by name. Fetched tables see the ones they depend on, and use the client of `source`, its credentials and
+ * the error rules of `http`. Throws `source_rejected` for a table above its limits, `spec_invalid`, and what the client
+ * throws; the part of a table read until then is stored for the next attempt.
  */
 export async function loadLookups(
   source: Omit<Source, 'watermark'>,
@@ -66,7 +66,7 @@ async function loadTable(
   const { scope, ttlSeconds = sharedTtlSeconds } = lookup.cache;
   const key = definitionKey(source, [lookup, source.lookups]);
   const kept = async (where: CacheScope) => (await store.read(where, [key])).get(key) ?? null;
-  // The run keeps a copy of its own: its chunks see one table, whatever another run makes of the shared one.
+  // The run stores its own copy: its chunks see one table, even if another run changes the shared one.
   const keep = (text: string) => store.write('run', [{ key, text, ttlSeconds: null }]);
   const own = await kept('run');
   if (own !== null) return JSON.parse(own);
@@ -84,7 +84,9 @@ async function loadTable(
   return JSON.parse(text);
 }
 
-/** Reads on where an earlier attempt was interrupted, and keeps what was read if this one is: a slow API lets it end. */
+/**
+ * Continues where an earlier attempt was interrupted, and stores its progress if interrupted: a slow API can finish.
+ */
 async function readKept(
   source: Source,
   lookup: RequestLookup,

@@ -3,8 +3,8 @@ import { canonicalJson } from '../../json/canonical-json.ts';
 import type { Source } from '../source.ts';
 
 /**
- * The key of everything that one definition looks up for one connection. It changes with the definition, with what all
- * requests share and with the connection's values, so that nothing looked up before such a change is found after it.
+ * The cache key of everything that one definition looks up for one connection. It changes with the definition, with
+ * what all requests share and with the connection's values, so no value from before such a change is found after it.
  */
 export function definitionKey(
   { http, auth, params, secrets }: Pick<Source, 'http' | 'auth' | 'params' | 'secrets'>,

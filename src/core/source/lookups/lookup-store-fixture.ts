@@ -6,7 +6,7 @@ export interface MemoryStore extends LookupStore {
   nextRun(): MemoryStore;
   /** Moves the clock of both. */
   pass(seconds: number): void;
-  /** Values kept for the connection, and for this run. */
+  /** Values stored for the connection, and for this run. */
   count(scope: CacheScope): number;
 }
 

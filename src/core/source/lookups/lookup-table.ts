@@ -12,9 +12,9 @@ import { lookupKeyText } from './lookup-key-text.ts';
 /** A table that is fetched. */
 export type RequestLookup = Extract<Lookup, { kind: 'request' }>;
 
-/** A table, or as much of it as has been read. */
+/** A table, or the part of it that has been read. */
 export interface TableRead {
-  /** Where reading goes on; null: the table is complete. */
+  /** Where reading continues; null: the table is complete. */
   readonly position: ReadPosition | null;
   /** JSON texts by key. */
   readonly entries: readonly (readonly [key: string, text: string])[];
@@ -24,7 +24,7 @@ export interface TableRead {
   readonly withoutKey: number;
 }
 
-/** Ends the reading of a table before its end: its cause, and what was read until then. */
+/** Interrupts the reading of a table: its cause, and the part read until then. */
 export class TableInterrupted extends Error {
   override readonly name = 'TableInterrupted';
   readonly read: TableRead;

@@ -8,11 +8,11 @@ export const rateLimitsOf = ({ http, resource }: Pick<Source, 'http' | 'resource
   ...(resource.request.rateLimit ? [resource.request.rateLimit] : []),
 ];
 
-/** What is left of the API's own budget by the header that `limit` names; NaN: it names none, or the response has none. */
+/** The remaining budget of the API by the header that `limit` names; NaN: it names none, or the response has none. */
 export const leftOf = ({ headers: names }: RateLimit, { headers }: Pick<HttpResponse, 'headers'>): number =>
   Number.parseFloat(headers[names?.remaining?.toLowerCase() ?? ''] ?? '');
 
-/** Requests that the API takes before it wants a pause, as the headers of a response tell; infinite when they do not. */
+/** Requests that the API accepts before it requires a pause, by a response's headers; infinite if they do not say. */
 export function budgetLeft(source: Pick<Source, 'http' | 'resource'>, response: Pick<HttpResponse, 'headers'>): number {
   const budgets = rateLimitsOf(source).map((limit) => leftOf(limit, response));
   return Math.min(...budgets.filter((left) => !Number.isNaN(left)));

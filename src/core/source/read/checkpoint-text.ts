@@ -2,8 +2,8 @@ import { AppError } from '../../errors.ts';
 import { textIssue } from '../../json/json-limits.ts';
 
 /**
- * A text of a response that becomes part of a checkpoint. Throws `source_rejected` when no database can hold it; `what`
- * names it and `setting` is where the spec says that it is read, both for the message.
+ * A text of a response that becomes part of a checkpoint. Throws `source_rejected` when no database can hold it; the
+ * message contains `what`, its name, and `setting`, the place where the spec says to read it.
  */
 export function checkpointText(text: string, what: string, setting: string): string {
   const issue = textIssue(text);

@@ -19,7 +19,7 @@ import { nextPage, type PageItems, pageIdentity, pageRoots, type ResponseRoots }
 import { peekNextPage } from './peek-next-page.ts';
 import { selectItems, shapeRecords } from './select-records.ts';
 
-/** What came of asking for one page. */
+/** The result of the request for one page. */
 export type Page =
   | (ReadFacts & {
       readonly kind: 'records';
@@ -27,11 +27,11 @@ export type Page =
       readonly records: readonly unknown[];
       /** Null: it was the last page of its window. */
       readonly next: PagePosition | null;
-      /** Pages that the window has from `next` on, as the API counts them; infinite when it does not say. */
+      /** Pages that the window has from `next` on, by the API's count; infinite when it does not say. */
       readonly pagesLeft: number;
       /** Content by which a repeated page is recognised; null when it has none. */
       readonly identity: unknown;
-      /** Records of the whole window as the API counts them; null when the spec does not ask. */
+      /** Records of the whole window by the API's count; null when the spec does not request it. */
       readonly total: number | null;
       /** Token reads: where the next run starts; null when the response has none. */
       readonly token: string | null;
@@ -42,19 +42,19 @@ export type Page =
   | (ReadFacts & { readonly kind: 'empty'; readonly notModified: boolean })
   /** A rule with action `skip_partition`; `reason` is safe to show. */
   | (ReadFacts & { readonly kind: 'skipped'; readonly reason: string })
-  /** The API no longer knows the page's token, or the token a token read starts from. */
+  /** The API no longer knows the page's token, or the token that a token read starts from. */
   | (ReadFacts & { readonly kind: 'expired'; readonly what: 'page' | 'watermark' });
 
 interface ReadFacts {
   /** Hash of method, address and body. */
   readonly requestKey: string;
-  /** The address that was asked for, without credentials. */
+  /** The requested address, without credentials. */
   readonly url: string;
   /** The API's clock; null when it sent none. */
   readonly serverDate: Date | null;
   /** Decoded. */
   readonly bodyBytes: number;
-  /** Requests that the API takes before it wants a pause, as its headers tell; infinite when they do not. */
+  /** Requests that the API accepts before it requires a pause, by its headers; infinite when they do not say. */
   readonly budgetLeft: number;
   /** To store for the next conditional request; null when the response has none. */
   readonly validators: Validators | null;
@@ -67,7 +67,7 @@ export interface PageRequest {
   readonly watermark: RequestRoots['watermark'];
   /** The API's token a token read starts from is in this request. */
   readonly startsFromToken: boolean;
-  /** The window was begun again, as the token of a page had expired. */
+  /** The window was restarted, as the token of a page had expired. */
   readonly isRestarted: boolean;
 }
 
@@ -76,14 +76,14 @@ export interface FetchOptions {
   readonly evaluate: Evaluate;
   readonly signal: AbortSignal;
   /**
-   * Told as soon as there is a response: before it is logged, checked and decoded, which waits for what is given back.
-   * `next` gives where the window seems to go on; null: nobody knows yet. Must not throw. Not told of kept responses.
+   * Called as soon as there is a response: logging, checks and decoding wait for the returned promise. `next` gives the
+   * expected next page of the window; null: not known yet. Must not throw. Not called for cached responses.
    */
   readonly onResponse: (next: () => Promise<PagePosition | null>) => Promise<void>;
 }
 
 /**
- * Asks for one page and reads its records. Throws `AppError` (`source_rejected`, `auth_failed`, `page_limit`,
+ * Requests one page and reads its records. Throws `AppError` (`source_rejected`, `auth_failed`, `page_limit`,
  * `spec_invalid`, `egress_blocked`) and what the client throws.
  */
 export async function fetchPage(source: Source, page: PageRequest, options: FetchOptions): Promise<Page> {
@@ -185,12 +185,12 @@ const linksIn = (
 
 function tokenText(token: unknown): string | null {
   if (typeof token === 'number') return String(token);
-  // An empty one would ask for everything and look like a response to nothing.
+  // An empty token would request everything and look like an empty response.
   if (token === '') return null;
   return typeof token === 'string' ? checkpointText(token, 'The token for the next read', 'incremental.next') : null;
 }
 
-/** The body's own fields are visible beside the roots: specs write `$exists(data)` as well as `$exists(body.data)`. */
+/** The body's own fields are visible besides the roots: specs write `$exists(data)` as well as `$exists(body.data)`. */
 const withBodyFields = (roots: ResponseRoots) => ({
   ...(typeof roots.body === 'object' && !Array.isArray(roots.body) ? roots.body : {}),
   ...roots,
@@ -224,14 +224,14 @@ function factsOf(source: Source, request: BuiltRequest, response: HttpResponse):
   };
 }
 
-/** A page that was not asked for, as an earlier response to its request still counts. */
+/** A page that was not requested, as an earlier response to its request is still valid. */
 const savedPage = (request: BuiltRequest): Page => ({
   ...noResponseFacts(request),
   kind: 'empty',
   notModified: true,
 });
 
-/** What is known of a page without a response. */
+/** The facts of a page without a response. */
 const noResponseFacts = ({ key, url }: BuiltRequest): ReadFacts => ({
   requestKey: key,
   url,

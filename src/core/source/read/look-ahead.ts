@@ -4,15 +4,15 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 interface LookAheadOptions<Value> {
   /** Values that may wait for the consumer. */
   readonly count: number;
-  /** Nothing is asked for while such a value waits or is with the consumer: a few of them would fill the memory. */
+  /** Nothing is requested while such a value waits or is with the consumer: a few of them would fill the memory. */
   readonly isHeavy: (value: Value) => boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Yields what `start` yields, in order, while it already works on up to `count` further values. Values before a
- * failure are yielded first. Leaving early aborts the signal that `start` was given and waits until it has ended.
- * `start` can ask whether a further value will be asked for as soon as the one at hand is there, light as it may be.
+ * Yields what `start` yields, in order, while it already works on up to `count` further values. Values before a failure
+ * are yielded first. Leaving early aborts the signal that `start` received and waits until it has ended. `start` can
+ * check whether a further value will be requested as soon as the current one is there, if it is light.
  */
 export async function* lookAhead<Value>(
   start: (signal: AbortSignal, hasRoom: () => boolean) => AsyncGenerator<Value, void, undefined>,
@@ -24,7 +24,7 @@ export async function* lookAhead<Value>(
   const source = start(AbortSignal.any([signal, stop.signal]), hasRoom);
   const current: { ask: Promise<void> | null } = { ask: null };
   let waitedMs = 0;
-  // A failure waits here as a value, because nobody listens while the consumer is at work on an earlier page.
+  // A failure waits here as a value, because nobody listens while the consumer works on an earlier page.
   const ask = async (): Promise<void> => {
     const askedAt = performance.now();
     ahead.push(await settle(source.next()));
@@ -56,14 +56,14 @@ export async function* lookAhead<Value>(
   }
 }
 
-/** Milliseconds of waiting for a response from which on there is time to spare. */
+/** Milliseconds of waiting for a response above which there is time to spare. */
 const idleMs = 10;
 
 /**
- * The next request is on its way, before the consumer keeps the process busy with the value at hand, which took
- * `waitedMs`. undici writes to a socket that it has kept one turn after it was told to: 2 ms of each page that an API
- * takes its time for. Then, if the API is slow anyway, who carries the request on these cores (a proxy, the sidecar of a
- * mesh, the API itself on a developer's machine) gets them for a moment: 0.3 ms of a page of 20 ms, on 2 cores.
+ * Lets the next request leave before the consumer keeps the process busy with the current value, which took `waitedMs`.
+ * undici writes to a reused socket one turn after the call: 2 ms of each page of a slow API. Then, if the API is slow
+ * anyway, other processes on these cores that carry the request (a proxy, the sidecar of a mesh, the API itself on a
+ * developer's machine) get them for a moment: 0.3 ms of a page of 20 ms, on 2 cores.
  */
 export async function hasLeft(waitedMs: number): Promise<void> {
   await nextTurn();

@@ -12,20 +12,20 @@ import {
   parseCursor,
 } from '../cursor/cursor-value.ts';
 
-/** The records of a page that count, and what their cursor field says. */
+/** The records of a page that count, and their cursor values. */
 export interface CursorPage {
   readonly records: readonly unknown[];
   /** Values of the records that have one, in the API's order. */
   readonly cursors: readonly CursorValue[];
   /** Records whose cursor value is missing or not of the declared form. */
   readonly withoutCursor: number;
-  /** A newest-first read with `clientFilter` has come below its window: nothing further belongs to it. */
+  /** A newest-first read with `clientFilter` is below its window: no further record belongs to it. */
   readonly belowWindow: boolean;
 }
 
 /**
- * Reads the cursor of each record. Records without one are kept, left out, or refused (`cursor.missing`); with
- * `clientFilter` those below the window are left out. Throws `source_rejected` for `missing: fail`.
+ * Reads the cursor of each record. Records without one are kept, excluded, or rejected (`cursor.missing`); with
+ * `clientFilter` those below the window are excluded. Throws `source_rejected` for `missing: fail`.
  */
 export async function readCursors(
   records: readonly unknown[],
@@ -48,7 +48,7 @@ export async function readCursors(
 interface Reading {
   readonly cursor: CursorPlan;
   readonly field: string;
-  /** The window's start; null: nothing is left out. */
+  /** The window's start; null: nothing is excluded. */
   readonly from: CursorValue | null;
   readonly kept: unknown[];
   readonly cursors: CursorValue[];
@@ -70,7 +70,7 @@ function readCursor(record: unknown, reading: Reading): void {
   }
 }
 
-/** Whether every instant that the value can stand for is below. */
+/** Whether every instant that the value can mean is below. */
 const isBelow = (value: CursorValue, bound: CursorValue, form: CursorShape): boolean =>
   compareCursors(value, bound) < 0 && compareCursors(latestMeaning(value, form), bound) < 0;
 

@@ -1,20 +1,21 @@
 /**
- * Pages that are asked for before those in front of them are read. A page number or an offset follows from the one before
- * it, not from a response, so several can be under way and latency is paid once for all of them. A token or a link does
- * follow from a response, but can be seen in it before anything else is done with it (peek-next-page.ts): the page behind it is
- * then asked for at once, and logging, decoding and reading this one costs no time.
+ * Fetches pages before the pages in front of them are read. A page number or an offset follows from the one before it,
+ * not from a response, so several requests can be concurrent and the latency is paid once for all. A token or a link
+ * does follow from a response, but can be found in it early (peek-next-page.ts): the next page is then requested at
+ * once, and logging, decoding and reading this one costs no time.
  *
- * Every page asked for ahead is a guess. It counts only if, when its turn comes, the page before it leads to the very same
- * request; what it came to, its failure included, is not looked at before. So a read is what it would be one by one: its
- * order, its end, its positions and its errors. Two things remain that a guess can spoil:
+ * Every prefetched page is a guess. It counts only if, when its turn comes, the page before it leads to exactly the
+ * same request; its result, failures included, is not read before. So a read gives the same as one page at a time: the
+ * same order, end, positions and errors. A guess can still affect two things:
  *
- *  - Requests. A wrong guess is one in vain. Behind a count that the API gives there are none, nor behind a token, unless
- *    a body has several lists; elsewhere the guesses are at most half as many as the pages that the window has had. Each
- *    miss makes the next guess come later.
- *  - The moment. Of pages under way at once a later one may be answered first. If a record is then put in at the head of
- *    the list, the pages behind it move back by one, and the record between two responses would be in neither. But then some
- *    page before repeats the end of the one before it, as the first page of a window is always asked for alone: there all
- *    that is ahead is thrown away and asked for again. A declared overlap repeats records by itself and covers such moves.
+ * - Requests. A wrong guess wastes one. There are no wrong guesses with a count given by the API, nor with a token,
+ * unless a body has several lists; otherwise there are at most half as many guesses as pages read in the window. Each
+ * miss delays the next guess.
+ *
+ * - The moment. Of concurrent pages the API may respond to a later one first. If a record is then inserted at the head
+ * of the list, the pages behind it move back by one, and the record between two responses is in neither. But then some
+ * page before repeats the end of the one before it, as the first page of a window is always requested alone: all
+ * prefetched pages are then dropped and requested again. A declared overlap repeats records and covers such moves.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -26,40 +27,40 @@ import type { FetchOptions, Page, PageRequest } from './fetch-page.ts';
 import { hasLeft } from './look-ahead.ts';
 import { heavyBytes } from './page-size.ts';
 
-/** The pages of one read. Disposing ends the requests that are under way. */
+/** The pages of one read. Disposing ends the requests in progress. */
 export interface PagesAhead extends AsyncDisposable {
-  /** The page of `request`: the one that was asked for ahead, or else asked for now. Throws what fetching throws. */
+  /** The page of `request`: the prefetched one, or else requested now. Throws what fetching throws. */
   take(request: PageRequest): Promise<Page>;
-  /** Told that `page` was read and that its window goes on at `next`: asks for pages from there on. */
+  /** Called when `page` was read and its window continues at `next`: requests pages from there on. */
   prefetch(read: { readonly request: PageRequest; readonly page: RecordsPage; readonly next: PagePosition }): void;
-  /** Throws away what was asked for ahead: the window has ended. */
+  /** Drops the prefetched pages: the window has ended. */
   drop(): void;
 }
 
 type RecordsPage = Extract<Page, { kind: 'records' }>;
 
-/** How pages are asked for. */
+/** How pages are requested. */
 export interface PagesAheadOptions {
   readonly fetch: (request: PageRequest, options: Omit<FetchOptions, 'evaluate'>) => Promise<Page>;
   readonly signal: AbortSignal;
-  /** Asked before pages are asked for ahead; false: one by one for now. */
+  /** Checked before pages are prefetched; false: one by one for now. */
   readonly isTurn: () => boolean;
-  /** Whether the page behind the one whose turn it is would be asked for as soon as that is read. */
+  /** Whether the page after the current one would be requested as soon as the current one is read. */
   readonly hasRoom: () => boolean;
-  /** Asked last, before a page is asked for ahead whose position a response gave; true: it is not. */
+  /** Checked last, before a page is prefetched whose position a response gave; true: it is not. */
   readonly isEnough: () => boolean;
 }
 
-/** Pages of one window under way or waiting for their turn. */
+/** Pages of one window in progress or waiting for their turn. */
 const pagesMax = 8;
 
 /** More would only wait for their tokens, which other runs could use: what the bucket gives in this time, s. */
 const bucketSeconds = 2;
 
-/** Pages that are read without a guess after a wrong one, for each that there was. */
+/** Pages that are read without a guess after a wrong one, for each wrong one so far. */
 const retryWindow = 16;
 
-/** Pages ahead of a read. */
+/** Prefetches the pages of a read. */
 export function createPagesAhead(
   source: Source,
   { fetch, signal, isTurn, hasRoom, isEnough }: PagesAheadOptions,
@@ -67,7 +68,7 @@ export function createPagesAhead(
   const width = widthOf(source);
   const underWay = new Set<Promise<unknown>>();
   let ahead: readonly Guess[] = [];
-  /** Whose turn it is; null: the first page has yet to be asked for. */
+  /** The current request; null: the first page is not requested yet. */
   let current: PageRequest | null = null;
   /** When its turn came. */
   let turnAt = 0;
@@ -91,7 +92,7 @@ export function createPagesAhead(
       signal: until,
       async onResponse(next) {
         if (request !== current || width > 1) return;
-        // A response before it was not the last one: what that led to may be older than this page.
+        // A response before it was not the last one: pages requested from it may be older than this page.
         drop();
         if (guessesMax() < 1 || !isTurn() || !hasRoom()) return;
         const position = await next();
@@ -138,7 +139,7 @@ export function createPagesAhead(
         if (!(error instanceof ThrottledError)) throw error;
         const leftMs = error.waitMs - (source.now().getTime() - ((await first.failedAt) ?? 0));
         if (leftMs > durableWaitMs) throw new ThrottledError(leftMs);
-        // What is left of the wait is the client's to sleep, as it would be had nothing been asked ahead.
+        // The client sleeps the rest of the wait, as it would without a prefetch.
         return await askNow(request);
       }
     },
@@ -153,7 +154,7 @@ export function createPagesAhead(
       const hasMoved = position.index > 1 && !isOverlapping(source) && isRepeated(itemsBefore, items);
       itemsBefore = items;
       if (hasMoved && ahead.length > 0) miss();
-      // The pages behind a heavy one have to wait.
+      // The pages after a heavy one have to wait.
       if (bodyBytesMax > heavyBytes) drop();
       const step = next.offset - position.offset;
       const wanted = widthNow(request, page);
@@ -163,7 +164,7 @@ export function createPagesAhead(
       }
     },
     drop() {
-      // Of numbered pages some are always ahead of the end.
+      // With numbered pages some prefetched ones are always past the end.
       if (width < 2 && ahead.length > 0) miss();
       else drop();
     },
@@ -174,7 +175,7 @@ export function createPagesAhead(
   };
 }
 
-/** A page that was asked for ahead. */
+/** A prefetched page. */
 interface Guess {
   readonly request: PageRequest;
   readonly page: Promise<Page>;
@@ -184,7 +185,7 @@ interface Guess {
   readonly stop: () => void;
 }
 
-/** Requests at once; below 2 there is nothing to gain. Pages that are kept belong together: they are asked for in order. */
+/** Concurrent requests; below 2 there is nothing to gain. Cached pages belong together: they are requested in order. */
 function widthOf(source: Source): number {
   const { resource, http, responses } = source;
   const { kind } = resource.pagination;
@@ -195,7 +196,7 @@ function widthOf(source: Source): number {
   return Math.min(pagesMax, http.rateLimit.maxConcurrent, ...given);
 }
 
-/** The page after one whose response is not known, as the one before it was: of an offset, as many items further. */
+/** The page after one whose response is not known; an offset grows by the same number of items, `step`. */
 const following = (position: PagePosition, step: number): PagePosition => ({
   ...position,
   index: position.index + 1,
@@ -203,7 +204,7 @@ const following = (position: PagePosition, step: number): PagePosition => ({
   offset: position.offset + step,
 });
 
-/** As the API gave them: by these its pages are recognised. */
+/** As the API gave them: these identify its pages. */
 const itemsOf = ({ identity }: RecordsPage): readonly unknown[] => (Array.isArray(identity) ? identity : []);
 
 const isOverlapping = ({ resource: { pagination } }: Source): boolean =>

@@ -6,7 +6,7 @@ import type { Evaluate } from '../request/evaluate.ts';
 import { linkOf } from '../request/link-header.ts';
 import { checkpointText } from './checkpoint-text.ts';
 
-/** A decoded answer as expressions see it. */
+/** A decoded response as expressions see it. */
 export interface ResponseRoots {
   readonly body: unknown;
   /** Lower-case names. */
@@ -27,10 +27,10 @@ export interface PageItems {
   resolveLink(link: string): string;
 }
 
-/** Where a window goes on. */
+/** The position where a window continues. */
 export interface NextPage {
   readonly position: PagePosition;
-  /** Pages that the window has from `position` on, as the API counts them; infinite when it does not say. */
+  /** Pages that the window has from `position` on, by the API's count; infinite when it does not say. */
   readonly pagesLeft: number;
 }
 
@@ -55,8 +55,8 @@ export const pageRoots = (pagination: Pagination, position: PagePosition) => ({
  * The page after this one; null when it was the last.
  *
  * A signal of the API (stopWhen, total, totalPages, the absence of a link) decides where the spec names one; only
- * without it does a short page end the read, because APIs may cap or filter pages below the size asked for.
- * Throws `page_limit` at `maxPages`, `source_rejected` for a response that cannot be followed.
+ * without it does a short page end the read, because APIs may cap or filter pages below the requested size. Throws
+ * `page_limit` at `maxPages`, `source_rejected` for a response that cannot be followed.
  */
 export async function nextPage(pagination: Pagination, page: PageItems): Promise<NextPage | null> {
   if (pagination.kind === 'none' || (await saysStop(pagination, page))) return null;
@@ -69,7 +69,7 @@ export async function nextPage(pagination: Pagination, page: PageItems): Promise
   return next;
 }
 
-/** The content by which a page is recognised when it comes again; null when it has none (an empty page). */
+/** The content that identifies a repeated page; null when it has none (an empty page). */
 export function pageIdentity(
   pagination: Pagination,
   page: Pick<PageItems, 'items'>,
@@ -143,7 +143,7 @@ const isShort = (pagination: Pagination, page: PageItems) =>
 function nextOffset(pagination: Extract<Pagination, { kind: 'offset' }>, page: PageItems): number {
   const { step, size, overlap = 0 } = pagination;
   const moved = (step === 'size' ? size : page.items.length) - overlap;
-  // A page that is all overlap would be asked for again without end.
+  // A page that is all overlap would be requested again without end.
   return page.position.offset + Math.max(1, moved);
 }
 

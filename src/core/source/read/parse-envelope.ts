@@ -1,15 +1,15 @@
 import { type BigNumbers, decodeJson } from '../decode/decode-json.ts';
 
-/** Bytes at either end of a body that are looked at: what stands around a list of records is short. */
+/** Bytes at either end of a body that are searched: the part around a list of records is short. */
 const endBytes = 2048;
 
 const quote = 0x22;
 const backslash = 0x5c;
 
 /**
- * What a JSON body says around its list of records, which is left out unread: everything between the first `[` and the
- * last `]`. Of a body with several lists the rest may be missing too. Undefined when no list is found near both ends.
- * Throws `source_rejected` when what is left is not JSON.
+ * The part of a JSON body around its list of records; the list is left out unread: everything between the first `[` and
+ * the last `]`. Of a body with several lists the rest may be missing too. Undefined when no list is found near both
+ * ends. Throws `source_rejected` when the remaining text is not JSON.
  */
 export function parseEnvelope(body: Uint8Array, options: { readonly bigNumbers: BigNumbers }): unknown {
   const start = firstOpening(body);

@@ -16,8 +16,8 @@ interface NewResponse extends Pick<PageItems, 'position' | 'resolveLink'> {
 }
 
 /**
- * Where the window seems to go on after a response, found without a look at its records. Null: that cannot be told, or
- * the next page should not be asked for before this one is read. A hint: what the whole response says decides.
+ * The expected next page of the window after a response, found without reading its records. Null: it cannot be
+ * determined, or the next page should not be requested before this one is read. A hint: the whole response decides.
  */
 export async function peekNextPage(source: Source, page: NewResponse): Promise<PagePosition | null> {
   const { resource, params } = source;
@@ -32,12 +32,12 @@ export async function peekNextPage(source: Source, page: NewResponse): Promise<P
     const read = { ...page, response: roots, items: [], evaluate: async () => next.of(roots) };
     return (await nextPage(pagination, read))?.position ?? null;
   } catch {
-    // Whatever is wrong with the response, reading it will say so.
+    // Reading the response will report whatever is wrong with it.
     return null;
   }
 }
 
-/** Null: whether there is a next page, or which, depends on the records or on more than a path can say. */
+/** Null: the next page, or whether there is one, depends on the records or on more than a path can express. */
 function pathToNext(pagination: Pagination, decoder: Source['resource']['response']['decoder']): PathToNext | null {
   const isLinked = pagination.kind === 'link_header';
   if (!isLinked && pagination.kind !== 'cursor' && pagination.kind !== 'next_url') return null;

@@ -1,7 +1,7 @@
 /**
- * Reading one resource: a position becomes a request, its response becomes records and the next position. Everything
- * a later process needs to go on is in the position, so a read can stop after any page and continue elsewhere
- * without asking for a complete page again.
+ * Reads one resource: a position becomes a request, its response becomes records and the next position. The position
+ * holds everything that a later process needs, so a read can stop after any page and continue elsewhere without
+ * requesting a complete page again.
  */
 
 import { AppError } from '../../errors.ts';
@@ -21,7 +21,7 @@ import { createPagesAhead, type PagesAhead } from './pages-ahead.ts';
 import { planRead } from './read-plan.ts';
 import { advance, restartFromStart, restartWindow, resumePosition, splitWindow } from './read-window.ts';
 
-/** Something a reader of the run should know; the read goes on. */
+/** A note for a reader of the run; the read continues. */
 export type ReadNote =
   | 'order_broken'
   | 'page_repeated'
@@ -33,7 +33,7 @@ export type ReadNote =
 
 /** One page, ready for the pipeline. */
 export interface PageRead {
-  /** Of the read, from 1, over all processes that took part. */
+  /** Number of the page in the read, from 1, over all processes that took part. */
   readonly pageNo: number;
   /** After `map` and `addFields`, in the API's order. */
   readonly records: readonly unknown[];
@@ -41,18 +41,18 @@ export interface PageRead {
   readonly positionAfter: ReadPosition | null;
   /**
    * Canonical text of the watermark that holds once this page and all before are delivered; null: none does. Store it
-   * as it is, even when it is lower than that of the page before: a broken order takes a claim back.
+   * as it is, even when it is lower than that of the page before: a broken order withdraws a claim.
    */
   readonly watermarkAfter: string | null;
   /** Hash of the request: method, address, body. */
   readonly requestKey: string;
   /** For the next conditional request, from the first page; null: none. */
   readonly validators: Validators | null;
-  /** The API answered 304: nothing was read, so nothing may be concluded from what is absent. */
+  /** The API returned 304: nothing was read, so absence proves nothing. */
   readonly notModified: boolean;
   /** The response lacked its list: no deletion may be inferred from this read. */
   readonly recordsMissing: boolean;
-  /** Why the spec's rules gave up this partition (its watermark stays, the run is partial); null: they did not. */
+  /** Why the spec's rules skipped this partition (its watermark stays, the run is partial); null: they did not. */
   readonly skipped: string | null;
   readonly notes: readonly ReadNote[];
 }
@@ -64,19 +64,19 @@ export interface ReadOptions {
   /** Ends the read with its reason. */
   readonly signal: AbortSignal;
   /**
-   * Pages that are fetched while the consumer is at work; 3 unless given. 0: none, and no request is sent before the
-   * page in front of it is with the consumer.
+   * Pages that are fetched while the consumer works; default 3. 0: none, and no request is sent before the consumer has
+   * the page in front of it.
    */
   readonly lookAhead?: number;
-  /** Asked before several pages are asked for at once, where the pagination allows it; false: one by one for now. */
+  /** Checked before several pages are requested at once, where the pagination allows it; false: one by one for now. */
   readonly isTurn?: () => boolean;
-  /** Asked before each page is fetched; true: no further one is, those fetched are still given. */
+  /** Checked before each page is fetched; true: no further one is fetched, those fetched are still given. */
   readonly enough?: () => boolean;
 }
 
 /**
  * The pages of a resource in order, at least one. Throws `AppError` and what the HTTP client throws, after the pages
- * that were complete before. Leaving the loop early stops the requests that are under way.
+ * that were complete before. Leaving the loop early stops the requests in progress.
  */
 export async function* readPages(source: Source, options: ReadOptions): AsyncGenerator<PageRead, void, undefined> {
   const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
@@ -100,7 +100,7 @@ export async function* readPages(source: Source, options: ReadOptions): AsyncGen
   for await (const { page } of fetched) yield page;
 }
 
-/** A question that is asked once before each page: when its turn comes, or before that when it is asked for ahead. */
+/** A check that runs once for each page: when its turn comes, or earlier when it is prefetched. */
 interface OncePerPage {
   early(): boolean;
   atTurn(): boolean;
@@ -120,14 +120,14 @@ function oncePerPage(ask: () => boolean): OncePerPage {
   return { early, atTurn };
 }
 
-/** Whether a window may be left, or split, because of what its records say. */
+/** Whether the values of its records may end or split a window. */
 const endsByRecords = ({ cursor }: ReadPlan): boolean =>
   cursor !== null && (cursor.resultCap !== null || (cursor.clientFilter && cursor.order === 'desc'));
 
 /** A page on its way to the consumer. */
 interface Fetched {
   readonly page: PageRead;
-  /** Of the decoded answer. */
+  /** Of the decoded response. */
   readonly bodyBytes: number;
 }
 
@@ -139,7 +139,7 @@ interface Reading {
   readonly enough: OncePerPage;
 }
 
-/** A page for the consumer, or only another place to go on from. */
+/** A page for the consumer, or only another position to continue from. */
 type Turn =
   | { readonly read: PageRead; readonly bodyBytes: number }
   | { readonly retryFrom: ReadPosition; readonly note: ReadNote };
@@ -226,7 +226,7 @@ async function settle(
   };
 }
 
-/** Whether the page, or the one it leads to, was read before in this window. Throws `page_loop` unless that may be. */
+/** Whether the page, or the next one, was read before in this window. Throws `page_loop` unless that is allowed. */
 function isRepeated(
   page: Extract<Page, { kind: 'records' }>,
   at: { readonly position: ReadPosition; readonly guard: PageGuard },

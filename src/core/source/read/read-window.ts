@@ -6,20 +6,20 @@ import { type CursorValue, cursorOfText, cursorText } from '../cursor/cursor-val
 import { advanceWatermark, continuesAscending, greaterCursor, greatestCursor } from '../cursor/watermark.ts';
 import { noPages } from './page-guard.ts';
 
-/** What a page tells the plan. */
+/** The facts of a page that the plan needs. */
 export interface PageFacts {
   /** Cursor values of its records, in the API's order; records without one are left out. */
   readonly cursors: readonly CursorValue[];
   /** Null: the window has no further page. */
   readonly next: PagePosition | null;
   readonly guard: GuardState;
-  /** The API's clock when it answered; null when it sent none. */
+  /** The API's clock when it responded; null when it sent none. */
   readonly serverDate: Date | null;
   /** Token reads: what to start from next time; null when the response has none. */
   readonly token: string | null;
 }
 
-/** Where a page leads. */
+/** The result of a page. */
 export interface Step {
   /** The page after it; null: the read is complete. */
   readonly position: ReadPosition | null;
@@ -31,7 +31,7 @@ export interface Step {
 
 /**
  * The first page of a read that has no checkpoint. `now` is our clock. Throws `source_rejected` when the watermark is
- * older than the API's memory and the spec says so must fail.
+ * older than the API's memory and the spec says that this must fail.
  */
 export function firstPosition(plan: ReadPlan, now: Date): ReadPosition {
   const runStart = now.toISOString();
@@ -78,8 +78,8 @@ export function advance(plan: ReadPlan, position: ReadPosition, facts: PageFacts
 }
 
 /**
- * The same window from its first page, after its page token has expired. What was delivered is known by hash.
- * Throws `source_rejected` at the fourth time: an API whose tokens never live long enough cannot be read so.
+ * The same window from its first page, after its page token has expired. Delivered records are known by hash. Throws
+ * `source_rejected` at the fourth time: an API whose tokens never live long enough cannot be read this way.
  */
 export function restartWindow(plan: ReadPlan, position: ReadPosition): ReadPosition {
   if (position.restarts >= 3) {
@@ -95,8 +95,8 @@ export function restartFromStart(plan: ReadPlan, position: ReadPosition): ReadPo
 }
 
 /**
- * The first half of a window that has more records than the API gives for one.
- * Throws `source_rejected` when it may not or cannot be split (to 1 s at the least).
+ * The first half of a window that has more records than the API returns for one. Throws `source_rejected` when it may
+ * not or cannot be split (to 1 s at the least).
  */
 export function splitWindow(position: ReadPosition, cursor: CursorPlan, total: number): ReadPosition {
   const from = instantOf(position.from, cursor);
@@ -143,10 +143,10 @@ function withCursors(position: ReadPosition, cursor: CursorPlan, values: readonl
   };
 }
 
-/** While a window is read only a verified ascending order says that nothing below the maximum is still to come. */
+/** While a window is read only a verified ascending order guarantees that no record below the maximum follows. */
 function claimDuring(position: ReadPosition, cursor: CursorPlan): string | null {
   if (cursor.order !== 'asc') return position.claim;
-  // A broken order takes back what this window claimed: those pages promised too much.
+  // A broken order withdraws the claims of this window: those pages claimed too much.
   if (!position.ordered) return position.base;
   const maxSeen = cursorOfText(position.maxSeen, cursor.form);
   return claimOf(position, cursor, { maxSeen, windowEnd: null });
@@ -155,7 +155,7 @@ function claimDuring(position: ReadPosition, cursor: CursorPlan): string | null 
 function claimAtEnd(position: ReadPosition, cursor: CursorPlan): string | null {
   const maxSeen = cursorOfText(position.maxSeen, cursor.form);
   const to = cursor.window === null ? null : cursorOfText(position.to, cursor.form);
-  // Without cursor values in the records the settle time is taken off every window, not only off the last.
+  // Without cursor values in the records the settle time is subtracted from every window, not only from the last.
   const windowEnd = typeof to === 'bigint' && cursor.field === null ? to - BigInt(cursor.settleMs) : to;
   return claimOf(position, cursor, { maxSeen, windowEnd });
 }
@@ -205,7 +205,7 @@ function windowStart(plan: ReadPlan, cursor: CursorPlan, now: Date): string | nu
   return cursorText(watermark - BigInt(cursor.lookbackMs), cursor.form);
 }
 
-/** Whether the API no longer has what came after the watermark, and a full read is the declared answer to that. */
+/** Whether the API no longer has the records after the watermark, and the spec declares a full read for that case. */
 function isForgotten(watermark: CursorValue, cursor: CursorPlan, now: Date): boolean {
   const { retention, form } = cursor;
   if (retention === null || !isTimeCursor(form.type)) return false;
@@ -216,7 +216,7 @@ function isForgotten(watermark: CursorValue, cursor: CursorPlan, now: Date): boo
   throw new AppError('source_rejected', `${message} Run a backfill, or set retention.onExceeded to "full".`);
 }
 
-/** Run start for instants, the watermark for a backfill, else open. Never before `from`, whatever our clock says. */
+/** Run start for instants, the watermark for a backfill, else open. Never before `from`, even if our clock is wrong. */
 function readEnd(
   plan: ReadPlan,
   cursor: CursorPlan,

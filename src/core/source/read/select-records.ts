@@ -16,8 +16,8 @@ export interface SelectedItems {
 }
 
 /**
- * The items at `response.records`; an object is one item, and so is an XML element that holds only text. An XML element
- * that holds nothing counts as missing. Throws `source_rejected` when there are none or too many.
+ * The items at `response.records`; an object is one item, and so is an XML element that holds only text. An empty XML
+ * element counts as missing. Throws `source_rejected` when there are none or too many.
  */
 export function selectItems(body: unknown, response: ResponseSettings): SelectedItems {
   const value = response.records === '$' ? body : valueAt(body, response.records);
@@ -34,7 +34,7 @@ export function selectItems(body: unknown, response: ResponseSettings): Selected
   throw new AppError('source_rejected', `The response has no records: "${response.records}" is ${what}. ${advice}`);
 }
 
-/** XML has no lists: of one `<id>1</id>` only its text is left, where two would have been a list. */
+/** XML has no lists: a single `<id>1</id>` leaves only its text, where two would be a list. */
 const itemsOfText = (text: string): readonly string[] | null => (text === '' ? null : [text]);
 
 /** What `map` and `addFields` see besides the item. */
@@ -47,7 +47,7 @@ export type RecordRoots = {
 
 /**
  * The records of a page: each item through `map`, then the fields of `addFields`, which are the same for the whole
- * page. Throws `spec_invalid` when `map` fails: without the record nothing can be quarantined under its key.
+ * page. Throws `spec_invalid` when `map` fails: without the record there is no key to quarantine it under.
  */
 export async function shapeRecords(
   items: readonly unknown[],

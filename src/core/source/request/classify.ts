@@ -10,9 +10,9 @@ import { NoResponseError } from './no-response.ts';
 
 /**
  * The `classify` hook of the HTTP client for one resource: its own error rules, those of `http`, then the defaults of
- * the format. Answers that mean something to the reader (empty, skip_partition, expired tokens) are let through; where
- * there is no response that could be, an {@link NoResponseError} says so. Refused credentials are refreshed once where the
- * auth kind can; with others they fail the read.
+ * the format. Responses with a meaning for the reader (empty, skip_partition, expired tokens) pass; if there is no such
+ * response, a {@link NoResponseError} says so. Rejected credentials are refreshed once if the auth kind can; with other
+ * kinds they fail the read.
  */
 export function createClassify(
   source: Pick<Source, 'resource' | 'http' | 'params' | 'auth' | 'now'>,

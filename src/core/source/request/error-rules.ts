@@ -2,7 +2,7 @@ import { AppError } from '../../errors.ts';
 import type { ErrorRule, WaitFormat } from '../../spec/schema/http-schema.ts';
 import type { Evaluate } from './evaluate.ts';
 
-/** What a rule is checked by: a response, or a request that got none. */
+/** The input of a rule: a response, or a request that got none. */
 export type Outcome =
   | {
       readonly kind: 'response';
@@ -31,11 +31,11 @@ export async function matchRule(
   return null;
 }
 
-/** Milliseconds the response asks to wait in the rule's header; null when it does not say. Never negative. */
+/** Milliseconds that the response tells to wait in the rule's header; null when it does not say. Never negative. */
 export const waitOf = (rule: ErrorRule, headers: Readonly<Record<string, string>>, now: Date): number | null =>
   rule.waitFrom === undefined ? null : waitIn(headers[rule.waitFrom.header.toLowerCase()], rule.waitFrom.format, now);
 
-/** Milliseconds from `now` that the value of a header stands for; null when it is missing or unreadable. Never negative. */
+/** Milliseconds from `now` that the value of a header means; null when it is missing or unreadable. Never negative. */
 export function waitIn(header: string | undefined, format: WaitFormat, now: Date): number | null {
   const text = header?.trim() ?? '';
   const wait = text === '' ? Number.NaN : waitsByFormat[format](text, now.getTime());
@@ -61,7 +61,7 @@ const waitsByFormat: Readonly<Record<WaitFormat, (text: string, nowMs: number) =
 
 function statusHolds(rule: ErrorRule, outcome: Outcome): boolean {
   const { status } = rule.when;
-  // Without a status a rule looks at answers only: an expression has nothing else to see.
+  // Without a status a rule applies to responses only: an expression has nothing else to see.
   if (status === undefined) return outcome.kind === 'response';
   if (outcome.kind !== 'response') return status.includes(outcome.kind);
   const family = outcome.status >= 400 && outcome.status < 600 ? (outcome.status < 500 ? '4xx' : '5xx') : null;
@@ -78,7 +78,7 @@ async function exprHolds(
   try {
     return (await options.evaluate(expression, { body, headers, status, params: options.params })) === true;
   } catch (error) {
-    // `$number(headers.x)` throws where the header is missing: such a response is simply not the one meant.
+    // `$number(headers.x)` throws where the header is missing: the rule then simply does not match.
     if (error instanceof AppError && error.code === 'spec_invalid') return false;
     throw error;
   }

@@ -10,11 +10,11 @@ export type EachResult =
   /** `message` is safe to show. */
   | { readonly ok: false; readonly message: string };
 
-/** Evaluates one expression over each of many values; a value on which it fails costs only itself. */
+/** Evaluates one expression over each of many values; failures are isolated per value. */
 export type EvaluateEach = (
   expression: string,
   values: readonly unknown[],
-  /** Of each value, what joins `$lookups` for it alone. */
+  /** For each value, what joins `$lookups` for it alone. */
   own?: readonly RecordLookups[],
 ) => Promise<readonly EachResult[]>;
 

@@ -1,22 +1,22 @@
 import type { HttpClient, HttpResponse } from '../../model/http.ts';
-/** For tests: a client whose requests stay open until the test lets them be answered, in whatever order it likes. */
+/** For tests: a client whose requests stay open until the test releases them, in any order. */
 
-/** The open requests of a client and all that it was asked; each by its position: the value of one query parameter. */
+/** The open requests of a client and all requests so far; each by its position: the value of one query parameter. */
 export interface HeldClient {
   readonly client: HttpClient;
   /** In the order they came. */
   open(): readonly string[];
   /** All so far. */
   readonly asked: readonly string[];
-  /** All so far whose responses were handed to whoever asked, which is after `onResponse` has been told of them. */
+  /** All requests so far whose responses the caller has received, which is after `onResponse` was called with them. */
   readonly answered: readonly string[];
   /** Ended before their response. */
   readonly aborted: readonly string[];
   /** The most that were open at once. */
   openMax(): number;
-  /** Requests that have not come to an end: the open ones, and aborted ones for a moment. */
+  /** Requests that have not ended: the open ones, and aborted ones for a moment. */
   running(): number;
-  /** Answers an open request with what the API gives now, or fails it. */
+  /** Responds to an open request with what the API gives now, or fails it. */
   release(position: string, failure?: Error): void;
 }
 
@@ -28,7 +28,7 @@ export interface HeldResponse {
   readonly body: unknown;
 }
 
-/** `response` is asked when a request is released; `parameter` holds the position. */
+/** `response` is called when a request is released; `parameter` holds the position. */
 export function createHeldClient(parameter: string, response: (url: URL) => HeldResponse): HeldClient {
   const open = new Map<string, PromiseWithResolvers<HttpResponse> & { readonly url: URL }>();
   const asked: string[] = [];

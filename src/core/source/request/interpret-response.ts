@@ -7,7 +7,7 @@ import { matchRule, type Outcome, ruleFailure } from './error-rules.ts';
 import type { Evaluate } from './evaluate.ts';
 import type { NoResponseError } from './no-response.ts';
 
-/** What a response means for the page that was asked for. */
+/** The meaning of a response for the requested page. */
 export type Verdict =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'empty'; readonly notModified: boolean }
@@ -23,8 +23,8 @@ interface AskedPage {
 }
 
 /**
- * Checks a response that the client has let through: expired tokens first, then the rules of the resource and of the
- * spec, then the status. Throws `source_rejected` or `auth_failed` for everything that is no page.
+ * Checks a response that the client has passed: expired tokens first, then the rules of the resource and of the spec,
+ * then the status. Throws `source_rejected` or `auth_failed` for everything that is no page.
  */
 export async function interpretResponse(
   source: Source,
@@ -49,11 +49,11 @@ export async function interpretResponse(
   );
 }
 
-/** What a request without a response means for its page, where a rule says so. Throws `source_rejected` as above. */
+/** The meaning of a request without a response for its page, if a rule says so. Throws `source_rejected` as above. */
 export const classifyNoResponse = ({ action, reason }: NoResponseError, page: Pick<AskedPage, 'position'>): NoPage =>
   action === 'skip_partition' ? { kind: 'skipped', reason } : emptyPage(page, `sent no response (${reason})`);
 
-/** A response as error rules see it; the body is decoded only when a rule looks at it. */
+/** A response as error rules see it; the body is decoded only when a rule reads it. */
 export function outcomeOf(
   response: HttpResponse,
   source: Pick<Source, 'resource' | 'http'>,
@@ -66,7 +66,7 @@ export function outcomeOf(
   };
 }
 
-/** Whether the status is one that the spec declares for an expired token: the client must let it through. */
+/** Whether the spec declares the status for an expired token: the client must pass it. */
 export function isExpiryStatus(resource: Source['resource'], status: number): boolean {
   const { pagination, incremental } = resource;
   const ofToken = incremental?.kind === 'token' && incremental.expired.status.includes(status);
@@ -98,7 +98,7 @@ async function expiredToken(
   );
 }
 
-/** An error page in the middle of a read is never its end: the pages after it would be lost without a word. */
+/** An error page in the middle of a read is never its end: the pages after it would be lost silently. */
 function emptyPage({ position }: Pick<AskedPage, 'position'>, did: string): NoPage {
   if (position.index === 1) return { kind: 'empty', notModified: false };
   const message = `The API ${did} on page ${position.index}: the action "empty" is valid on the first page only.`;

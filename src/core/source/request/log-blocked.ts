@@ -1,7 +1,7 @@
 import { BlockedUrlError } from '../../http/egress-blocked.ts';
 import type { HttpClient } from '../../model/http.ts';
 
-/** What `addressOf` gives. An address that it refuses is in the call log before the error goes on to the caller. */
+/** Returns what `addressOf` returns. An address that it refuses is logged before the error goes on to the caller. */
 export async function loggingBlocked<Address>(
   client: Pick<HttpClient, 'logBlocked'>,
   method: 'GET' | 'POST',

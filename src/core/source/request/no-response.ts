@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts';
 
-/** A request got no response, and a rule of the spec knows what that means for the page. */
+/** A request got no response, and a rule of the spec says what that means for the page. */
 export class NoResponseError extends AppError {
   readonly action: 'empty' | 'skip_partition';
   /** Safe to show. */

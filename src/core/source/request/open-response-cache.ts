@@ -1,7 +1,7 @@
 /**
- * The `cache` of requests outside the read of a resource. Of a page that was delivered nothing is needed but its
- * validators: a 304 says that there is nothing new. What is looked up, or listed as deleted, has to be there again, in
- * every run: so the response itself is kept, and a 304 brings it back whole. Nothing is lost by that, wherever a run ended.
+ * The `cache` of requests outside the read of a resource. Of a delivered page only its validators are needed: a 304
+ * says that nothing is new. Looked-up values and lists of deleted records are needed again in every run: so the
+ * response itself is stored, and a 304 returns it whole. Nothing is lost, wherever a run ended.
  */
 import type { HttpRequest } from '../../model/http.ts';
 import type { RequestTemplate } from '../../spec/schema/http-schema.ts';
@@ -16,8 +16,8 @@ type KeptSource = Pick<Source, 'http' | 'auth' | 'params' | 'secrets' | 'specChe
   Pick<PageCacheEntry, 'client'>;
 
 /**
- * The responses to requests made of `template`, for one read. They are shared by the runs of the connection; another spec,
- * other values or credentials find nothing of them. A POST has no cache.
+ * The cache of responses to requests made from `template`, for one read. All runs of the connection share it; another
+ * spec, other values or credentials find none of them. A POST has no cache.
  */
 export function openResponseCache(source: KeptSource, template: RequestTemplate, store: LookupStore): ResponseCache {
   const { client } = source;

@@ -44,8 +44,8 @@ export interface RenderedRequest {
 
 /**
  * A request of the spec with its templates filled in and the headers and query that all requests share. `link` is the
- * address to ask for instead of the template's; null: the template's. Throws `spec_invalid`, and `egress_blocked`, logged,
- * for an address that may not be asked.
+ * address to request instead of the template's; null: the template's. Throws `spec_invalid`, and `egress_blocked`,
+ * logged, for a blocked address.
  */
 export async function renderRequest(
   { http, client }: Pick<Source, 'http' | 'client'>,
@@ -105,7 +105,7 @@ async function addQuery(
   const pairs = queryPairs(isObject(query) ? query : {}, template.arrayFormat);
   const injected = inject?.into.in === 'query' ? inject : null;
   if (pairs.length === 0 && injected === null) return;
-  // Parameters that belong to a URL would write it anew with each change.
+  // Parameters that belong to a URL would rewrite it with each change.
   const all = new URLSearchParams(url.search);
   for (const [name, value] of pairs) all.append(name, value);
   if (injected !== null) all.set(injected.into.name, String(injected.value));
@@ -135,5 +135,5 @@ const transport = (http: HttpSettings, template: RequestTemplate) => ({
   ...(template.rateLimit && { rateLimit: { ...template.rateLimit, name: bucketName(template) } }),
 });
 
-/** An endpoint has one budget, whichever resource asks. */
+/** An endpoint has one budget, whichever resource sends the request. */
 const bucketName = ({ method, path, url = '' }: RequestTemplate) => `${method} ${path ?? url}`;

@@ -15,7 +15,7 @@ export interface RequestRoots {
   readonly watermark: string | number | null;
 }
 
-/** The page to ask for. */
+/** The requested page. */
 interface BuiltPage extends RequestRoots {
   readonly position: PagePosition;
   /** Metadata of the token, seen as `auth`; absent: there is none. */
@@ -28,13 +28,13 @@ export interface BuiltRequest extends RenderedRequest {
   readonly url: string;
   /** Hash of method, address and body: the same request has the same key, whoever signs it. */
   readonly key: string;
-  /** What is kept of an earlier response to it; null: nothing. */
+  /** The stored validators of an earlier response to it; null: nothing. */
   readonly stored: Validators | null;
 }
 
 /**
- * The request of one page: templates filled in, page position put in; credentials are added when it is sent. A page that
- * the API gave as an address is asked for at exactly that address. Throws `spec_invalid`, `egress_blocked`.
+ * The request of one page: templates filled in, page position inserted; credentials are added when it is sent. If the
+ * API gave the page as an address, exactly that address is requested. Throws `spec_invalid`, `egress_blocked`.
  */
 export async function buildRequest(source: Source, page: BuiltPage): Promise<BuiltRequest> {
   const { resource } = source;

@@ -2,15 +2,15 @@ import type { HttpRequest, HttpResponse } from '../../model/http.ts';
 import { type KeptPage, type PageCacheEntry, type ResponseCache, type Sent, unkept } from './response-cache.ts';
 import { fromRest, type StoredResponse, toRest } from './stored-response.ts';
 
-/** The responses of a read by their keys, kept under that of the first one. */
+/** The responses of a read by their keys, stored under the key of the first one. */
 type Pages = Readonly<Record<string, StoredResponse>>;
 
-/** Characters of the pages of one read; more of them are asked for each time. */
+/** Characters of the pages of one read; larger reads are requested each time. */
 const pagesLengthMax = 8_000_000;
 
 /**
- * Takes kept answers for still true for `ttlSeconds`, so that nothing is asked. Pages of different age make no list, as
- * what moves from one to the other would be in neither: the pages of a read are kept together, or not at all.
+ * Treats cached responses as valid for `ttlSeconds` and sends no request. Pages of different age make no list, as a
+ * record that moves from one to the other would be in neither: the pages of a read are cached together, or not at all.
  */
 export function createTimedResponses({ client, store, keyOf }: PageCacheEntry, ttlSeconds: number): ResponseCache {
   const write = async (firstKey: string, pages: Pages): Promise<void> => {
@@ -31,7 +31,7 @@ export function createTimedResponses({ client, store, keyOf }: PageCacheEntry, t
     },
   });
   let current: TimedRead | null = null;
-  /** The read that a page belongs to; null: one that another process began. */
+  /** The read that a page belongs to; null: another process began it. */
   const readOf = async (key: string, page: KeptPage | undefined): Promise<TimedRead | null> => {
     if (page && !page.isFirst) return current;
     const read = createTimedRead(key, page?.isRestarted ? {} : await find(key));
@@ -55,10 +55,10 @@ export function createTimedResponses({ client, store, keyOf }: PageCacheEntry, t
 
 interface TimedRead {
   readonly firstKey: string;
-  /** Empty: nothing is kept of an earlier one. */
+  /** Empty: nothing is cached of an earlier one. */
   readonly kept: Pages;
   collect(key: string, response: StoredResponse | null): void;
-  /** Null: one of its pages cannot be kept. */
+  /** Null: one of its pages cannot be cached. */
   collected(): Pages | null;
 }
 

@@ -9,16 +9,16 @@ import { createTextCache } from '../../text-cache.ts';
 export type FillHole = (expression: string) => Promise<unknown>;
 
 /**
- * The URL of a template with its values encoded for the place where they stand. A value cannot move the request to
- * another host or path: in the host it is one label (or, alone, a host name), in the path one segment, in `{{{ }}}`
- * several. Only a template that begins with its hole takes scheme and host from the value. Throws `spec_invalid`, and
- * `egress_blocked` for a URL with a user name or password.
+ * The URL of a template with its values encoded for their place. A value cannot move the request to another host or
+ * path: in the host it is one label (or, alone, a host name), in the path one segment, in `{{{ }}}` several. Only a
+ * template that begins with its hole takes scheme and host from the value. Throws `spec_invalid`, and `egress_blocked`
+ * for a URL with a user name or password.
  */
 export async function renderUrl(template: string, fill: FillHole): Promise<URL> {
   const text = await expand(template, fill);
   const url = URL.parse(text);
   if (url === null) throw new AppError('spec_invalid', `The URL template "${template}" does not produce a URL.`);
-  // What looks like the host of such a URL is a name of a user: "http://127.0.0.1:80@other.example/".
+  // The apparent host of such a URL is a user name: "http://127.0.0.1:80@other.example/".
   if (url.username !== '' || url.password !== '') throw new BlockedUrlError('userinfo', url);
   refuseDotSegments(text.replace(/^[a-z]+:\/\/[^/?#]*/i, ''), template);
   checkHostSuffix(url, hostSuffix(template));

@@ -4,7 +4,7 @@ import type { PagePosition } from '../../model/read-position.ts';
 import type { Validators } from '../../model/validators.ts';
 import type { Source } from '../source.ts';
 
-/** What is to be kept of a response for a later read of the same request; null: nothing. */
+/** What to store of a response for a later read of the same request; null: nothing. */
 export function validatorsOf(source: Source, requestKey: string, response: HttpResponse): Validators | null {
   const { mode } = source.resource.request.cache;
   const etag = storedHeader(response, 'etag');
@@ -13,14 +13,14 @@ export function validatorsOf(source: Source, requestKey: string, response: HttpR
   return { requestKey, specChecksum: source.specChecksum, etag, lastModified, at: source.now().toISOString() };
 }
 
-/** What was kept of an earlier response to the very request; null: nothing, or it does not count for this page. */
+/** The validators of an earlier response to exactly this request; null: nothing, or not valid for this page. */
 export function storedFor(source: Source, position: PagePosition, requestKey: string): Validators | null {
   const { validators, resource, specChecksum } = source;
   if (position.index > 1 || resource.request.method !== 'GET') return null;
   return validators?.requestKey === requestKey && validators.specChecksum === specChecksum ? validators : null;
 }
 
-/** Headers by which the API can answer that nothing has changed. */
+/** Headers that let the API respond that nothing has changed. */
 export function conditionalHeaders(source: Source, stored: Validators | null): Record<string, string> {
   if (stored === null || source.resource.request.cache.mode !== 'conditional') return {};
   return {
@@ -29,13 +29,13 @@ export function conditionalHeaders(source: Source, stored: Validators | null): R
   };
 }
 
-/** Whether the spec takes the earlier response for still true, so that nothing is asked. */
+/** Whether the spec treats the earlier response as still valid, so that no request is sent. */
 export function isFresh(source: Source, stored: Validators | null): boolean {
   const { mode, ttlSeconds = 0 } = source.resource.request.cache;
   return mode === 'ttl' && stored !== null && source.now().getTime() < Date.parse(stored.at) + ttlSeconds * 1000;
 }
 
-/** Null when the response has none or none that a database can hold: the next request is then not a conditional one. */
+/** Null when the response has none or none that a database can hold: the next request is then unconditional. */
 function storedHeader({ headers }: HttpResponse, name: string): string | null {
   const value = headers[name];
   return value === undefined || textIssue(value) !== null ? null : value;

@@ -19,7 +19,7 @@ const webUrls = [
   ...requests.map((request) => `${request}.url`),
 ];
 
-/** Rules of every web address that the service asks, whether it is written out or a template. */
+/** Rules of every web address that the service requests, written out or as a template. */
 export function checkAddresses(document: unknown, parse: ParseExpression): readonly Issue[] {
   const ofDestination = destinationKind(document).webUrls.map((name) => `destination.${name}`);
   return [...webUrls, ...ofDestination]
@@ -27,7 +27,7 @@ export function checkAddresses(document: unknown, parse: ParseExpression): reado
     .flatMap((found) => addressRule(found, parse));
 }
 
-/** What stands before the first hole must not lead anywhere but to http; what the holes give is checked in each run. */
+/** The text before the first hole must lead only to http; the values of holes are checked in each run. */
 function addressRule({ path, value }: Located, parse: ParseExpression): readonly Issue[] {
   if (typeof value !== 'string') return [];
   const issue = (message: string): readonly Issue[] => [{ code: 'schema', path, message }];
@@ -36,7 +36,7 @@ function addressRule({ path, value }: Located, parse: ParseExpression): readonly
   if (!isHttp || /\s/.test(start)) return issue('expected an http or https URL, or a template that gives one');
   const literal = withoutHoles(value, parse);
   if (literal === null) return [];
-  // What looks like the host of such a URL is the name of a user: "http://127.0.0.1:80@other.example/".
+  // The apparent host of such a URL is a user name: "http://127.0.0.1:80@other.example/".
   if (/^(https?:\/\/)?[^/?#\\]*@/i.test(literal)) {
     return issue('a URL must not carry a user name or password; put credentials under `auth`');
   }

@@ -18,13 +18,13 @@ import { checkResources } from './resources.ts';
 import { checkSizes } from './sizes.ts';
 import { checkStructure } from './structure.ts';
 
-/** The verdict over a spec document. */
+/** The result of checking a spec document. */
 export type SpecCheck =
   | {
       readonly valid: true;
       /** Parsed, every default filled in: for the engine. */
       readonly spec: ConnectorSpec;
-      /** As given, without `orgId`: what is stored, checksummed and returned. */
+      /** As given, without `orgId`: this is stored, checksummed and returned. */
       readonly document: Readonly<Record<string, unknown>>;
     }
   | { readonly valid: false; readonly issues: readonly Issue[] };
@@ -52,9 +52,9 @@ const rules: readonly ((document: unknown, parse: ParseExpression) => readonly I
 ];
 
 /**
- * Checks a ConnectorSpec and reports everything that is wrong with it, structure first, each part in document
- * order, at most 100 issues. Rules that span several places run on whatever has the right form; a document that
- * is too large as a whole gets no further than that. Never throws.
+ * Checks a ConnectorSpec and reports every issue, structure first, each part in document order, at most 100 issues.
+ * Rules that span several places run on every part with a valid form; they do not run on a document that is too large
+ * as a whole. Never throws.
  */
 export function checkSpec(given: unknown, options: CheckOptions = {}): SpecCheck {
   const gate = documentGate(given);
@@ -76,7 +76,7 @@ export function checkSpec(given: unknown, options: CheckOptions = {}): SpecCheck
     : { valid: false, issues };
 }
 
-/** The org comes from the credential only; a body may name one, and it is dropped. */
+/** The org comes from the credential only; a body may name one, and it is ignored. */
 function withoutOrgId(document: unknown): unknown {
   if (!isJsonObject(document)) return document;
   const { orgId: _, ...rest } = document;

@@ -5,7 +5,7 @@ import { cycleIssues, type GraphEdge, type GraphNode } from './dependency-graph.
 import { type Located, valuesAt } from './document-paths.ts';
 import { inferredDependencies, type StepKind } from './step-dependencies.ts';
 
-/** Every name depended on exists, and no lookup, enrichment or resource depends on itself. */
+/** Checks that every dependency exists, and that no lookup, enrichment or resource depends on itself. */
 export function checkDependencies(document: unknown, parse: ParseExpression): readonly Issue[] {
   const tables = stepsAt(document, 'lookups.*', { kind: 'lookup', parse });
   const resources = resourceSteps(document);
@@ -30,7 +30,7 @@ interface EnrichContext {
   readonly parse: ParseExpression;
 }
 
-/** What kind the steps are of, and how their expressions are read. */
+/** The kind of the steps, and how their expressions are read. */
 interface Inference {
   readonly kind: StepKind;
   readonly parse: ParseExpression;

@@ -1,6 +1,6 @@
 import type { Issue } from '../../errors.ts';
 
-/** A step of a graph and what must come before it. */
+/** A step of a graph and its dependencies. */
 export interface GraphNode {
   readonly name: string;
   readonly edges: readonly GraphEdge[];

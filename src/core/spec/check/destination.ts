@@ -3,7 +3,7 @@ import { isJsonObject } from '../../json/json-value.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
 import { valuesAt } from './document-paths.ts';
 
-/** Rules of the destination: between its options, and of what its kind can do for resources. */
+/** Rules of the destination: between its options, and what its kind supports for resources. */
 export function checkDestination(document: unknown): readonly Issue[] {
   const { keepsRows, checkOptions } = destinationKind(document);
   const options = valuesAt(document, 'destination').flatMap(({ value }) => (isJsonObject(value) ? [value] : []));
@@ -11,8 +11,8 @@ export function checkDestination(document: unknown): readonly Issue[] {
 }
 
 /**
- * A receiver gets records one request after the other: there is no moment at which it could exchange them all, and what
- * it took before it refused one cannot be taken back.
+ * A receiver gets records one request after the other: it can never replace them all at once, and records it took
+ * before it rejected one cannot be taken back.
  */
 function withoutRows(document: unknown): readonly Issue[] {
   return [

@@ -5,8 +5,8 @@ export interface Located {
 }
 
 /**
- * The values at a pattern such as `resources.*.request.path`; `*` stands for each element of a list and each value
- * of an object. What is absent or of another form is left out, so a document need not be valid.
+ * The values at a pattern such as `resources.*.request.path`; `*` stands for each element of a list and each value of
+ * an object. Absent values and those of another form are left out, so a document need not be valid.
  */
 export function valuesAt(document: unknown, pattern: string): readonly Located[] {
   let found: readonly Located[] = [{ path: '', value: document }];
@@ -43,7 +43,7 @@ function childrenAt({ path, value }: Located, step: string): readonly Located[] 
   return child === undefined ? [] : [{ path: join(path, step), value: child }];
 }
 
-/** The index of each key of each object met, so that many issues in one large list stay cheap. */
+/** The index of each key of each visited object, so that many issues in one large list stay cheap. */
 type KeyOrders = Map<object, ReadonlyMap<string, number>>;
 
 function positionOf(document: unknown, path: string, orders: KeyOrders): readonly number[] {

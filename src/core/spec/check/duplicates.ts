@@ -4,7 +4,7 @@ import { defaultTable } from '../schema/resource-schema.ts';
 import { listIn } from './declared-names.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 
-/** Names that must be unique are; the later one carries the issue. */
+/** Checks that names are unique where required; the later one carries the issue. */
 export function checkDuplicates(document: unknown): readonly Issue[] {
   const tables = valuesAt(document, 'lookups.*.assignTo');
   const issues = [
@@ -20,11 +20,11 @@ export function checkDuplicates(document: unknown): readonly Issue[] {
       ...repeated('duplicate_assign_to', 'partition', valuesAt(document, `resources.${index}.forEach.*.as`)),
     ]),
   ];
-  // Two resources with one key also share a default table: that is one mistake.
+  // Two resources with one key also share a default table: that is one issue.
   return issues.filter(({ path }, index) => issues.findIndex((issue) => issue.path === path) === index);
 }
 
-/** A name without a path has been checked elsewhere; it only counts as taken. */
+/** A name without a path was checked elsewhere; here it only counts as used. */
 function repeated(code: IssueCode, what: string, names: readonly Located[]): readonly Issue[] {
   const taken = new Set<unknown>();
   return names.flatMap(({ path, value }) => {
@@ -48,6 +48,6 @@ function writtenTables(document: unknown): readonly Located[] {
   });
 }
 
-/** Case decides nothing: SQL Server folds it, and so does an unquoted name anywhere. */
+/** Case is ignored: SQL Server folds it, and so does any unquoted name. */
 const tableId = (schema: unknown, table: string): string =>
   (typeof schema === 'string' ? `${schema}.${table}` : table).toLowerCase();

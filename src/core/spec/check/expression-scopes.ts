@@ -26,7 +26,7 @@ const response = { body: null, headers: null, status: null, ...page, last: null,
 const secret = { params: null, secrets: null, auth: null, ...run };
 const signature = ['method', 'path', 'query', 'body', 'timestamp', 'nonce', 'signature'];
 
-/** What is visible, by kind of place (connector-spec 2.1). */
+/** The visible names, by kind of place (connector-spec 2.1). */
 export const scopes = {
   /** `auth` and `destination`: the only places where `secrets` is seen. */
   secret: scope(secret),
@@ -38,7 +38,7 @@ export const scopes = {
   request: scope(request, { variables: ['lookups'] }),
   /** Values fixed before the first request of a partition. */
   partition: scope({ params: null, auth: null, ...run, lookups: null }, { variables: ['lookups'] }),
-  /** Verdicts over a response. */
+  /** Expressions that classify a response. */
   response: scope(response),
   /** The same, but the fields of the decoded body are seen by their own names too. */
   body: scope(response, { open: true }),

@@ -7,7 +7,7 @@ import { type Located, textsIn, valuesAt } from './document-paths.ts';
 import { type ExpressionPlace, expressionPlaces } from './expression-places.ts';
 import { referenceIssue, type Surroundings } from './references-in-place.ts';
 
-/** Every expression and template of a document parses and uses only names that exist where it stands. */
+/** Checks that every expression and template of a document parses and uses only names that exist in its place. */
 export function checkExpressions(document: unknown, parse: ParseExpression): readonly Issue[] {
   const names = declaredNames(document);
   return expressionPlaces(document).flatMap((place) =>

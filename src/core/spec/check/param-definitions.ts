@@ -5,7 +5,7 @@ import { type ParamCheck, paramIssue } from '../connection/param-value.ts';
 import { ConnectionParam } from '../schema/param-schema.ts';
 import { valuesAt } from './document-paths.ts';
 
-/** What a spec says of its connection params makes sense: defaults fit, patterns compile, secrets have no default. */
+/** Checks the connection params of a spec: defaults fit, patterns compile, secrets have no default. */
 export function checkParamDefinitions(document: unknown): readonly Issue[] {
   const check = { budget: patternBudget() };
   return valuesAt(document, 'connectionParams.*').flatMap(({ path, value }) => {

@@ -4,7 +4,7 @@ import { type Located, valuesAt } from './document-paths.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What partitions and deletes ask of the resources that they look at, beyond their own properties. */
+/** Rules of partitions and deletes for the resources that they refer to, beyond their own properties. */
 export function checkPartitions(document: unknown): readonly Issue[] {
   const resources = valuesAt(document, 'resources.*').flatMap(({ path, value }) =>
     isJsonObject(value) ? [{ path, value }] : [],
@@ -64,7 +64,7 @@ function deleteIssues(path: string, resource: JsonObject): readonly Issue[] {
 const readsChanged = (resource: JsonObject): boolean =>
   valuesAt(resource, 'forEach.*.select').some(({ value }) => value === 'changed');
 
-/** Whether the service remembers the records of a resource. */
+/** Whether the service stores the records of a resource. */
 const keepsState = (resource: JsonObject): boolean =>
   part(resource, 'changeDetection')['mode'] !== 'none' && part(resource, 'target')['mode'] !== 'replace';
 

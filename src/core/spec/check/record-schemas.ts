@@ -8,7 +8,7 @@ import { columnTypeHint, parseColumnType } from '../schema/column-type.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 
-/** Every `validate.schema` is a JSON Schema that the engine can run, and its properties can be columns. */
+/** Checks that the engine can run every `validate.schema` as a JSON Schema, and its properties can be columns. */
 export function checkRecordSchemas(document: unknown): readonly Issue[] {
   const { keepsRows } = destinationKind(document);
   let compiledChars = 0;
@@ -50,7 +50,7 @@ function schemaIssue(schema: Readonly<Record<string, unknown>>): string | null {
   return `not a JSON Schema (draft 7): ${ajv.errorsText(ajv.errors, { dataVar: 'schema' })}`;
 }
 
-/** What only the engine's own compiler finds: references that lead nowhere, patterns it does not run, unknown words. */
+/** Issues that only the engine's own compiler finds: unresolved references, unsupported patterns, unknown keywords. */
 function compileIssue(schema: Readonly<Record<string, unknown>>): string | null {
   try {
     compileValidator(schema);
@@ -63,7 +63,7 @@ function compileIssue(schema: Readonly<Record<string, unknown>>): string | null 
 
 const draft7 = 'http://json-schema.org/draft-07/schema';
 
-/** Properties become columns unless `target.columns` takes them by another name. */
+/** Properties become columns unless `target.columns` maps them to another name. */
 function columnRules(path: string, resource: unknown): readonly Issue[] {
   const properties = valuesAt(resource, 'validate.schema.properties').flatMap(({ value }) =>
     isJsonObject(value) ? Object.entries(value) : [],

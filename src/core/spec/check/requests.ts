@@ -47,7 +47,7 @@ function requestRules({ path, value }: Located, parse: ParseExpression): readonl
 const bodyKinds = (body: Readonly<Record<string, unknown>>): readonly string[] =>
   ['json', 'form', 'text', 'graphql'].filter((kind) => body[kind] !== undefined);
 
-/** A hole counts as one harmless segment: what it brings is encoded, or checked when it is inserted. */
+/** A hole counts as one harmless segment: its value is encoded, or checked when it is inserted. */
 function pathRule(path: string, literal: string | null): readonly Issue[] {
   if (literal === null) return [];
   const segments = literal.replaceAll('%2e', '.').replaceAll('%2E', '.').split('/');

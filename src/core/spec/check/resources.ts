@@ -24,7 +24,7 @@ const resourceRules: readonly ResourceRule[] = [
   tableRule,
 ];
 
-/** Deletes by absence and a replaced table are only right when everything was read. */
+/** Deletes by absence and a replaced table are only correct after a full read. */
 function fullReadOnly(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
   if (resource['incremental'] === undefined) return [];
   const { deletes, target } = { deletes: part(resource, 'deletes'), target: part(resource, 'target') };
@@ -65,7 +65,7 @@ function cursorRules(resource: Readonly<Record<string, unknown>>, path: string):
   ];
 }
 
-/** `now-P30D` is a word of its own; any other text is a template. */
+/** `now-P30D` is a special form; any other text is a template. */
 function initialRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
   const { initial } = part(resource, 'incremental');
   const issue = typeof initial === 'string' && initial.startsWith('now') && relativeStartMs(initial) === null;
@@ -99,7 +99,7 @@ function enrichRules(resource: Readonly<Record<string, unknown>>, path: string):
   });
 }
 
-/** A table named after its resource obeys the rules of tables too. */
+/** A table named after its resource must follow the rules of tables too. */
 function tableRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
   const { key } = resource;
   if (typeof key !== 'string' || part(resource, 'target')['table'] !== undefined) return [];

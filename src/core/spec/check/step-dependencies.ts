@@ -6,7 +6,7 @@ import type { Enrichment, Lookup } from '../schema/lookup-schema.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 import { expressionsAt } from './expressions.ts';
 
-/** What is looked up once per run, or per record. */
+/** A step that runs once per run, or per record. */
 export type StepKind = 'lookup' | 'enrichment';
 
 /** The expressions of a step that are evaluated before or while it runs, with the form of the text there. */

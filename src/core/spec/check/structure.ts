@@ -3,7 +3,7 @@ import type { Issue } from '../../errors.ts';
 import { issueWords } from '../../issue-words.ts';
 import { ConnectorSpec } from '../schema/spec-schema.ts';
 
-/** The document in its parsed form, or what is missing, mistyped or unknown in it. */
+/** The parsed document, or its missing, mistyped or unknown properties. */
 export type Structure =
   | { readonly ok: true; readonly spec: ConnectorSpec }
   | { readonly ok: false; readonly issues: readonly Issue[] };

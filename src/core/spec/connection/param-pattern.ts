@@ -6,21 +6,21 @@ import {
   PatternBudgetError,
 } from '../../json-schema/linear-pattern.ts';
 
-/** Characters of a text that a pattern is tried on; a longer one does not match. */
+/** Longest text that a pattern is tested on, in characters; a longer one does not match. */
 const patternInputMax = 4096;
 
 /**
- * The work for the patterns of one spec or one connection, some 30 ms at most: the API does nothing else meanwhile. Two
- * hundred params with usual patterns take a tenth.
+ * The work for the patterns of one spec or one connection, about 30 ms at most: it blocks the API. Two hundred params
+ * with usual patterns take a tenth.
  */
 export const patternBudget = (): PatternBudget => ({ left: 100_000 });
 
-/** To compile an instruction takes as long as to look at two. */
+/** Compiling an instruction takes as long as visiting two. */
 const visitsPerInstruction = 2;
-/** Charged for a pattern that is refused, which may have been written out to the most that a program has. */
+/** Charged for a rejected pattern, which may have been expanded to the maximum size of a program. */
 const refusedVisits = 20_000;
 
-/** Why a spec may not have the pattern; null when it may. */
+/** Why a spec may not use the pattern; null when it may. */
 export function patternIssue(pattern: string, budget: PatternBudget): string | null {
   try {
     compile(pattern, budget);
@@ -31,7 +31,7 @@ export function patternIssue(pattern: string, budget: PatternBudget): string | n
   }
 }
 
-/** Whether every text matches; `too_slow` when that takes more than is left, or the pattern is one that is refused. */
+/** Whether every text matches; `too_slow` when that exceeds the remaining budget, or the pattern is rejected. */
 export function matchesPattern(
   pattern: string,
   texts: readonly string[],

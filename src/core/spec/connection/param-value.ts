@@ -5,17 +5,17 @@ import type { ConnectionParam } from '../schema/param-schema.ts';
 import { hasFormat } from './param-format.ts';
 import { matchesPattern } from './param-pattern.ts';
 
-/** Says why a URL may not be called, or null when it may. */
+/** The reason why a URL may not be called, or null when it may. */
 export type VetUrl = (url: URL) => string | null;
 
-/** What all values of one spec or one connection are checked with. */
+/** The shared checks for all values of one spec or one connection. */
 export interface ParamCheck {
-  /** Absent: the hosts of URLs are not asked about. */
+  /** Absent: the hosts of URLs are not checked. */
   readonly vetUrl?: VetUrl;
   readonly budget: PatternBudget;
 }
 
-/** Why a value is not what its param asks for; null when it is. Never repeats the value. */
+/** Why a value does not fit its param; null when it does. Never repeats the value. */
 export function paramIssue(param: ConnectionParam, value: unknown, { vetUrl, budget }: ParamCheck): string | null {
   const typeIssue = typeIssues[param.type](value) ?? (param.secret ? secretIssue(value) : null);
   if (typeIssue !== null) return typeIssue;
@@ -25,7 +25,7 @@ export function paramIssue(param: ConnectionParam, value: unknown, { vetUrl, bud
   return issue ?? (param.type === 'url' && typeof value === 'string' ? urlIssue(value, vetUrl) : null);
 }
 
-/** A value that is no text counts as JSON. */
+/** A value that is not text counts as JSON. */
 function secretIssue(value: unknown): string | null {
   const { length } = typeof value === 'string' ? value : JSON.stringify(value);
   return length > secretCharsMax ? `expected a secret of at most ${secretCharsMax} characters` : null;

@@ -5,7 +5,7 @@ import type { ConnectorSpec } from '../schema/spec-schema.ts';
 import { patternBudget } from './param-pattern.ts';
 import { type ParamCheck, paramIssue, type VetUrl } from './param-value.ts';
 
-/** What a customer sends for a connection; not checked yet. */
+/** The values that a customer sends for a connection; not checked yet. */
 export interface ConnectionValues {
   readonly params: unknown;
   readonly secrets: unknown;
@@ -21,7 +21,7 @@ export type ConnectionCheck =
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
 interface ConnectionCheckOptions {
-  /** The egress guard's word on the host of a `url` param; absent: not asked. */
+  /** The egress guard's check of the host of a `url` param; absent: not checked. */
   readonly vetUrl?: VetUrl;
 }
 

@@ -13,9 +13,9 @@ export interface RecordShapeOptions {
 }
 
 /**
- * Checksum (base64url of SHA-256) of what shapes a resource's records. It enters every record's fingerprint, so a spec
- * version that changes any of it delivers again what is fetched again; other changes (paging, schedules) do not.
- * `storedFields` is what is kept of each record for other resources; null: nothing.
+ * Checksum (base64url of SHA-256) of everything that shapes a resource's records. It is part of every record's
+ * fingerprint: if a spec version changes any of it, records fetched again are delivered again; other changes (paging,
+ * schedules) do not matter. `storedFields`: the stored part of each record for other resources; null: nothing.
  */
 export function resourceFingerprint(resource: RecordShapeOptions, storedFields: StoredFields | null = null): string {
   const { response, enrich, transform, transformNulls, validate, target } = resource;

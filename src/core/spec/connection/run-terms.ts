@@ -3,24 +3,24 @@ import type { JsonObject } from '../../resources/values.ts';
 import type { Resource } from '../schema/spec-schema.ts';
 import { effectiveSpec } from './effective.ts';
 
-/** What a run is queued with. */
+/** The settings with which a run is queued. */
 export interface RunTerms {
   readonly resource: Resource;
-  /** Runs of the connection that may run at once. */
+  /** Concurrent runs of the connection, at most. */
   readonly concurrentMax: number;
-  /** Keys of resources whose runs under way, or queued before, are waited for. */
+  /** Keys of resources whose running or earlier queued runs are waited for. */
   readonly waitsFor: readonly string[];
 }
 
-/** What a run would execute. */
+/** The input for the terms of a run. */
 interface RunQuestion {
   /** The pinned document. */
   readonly specJson: JsonObject;
   readonly specOverridesJson: JsonObject | null;
   readonly resourceKey: string;
-  /** Null: a spec has to declare its own. */
+  /** Null: a spec must declare its own. */
   readonly defaultDestination: unknown;
-  /** Where the resource was named in the request. */
+  /** The field of the request that names the resource. */
   readonly path: 'resource' | 'resourceKey' | `resourceKeys.${number}`;
 }
 
@@ -56,7 +56,7 @@ export function runTerms(question: RunQuestion): RunTerms {
   };
 }
 
-/** Keys of the resources whose records a run is read for; what a parent that it reads live is read for itself included. */
+/** Keys of the resources whose records a run is read for, including those that a live parent is read for itself. */
 function parentsOf({ forEach }: Resource, resources: readonly Resource[]): readonly string[] {
   return forEach.flatMap(({ resource: parentKey, from }) => {
     if (parentKey === undefined) return [];

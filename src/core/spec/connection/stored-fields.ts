@@ -2,12 +2,12 @@ import { parseExpression } from '../../expressions/expression.ts';
 import { expressionReferences } from '../../expressions/references.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 
-/** Names of the fields of a parent record that its children refer to; `all`: some expression may take any of them. */
+/** Names of the fields of a parent record that its children refer to; `all`: some expression may read any of them. */
 export type StoredFields = 'all' | readonly string[];
 
 type Dimension = Resource['forEach'][number];
 
-/** What is kept of each record of a resource for those that are read once per record of it; null: nobody is. */
+/** The fields stored of each record of a resource for those read once per record of it; null: there are none. */
 export function storedFieldsOf(
   spec: Pick<ConnectorSpec, 'http' | 'resources'>,
   resourceKey: string,

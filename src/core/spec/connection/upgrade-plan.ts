@@ -12,15 +12,15 @@ type ResourcePlan = UpgradePlan['resources'][number];
 export type Reset = Exclude<ResourcePlan['resets'], 'nothing'>;
 
 interface SpecPair {
-  /** The effective spec until now; null: it is not valid any more, so nothing known of earlier runs can be trusted. */
+  /** The effective spec until now; null: it is no longer valid, so no state of earlier runs can be trusted. */
   readonly before: ConnectorSpec | null;
-  /** The effective spec from now on; null: it would not be valid, which `issues` explains. */
+  /** The effective spec from now on; null: it would not be valid, as `issues` explains. */
   readonly after: ConnectorSpec | null;
-  /** Faults found in the new spec and in the connection's values under it. */
+  /** Issues in the new spec and in the connection's values under it. */
   readonly issues: readonly Issue[];
 }
 
-/** Compares what a connection runs with what it would run, resource by resource, in the order of the new spec. */
+/** Compares the current and the new spec of a connection, resource by resource, in the order of the new spec. */
 export function planUpgrade({ before, after, issues: found }: SpecPair): UpgradePlan {
   const resources = after === null ? [] : planResources(before, after);
   const issues = [...authIssues(before, after), ...found];
@@ -132,7 +132,7 @@ const deliversFetched = (reshaped: boolean) =>
     effect: 'Takes effect for each record as it is fetched again; a backfill does so for all of them.',
   }) as const;
 
-/** What enters the hash of a record beside the record itself; another form is a change of every record. */
+/** The inputs of a record's hash besides the record itself; another form is a change of every record. */
 function formOf({ resource, spec }: Place): unknown {
   const { versionGuard: _, ...hashed } = resource.changeDetection;
   return [resourceFingerprint(resource, storedFieldsOf(spec, resource.key)), hashed];
@@ -142,10 +142,10 @@ function formOf({ resource, spec }: Place): unknown {
 const readsAll = ({ incremental, forEach }: Resource): boolean =>
   incremental === undefined && forEach.every(({ select }) => select !== 'changed');
 
-/** Beside what shapes a record: a change here may select records that earlier runs passed by. */
+/** Besides what shapes a record: a change here may select records that earlier runs skipped. */
 const decidesWhatIsRead: ReadonlySet<string> = new Set(['request', 'response', 'forEach', 'filter', 'onInvalid']);
 
-/** What a watermark is a value of; a watermark of one means nothing to another. */
+/** The meaning of a watermark; a watermark with one meaning is useless with another. */
 function cursorOf({ incremental }: Resource): unknown {
   if (incremental?.kind !== 'cursor') return incremental && { kind: incremental.kind, next: incremental.next };
   const { field, type, format, timezone } = incremental.cursor;

@@ -30,7 +30,7 @@ const oauthCommon = {
     }),
     {},
   ),
-  /** Where the token endpoint's answer has its values; `metadata` is seen later as `auth.<name>`. */
+  /** Where the token endpoint's response has its values; `metadata` is visible later as `auth.<name>`. */
   tokenResponse: v.optional(
     strictObject({
       accessToken: v.optional(FieldPath, 'access_token'),
@@ -82,7 +82,7 @@ const Jwt = strictObject({
   claims: JsonObject,
   keyId: v.exactOptional(Template),
   ttlSeconds: v.optional(Seconds, 300),
-  /** Trades the signed token for an access token (RFC 7523). */
+  /** Exchanges the signed token for an access token (RFC 7523). */
   exchange: v.exactOptional(strictObject({ tokenUrl: Template, params: v.optional(mapOf(v.string(), Template), {}) })),
   put: Put,
 });
@@ -96,7 +96,7 @@ const Hmac = strictObject({
   encoding: v.optional(v.picklist(['hex', 'base64']), 'hex'),
 });
 
-/** How requests prove who sends them; only here and in `destination` may expressions use `secrets`. */
+/** How requests authenticate; only here and in `destination` may expressions use `secrets`. */
 export const Auth = v.variant('kind', [
   strictObject({ kind: v.literal('none') }),
   strictObject({
@@ -117,7 +117,7 @@ export const Auth = v.variant('kind', [
 ]);
 export type Auth = v.InferOutput<typeof Auth>;
 
-/** Kinds that sign with a token, and say in `put` where it goes. */
+/** Kinds that sign with a token; `put` says where it goes. */
 export type TokenAuth = Extract<Auth, { readonly put: unknown }>;
 
 /** The blocks of single kinds. */

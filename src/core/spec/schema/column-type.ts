@@ -13,7 +13,7 @@ const words = ['integer', 'bigint', 'float', 'boolean', 'timestamptz', 'date', '
 const precisionMax = 38;
 
 /**
- * Reads a column type of the ConnectorSpec such as `text` or `numeric(18,4)`; null when it is none. `maxLength`
+ * Reads a column type of the ConnectorSpec such as `text` or `numeric(18,4)`; null when it is invalid. `maxLength`
  * counts characters and belongs to `text` alone.
  */
 export function parseColumnType(text: string, maxLength?: number): ColumnType | null {
@@ -26,7 +26,7 @@ export function parseColumnType(text: string, maxLength?: number): ColumnType | 
   return fits ? numeric : null;
 }
 
-/** What an author should have written. */
+/** The expected form, for the author. */
 export const columnTypeHint = `expected text, ${words.join(', ')} or numeric(p,s) with p at most ${precisionMax}`;
 
 /** A column type as text; read it with {@link parseColumnType}. */

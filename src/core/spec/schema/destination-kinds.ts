@@ -2,11 +2,11 @@ import type { Issue } from '../../errors.ts';
 import { valuesAt } from '../check/document-paths.ts';
 import type { DestinationSpec } from './destination-schema.ts';
 
-/** What the rules of a spec have to know of a kind of destination, beside the form of its options. */
+/** What the rules of a spec need to know of a kind of destination, besides the form of its options. */
 export interface DestinationKind {
-  /** Records are rows: fields need columns, and a transaction can exchange rows or take them back. */
+  /** Records are rows: fields need columns, and a transaction can replace or roll back rows. */
   readonly keepsRows: boolean;
-  /** The options that are web addresses, which are asked by http. */
+  /** The options that are web addresses, requested by http. */
   readonly webUrls: readonly string[];
   /** Rules that span several options. */
   readonly checkOptions: (options: Readonly<Record<string, unknown>>) => readonly Issue[];
@@ -18,10 +18,10 @@ const kinds: Readonly<Record<DestinationSpec['kind'], DestinationKind>> = {
   webhook: { keepsRows: false, webUrls: ['url'], checkOptions: () => [] },
 };
 
-/** A spec that names none goes to the deployment's own, which it cannot know: it is written for rows. */
+/** A spec without one uses the deployment's own, which it cannot know: it is written for rows. */
 const unknownKind: DestinationKind = { keepsRows: true, webUrls: [], checkOptions: () => [] };
 
-/** The kind of destination that a document names, whatever else is wrong with it. */
+/** The kind of destination that a document names, even if the rest is invalid. */
 export function destinationKind(document: unknown): DestinationKind {
   const [named] = valuesAt(document, 'destination.kind');
   return new Map<unknown, DestinationKind>(Object.entries(kinds)).get(named?.value) ?? unknownKind;

@@ -10,7 +10,7 @@ const Port = v.union(
   'expected a port number or a template',
 );
 
-/** An application that is registered in a tenant of Entra ID, in the place of a user of the database server. */
+/** An application that is registered in a tenant of Entra ID, used instead of a user of the database server. */
 const EntraAuthentication = strictObject({
   kind: v.literal('entra_client_credentials'),
   /** Its id, or one of its domains. */
@@ -32,7 +32,7 @@ export const DestinationSpec = v.variant('kind', [
     database: v.exactOptional(Template),
     user: v.exactOptional(Template),
     password: v.exactOptional(Template),
-    /** In libpq's words; `disable` works only for addresses on EGRESS_ALLOW. */
+    /** As in libpq; `disable` works only for addresses on EGRESS_ALLOW. */
     ssl: v.optional(v.picklist(['verify-full', 'require', 'disable']), 'verify-full'),
     /** PEM text. */
     ca: v.exactOptional(Template),
@@ -62,7 +62,7 @@ export const DestinationSpec = v.variant('kind', [
     /** Bytes of one request; a record that alone is larger is quarantined. */
     maxBatchBytes: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1024), v.maxValue(4_194_304)), 1_048_576),
     timeoutMs: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1000), v.maxValue(120_000)), 30_000),
-    /** Requests of a batch under way at once; all versions of a record are sent one after the other. */
+    /** Concurrent requests of a batch; all versions of a record are sent one after the other. */
     parallelism: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(4)), 1),
   }),
 ]);
@@ -73,7 +73,7 @@ const ColumnName = v.pipe(
   v.check(isColumnName, 'expected 1 to 63 letters, digits or `_`, the first not a digit, and no column of the service'),
 );
 
-/** What the author says of one column; the rest comes from `validate.schema`. */
+/** The author's settings of one column; the rest comes from `validate.schema`. */
 export const TargetColumn = strictObject({
   type: v.exactOptional(ColumnTypeText),
   /** Characters; for text. */

@@ -5,7 +5,7 @@ export const entraScopes = {
   'login.partner.microsoftonline.cn': 'https://database.chinacloudapi.cn/.default',
 } as const;
 
-/** A host that may be asked for a token: under this name no spec sends a client secret elsewhere. */
+/** A host that tokens may be requested from: with this type no spec sends a client secret elsewhere. */
 export type EntraHost = keyof typeof entraScopes;
 
 /** All of them; the first one is that of the public cloud. */

@@ -14,26 +14,26 @@ export const HeaderTemplates = mapOf(
   Template,
 );
 
-/** How a header says when to go on: seconds from now, an instant, or an HTTP date. */
+/** The form in which a header says when to continue: seconds from now, an instant, or an HTTP date. */
 export const WaitFormat = v.picklist(['seconds', 'epoch_s', 'epoch_ms', 'http_date', 'iso']);
 export type WaitFormat = v.InferOutput<typeof WaitFormat>;
 
 /** A token bucket: `requests` per `perSeconds`, up to `burst` at once. */
 const RateLimit = v.pipe(
   strictObject({
-    /** `org`: one bucket for all connections of the org with this spec (its key), whatever version and address. */
+    /** `org`: one bucket for all connections of the org with this spec (its key), for all versions and addresses. */
     scope: v.optional(v.picklist(['connection', 'org']), 'connection'),
     requests: v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(1_000_000)), 10),
     perSeconds: v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(86_400)), 1),
     burst: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000_000))),
     /**
-     * Runs of a connection at the same time, and requests of one run; of `http.rateLimit` only. Up to 8 of these are for
-     * numbered pages (`page`, `offset`) ahead of their turn; 1: every page is asked for after the one before it.
+     * Concurrent runs of a connection, and concurrent requests of one run; of `http.rateLimit` only. Up to 8 of these
+     * prefetch numbered pages (`page`, `offset`); 1: every page is requested after the one before it.
      */
     maxConcurrent: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1000)), 4),
     /**
-     * Response headers that tell what is left of the API's own budget: at `remaining` below 1 nothing of the bucket is
-     * sent until `reset`, but no longer than `http.retry.maxWaitSeconds`.
+     * Response headers with the remaining budget of the API: at `remaining` below 1 nothing of the bucket is sent until
+     * `reset`, but no longer than `http.retry.maxWaitSeconds`.
      */
     headers: v.exactOptional(
       strictObject({
@@ -43,7 +43,7 @@ const RateLimit = v.pipe(
       }),
     ),
   }),
-  // A bucket deeper than the declared rate would break the very limit that it declares.
+  // A bucket deeper than the declared rate would exceed the limit that it declares.
   v.transform((limit) => ({ ...limit, burst: limit.burst ?? Math.max(1, Math.floor(limit.requests)) })),
 );
 export type RateLimit = v.InferOutput<typeof RateLimit>;
@@ -53,7 +53,7 @@ const RetrySettings = strictObject({
   maxAttempts: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(20)), 6),
   baseMs: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(600_000)), 500),
   maxMs: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(3_600_000)), 60_000),
-  /** The longest Retry-After that is obeyed; a longer one fails the run. */
+  /** The longest Retry-After that is respected; a longer one fails the run. */
   maxWaitSeconds: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(604_800)), 3600),
 });
 
@@ -62,7 +62,7 @@ const HttpStatus = v.pipe(v.number(), v.safeInteger(), v.minValue(100), v.maxVal
 /** A list of HTTP statuses. */
 export const HttpStatuses = v.array(HttpStatus);
 
-/** What to do about a response; all conditions of `when` must hold, the first rule that matches wins. */
+/** The action for a response; all conditions of `when` must hold, the first rule that matches wins. */
 export const ErrorRule = strictObject({
   when: strictObject({
     status: v.exactOptional(
@@ -85,7 +85,7 @@ export type ErrorRule = v.InferOutput<typeof ErrorRule>;
 /** Milliseconds for one attempt, body included. */
 const TimeoutMs = v.pipe(v.number(), v.safeInteger(), v.minValue(1000), v.maxValue(120_000));
 
-/** What every request of the spec shares. */
+/** Settings that all requests of the spec share. */
 export const HttpSettings = strictObject({
   /** Absent only when every request has its own `url`. */
   baseUrl: v.exactOptional(Template),
@@ -133,8 +133,8 @@ export const RequestTemplate = strictObject({
   /** A second, narrower bucket besides that of `http`; requests with the same method and path template share it. */
   rateLimit: v.exactOptional(RateLimit),
   /**
-   * `conditional`: asked with the validators of the last response, which counts again at a 304. `ttl`: not asked for
-   * `ttlSeconds` after it; of a login, whose response is kept as its token, that is the longest life of the token.
+   * `conditional`: requested with the validators of the last response, which is valid again at a 304. `ttl`: not
+   * requested for `ttlSeconds` after it; for a login, whose response is stored as its token, its longest lifetime.
    */
   cache: v.optional(
     strictObject({

@@ -23,7 +23,7 @@ const ownForm: Readonly<Record<CursorType, CursorForm>> = {
   string: 'raw',
 };
 
-/** A directive that is unknown or there twice is named. */
+/** The message names a directive that is unknown or repeated. */
 const TimeFormatCheck = v.check(
   (format: string) => timeFormatIssue(format) === null,
   ({ input }) => timeFormatIssue(input) ?? 'expected a time format',
@@ -100,5 +100,5 @@ const TokenIncremental = strictObject({
 export const Incremental = v.variant('kind', [CursorIncremental, TokenIncremental]);
 export type Incremental = v.InferOutput<typeof Incremental>;
 
-/** Whether values of this type are instants or days, as against numbers and texts that only have an order. */
+/** Whether values of this type are instants or days, and not numbers or texts that only have an order. */
 export const isTimeCursor = (type: CursorType): boolean => type !== 'integer' && type !== 'string';

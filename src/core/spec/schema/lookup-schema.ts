@@ -60,7 +60,7 @@ export const Enrichment = strictObject({
     }),
     {},
   ),
-  /** 404, or the key is absent from the batch answer. */
+  /** 404, or the key is missing in the batch response. */
   onMissing: v.optional(v.picklist(['null', 'fail', 'quarantine']), 'null'),
   /** After retries. */
   onError: v.optional(v.picklist(['fail', 'null', 'quarantine']), 'fail'),

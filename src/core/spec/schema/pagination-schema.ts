@@ -34,7 +34,7 @@ const EmptyPage = v.picklist(['stop', 'continue']);
 const stopOnEmpty = { ...common, emptyPage: v.optional(EmptyPage, 'stop') };
 const continueOnEmpty = { ...common, emptyPage: v.optional(EmptyPage, 'continue') };
 
-/** How the next page is asked for, by kind. */
+/** How the next page is requested, by kind. */
 export const Pagination = v.variant('kind', [
   strictObject({ kind: v.literal('none'), ...stopOnEmpty }),
   strictObject({

@@ -36,8 +36,8 @@ export const ResponseSettings = strictObject({
   recordsMissing: v.optional(v.picklist(['fail', 'empty']), 'fail'),
   map: v.exactOptional(Expression),
   /**
-   * The same for every record of a page. A field that is another one in each run (`run.id`, `window`, `watermark`) makes
-   * every record look changed, unless it stands in `changeDetection.ignore`.
+   * The same for every record of a page. A field that changes with each run (`run.id`, `window`, `watermark`) makes
+   * every record look changed, unless it is in `changeDetection.ignore`.
    */
   addFields: v.optional(mapOf(v.string(), Expression), {}),
   successWhen: v.exactOptional(Expression),
@@ -49,7 +49,7 @@ export type ResponseSettings = v.InferOutput<typeof ResponseSettings>;
 
 const Effect = v.optional(v.picklist(['soft', 'hard']), 'soft');
 
-/** How records that are gone from the API are found. */
+/** How records deleted in the API are found. */
 const Deletes = v.variant('mode', [
   strictObject({ mode: v.literal('none') }),
   strictObject({ mode: v.literal('flag'), when: Expression, effect: Effect }),
@@ -57,7 +57,7 @@ const Deletes = v.variant('mode', [
     mode: v.literal('full_scan'),
     scope: v.optional(v.picklist(['resource', 'partition']), 'resource'),
     effect: Effect,
-    /** The brake: more missing than this share, and at least minRecords, sends no tombstone. */
+    /** The brake: if more than this share is missing, and at least minRecords, no tombstone is sent. */
     maxRatio: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 0.3),
     minRecords: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0)), 20),
   }),
@@ -90,7 +90,7 @@ const PrimaryKey = v.pipe(
   v.transform((key): readonly string[] => (typeof key === 'string' ? [key] : key)),
 );
 
-/** One kind of record: where it is read, what is made of it, where it goes. */
+/** One kind of record: where it is read, how it is transformed, where it goes. */
 export const Resource = v.pipe(
   strictObject({
     key: Identifier,
@@ -119,27 +119,29 @@ export const Resource = v.pipe(
       strictObject({
         schema: JsonObject,
         /**
-         * Turns a scalar of another type into one that `type` names, where nothing is lost: `"12"` into 12, `"true"` into
-         * true, 12 into `"12"`. In `properties`, `items`, `additionalProperties`, `allOf` and `$ref`, not in choices.
+         * Converts a scalar of another type to one that `type` names, where nothing is lost: `"12"` to 12, `"true"` to
+         * true, 12 to `"12"`. In `properties`, `items`, `additionalProperties`, `allOf` and `$ref`, not in choices.
          */
         coerce: v.optional(v.boolean(), false),
         /**
          * The brake: above this share of invalid records among those that the run has read, it fails with
-         * `record_invalid`. Checked before each delivery once 100 records were read, and before the last in any case;
-         * what was delivered before stays. Records that the destination refuses do not count.
+         * `record_invalid`. Checked before each delivery once 100 records were read, and always before the last;
+         * earlier deliveries stay. Records that the destination rejects do not count.
          */
         maxInvalidRatio: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
       }),
     ),
-    /** Of invalid records. One that a webhook receiver names as refused is quarantined or fails the run: it is never skipped. */
+    /**
+     * For invalid records. One that a webhook receiver rejects by name is quarantined or fails the run, never skipped.
+     */
     onInvalid: v.optional(v.picklist(['fail', 'quarantine', 'skip']), 'fail'),
     deletes: v.optional(Deletes, { mode: 'none' }),
     target: v.optional(Target, {}),
     limits: v.optional(
       strictObject({
-        /** Ends the run as `partial` after the page that reaches it; the next one goes on from the watermark. */
+        /** Ends the run as `partial` after the page that reaches it; the next one continues from the watermark. */
         maxRecords: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
-        /** The same; a wait that the API asks for and that would last longer ends the run at once. */
+        /** The same; if the API requires a wait that would last longer, the run ends at once. */
         maxDurationSeconds: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(604_800)), 21_600),
       }),
       {},

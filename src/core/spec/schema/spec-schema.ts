@@ -29,8 +29,8 @@ export const SpecVersion = v.pipe(
 );
 
 /**
- * A connector definition, format version 1. The output has every default filled in; what is stored is the document
- * as given. Rules that span several places are in check.ts.
+ * A connector definition, format version 1. The output has every default filled in; the stored document is the given
+ * one. Rules that span several places are in check.ts.
  */
 export const ConnectorSpec = strictObject({
   formatVersion: v.optional(v.literal(1), 1),

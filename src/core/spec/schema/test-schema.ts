@@ -4,14 +4,14 @@ import { mapOf, strictObject } from '../../strict-object.ts';
 
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
-/** A request by some of its parts; what is not given may be anything. */
+/** A request by some of its parts; a part that is not given may have any value. */
 export const RequestPattern = strictObject({
   method: v.exactOptional(v.picklist(['GET', 'POST'])),
   /** Below the path of `http.baseUrl`, or the whole path of the address. */
   path: v.exactOptional(
     v.pipe(v.string(), v.regex(/^\/[^?#]*$/, 'expected a path that begins with `/`; its query goes into `query`')),
   ),
-  /** Values are compared as text. A list: the parameter once for each item. Null: it is not there. */
+  /** Values are compared as text. A list: the parameter once for each item. Null: it is absent. */
   query: v.exactOptional(JsonObject),
   headers: v.exactOptional(mapOf(v.string(), v.string())),
   /** An object: these fields of a JSON body or a form. A text: the whole body. */
@@ -19,7 +19,7 @@ export const RequestPattern = strictObject({
 });
 export type RequestPattern = v.InferOutput<typeof RequestPattern>;
 
-/** A response of the API in a test: to the first `times` requests of this form that no earlier mock answers. */
+/** A response of the API in a test: to the first `times` requests of this form that no earlier mock matches. */
 const Mock = strictObject({
   request: RequestPattern,
   respond: strictObject({
@@ -33,7 +33,7 @@ const Mock = strictObject({
 });
 export type Mock = v.InferOutput<typeof Mock>;
 
-/** Each part that is given has to hold. A run may only fail where `status` says so. */
+/** Every given part must hold. A run may only fail where `status` says so. */
 const Expectation = strictObject({
   status: v.exactOptional(v.picklist(['succeeded', 'partial', 'failed'])),
   stats: v.exactOptional(
@@ -52,7 +52,7 @@ const Expectation = strictObject({
   deleted: v.exactOptional(v.array(v.string())),
   /** External ids, in any order. */
   quarantined: v.exactOptional(v.array(v.string())),
-  /** How many, or each of them in order; a retry is a request of its own. */
+  /** How many, or each of them in order; a retry is a separate request. */
   requests: v.exactOptional(v.union([Count, v.array(RequestPattern)])),
 });
 
