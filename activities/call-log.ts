@@ -3,17 +3,19 @@ import { insertCalls, lastCallSequence, type NewCall } from '../db/queries/runs/
 import type { OrgScope } from '../db/scope.ts';
 import type { LoggedCall } from '../src/core/http/client.ts';
 
-/** Writes the calls of a run as they happen, several in one statement when they come faster than the database. */
+/**
+ * Writes the calls of a run as they happen; several in one statement when they come faster than the database writes.
+ */
 export interface CallLog {
   write(call: LoggedCall): void;
-  /** Resolves when every call written so far is stored; throws when one could not be. Nothing is delivered before. */
+  /** Resolves when every call so far is stored; throws when one cannot be stored. Nothing is delivered before that. */
   stored(): Promise<void>;
 }
 
 /** Calls are gathered this long before they are stored, ms: a watched run shows them soon, a fast one in few statements. */
 const gatherMs = 100;
 
-/** The call log of one attempt; its sequence goes on after the calls of earlier attempts. */
+/** The call log of one attempt; its sequence continues after the calls of earlier attempts. */
 export async function openCallLog(db: Db, scope: OrgScope, runId: string): Promise<CallLog> {
   let sequence = await lastCallSequence(db, scope, runId);
   let storedTo = sequence;
@@ -52,7 +54,7 @@ export async function openCallLog(db: Db, scope: OrgScope, runId: string): Promi
     },
     async stored() {
       const last = sequence;
-      // Not for those that come meanwhile: there may be no end of them.
+      // Does not wait for calls that arrive meanwhile: they may never end.
       while (storedTo < last) await flush();
     },
   };

@@ -1,10 +1,10 @@
 import { CancelledFailure } from '@temporalio/activity';
 
-/** Whether a chunk was told to stop because its run is to end, rather than to go on elsewhere or later. */
+/** Whether a chunk stops because its run must end, not because it continues elsewhere or later. */
 export const isCancel = (reason: unknown): boolean =>
   reason instanceof CancelledFailure && (reason.message === 'CANCELLED' || reason.message === 'NOT_FOUND');
 
-/** Aborts some time after `signal`, which says that no more pages should be asked for. */
+/** Aborts some time after `signal`, which means that no more pages are requested. */
 export function abortedAfter(signal: AbortSignal, msAfter: (reason: unknown) => number): AbortSignal {
   const hard = new AbortController();
   const abortLater = () => setTimeout(() => hard.abort(signal.reason), msAfter(signal.reason)).unref();
@@ -14,8 +14,8 @@ export function abortedAfter(signal: AbortSignal, msAfter: (reason: unknown) => 
 }
 
 /**
- * What `work` comes to, its resources disposed of. Work that has not ended `graceMs` after a cancel is left: its
- * resources are disposed of under its hands, which ends what it waits for, and the reason of the cancel is thrown at
+ * Returns the result of `work` and disposes of its resources. Work that has not ended `graceMs` after a cancel is
+ * abandoned: its resources are disposed of while it runs, which ends its waits, and the cancel reason is thrown at
  * once. A later attempt fences off what it may still do.
  */
 export async function unlessCanceled<Result>(
@@ -38,7 +38,7 @@ export async function unlessCanceled<Result>(
   } finally {
     signal.removeEventListener('abort', leave);
     clearTimeout(timer);
-    // Nothing is left of work that has ended. Nobody hears of what the rest ends with, and nobody has to.
+    // Work that has ended leaves nothing behind. The result of abandoned work is ignored.
     worked.catch(() => undefined);
     resources.disposeAsync().catch(() => undefined);
   }

@@ -1,6 +1,6 @@
 /**
- * Batches on their way out: delivered at the destination, then recorded in the control database, strictly one after
- * the other, while the next pages are being read and processed.
+ * Outgoing batches: delivered to the destination, then recorded in the control database, strictly one after the other,
+ * while the next pages are being read and processed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from '../db/client.ts';
@@ -19,8 +19,8 @@ const rowsMax = 1000;
 /** Pages that fill a batch although they brought few rows: an unchanged million still shows progress. */
 const pagesMax = 50;
 /**
- * A batch that is not full leaves this long after the one before it, ms, whether or not another page comes; the first
- * page of a run leaves at once.
+ * A batch that is not full is sent this long after the previous one, ms, even without another page; the first page of a
+ * run is sent at once.
  */
 const pauseMsMax = 250;
 
@@ -33,34 +33,34 @@ interface DeliveryOptions {
   readonly destination: Destination;
   readonly known: KnownRecords;
   readonly callLog: CallLog;
-  /** Masks secrets in what is kept of a record. */
+  /** Masks secrets in stored parts of a record. */
   readonly redact: (text: string) => string;
   /** The last batch recorded. */
   readonly batchNo: number;
-  /** Nothing of the lane is at the destination yet; the first batch applied ends that. */
+  /** The destination has nothing of the lane yet; the first applied batch ends that. */
   readonly fresh: boolean;
   /** Stops the run before a delivery. */
   readonly brake: ReturnType<typeof createInvalidBrake>;
 }
 
-/** A batch that may leave once the calls that brought its pages are stored. */
+/** A batch that may be sent once the calls of its pages are stored. */
 interface PreparedBatch {
   readonly pages: readonly ReadyPage[];
   readonly batch: PageBatch;
   readonly callsStored: Promise<void>;
 }
 
-/** Takes processed pages in order; at most one batch is under way while the next one fills. */
+/** Takes processed pages in order; at most one batch is in progress while the next one fills. */
 export interface Delivery {
-  /** Waits while a full batch cannot leave yet: this is what keeps memory flat. */
+  /** Waits while a full batch cannot be sent yet: this keeps memory flat. */
   add(page: ReadyPage): Promise<void>;
-  /** Everything added so far is delivered and recorded. Throws what the delivery threw. */
+  /** Resolves when everything added so far is delivered and recorded. Throws what the delivery threw. */
   drained(): Promise<void>;
-  /** Sends nothing more, and waits for the batch under way, `ms` at most. */
+  /** Sends nothing more, and waits for the batch in progress, `ms` at most. */
   abandon(ms: number): Promise<void>;
-  /** The run was canceled or ended by somebody else: read no further. */
+  /** The run was canceled or ended elsewhere: read no further. */
   readonly stopped: boolean;
-  /** A batch is on its way. */
+  /** A batch is in progress. */
   readonly isUnderWay: boolean;
 }
 
@@ -71,19 +71,19 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   let leftAt = Number.NEGATIVE_INFINITY;
   let batchNo = options.batchNo;
   let underWay = Promise.resolve();
-  /** Batches that left and have not arrived: one under way and one behind it at most. */
+  /** Batches sent and not yet applied: at most one in progress and one behind it. */
   let pending = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   let abandoned = false;
 
-  /** Sends what is gathered off behind the batch under way, and waits for that one. */
+  /** Sends the gathered pages behind the batch in progress, and waits for that batch. */
   const leave = async () => {
     clearTimeout(timer);
     const before = underWay;
     if (filling.length > 0) {
       underWay = deliverBehind(before, prepare(filling));
-      // Whoever waits next for it sees the failure; until then it must not count as unhandled.
+      // The next caller that waits for it gets the failure; until then it must not count as unhandled.
       underWay.catch(() => undefined);
       filling = [];
       rows = 0;
@@ -100,26 +100,26 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     leaveLater();
   };
 
-  /** The next page may be long in coming. */
+  /** The next page may take long. */
   const leaveLater = () => {
     clearTimeout(timer);
     if (pending > 0 || filling.length === 0) return;
     timer = setTimeout(
       () => {
-        // What it throws, whoever waits next hears too.
+        // The next caller that waits gets the same error.
         leave().catch(() => undefined);
       },
       leftAt + pauseMsMax - performance.now(),
     );
   };
 
-  /** What can be done while the batch before is still on its way; it never throws. */
+  /** Prepares a batch while the previous one is still in progress; never throws. */
   const prepare = (pages: readonly ReadyPage[]): PreparedBatch => {
     const { destination, callLog, resource, runId, redact } = options;
     batchNo += 1;
     const batch = assembleBatch(pages, { resource, runId, batchNo, redact });
     destination.prepare(batch);
-    // As if no row were refused, which is so of nearly every batch.
+    // Assumes that no row is refused, which is true of nearly every batch.
     prepareRecord(batch.receiptOf([]));
     const callsStored = callLog.stored();
     callsStored.catch(() => undefined);
@@ -131,8 +131,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     leftAt = performance.now();
     options.brake(pages);
     await callsStored;
-    // Without rows the destination has nothing to promise, and an unchanged source costs it nothing. Only a new one
-    // must hear of the first batch before it is recorded, or the next attempt would forget what was recorded.
+    // A batch without rows is not sent, so an unchanged source costs the destination nothing. Only a new destination
+    // must apply the first batch before it is recorded, or the next attempt would forget what was recorded.
     const isFirst = options.fresh && batch.batchNo === options.batchNo + 1;
     const brings = batch.rows.length > 0 || batch.tombstones.length > 0 || batch.completesGeneration;
     const rejected = brings || isFirst ? await destination.apply(batch) : [];

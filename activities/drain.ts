@@ -1,9 +1,9 @@
 /**
- * Sends what waits for one endpoint until nothing does: claim, post, settle, as many at once as the endpoint allows. The
- * three overlap, and each claim takes all the places that became free during the one before it, so that a fast receiver
- * gets large batches and a slow one is not waited for.
+ * Sends the waiting events of one endpoint until none is left: claim, post, settle, as many at once as the endpoint
+ * allows. The three steps overlap. Each claim takes all places that became free during the previous one: a fast
+ * receiver gets large batches, and nothing waits for a slow one.
  *
- * A crash at any point loses nothing: what was claimed is a row with a lease, and is sent again when that runs out.
+ * A crash at any point loses nothing: each claim is a row with a lease, and is sent again when the lease expires.
  */
 import { randomUUID } from 'node:crypto';
 import { takeToken } from '../db/queries/connections/buckets.ts';
@@ -24,26 +24,29 @@ import type { DrainResult, WebhookEndpointInput } from '../workflows/contract.ts
 import { createSettler, type Settler } from './settler.ts';
 import { createTaskGroup } from './task-group.ts';
 
-/** What draining works with. */
+/** What draining needs. */
 export interface DrainDeps extends Pick<Deps, 'db' | 'secretBox' | 'orchestrator' | 'log' | 'config'> {
   readonly send: WebhookSender;
-  /** Of the process. */
+  /** Shared by the process. */
   readonly slots: PostSlots;
 }
 
-/** A drain ends after it, so that its workflow shows how far it is, ms. */
+/** A drain ends after this time, so that its workflow shows progress, ms. */
 const drainMsMax = 30_000;
-/** Added to the time of a request, a lease outlives everything that settles it, ms. */
+/** Added to the request timeout, so that a lease outlives everything that settles it, ms. */
 const leaseMarginMs = 15_000;
-/** Between two looks for more while requests are under way, ms. */
+/** Between two checks for more while requests are in progress, ms. */
 const lookMs = 250;
-/** With most places taken, a moment is given for more of them to become free, ms. */
+/** When most places are taken, the claim waits this long for more to become free, ms. */
 const gatherMs = 5;
-/** A drain that has sent something looks on for so long before it ends, and how often, ms: events come in company. */
+/**
+ * A drain that has sent something checks for more for this long before it ends, and how often, ms: events come in
+ * groups.
+ */
 const lingerMs = 300;
 const lingerLookMs = 50;
 
-/** Sends until nothing waits, `stopping` aborts or 30 s are over. Requests under way are waited for, and recorded. */
+/** Sends until nothing waits, `stopping` aborts or 30 s are over. Waits for requests in progress and records them. */
 export async function drain(
   deps: DrainDeps,
   { orgId, endpointId }: WebhookEndpointInput,
@@ -97,7 +100,7 @@ async function sendAll(run: OpenDrain, stopping: AbortSignal): Promise<void> {
   let restingSince: number | null = null;
   let careful = true;
   while (!stopping.aborted && performance.now() < endMs) {
-    // What comes next depends on how the last attempt ended: that has to be known first.
+    // The next step depends on how the last attempt ended, so that is recorded first.
     if (careful || settler.holdsFailure()) await settler.settle();
     const endpoint = await queue.readOpenEndpoint(deps.db, scope, endpointId);
     if (!endpoint || endpoint.state === 'deleted') return;
@@ -121,11 +124,11 @@ async function sendAll(run: OpenDrain, stopping: AbortSignal): Promise<void> {
 
 interface ClaimedNow {
   readonly claimed: number;
-  /** The rate limit of the endpoint has to be waited for, ms; null: it has not. */
+  /** Wait for the rate limit of the endpoint, ms; null: no wait. */
   readonly waitMs: number | null;
 }
 
-/** Claims as much as there is room for, and starts to send it. */
+/** Claims as many messages as there are places, and starts to send them. */
 async function claimNext(run: OpenDrain, endpoint: queue.OpenEndpoint): Promise<ClaimedNow> {
   const { deps, scope, endpointId, taskGroup } = run;
   const room = {
@@ -164,7 +167,7 @@ async function waitOfRate(
   return await takeToken(deps.db, scope, { rate, waitMsMax: 0 });
 }
 
-/** What somebody asked for goes first. */
+/** Requested deliveries go first. */
 async function claim(
   { deps: { db }, scope, endpointId, leaseToken }: OpenDrain,
   { timeoutMs, probing, ordering }: queue.OpenEndpoint,
@@ -218,7 +221,7 @@ async function makeAttempt(run: OpenDrain, { endpoint, attempt, secretId, keys, 
   }
 }
 
-/** When it is worth looking again, ms; null: nothing waits. After a drain that sent nothing, not at once. */
+/** When to check again, ms; null: nothing waits. After a drain that sent nothing, not at once. */
 function nextDueMs(endpoint: queue.OpenEndpoint | undefined, sent: number): number | null {
   if (!endpoint) return null;
   const { state, asked, dueInMs, leaseEndsInMs } = endpoint;

@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { AppError, type ErrorCode, type RunErrorCode } from '../src/core/errors.ts';
 
-/** Which failures of a run Temporal tries again. The only such table; HTTP statuses are decided in the API. */
+/** Which failures of a run Temporal retries. The only such table; HTTP statuses are decided in the API. */
 const retried = {
   egress_blocked: false,
   auth_failed: false,
@@ -16,13 +16,13 @@ const retried = {
   destination_gone: false,
   destination_unavailable: true,
   no_progress: false,
-  // Nobody hears of it from an attempt that was replaced; the current one, fenced off by a late one, tries again.
+  // A replaced attempt cannot report it; the current attempt, fenced off by a late one, is retried.
   fenced: true,
 } as const satisfies Record<RunErrorCode, boolean>;
 
 /**
- * The form in which a failure enters the history. Its message is ours and safe to show; foreign text (a driver's
- * error, a response body) stays in the log. A bug is retried: a deployment mends it and nothing is lost.
+ * The form in which a failure enters the history. The service writes its message, which is safe to show; foreign text
+ * (a driver's error, a response body) stays in the log. A bug is retried: a deployment fixes it and nothing is lost.
  */
 export function toFailure(error: unknown): ApplicationFailure {
   if (error instanceof ApplicationFailure) return error;
@@ -36,5 +36,5 @@ export function toFailure(error: unknown): ApplicationFailure {
   return ApplicationFailure.create({ message: 'Unexpected error; see the log of the worker.', type: 'internal' });
 }
 
-/** Whether a later attempt may succeed where this one failed. */
+/** Whether a later attempt may succeed. */
 const isRetried = (code: ErrorCode): boolean => (code in retried ? retried[code as RunErrorCode] : false);

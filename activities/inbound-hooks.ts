@@ -12,19 +12,19 @@ import { queueRun } from './queued-run.ts';
 
 type InboundDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
-/** A step, and the run that it has made, if any. */
+/** A step, and the run that it created, if any. */
 interface Enqueued {
   readonly step: InboundStep;
   readonly made: RunRow | null;
 }
 
-/** What requests to hooks come to. */
+/** The activities for requests to hooks. */
 export function createInboundHookActivities(deps: InboundDeps) {
   return {
     /**
-     * Makes the run that requests of a resource wait for, when it is due, or lets them join one that has not begun yet.
-     * Run and requests are one transaction, so a repeat finds no request waiting; a run whose start was lost is the
-     * sweeper's.
+     * Creates the run that requests of a resource wait for, when it is due, or adds them to one that has not begun yet.
+     * Run and requests are one transaction, so a repeat finds no request waiting; the sweeper starts a run whose start
+     * was lost.
      */
     async enqueueInboundRun(input: InboundHookInput): Promise<InboundStep> {
       const scope = orgScope(input.orgId);

@@ -15,5 +15,5 @@ export const createActivities = (deps: Deps, slots: SlotLending) => ({
   ...createWebhookActivities(deps),
 });
 
-/** What workflow code sees of the activities: types only. */
+/** The activities as workflow code sees them: types only. */
 export type Activities = ReturnType<typeof createActivities>;

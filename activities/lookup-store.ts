@@ -3,7 +3,7 @@ import type { OrgScope } from '../db/scope.ts';
 import type { LookupStore, NewCachedValue } from '../src/core/source/lookups/lookup-store.ts';
 import type { Deps } from '../src/deps.ts';
 
-/** A run lasts a week at most (limits.maxDurationSeconds); what it leaves behind is dropped at its end. */
+/** A run lasts a week at most (limits.maxDurationSeconds); its own values are dropped at its end. */
 const runTtlSeconds = 8 * 86_400;
 
 /** Values and characters written in one statement. */

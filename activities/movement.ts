@@ -1,17 +1,17 @@
 import type { SlotLending } from '../src/temporal/worker-slots.ts';
 
-/** Whether anything of a chunk moves: a page that comes, a batch that arrives. */
+/** Whether a chunk makes progress: a page is read, or a batch is applied. */
 export interface Movement extends Disposable {
-  /** Something has moved. */
+  /** The chunk made progress. */
   moved(): void;
-  /** Called from time to time: lends the slot of the chunk if nothing has moved for a while. */
+  /** Called periodically: lends the slot of the chunk after a while without progress. */
   check(): void;
 }
 
-/** So long nothing moves before the slot is lent, ms: the other side is silent then, not slow. */
+/** Time without progress before the slot is lent, ms: the other side is then silent, not slow. */
 const silentMs = 10_000;
 
-/** The slot of a chunk is its own while something moves, and others' while the customer's systems let it wait. */
+/** A chunk keeps its slot while it makes progress, and lends it while it waits for the customer's systems. */
 export function watchMovement(slots: SlotLending, now: () => number = () => performance.now()): Movement {
   let movedAt = now();
   let takeBack: (() => void) | null = null;

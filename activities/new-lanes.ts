@@ -2,12 +2,12 @@ import type { Attempt } from '../db/queries/runs/attempts.ts';
 import { createSeenIdFilter, type SeenIdFilter } from '../src/core/pipeline/seen-id-filter.ts';
 
 /**
- * Lanes that had nothing stored when this process began to read them: what was not asked for since then is not known, and
- * the database need not say so. Kept from chunk to chunk.
+ * Lanes that had nothing stored when this process began to read them: an id that was not looked up since then is not
+ * stored, and needs no query. Kept from chunk to chunk.
  */
 export interface NewLanes {
   /**
-   * What was asked for since the lane was new; null: only the database knows. Nothing may be stored of a lane that is `fresh`.
+   * The ids looked up since the lane was new; null: only the database knows. A `fresh` lane must have nothing stored.
    */
   take(attempt: Pick<Attempt, 'laneId' | 'fence' | 'fenceBefore'>, fresh: boolean): SeenIdFilter | null;
   /** The run was read to its end. */
@@ -17,14 +17,14 @@ export interface NewLanes {
 /** Lanes whose ids are kept, 2 MB each. */
 const lanesMax = 8;
 
-/** Those of one process. */
+/** The new lanes of one process. */
 export function createNewLanes(): NewLanes {
   const lanes = new Map<number, { readonly fence: number; readonly ids: SeenIdFilter }>();
   return {
     take({ laneId, fence, fenceBefore }, fresh) {
       const before = lanes.get(laneId);
       lanes.delete(laneId);
-      // Another attempt in between may have stored what was not asked for here.
+      // Another attempt in between may have stored ids that were not looked up here.
       const ids = fresh ? createSeenIdFilter() : before?.fence === fenceBefore ? before.ids : null;
       if (ids === null) return null;
       lanes.set(laneId, { fence, ids });

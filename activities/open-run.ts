@@ -1,4 +1,4 @@
-/** From the setup of a run to everything its pages go through: source, pipeline, destination, delivery. */
+/** Opens everything the pages of a run go through, from its setup: source, pipeline, destination, delivery. */
 
 import type { Db } from '../db/client.ts';
 import type { Attempt } from '../db/queries/runs/attempts.ts';
@@ -36,24 +36,24 @@ export interface OpenRun extends AsyncDisposable {
   readonly log: Log;
   readonly destination: Destination;
   readonly target: TargetTable;
-  /** What its pages go through from where the attempt starts; asked for once. */
+  /** The stages of its pages from where the attempt starts; called once. */
   startFrom(start: RunStart): StartedRun;
 }
 
 /** Where an attempt starts. */
 export interface RunStart extends Pick<StartPoint, 'batchNo' | 'fresh' | 'records' | 'invalid' | 'carried'> {
-  /** Of a new lane: ids that were not asked for are not stored. Null: the lane is not new. */
+  /** For a new lane: ids that were not looked up are not stored. Null: the lane is not new. */
   readonly asked: SeenIdFilter | null;
 }
 
 /** A run whose start is known. */
 export interface StartedRun {
   readonly delivery: Delivery;
-  /** Loads the tables that it refers to, then what is read, and what its records go through. Throws as reading does. */
+  /** Loads the tables that it refers to, then returns the reading and its pipeline. Throws as reading does. */
   readonly load: (signal: AbortSignal) => Promise<{ readonly reading: RunReading; readonly pipeline: Pipeline }>;
 }
 
-/** Opens a run for one attempt. Throws `spec_invalid` when spec and connection do not fit together any more. */
+/** Opens a run for one attempt. Throws `spec_invalid` when spec and connection no longer fit together. */
 export async function openRun(
   deps: Deps,
   scope: OrgScope,
@@ -153,7 +153,7 @@ export async function openRun(
   };
 }
 
-/** What is stored of records of a lane; those that a new lane was never asked for are not looked up. */
+/** The stored state of records of a lane; ids that a new lane never looked up need no query. */
 const storedBy =
   (db: Db, scope: OrgScope, { laneId, asked }: Pick<Attempt, 'laneId'> & Pick<RunStart, 'asked'>) =>
   async (externalIds: readonly string[]) => {

@@ -1,12 +1,12 @@
 import type { PageOutcome } from '../src/core/model/page-outcome.ts';
 import type { RunPage } from '../src/core/run/run-page.ts';
 
-/** Pages whose records are on their way through the stages: more than evaluators on most machines, few enough to be small. */
+/** Pages in the stages at once: more than evaluators on most machines, few enough to be small. */
 const pagesMax = 4;
-/** Records under way; a page that has more goes alone, so that memory does not grow with the size of pages. */
+/** Records in progress; a larger page goes alone, so that memory does not grow with the page size. */
 const recordsMax = 5000;
 
-/** Pages under way between the read and the delivery, in their order; each is handed on as soon as it can be. */
+/** Pages in progress between the read and the delivery, in their order; each is passed on as soon as possible. */
 export interface OrderedQueue {
   /** Takes a page whose stages have begun; waits while there are enough. Throws what an earlier page threw. */
   add(page: RunPage, outcome: Promise<PageOutcome>): Promise<void>;
@@ -17,7 +17,7 @@ export interface OrderedQueue {
 /** A short queue in front of `deliver`. */
 export function createOrderedQueue(deliver: (page: RunPage, outcome: PageOutcome) => Promise<void>): OrderedQueue {
   const underWay: { readonly page: RunPage; readonly outcome: Promise<PageOutcome> }[] = [];
-  // One that failed stays: nothing behind what it could not hand on may ever leave.
+  // A failed one stays: no page behind a page that failed may ever be passed on.
   let handing: Promise<void> | null = null;
   let failed = false;
   let moved = Promise.withResolvers<void>();
@@ -36,7 +36,7 @@ export function createOrderedQueue(deliver: (page: RunPage, outcome: PageOutcome
   const handOn = (): Promise<void> => {
     if (handing === null && underWay.length > 0) {
       handing = handOnAll();
-      // Whoever waits next sees the failure; until then it must not count as unhandled.
+      // The next caller that waits gets the failure; until then it must not count as unhandled.
       handing.catch(() => {
         failed = true;
       });

@@ -17,7 +17,7 @@ import type { Deps } from '../src/deps.ts';
 
 interface OutboxOptions {
   readonly owner: OutboxOwner;
-  /** Masks secrets in what is kept of a record. */
+  /** Masks secrets in stored parts of a record. */
   readonly redact: (text: string) => string;
 }
 
@@ -57,7 +57,7 @@ export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner,
   };
 }
 
-/** What a query answers to the attempt that holds the lane. Throws `fenced` for any other. */
+/** The result of a query for the attempt that holds the lane. Throws `fenced` for any other. */
 function held<Reply>(response: Reply | null): Reply {
   if (response !== null) return response;
   throw new AppError('fenced', 'A later attempt has taken over this resource; this one ends without sending.');

@@ -1,9 +1,9 @@
 import type { Context } from '@temporalio/activity';
 import { type ChunkProgress, progressSignal } from '../workflows/contract.ts';
 
-/** Tells the workflow of a chunk how far it is, for the details that operators see. */
+/** Reports the progress of a chunk to its workflow, for the details that operators see. */
 export interface ProgressReport extends Disposable {
-  /** What to tell from now on, asked each time. */
+  /** Sets what to report from now on; `read` is called for each report. */
   show(read: () => ChunkProgress): void;
 }
 
@@ -16,7 +16,7 @@ export function reportProgress({ client, info }: Context): ProgressReport {
   const { workflowId, runId } = info.workflowExecution ?? {};
   const report = () => {
     if (!read || !workflowId) return;
-    // Nothing depends on it; the next report says more than one that is lost.
+    // Nothing depends on a report; the next one replaces one that is lost.
     client.workflow
       .getHandle(workflowId, runId)
       .signal(progressSignal, read())

@@ -8,17 +8,17 @@ import type { RunRow } from '../src/core/resources/run.ts';
 import { type RunTerms, runTerms } from '../src/core/spec/connection/run-terms.ts';
 import type { Deps } from '../src/deps.ts';
 
-/** A run that nobody's request asks for. */
+/** A run that no API request starts. */
 interface AutomaticRun {
   /** Locked in this transaction, and active. */
   readonly connection: ConnectionRow;
   readonly resourceKey: string;
   readonly trigger: 'schedule' | 'webhook';
-  /** Of a schedule: the firing that it is for. */
+  /** For a schedule: the firing of the run. */
   readonly firing?: { readonly scheduleId: string; readonly scheduledFor: string };
 }
 
-/** Queues a run under the effective spec of its connection; in words why there can be none. */
+/** Queues a run under the effective spec of its connection; or returns the reason why it cannot, as text. */
 export async function queueRun(
   { defaultDestination }: Pick<Deps, 'defaultDestination'>,
   trx: Db,

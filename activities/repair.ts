@@ -8,13 +8,13 @@ import { AppError, takenOver } from '../src/core/errors.ts';
 import { decodeReceipt } from '../src/core/model/receipt.ts';
 import type { Log } from '../src/log.ts';
 
-/** Where an attempt goes on: after the last batch that the destination has applied. */
+/** Where an attempt continues: after the last batch that the destination has applied. */
 export type StartPoint = Pick<Attempt, 'batchNo' | 'pageNo' | 'position' | 'readCompleted' | 'invalid'> & {
   /** Records read so far. */
   readonly records: number;
   /** Nothing of the lane is at the destination yet; see OpenedLane. */
   readonly fresh: boolean;
-  /** External ids of what an earlier run read and this one had acknowledged. */
+  /** External ids of records that an earlier run read and that were acknowledged in this run. */
   readonly carried: readonly string[];
 };
 
@@ -30,7 +30,7 @@ interface RepairOptions {
  * Claims the lane at the destination and compares: a batch that was applied there but not recorded here (a crash
  * between the two commits) is recorded now, from its receipt. The same holds for the last batch of an earlier run
  * that ended in that moment; what was acknowledged only in this run counts as delivered by it. At a destination that is
- * new to the lane the read begins again from nothing.
+ * new to the lane the read starts over.
  */
 export async function repairFromCheckpoint(db: Db, scope: OrgScope, options: RepairOptions): Promise<StartPoint> {
   const { runId, attempt, destination, target } = options;
@@ -65,9 +65,9 @@ function idsIn(receipt: string): readonly string[] {
 }
 
 /**
- * The change filter and the watermark speak of rows that are not there: both are forgotten before anything is read.
- * A crash before the first batch is applied only repeats it, since nothing was recorded in between. Batches and pages
- * go on counting.
+ * The change filter and the watermark describe rows that do not exist: both are deleted before anything is read.
+ * A crash before the first batch is applied only repeats it, since nothing was recorded in between. Batch and page
+ * numbers continue.
  */
 async function startOver(db: Db, scope: OrgScope, { runId, attempt, log }: RepairOptions): Promise<StartPoint> {
   const { laneId, fence, connectionId, resourceKey, watermarkBefore } = attempt;

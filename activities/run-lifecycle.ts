@@ -16,7 +16,7 @@ type LifecycleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 /** Runs in a row that may fail at the destination's login before the connection goes to `error`. */
 const loginFailuresMax = 3;
 
-/** Takes the lane when it is the run's turn. Repeating it answers the same. */
+/** Takes the lane when it is the run's turn. A repeat returns the same. */
 export async function beginRun(
   deps: LifecycleDeps,
   input: SyncRunInput,
@@ -51,8 +51,8 @@ export async function endRun(
 }
 
 /**
- * Credentials that were refused, by the API or several times in a row by the destination, need the customer; so does a
- * destination that is gone for good.
+ * The customer must act when the API refuses the credentials, when the destination refuses them several times in a row,
+ * or when the destination no longer exists.
  */
 async function isBreaking(
   { db }: Pick<Deps, 'db'>,

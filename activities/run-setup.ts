@@ -11,8 +11,8 @@ interface RunKey {
 }
 
 /**
- * What the spec and the connection say of a run, as they were when it began; secrets as they are now. Throws
- * `spec_invalid` when spec, overrides, values or resource do not fit.
+ * The spec and the connection of a run as they were when it began; secrets as they are now. Throws `spec_invalid` when
+ * spec, overrides, values or resource do not fit.
  */
 export async function loadSetup(
   deps: Pick<Deps, 'db' | 'secretBox'>,

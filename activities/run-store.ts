@@ -18,14 +18,14 @@ import { takenOver } from '../src/core/errors.ts';
 import type { RunStore } from '../src/core/run/run-store.ts';
 import type { Deps } from '../src/deps.ts';
 
-/** What a run keeps and asks, in the control database. */
+/** The store of a run, in the control database. */
 export function createRunStore(
   { db }: Pick<Deps, 'db'>,
   scope: OrgScope,
   { runId, attempt }: { readonly runId: string; readonly attempt: Attempt },
 ): RunStore {
   const { laneId, fence, connectionId, resourceKey, seq } = attempt;
-  // Asked for with every partition, and fixed once all dimensions are listed.
+  // Needed for every partition, and fixed once all dimensions are listed.
   let counts: Promise<ReadonlyMap<number, number>> | null = null;
   const countAll = async () =>
     new Map((await countDimensions(db, scope, runId)).map(({ dimension, count }) => [dimension, count]));

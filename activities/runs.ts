@@ -4,10 +4,10 @@ import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
 import { beginRun, endRun } from './run-lifecycle.ts';
 
-/** What a run's workflow asks for besides its chunks: one transaction each, safe to repeat. */
+/** What a run's workflow calls besides its chunks: one transaction each, safe to repeat. */
 export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'log'>) {
   return {
-    /** Asked for by histories of a time when chunks did not begin their run themselves. */
+    /** Called by old histories, in which chunks did not begin their run themselves. */
     async beginRun(input: SyncRunInput): ReturnType<typeof beginRun> {
       try {
         return await beginRun(deps, input);

@@ -23,12 +23,12 @@ interface Firing {
   readonly scheduledFor: string;
 }
 
-/** What firings of schedules do. */
+/** The activities for firings of schedules. */
 export function createScheduleActivities(deps: ScheduleDeps) {
   return {
     /**
-     * Makes the run of a firing, unless the database forbids it: the schedule is off, its connection is not active, or a
-     * run waits already that will read what this one would. A repeat finds the run of the firing.
+     * Creates the run of a firing, unless the schedule is off, its connection is not active, or a waiting run will read
+     * the same. A repeat finds the run of the firing.
      */
     async enqueueScheduledRun(input: ScheduledTickInput, scheduledFor: string): Promise<TickOutcome> {
       const { orgId, scheduleId } = input;
@@ -53,7 +53,7 @@ export function createScheduleActivities(deps: ScheduleDeps) {
   };
 }
 
-/** The run of a firing, or why there is none; that is an event unless somebody wanted it so. */
+/** The run of a firing, or why there is none; the latter is an event unless a user caused it on purpose. */
 async function enqueue(
   deps: Pick<ScheduleDeps, 'defaultDestination'>,
   trx: Db,
@@ -66,7 +66,7 @@ async function enqueue(
   if (!schedule) return 'schedule deleted';
   if (!schedule.enabled) return 'schedule disabled';
   const { connectionId, resourceKey } = schedule;
-  // Firings of one connection come one after the other, so that two of them do not both find nobody waiting.
+  // Firings of one connection are serialized, so that two of them do not both find no waiting run.
   const connection = await lockConnection(trx, scope, connectionId);
   if (!connection) return 'connection deleted';
   const skipped = skipper(trx, scope, { schedule, connection, ...firing });
@@ -81,7 +81,7 @@ interface SkippedFiring extends Firing {
   readonly connection: ConnectionRow;
 }
 
-/** Records that a firing makes no run; the words for operators are returned. */
+/** Records that a firing creates no run; returns the text for operators. */
 const skipper =
   (trx: Db, scope: OrgScope, { schedule, connection, scheduledFor }: SkippedFiring) =>
   async (reason: SkipReason, words: string): Promise<string> => {

@@ -4,17 +4,17 @@ import { type SettledAttempt, type Settlement, settleAttempts } from '../db/quer
 import type { Database } from '../db/schema.ts';
 import type { OrgScope } from '../db/scope.ts';
 
-/** Records what attempts came to, many at a time. */
+/** Records the results of attempts, many at a time. */
 export interface Settler {
   /** Takes the result of an attempt; it is recorded soon. */
   add(one: SettledAttempt): void;
-  /** True: a failure is not recorded yet, which the next claim has to know of. */
+  /** True: a failure is not recorded yet, and the next claim must see it. */
   holdsFailure(): boolean;
   /** Records everything that was added. Throws when the database does not take it. */
   settle(): Promise<void>;
 }
 
-/** What settling takes. */
+/** The options of a settler. */
 export interface SettlerOptions extends Omit<Settlement, 'settled'> {
   readonly db: Kysely<Database>;
   readonly scope: OrgScope;
@@ -22,10 +22,10 @@ export interface SettlerOptions extends Omit<Settlement, 'settled'> {
   readonly onEvents: () => void;
 }
 
-/** Results are recorded when there are so many of them, or after so long, ms. */
+/** Results are recorded when there are this many, or after this time, ms. */
 const batchMax = 50;
 const waitMs = 250;
-/** A database that is away for a moment costs no result: pauses before it is tried again, ms. */
+/** A short database outage loses no result: pauses before each retry, ms. */
 const retryPausesMs = [100, 400, 1600, 5000];
 
 /** Makes a settler for the attempts of one lease token. */
@@ -43,7 +43,7 @@ export function createSettler({ db, scope, onEvents, ...settlement }: SettlerOpt
     if (settled.length > 0 && (await withRetries(() => settleAttempts(db, scope, { ...settlement, settled }))))
       onEvents();
   };
-  // One after the other: the health of the endpoint is a story, told in the order of the attempts.
+  // One after the other: the endpoint's health depends on the order of the attempts.
   const start = (): Promise<void> => {
     last = last.then(settleWaiting).catch((error: unknown) => {
       failure ??= { error };

@@ -1,6 +1,7 @@
 /**
  * The long activity of a run: many pages, read ahead, processed, delivered and recorded, until the read ends or a
- * boundary is reached. One activity per page would cost 10 to 50 ms each; inside a chunk a page costs its work.
+ * boundary is reached. One activity per page would cost 10 to 50 ms each; inside a chunk a page costs only its own
+ * work.
  *
  * Safe to run twice, at the same time even: taking the lane fences every earlier attempt off, at the destination and
  * in the control database. A crash before the destination commits loses pages in flight, which are fetched again; one
@@ -32,8 +33,8 @@ import { repairFromCheckpoint, type StartPoint } from './repair.ts';
 import { beginRun, endRun } from './run-lifecycle.ts';
 
 /**
- * A chunk ends after either: fairness between tenants acts when chunks are handed out. A thousand pages are four seconds of a
- * fast API; the next chunk takes a tenth of one to begin.
+ * A chunk ends after either: fairness between tenants applies when chunks are assigned. A thousand pages are four
+ * seconds of a fast API; the next chunk takes a tenth of one to begin.
  */
 const chunkMsMax = 60_000;
 const chunkPagesMax = 1000;
@@ -44,26 +45,26 @@ const heartbeatMs = 1000;
 /** How long pages in flight may still arrive when the worker stops, ms. */
 const stopMsMax = 10_000;
 /**
- * How long a canceled chunk waits for the batch under way, and for whatever else does not hear of the cancel, ms; the
- * next run records a batch that is applied later.
+ * How long a canceled chunk waits for the batch in progress, and for other work that ignores the cancel, ms; the next
+ * run records a batch that is applied later.
  */
 const cancelMsMax = 500;
 /** Attempts without one recorded batch, after which the run fails: the progress-aware retry budget. */
 const attemptsMax = 12;
-/** The same for errors without a name, mostly bugs: with their delays they take 21 s. */
+/** The same for errors without a code, mostly bugs: with their delays they take 21 s. */
 const unexpectedAttemptsMax = 8;
 
-/** Makes the activity, in the form of today and in that of histories begun before. */
+/** Creates the activity, in its current form and in the form that old histories call. */
 export function createSyncChunk(made: Deps, slots: SlotLending) {
   const deps = { ...made, newLanes: createNewLanes(), slots };
   return {
     /**
-     * Begins the run if it is its turn, reads on where it stands, and ends it once it is read. Throws what cannot be
-     * retried; answers `waitMs` when the API asks for patience.
+     * Begins the run if it is its turn, continues reading at its position, and ends it once it is read. Throws what
+     * cannot be retried; returns `waitMs` when the API asks to wait.
      */
     syncPages: (input: SyncRunInput): Promise<ChunkResult> => inContext(deps, input, runFromBeginToEnd),
 
-    /** Reads on only. Asked for by histories of a time when chunks neither began nor ended their run. */
+    /** Continues reading only. Called by old histories, in which chunks neither began nor ended their run. */
     syncChunk: (input: SyncRunInput): Promise<ChunkResult> =>
       inContext(deps, input, async (...chunk) => (await runChunk(...chunk)).result),
   };
@@ -81,7 +82,7 @@ interface ChunkDeps extends SharedDeps {
   readonly progress: ProgressReport;
 }
 
-/** Runs a chunk with the heartbeat of its activity; what it throws is as a history may hold it. */
+/** Runs a chunk with the heartbeat of its activity; throws errors in the form that a history may hold. */
 async function inContext(
   deps: SharedDeps,
   input: SyncRunInput,
@@ -115,7 +116,7 @@ async function runFromBeginToEnd(deps: ChunkDeps, input: SyncRunInput, context: 
   return { ...result, totals: await endRun(deps, input, { outcome, owner }) };
 }
 
-/** The failure as Temporal and, should no attempt get further, the run row will show it. */
+/** The failure as Temporal shows it, and the run row too if no attempt gets further. */
 async function keptFailure(deps: Deps, { orgId, runId }: SyncRunInput, error: unknown): Promise<ApplicationFailure> {
   const failure = toFailure(error);
   const { type, message } = failure;
@@ -128,13 +129,13 @@ async function keptFailure(deps: Deps, { orgId, runId }: SyncRunInput, error: un
   return failure;
 }
 
-/** What a chunk came to, and its attempt; null: there was nothing to read. */
+/** The result of a chunk, and its attempt; null: there was nothing to read. */
 interface RunChunk {
   readonly result: ChunkResult;
   readonly owner: Attempt | null;
 }
 
-/** Runs a chunk; a canceled one is left soon, whatever the customer's systems do. */
+/** Runs a chunk; a canceled one ends soon, whatever the customer's systems do. */
 function runChunk(deps: ChunkDeps, input: SyncRunInput, context: Context): Promise<RunChunk> {
   return unlessCanceled(context.cancellationSignal, cancelMsMax, (resources) =>
     readChunk(deps, input, { context, resources }),
@@ -150,7 +151,7 @@ async function readChunk(
   const scope = orgScope(input.orgId);
   const attempt = await takeLane(deps.db, scope, input.runId, info.currentAttemptScheduledTimestampMs);
   if (!attempt || attempt.cancelRequestedAt) return { result: ended, owner: attempt ?? null };
-  // Recorded with a batch, so it stands whatever became of the attempt that recorded it.
+  // Recorded with a batch, so it stays valid whatever the result of the attempt that recorded it.
   if (attempt.errorCode === 'record_invalid') throw new AppError('record_invalid', attempt.errorMessage ?? '');
   const mostAttempts = attempt.errorCode === 'internal' ? unexpectedAttemptsMax : attemptsMax;
   if (attempt.attempts > mostAttempts) throw retriesExhausted(attempt);
@@ -166,7 +167,7 @@ async function readChunk(
   if (result.done) deps.newLanes.leave(attempt.laneId);
   // A run that is read ends with this attempt.
   else await resetAttempts(deps.db, scope, input.runId);
-  // Told to stop by a shutdown the chunk has simply ended early; told to cancel, it says that it was.
+  // After a shutdown the chunk has simply ended early; after a cancel it reports the cancel.
   if (cancelled.reason instanceof CancelledFailure && cancelled.reason.message !== 'WORKER_SHUTDOWN')
     throw cancelled.reason;
   return { result, owner: attempt };
@@ -181,7 +182,7 @@ interface Reading {
   readonly progress: ProgressReport;
 }
 
-/** Reads on from where the destination is; a destination that needs a pause gets it from the workflow's timer. */
+/** Continues reading where the destination stands; if the destination needs a pause, the workflow's timer waits. */
 async function readOrPause(run: OpenRun, reading: Reading): Promise<ChunkResult> {
   const { attempt, repair, newLanes } = reading;
   try {
@@ -249,11 +250,11 @@ async function readOn(
         records += page.records.length;
         const outcome = pipeline.select(page).then((selection) => pipeline.shape(selection));
         await orderedQueue.add(page, withTombstones(outcome, page.tombstones));
-        // Pages fetched ahead of the one that reaches the limit are left.
+        // Pages fetched beyond the one that reaches the limit are dropped.
         if (limited()) break;
       }
     } finally {
-      // What was read before a failure is sound: it is delivered, so that the next attempt starts behind it.
+      // Pages read before a failure are valid: they are delivered, so that the next attempt starts behind them.
       await (isCancel(cancelled.reason) ? delivery.abandon(cancelMsMax) : drained());
     }
   } catch (error) {
@@ -265,7 +266,7 @@ async function readOn(
   return result(0);
 }
 
-/** A chunk whose totals are those of the last report waits, for the destination if a batch is on its way there. */
+/** A chunk whose totals are those of the last report waits, for the destination if a batch is in progress there. */
 function progressOf(delivery: Delivery, read: () => Pick<ChunkProgress, 'pages' | 'records'>): () => ChunkProgress {
   let last = read().pages;
   return () => {
@@ -277,7 +278,7 @@ function progressOf(delivery: Delivery, read: () => Pick<ChunkProgress, 'pages' 
   };
 }
 
-/** Records that are gone join what became of those that are there. */
+/** Adds the tombstones of deleted records to the outcome of a page. */
 async function withTombstones(shaped: Promise<PageOutcome>, tombstones: readonly Tombstone[]): Promise<PageOutcome> {
   const page = await shaped;
   const missed = tombstones.map((tombstone) => ({ kind: 'delete', tombstone, flagged: false }) as const);
@@ -290,10 +291,10 @@ const nothingInTime = (seconds: number) =>
     `The API returned no page within limits.maxDurationSeconds (${seconds} s); the calls of the run show its responses.`,
   );
 
-/** There is nothing to read: the run is over, or was asked to stop. */
+/** There is nothing to read: the run has ended, or was asked to stop. */
 const ended: ChunkResult = { done: true, limited: false, waitMs: 0, pages: 0, records: 0 };
 
-/** Ends a run that gets no further with what stopped its last attempt; a worker that died left nothing to say. */
+/** Ends a run without progress with the error of its last attempt; a worker that died leaves no error. */
 function retriesExhausted({ attempts, errorCode, errorMessage }: Attempt): ApplicationFailure {
   const cause = errorMessage ?? 'The worker died on every attempt; see its log.';
   const message = `No progress after ${attempts - 1} attempts: ${cause} Fix the cause and start the sync again: it continues from the watermark.`;

@@ -1,4 +1,4 @@
-/** Work under way, and the moments in which some of it ends. */
+/** Concurrent work; callers can wait until some of it ends. */
 export interface TaskGroup {
   size(): number;
   /** Adds work. Its failure is thrown by {@link TaskGroup.all}. */

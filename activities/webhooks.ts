@@ -9,13 +9,13 @@ import { toFailure } from './failures.ts';
 /** Less than half of the heartbeat timeout, ms. */
 const heartbeatMs = 5000;
 
-/** What sends the events of endpoints. */
+/** The activities that send the events of endpoints. */
 export function createWebhookActivities(deps: Deps) {
   const drainDeps = { ...deps, send: createWebhookSender(deps.egress), slots: createPostSlots(postsMax) };
   return {
     /**
-     * Sends what waits for an endpoint. Safe to run twice, at the same time even: what one has claimed the other does not
-     * see. A worker that is shut down finishes what is under way and answers as if nothing more had waited for now.
+     * Sends the waiting events of an endpoint. Safe to run twice, even at the same time: neither sees what the other
+     * has claimed. A worker that shuts down finishes requests in progress and returns as if nothing more waited.
      */
     async drainEndpoint(input: WebhookEndpointInput): Promise<DrainResult> {
       const context = Context.current();

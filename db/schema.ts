@@ -24,7 +24,7 @@ type AnyJson = ColumnType<unknown, string, string>;
 type NullableJson<Value extends object> = JSONColumnType<Value | null, string | null | undefined, string | null>;
 type NullableJsonObject = NullableJson<JsonObject>;
 
-/** What a backfill was asked to do. */
+/** The options of a backfill. */
 export interface Backfill {
   /** Where it begins, as the cursor of the resource is written; null: at `initial`. */
   readonly from: string | null;

@@ -3,10 +3,10 @@ import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { controlQueue } from './contract.ts';
 
-/** A canceled activity is waited for: with the SDK's real default, a "canceled" run goes on delivering. */
+/** The workflow waits for a canceled activity: with the SDK's real default, a "canceled" run continues to deliver. */
 export const waitForCancellation: ActivityOptions = { cancellationType: 'WAIT_CANCELLATION_COMPLETED' };
 
-/** The activities under these options. No workflow proxies them in another way. */
+/** The activities with these options. No workflow proxies them in another way. */
 export const proxy = (options: ActivityOptions) => proxyActivities<Activities>({ ...options, ...waitForCancellation });
 
 /** Bookkeeping is one small transaction: try until the database is back. */

@@ -1,17 +1,17 @@
-/** What is said to Temporal: names, ids and inputs. Schedules and histories hold them, so they never change meaning. */
+/** Names, ids and inputs sent to Temporal. Schedules and histories hold them, so they never change meaning. */
 
 /** Workflows and short bookkeeping. */
 export const controlQueue = 'css-control';
 /** Chunks of runs: long activities. */
 export const syncQueue = 'css-sync';
-/** Webhook deliveries: slow receivers occupy nothing that syncs need. */
+/** Webhook deliveries: slow receivers take no slots from syncs. */
 export const webhookQueue = 'css-webhooks';
 
 /** The workflow that executes one run. */
 export const syncRunType = 'syncRun';
 /** Tells a waiting run that its lane may be free. */
 export const laneFreeSignal = 'laneFree';
-/** How far a run is, as an operator asks for it. */
+/** The progress of a run, for operators. */
 export const progressQuery = 'progress';
 
 /** Tells a run how far its chunk is, with {@link ChunkProgress}. */
@@ -38,7 +38,7 @@ export interface ScheduledTickInput {
   readonly scheduleId: string;
 }
 
-/** What came of a firing, in the words of the Temporal UI. */
+/** The result of a firing, as the Temporal UI shows it. */
 export interface TickOutcome {
   /** `started`, or `skipped: ` and why. */
   readonly outcome: string;
@@ -71,13 +71,13 @@ export interface WebhookEndpointInput {
   readonly endpointId: string;
 }
 
-/** Requests to endpoints that one worker has under way at once. */
+/** Concurrent requests to endpoints of one worker. */
 export const postsMax = 256;
 
-/** What a look at an endpoint came to: totals and states, nothing of events. */
+/** The result of one check of an endpoint: totals and states, no event data. */
 export interface DrainResult {
   readonly state: 'ok' | 'probing' | 'paused' | 'disabled' | 'deleted';
-  /** Milliseconds until it is worth looking again; null: nothing waits. */
+  /** Milliseconds until the next check; null: nothing waits. */
   readonly nextDueMs: number | null;
   readonly sent: number;
   readonly failed: number;
@@ -98,11 +98,11 @@ export interface InboundHookInput {
   readonly resourceKey: string;
 }
 
-/** What came of looking for requests that wait. */
+/** The result of a check for waiting requests. */
 export interface InboundStep {
   /** Milliseconds until a run is due; 0: one was made or joined, or none may be; null: no request waits. */
   readonly waitMs: number | null;
-  /** In the words of the Temporal UI. */
+  /** As the Temporal UI shows it. */
   readonly outcome: string;
   /** The run that was made or joined; null: there is none. */
   readonly runId: string | null;
@@ -125,29 +125,29 @@ export const searchAttributes = {
 /** Values of the search attribute `CssStage`. */
 export type Stage = 'waiting' | 'running' | 'throttled' | 'finishing';
 
-/** How far a chunk is while it works. */
+/** The progress of a chunk while it works. */
 export interface ChunkProgress {
   /** Totals of the run so far. */
   readonly pages: number;
   readonly records: number;
-  /** What has been waited for since the last report; null: the run moves. */
+  /** What the run has waited for since the last report; null: it makes progress. */
   readonly waitsFor: 'source' | 'destination' | null;
 }
 
-/** What one chunk came to. */
+/** The result of one chunk. */
 export interface ChunkResult {
   /** The read is complete and everything of it is recorded, or the run is no longer running. */
   readonly done: boolean;
   /** A limit of the spec ended the read before its natural end: the run is `partial`. */
   readonly limited: boolean;
-  /** Milliseconds to wait before the next chunk; 0: go on at once. */
+  /** Milliseconds to wait before the next chunk; 0: continue at once. */
   readonly waitMs: number;
   /** Totals of the run so far, for the operator's view. */
   readonly pages: number;
   readonly records: number;
   /** It is not the run's turn; absent: it is. */
   readonly waiting?: true;
-  /** What became of the run, which the chunk has ended; absent: it has not. */
+  /** The result of the run, if the chunk has ended it; absent: it has not. */
   readonly totals?: RunTotals;
 }
 

@@ -1,7 +1,6 @@
 /**
- * Turns the requests to the hooks of a connection and resource into runs, and ends when none waits. What is to be done
- * is in the database: a signal only says that it is worth looking, so that one that is lost, or comes a thousand times,
- * changes nothing.
+ * Turns the requests to the hooks of a connection and resource into runs, and ends when none waits. The work is in the
+ * database: a signal only triggers a check, so a lost or repeated signal changes nothing.
  */
 import { continueAsNew, defineSignal, setCurrentDetails, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
 import { control } from './bookkeeping.ts';
@@ -9,7 +8,7 @@ import { type InboundHookInput, type InboundStep, notedSignal } from './contract
 
 const noted = defineSignal(notedSignal);
 
-/** Makes the runs that requests wait for; the result is what came of the last ones. */
+/** Creates the runs that requests wait for; returns the result of the last ones. */
 export async function inboundHook(
   input: InboundHookInput,
   last: InboundStep | null = null,

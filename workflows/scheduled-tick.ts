@@ -1,7 +1,7 @@
 /**
- * One firing of a schedule. Temporal appends the time to a workflow's id, so a firing cannot be the workflow of its run:
- * it only makes the run's row. Whether it may is decided in the database, so a schedule that Temporal should not have any
- * more starts nothing; what it came to is the result.
+ * One firing of a schedule. Temporal appends the time to a workflow's id, so a firing cannot be the workflow of its
+ * run: it only makes the run's row. Whether it may is decided in the database, so a schedule that Temporal should no
+ * longer have starts nothing; the outcome is the result.
  */
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { setCurrentDetails, workflowInfo } from '@temporalio/workflow';
@@ -11,7 +11,7 @@ import type { ScheduledTickInput, TickOutcome } from './contract.ts';
 /** Set by Temporal: when it was to fire, before jitter. */
 const firingKey = defineSearchAttributeKey('TemporalScheduledStartTime', SearchAttributeType.DATETIME);
 
-/** Makes the run of a firing, or says why there is none. */
+/** Creates the run of a firing, or returns why there is none. */
 export async function scheduledTick(input: ScheduledTickInput): Promise<TickOutcome> {
   const { typedSearchAttributes, startTime } = workflowInfo();
   const firing = typedSearchAttributes.get(firingKey) ?? startTime;

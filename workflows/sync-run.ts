@@ -1,10 +1,10 @@
 /**
  * One run, from the queue of its lane to its final status.
  *
- * What survives a crash: everything that matters is in PostgreSQL before this workflow hears of it. The run row is
- * the outbox (a run whose start was lost is started by the sweeper); the ledger holds each complete page; the
- * destination's checkpoint row holds the receipt of the last batch. This history holds ids and totals only, and it
- * may be lost whole: the reconciler then starts it again, and it goes on from the ledger.
+ * What survives a crash: everything that matters is in PostgreSQL before this workflow is notified of it. The run row
+ * is the outbox (a run whose start was lost is started by the sweeper); the ledger holds each complete page; the
+ * destination's checkpoint row holds the receipt of the last batch. This history holds ids and totals only, and it may
+ * be lost whole: the reconciler then starts it again, and it continues from the ledger.
  *
  * Where a record can be seen twice: nowhere at an SQL destination, because rows and receipt are one transaction and
  * a newer attempt fences the older one off. A page in flight at a kill is fetched again, never delivered again. At a
@@ -67,7 +67,7 @@ const stageKey = defineSearchAttributeKey(searchAttributes.stage, SearchAttribut
 
 /**
  * Executes a run. Its result is in the run row; the workflow fails when the run failed, so that operators see it.
- * `last` is what this run had read when its history was begun anew.
+ * `last` is what this run had read when its history was restarted.
  */
 export async function syncRun(input: SyncRunInput, last: ChunkResult = nothingRead): Promise<RunTotals | undefined> {
   const state: RunState = { woken: false, stage: 'waiting', last };
@@ -103,7 +103,7 @@ interface RunState {
   last: ChunkResult;
 }
 
-/** In histories without the patch. False: somebody ended the run while it waited, and there is nothing to do. */
+/** In histories without the patch. False: the run was ended while it waited, and there is nothing to do. */
 async function waitForLane(input: SyncRunInput, state: RunState): Promise<boolean> {
   for (;;) {
     const turn = await control.beginRun(input);

@@ -1,8 +1,7 @@
 /**
- * One endpoint's deliveries, as long as there are any. What is to be sent is in the database; this workflow is the one
- * that looks, and the timer that looks again. There is one per endpoint, so that its order, its limits and its health
- * have one keeper. A signal only says that looking is worth it: one that is lost is made up for by the sweeper, and a
- * thousand of them are one look.
+ * One endpoint's deliveries, as long as there are any. The queue is in the database; this workflow checks it, and
+ * checks again by timer. There is one workflow per endpoint, which keeps its order, its limits and its health. A signal
+ * only triggers a check: the sweeper replaces a lost signal, and a thousand signals cause one check.
  */
 import {
   allHandlersFinished,
@@ -16,7 +15,9 @@ import {
 import { proxy } from './bookkeeping.ts';
 import { type DrainResult, type WebhookEndpointInput, wakeSignal, webhookQueue } from './contract.ts';
 
-/** A drain ends by itself after 30 s and the requests that are then under way; their rows are leased, not its attempt. */
+/**
+ * A drain ends by itself after 30 s plus the requests then in progress; the lease is on their rows, not on its attempt.
+ */
 const { drainEndpoint } = proxy({
   taskQueue: webhookQueue,
   startToCloseTimeout: '5m',
@@ -29,7 +30,7 @@ const idleMs = 60_000;
 
 const wake = defineSignal(wakeSignal);
 
-/** Sends the events of an endpoint until there are none; what it returns is what the last look came to. */
+/** Sends the events of an endpoint until there are none; returns the result of the last check. */
 export async function webhookEndpoint(input: WebhookEndpointInput): Promise<DrainResult> {
   const state = { woken: false };
   setHandler(wake, () => {

@@ -90,7 +90,7 @@ export async function noteStatusChange(tx: Db, scope: OrgScope, connectionId: st
   await liveOf(tx, scope, connectionId).set(changed).execute();
 }
 
-/** Switches off the schedules of resources that a connection does not have any more; those that were on. */
+/** Switches off the schedules of resources that a connection no longer has; returns those that were on. */
 export function disableSchedulesExcept(
   tx: Db,
   scope: OrgScope,
@@ -138,7 +138,7 @@ export function findScheduleState(db: Db, scope: OrgScope, id: string): Promise<
     .executeTakeFirst();
 }
 
-/** Notes that Temporal has this version. False: it is not the newest any more. */
+/** Notes that Temporal has this version. False: it is no longer the newest. */
 export async function markApplied(
   db: Db,
   scope: OrgScope,
@@ -155,7 +155,7 @@ export async function markApplied(
   return marked !== undefined;
 }
 
-/** Ids of some schedules of a connection that Temporal has not heard of in their newest version. */
+/** Ids of some schedules of a connection whose newest version Temporal does not have. */
 export async function findNotApplied(
   db: Db,
   scope: OrgScope,
@@ -192,7 +192,7 @@ export async function applyAgain(db: Db, scope: OrgScope, ids: readonly string[]
     .execute();
 }
 
-/** Firings that were missed since somebody was last told, and the schedule. */
+/** Firings that were missed since the last notification, and the schedule. */
 export interface MissedFirings {
   readonly schedule: ScheduleRow;
   readonly missed: number;

@@ -190,7 +190,7 @@ export function updateDraft(
     .executeTakeFirst();
 }
 
-/** Whether a draft was there and is gone now. */
+/** Whether a draft existed and is now deleted. */
 export async function removeDraft(db: Db, scope: OrgScope, id: string): Promise<boolean> {
   const removed = await db
     .deleteFrom('specVersions')

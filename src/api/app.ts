@@ -22,8 +22,8 @@ import { type ApiEnv, serveRoute } from './serve-route.ts';
 import { serveWidget, widgetPath } from './widget.ts';
 
 /**
- * Of every response that a handler makes through its context, unless it says otherwise. Hono's are taken once: set by its
- * middleware, behind the handler, they take a tenth of a small answer's time.
+ * The default headers of every response that a handler makes through its context. Hono's are taken once: set by its
+ * middleware, behind the handler, they take a tenth of a small response's time.
  */
 const hardened = await new Hono().get('/', secureHeaders(), (c) => c.body(null)).request('/');
 const safeHeaders = [...hardened.headers, ['cache-control', 'no-store'] as const];
@@ -38,7 +38,7 @@ export function createApp(made: AppDeps): Hono<ApiEnv> {
     lists: createListsAtOnce(),
   };
   const limits = createRateLimits(deps.requestsPerSecond);
-  // Clients ask many things at once with one key.
+  // Clients send many concurrent requests with one key.
   const findCredentialOnce = sharedResponses(
     ([lookupId]: readonly [string, ...string[]]) => findCredential(deps.db, lookupId),
     (lookupId) => lookupId,
@@ -92,7 +92,7 @@ const forOtherOrigins = ({ embed: { allowedOrigins } }: Pick<ApiDeps, 'embed'>) 
     maxAge: 600,
   });
 
-/** The error to answer with: another one where credentials from that address are refused too often. */
+/** The error to respond with: another one where credentials from that address are refused too often. */
 async function orTooOften(error: unknown, limits: RateLimits | null, c: Context<ApiEnv>): Promise<unknown> {
   if (!(error instanceof AppError) || error.code !== 'unauthorized') return error;
   try {

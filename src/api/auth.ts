@@ -5,11 +5,11 @@ import { isApiKey, parseApiKey } from '../core/crypto/api-key.ts';
 import { AppError } from '../core/errors.ts';
 import type { Log } from '../log.ts';
 
-/** Who a request comes from. */
+/** The caller of a request. */
 export interface Caller {
   readonly scope: OrgScope;
   readonly keyId: string;
-  /** What the key may do; a key made by it gets at most these. */
+  /** The permissions of the key; a key made by it gets at most these. */
   readonly keyScopes: readonly string[];
   /** Null: it does not expire. A key made by it lives no longer. */
   readonly keyExpiresAt: string | null;
@@ -18,7 +18,7 @@ export interface Caller {
 interface AuthDeps {
   readonly db: Db;
   readonly log: Log;
-  /** Never a response of before the question, or a revoked key would be let in once more. */
+  /** Never returns a result from before the call, or a revoked key would be accepted once more. */
   readonly findCredential: (lookupId: string) => Promise<Credential | undefined>;
 }
 
@@ -60,7 +60,7 @@ function keyOf(headers: Headers): string | null {
 const isOver = ({ revokedAt, expiresAt }: Credential): boolean =>
   revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now());
 
-/** At most once a minute per key, and nobody waits for it. */
+/** At most once a minute per key, without waiting for it. */
 function noteUse({ db, log }: Pick<AuthDeps, 'db' | 'log'>, { id, lastUsedAt }: Credential): void {
   if (lastUsedAt !== null && Date.parse(lastUsedAt) > Date.now() - 60_000) return;
   touchCredential(db, id).catch((error: unknown) => log.warn('use of an API key not recorded', { keyId: id, error }));

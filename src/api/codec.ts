@@ -42,7 +42,9 @@ export function serveCodec(app: Hono<ApiEnv>, { codec: settings }: Pick<ApiDeps,
   });
 }
 
-/** What does not decrypt stays as it is, so that the rest of a page can be read; its metadata names the key. */
+/**
+ * A payload that does not decrypt stays as it is, so that the rest of a page can be read; its metadata names the key.
+ */
 async function decodeOne(codec: PayloadCodec, payload: Payload): Promise<Payload> {
   const [decoded = payload] = await codec.decode([payload]).catch(() => [payload]);
   return decoded;

@@ -21,7 +21,7 @@ interface RejectionOptions {
   readonly cause?: unknown;
 }
 
-/** A refusal by the HTTP layer itself, before the service: the status says more than a code could. */
+/** A refusal by the HTTP layer, before the service: the status tells more than a code. */
 export class HttpRejection extends Error {
   override readonly name = 'HttpRejection';
   readonly status: 400 | 404 | 405 | 413 | 429;
@@ -36,22 +36,22 @@ export class HttpRejection extends Error {
   }
 }
 
-/** What the caller gets for a failure. */
+/** The response to a failure. */
 export interface ErrorResponse {
   readonly status: ContentfulStatusCode;
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
-  /** The failure is ours: its cause belongs into the log, and nothing of it into the response. */
+  /** A service error: its cause is logged and never part of the response. */
   readonly unexpected: boolean;
 }
 
-/** What a code says besides; runs that wait end within seconds or minutes. */
+/** Headers of a code; waiting runs end within seconds or minutes. */
 const headersOf: Partial<Record<string, Readonly<Record<string, string>>>> = {
   unauthorized: { 'www-authenticate': 'Bearer' },
   rate_limited: { 'retry-after': '10' },
 };
 
-/** The response to any thrown value. Text of errors that are not ours never leaves the process. */
+/** The response to any thrown value. Text of foreign errors never leaves the process. */
 export function toErrorResponse(error: unknown, requestId: string): ErrorResponse {
   if (error instanceof HttpRejection) {
     const code = error.code === null ? {} : { code: error.code };
@@ -83,7 +83,7 @@ function response(
 // The codes of runs have no status: where one can reach a request, src/control says what it means there.
 const isRequestCode = (code: ErrorCode): code is RequestErrorCode => Object.hasOwn(statusOf, code);
 
-/** The last net below the gates: input that PostgreSQL itself refuses is still the caller's fault, not ours. */
+/** The last check behind the gates: input that PostgreSQL refuses is the caller's error, not the service's. */
 function codeOfSqlState(error: unknown): 'validation' | 'conflict' | null {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
   if (error.code === '23505') return 'conflict';

@@ -6,7 +6,7 @@ import { pendingMigrations } from '../../db/migrate.ts';
 /** The name a probe reads to know whom it reached. */
 export const serviceName = 'connector-sync';
 
-/** `GET /api/health`: the process answers; nothing else is looked at. */
+/** `GET /api/health`: the process responds; nothing else is checked. */
 export const Health = v.object({ status: v.literal('ok'), service: v.string() });
 /** `GET /api/health/ready` when requests can be served. */
 export const Ready = v.object({ status: v.literal('ready') });

@@ -40,7 +40,7 @@ export const DisplayText = v.pipe(
 /** A natural key from outside: indexed, so its bytes are bounded. */
 export const NaturalKey = v.pipe(v.string(), v.minLength(1), v.maxBytes(200));
 
-/** The body in the form of the schema, unknown fields dropped. Throws a validation error that names every fault. */
+/** The body in the form of the schema, unknown fields dropped. Throws a validation error that names every issue. */
 export function checkBody<S extends v.GenericSchema>(schema: S, document: unknown): v.InferOutput<S> {
   // valibot takes an array for an object.
   if (schema.type === 'object' && Array.isArray(document)) {
@@ -56,7 +56,8 @@ export type Query = Readonly<Record<string, readonly string[]>>;
 
 /**
  * The query in the form of the schema; parameters that it does not have are ignored. A required one that is missing, or
- * empty where it may not be, is an error without a code. One given twice is refused: taking either would answer another question than was asked.
+ * empty where it may not be, is an error without a code. One given twice is refused: taking either could be the wrong
+ * one.
  */
 export function checkQuery<S extends v.GenericSchema>(schema: S, query: Query): v.InferOutput<S> {
   const single = Object.fromEntries(Object.entries(query).map(([name, [first]]) => [name, first]));

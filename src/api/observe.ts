@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
 import type { Log } from '../log.ts';
 
-/** What is known of a request while it is answered; the line in the log carries it. */
+/** The facts of a request in progress, for its line in the log. */
 export interface RequestFacts {
   /** The caller's own when it is sane, so that one id goes through several systems. */
   readonly requestId: string;

@@ -16,7 +16,7 @@ export const QueryText = v.pipe(
   v.check((text) => !text.includes('\u0000'), 'holds the character U+0000'),
 );
 
-/** How many rows of a list are wanted; more than `max` are cut to it. */
+/** The requested number of rows of a list; more than `max` counts as `max`. */
 export const queryLimit = ({ usual, max }: { readonly usual: number; readonly max: number }) =>
   v.pipe(
     v.optional(v.string(), String(usual)),

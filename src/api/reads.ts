@@ -6,7 +6,7 @@ import type { ConnectionRow } from '../core/resources/connection.ts';
 import type { RunRow } from '../core/resources/run.ts';
 import { sharedResponses } from '../core/shared-responses.ts';
 
-/** Rows that clients ask for by id, often many at once: one query answers all requests of an org that wait. */
+/** Rows that clients ask for by id, often many at once: one query serves all waiting requests of an org. */
 export interface Reads {
   /** The connection, or undefined when it is absent, deleted or of another org. */
   readonly connection: Read<ConnectionRow>;

@@ -1,4 +1,4 @@
-/** The addresses that upstreams post to. They lie beside the versioned interface: the token in them is the credential. */
+/** The addresses that upstreams post to. They are outside the versioned interface: their token is the credential. */
 import type { Context, Hono } from 'hono';
 import { findHookByToken, type ReceivingHook } from '../../db/queries/hooks/hooks.ts';
 import { refuseForged, scopeOfHook, takeRequest } from '../control/hooks/inbound.ts';
@@ -42,7 +42,7 @@ export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
   });
 }
 
-/** One response for a token that nobody has, a deleted hook and a disabled one. */
+/** The same response for an unknown token, a deleted hook and a disabled one. */
 async function hookOf(c: HookContext, { db }: ApiDeps): Promise<ReceivingHook> {
   const hook = await findHookByToken(db, hashHookToken(c.req.param('token') ?? ''));
   if (!hook) throw notFound('Hook');

@@ -11,7 +11,7 @@ import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
 import type { Reads } from './reads.ts';
 import type { ResponseWithHeaders } from './response-headers.ts';
 
-/** What an API is made of. */
+/** The dependencies of an API. */
 export type AppDeps = Pick<
   Deps,
   | 'db'
@@ -29,7 +29,7 @@ export type AppDeps = Pick<
   | 'requestsPerSecond'
 >;
 
-/** What the handlers work with. */
+/** What the handlers need. */
 export interface ApiDeps extends AppDeps {
   readonly reads: Reads;
   readonly costly: CostlyRequests;
@@ -37,7 +37,7 @@ export interface ApiDeps extends AppDeps {
 }
 
 type Schema = v.GenericSchema;
-/** `oauth_state`: the query parameter `state`, which is checked before everything else but a missing parameter. */
+/** `oauth_state`: the query parameter `state`, which is checked first, except for a missing parameter. */
 type Auth = 'api_key' | 'embed_token' | 'oauth_state' | 'none';
 
 /** One endpoint as the router, the OpenAPI document and the tests see it. */
@@ -58,7 +58,7 @@ export interface Route {
   readonly body?: Schema | undefined;
   /** No body at all counts as an object without properties. */
   readonly bodyOptional?: true;
-  /** The body's schema in the document, where `body` leaves the verdict to the handler. */
+  /** The body's schema in the document, where `body` leaves the validation to the handler. */
   readonly bodyName?: 'ConnectorSpec';
   /** A body that works, for the document. */
   readonly bodyExample?: unknown;
@@ -69,11 +69,15 @@ export interface Route {
   readonly headers?: Readonly<Record<string, HeaderFacts>>;
   /** The errors of the endpoint itself; those every endpoint has are added. */
   readonly errors: readonly RequestErrorCode[];
-  /** What a repeated `Idempotency-Key` gets: the first response again, or 409. Absent: the header is not looked at. */
+  /** What a repeated `Idempotency-Key` gets: the first response again, or 409. Absent: the header is ignored. */
   readonly repeated?: 'same_answer' | 'conflict';
-  /** It checks a spec, evaluates expressions or waits for servers that a customer names: an org may have only some under way at once; `one_by_one`: it checks specs in a transaction, so only one of them has a connection of the database. */
+  /**
+   * It checks a spec, evaluates expressions or waits for servers that a customer names: an org may have only some of
+   * them in progress at once; `one_by_one`: it checks specs in a transaction, so only one of them has a connection of
+   * the database.
+   */
   readonly costly?: CostlyOrder;
-  /** Checks the request; what it returns does the work. Throws `AppError` or `HttpRejection`. */
+  /** Checks the request; returns the function that does the work. Throws `AppError` or `HttpRejection`. */
   prepare(this: void, request: RawRequest): (deps: ApiDeps) => Promise<unknown>;
 }
 
@@ -95,7 +99,7 @@ export interface RawRequest {
 
 type Output<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : undefined;
 
-/** What a handler gets, all of it checked. `scope` and `caller` exist only behind a credential. */
+/** The checked input of a handler. `scope` and `caller` exist only behind a credential. */
 type Input<A extends Auth, P extends Schema | undefined, Q extends Schema | undefined, B extends Schema | undefined> = {
   readonly params: Output<P>;
   readonly query: Output<Q>;
@@ -139,13 +143,13 @@ export function route<
   return {
     ...facts,
     prepare({ caller, params, query, document }) {
-      // The order decides which fault is named: body, query, then what is not there.
+      // The order decides which error is reported: body, query, then what is not found.
       const checked = {
         body: facts.body && checkBody(facts.body, document),
         query: facts.query && checkQuery(facts.query, query),
         params: facts.params && checkParams(facts.params, params),
       };
-      // The compiler does not see through the conditional types above; the lines before make them true.
+      // The compiler cannot resolve the conditional types above; the preceding lines make them true.
       const input = { ...checked, scope: caller?.scope, caller } as Input<A, P, Q, B>;
       return (deps) => handle(input, deps);
     },

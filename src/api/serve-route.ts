@@ -10,12 +10,12 @@ import { ResponseWithHeaders } from './response-headers.ts';
 import type { ApiDeps, Route } from './route.ts';
 import { type ListResult, toListBody } from './stream.ts';
 
-/** What the middlewares leave for the handlers; `caller` is set behind a credential only. */
+/** What the middlewares set for the handlers; `caller` is set behind a credential only. */
 export interface ApiEnv {
   Variables: RequestFacts & { caller: Caller };
 }
 
-/** Runs one declared endpoint: body, checks, work, answer. */
+/** Runs one declared endpoint: body, checks, work, response. */
 export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
   return async (c) => {
     const caller = await callerOf(route, c, deps);
@@ -53,7 +53,7 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
   };
 }
 
-/** Whoever has an API key was let in before the route was known. A parameter that is missing is left to the query's check. */
+/** API keys are authenticated before the route is known. The query's check reports a missing parameter. */
 async function callerOf(
   { auth }: Route,
   c: Context<ApiEnv>,

@@ -9,7 +9,7 @@ export interface ListenOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** How long the headers of a request may take, ms; 15 s unless told. Node's default is 60 s. */
+  /** How long the headers of a request may take, ms; default 15 s. Node's default is 60 s. */
   readonly headersTimeoutMs?: number;
 }
 
@@ -24,11 +24,11 @@ export interface ApiServer {
 /** How long a whole request may take to arrive, body included, ms. Node's default is 300 s. */
 const requestTimeout = 30_000;
 const keepAliveTimeout = 5000;
-/** Bytes; above it Node answers 431. */
+/** Bytes; above it Node responds with 431. */
 const maxHeaderSize = 16_384;
 /** Sockets; far above what one process serves, far below what its memory and descriptors hold. */
 const connectionsMax = 10_000;
-/** What a request may take to end when the process is told to stop, ms. */
+/** Time for a request to end when the process must stop, ms. */
 const drainMs = 10_000;
 
 /** Serves the app. Rejects when the port is taken. */
@@ -36,17 +36,17 @@ export async function listen(
   app: Hono<ApiEnv>,
   { host, port, headersTimeoutMs: headersTimeout = 15_000 }: ListenOptions,
 ): Promise<ApiServer> {
-  // Late requests are looked for three times within the shorter limit; a slow socket can stay that much longer.
+  // Late requests are checked three times within the shorter limit; a slow socket can stay that much longer.
   const connectionsCheckingInterval = headersTimeout / 3;
   const limits = { headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout, maxHeaderSize };
-  // The app answers its own failures; what is left for the adapter are requests without a URL. Its own Response, which only
-  // becomes a real one when somebody looks into it, halves what the adapter costs.
+  // The app responds to its own errors; the adapter only handles requests without a URL. Its own Response class, which
+  // only becomes a real one on access, halves the cost of the adapter.
   const options = { overrideGlobalObjects: true, errorHandler: refuseAddress };
   const respond = getRequestListener(app.fetch, options);
   // Load balancers still probe with HTTP/1.0, which has no Host header.
   const respondToOld = getRequestListener(app.fetch, { ...options, hostname: 'localhost' });
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    // The adapter answers every request itself, failed ones too: there is nothing to wait for.
+    // The adapter responds to every request itself, also to failed ones: there is nothing to wait for.
     void (incoming.httpVersion === '1.0' ? respondToOld : respond)(incoming, outgoing);
   };
   const server = createServer({ ...limits, requireHostHeader: false }, serve);

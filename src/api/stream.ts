@@ -1,9 +1,9 @@
 import type { Listing } from '../../db/listing.ts';
 
-/** A list as a handler gives it: complete, or read while it is sent. */
+/** A list as a handler returns it: complete, or read while it is sent. */
 export type ListResult<Row = unknown> = readonly Row[] | Listing<Row>;
 
-/** A list as it goes out. */
+/** A list as it is sent. */
 export interface ListBody {
   readonly total: number;
   /** One JSON array: as text when it fits into one piece, otherwise as a stream so that memory stays flat. */
@@ -13,13 +13,13 @@ export interface ListBody {
 /** Characters gathered before they are sent: few writes, little memory. */
 const chunkChars = 65_536;
 
-/** What is told of a list that is streamed. */
+/** Callbacks for a list that is streamed. */
 export interface ListEvents {
-  /** It is long: it is about to be read for as long as the reader takes. What it throws is thrown. */
+  /** The list is long: reading it takes as long as the reader does. Errors thrown here are passed on. */
   readonly onLong?: () => void;
   /** It failed after the response had begun: the connection is cut. */
   readonly onError: (error: unknown) => void;
-  /** It is over, in whichever way. */
+  /** It has ended, with or without an error. */
   readonly onEnd?: () => void;
 }
 
@@ -61,7 +61,7 @@ function streamOf(chunks: AsyncGenerator<string, void>, { onError, onEnd }: List
           end();
         } else controller.enqueue(encoder.encode(value));
       } catch (error) {
-        // The reader has gone while a piece was read for it.
+        // The reader disconnected while a piece was read for it.
         if (isOver) return;
         onError(error);
         end();

@@ -10,7 +10,7 @@ const parts = ['words', 'look', 'parts', 'connector-freshness'];
 
 /**
  * One classic script, which loads across origins without CORS; a function around it keeps its names out of the page.
- * Nothing else is done to the files: there is nothing to build.
+ * The files are not changed otherwise: there is no build.
  */
 const script = `(() => {\n'use strict';\n${parts.map(readPart).join('\n')}})();\n`;
 const etag = `"${createHash('sha256').update(script).digest('base64url')}"`;
@@ -19,12 +19,12 @@ const headers = {
   'content-type': 'text/javascript; charset=utf-8',
   // Browsers ask again after an hour, so that a new version reaches every page the same day.
   'cache-control': 'public, max-age=3600',
-  // It is there to be loaded by pages of other sites.
+  // Pages of other sites load it.
   'cross-origin-resource-policy': 'cross-origin',
   etag,
 };
 
-/** Serves the script, or says that the browser has it already. */
+/** Serves the script, or responds that the browser has it already. */
 export const serveWidget: Handler = (c) =>
   isKnown(c.req.header('if-none-match') ?? '') ? c.body(null, 304, headers) : c.body(script, 200, headers);
 

@@ -6,7 +6,7 @@ import { notFound } from '../core/errors.ts';
 import type { SignatureScheme } from '../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../deps.ts';
 
-/** What signs the requests to one endpoint at this moment. */
+/** The secrets that currently sign the requests to one endpoint. */
 export interface SigningSecrets {
   /** The row of the current `v1` secret. */
   readonly secretId: string;

@@ -14,7 +14,7 @@ import { createLoginRateLimits, createRateLimits } from './rate-limits.ts';
 import type { ConnectionSetup } from './setup.ts';
 import { createTokenStore, tokenSlot } from './token-store.ts';
 
-/** A resource of a run's connection; from which watermark it is read, the reader says. */
+/** A resource of a run's connection; the reader chooses its watermark. */
 export type OpenedSource = Omit<Source, 'watermark'>;
 
 interface SourceOptions {
@@ -27,7 +27,7 @@ interface SourceOptions {
   readonly backfill: Source['backfill'];
   /** Takes the log of each request. */
   readonly logCall: (call: LoggedCall) => void;
-  /** Learns every secret, those of today and every token to come. */
+  /** Is given every secret: the current ones and every later token. */
   readonly redactor: Redactor;
   /** Closes the clients with the run. */
   readonly stack: AsyncDisposableStack;

@@ -2,7 +2,7 @@ import type { Db } from '../../db/client.ts';
 import { type BucketRate, takeToken } from '../../db/queries/connections/buckets.ts';
 import type { OrgScope } from '../../db/scope.ts';
 
-/** What a bucket gives in this time may be taken together, s: a fast API costs a statement now and then, not one per request. */
+/** The tokens of this time may be taken together, s: a fast API costs an occasional statement, not one per request. */
 const togetherSeconds = 0.05;
 
 /** Tokens of one bucket that are taken and not used yet. */
@@ -16,7 +16,7 @@ interface Permits {
 export interface PrefetchedPermits {
   /** Milliseconds to wait before sending. At most `waitMsMax`: the token is the caller's. More: it is not. */
   take(rate: BucketRate, waitMsMax: number): Promise<number>;
-  /** Gives up what is left, when the API says that there is nothing. */
+  /** Drops the remaining tokens, when the API says that there are none. */
   clear(): void;
 }
 

@@ -8,7 +8,7 @@ import { waitIn } from '../core/source/request/error-rules.ts';
 import type { HttpSettings, RateLimit } from '../core/spec/schema/http-schema.ts';
 import { createPrefetchedPermits } from './prefetched-permits.ts';
 
-/** Whose requests share the buckets, and what the spec says of them. */
+/** The connection whose requests share the buckets, and their limits in the spec. */
 interface RateLimitsOptions {
   readonly connectionId: string;
   readonly specKey: string;
@@ -27,8 +27,8 @@ export function createRateLimits(db: Db, scope: OrgScope, options: RateLimitsOpt
 }
 
 /**
- * The bucket of a connection's login requests, if the login has one. The API's own is not asked: a request that has its
- * turn there would wait for a second one.
+ * The bucket of a connection's login requests, if the login has one. The API's own bucket is not used: a request that
+ * already has its token there would wait for a second one.
  */
 export const createLoginRateLimits = (db: Db, scope: OrgScope, options: RateLimitsOptions): RateLimits =>
   limitsOver(db, scope, { ...options, bucketsOf: (request) => ownBucket(request, options) });
@@ -45,7 +45,7 @@ function limitsOver(
       let longest = 0;
       for (const { rate } of bucketsOf(request)) {
         const waitMs = await permits.take(rate, reserveWithinMs);
-        // Who has to come back later asks all of them again; the token taken before costs one slot at most.
+        // A request that must come back later takes from all of them again; the earlier token costs one slot at most.
         if (waitMs > reserveWithinMs) return waitMs;
         longest = Math.max(longest, waitMs);
       }

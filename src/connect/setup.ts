@@ -9,7 +9,7 @@ import { openSecrets } from './secrets.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What the spec and the values of a connection come to. */
+/** The setup that spec and values of a connection give. */
 export interface ConnectionSetup {
   readonly spec: ConnectorSpec;
   readonly specChecksum: string;
@@ -23,7 +23,7 @@ export interface ResourceSetup extends ConnectionSetup {
   readonly resource: Resource;
 }
 
-/** What a connection is made of, as it is stored. */
+/** The parts of a connection, as stored. */
 interface StoredParts {
   readonly connectionId: string;
   readonly specJson: JsonObject;
@@ -31,7 +31,7 @@ interface StoredParts {
   readonly paramsJson: JsonObject;
 }
 
-/** Puts the parts of a connection together; secrets are those of now. Throws `spec_invalid` when they do not fit. */
+/** Combines the parts of a connection; secrets are the current ones. Throws `spec_invalid` when they do not fit. */
 export async function setUpConnection(
   deps: Pick<Deps, 'db' | 'secretBox'>,
   scope: OrgScope,

@@ -2,12 +2,12 @@ import { findDueEndpoints } from '../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { Deps } from '../deps.ts';
 
-/** What telling endpoints works with. */
+/** What notifying endpoints needs. */
 export type WakeDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
 /**
- * After a commit that recorded events: lets the endpoints of the org begin to send them. Never fails; what is not
- * reached is found by the sweeper.
+ * After a commit that recorded events: lets the endpoints of the org begin to send them. Never fails; the sweeper finds
+ * what is not reached.
  */
 export async function wakeEndpoints({ db, orchestrator, log }: WakeDeps, scope: OrgScope): Promise<void> {
   try {

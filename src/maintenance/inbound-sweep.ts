@@ -2,14 +2,14 @@ import { findOverdueResources, purgeHookRequests } from '../../db/queries/hooks/
 import type { Deps } from '../deps.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';
 
-/** A run that is not made by then is not being made any more: nobody was woken, or the workflow is gone, ms. */
+/** After this time a run that is not created will not be: no workflow was woken, or it no longer exists, ms. */
 const overdueMs = 2000;
-/** Between two looks: a workflow that cannot make its run is not told so at every round, ms. */
+/** Between two checks: a workflow that cannot create its run is not notified in every round, ms. */
 const everyMs = 5000;
-/** Resources woken in one look. */
+/** Resources woken in one check. */
 const limit = 100;
 
-/** A sweeper of its own clock: wakes whoever has to make a run that is overdue, and removes requests that are old. */
+/** A sweeper with its own interval: wakes the workflows of overdue runs, and removes old requests. */
 export function createInboundSweep(deps: Pick<Deps, 'db' | 'orchestrator' | 'log'>): () => Promise<void> {
   let lookAt = 0;
   return async () => {
@@ -20,7 +20,7 @@ export function createInboundSweep(deps: Pick<Deps, 'db' | 'orchestrator' | 'log
   };
 }
 
-/** Wakes the workflows of resources whose requests wait for too long. Throws when Temporal is away. */
+/** Wakes the workflows of resources whose requests wait too long. Throws when Temporal is not reachable. */
 export async function wakeOverdue({ db, orchestrator, log }: Pick<Deps, 'db' | 'orchestrator' | 'log'>): Promise<void> {
   for (const { orgId, connectionId, resourceKey } of await findOverdueResources(db, {
     olderThanMs: overdueMs,

@@ -1,9 +1,9 @@
 /**
- * What must happen although nobody asks: starting runs whose start or whose workflow was lost, keeping
- * Temporal's schedules as their rows say, waking workflows that were not told of requests to hooks or of deliveries, telling
- * of overdue data and missed firings, removing what belonged to deleted connections and what is too old.
- * It runs inside the worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and
- * a namespace that was lost is mended by the same loop.
+ * Background work without a request: starting runs whose start or whose workflow was lost, keeping Temporal's schedules
+ * as their rows say, waking workflows that were not notified of requests to hooks or of deliveries, reporting overdue
+ * data and missed firings, removing what belonged to deleted connections and what is too old.
+ * It runs inside the worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and the
+ * same loop repairs a lost namespace.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
@@ -30,13 +30,13 @@ type MaintenanceDeps = Pick<Deps, 'config' | 'db' | 'orchestrator' | 'log'>;
 
 /** Pause between two rounds, ms. */
 const roundMs = 1000;
-/** A run that was not dispatched by then is not being dispatched by its request any more (its deadline is 1.5 s), ms. */
+/** After this time the request no longer dispatches its run (its deadline is 1.5 s), ms. */
 const undispatchedMs = 2000;
 /** Twice the heartbeat timeout of a chunk, and more than any pause between two of its records that is normal, ms. */
 const silentMs = 30_000;
-/** How often the workflow of a run may be lost: who terminates one by hand each time wants it ended. */
+/** How often the workflow of a run may be lost: repeated manual termination means that the run should end. */
 const restartsMax = 3;
-/** Runs looked at in one round. */
+/** Runs checked in one round. */
 const limit = 100;
 
 /** No request that found a connection before it was deleted still makes a run of it (they take milliseconds), ms. */
@@ -91,8 +91,8 @@ async function startMissedRuns(deps: MaintenanceDeps): Promise<void> {
 }
 
 /**
- * Starts runs again whose workflow is lost (terminated by hand, namespace wiped): they go on from their ledger under
- * the same id. One that is lost time and again is ended, so that its lane goes on.
+ * Restarts runs whose workflow is lost (terminated by hand, namespace wiped): they continue from their ledger under the
+ * same id. One that is lost repeatedly is ended, so that its lane continues.
  */
 async function repairSilentRuns(deps: MaintenanceDeps): Promise<void> {
   const silent = await findSilentRuns(deps.db, { olderThanMs: silentMs, limit });
@@ -104,7 +104,7 @@ async function repairSilentRuns(deps: MaintenanceDeps): Promise<void> {
   });
 }
 
-/** One run that cannot be mended does not keep the others from it; with Temporal away, none can. */
+/** Failures are isolated per run; without Temporal, none can be restarted. */
 async function forEachRun(
   { log }: MaintenanceDeps,
   runs: readonly SweptRun[],

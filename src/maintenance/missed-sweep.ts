@@ -1,4 +1,4 @@
-/** Tells an org of firings that Temporal has dropped: it was away for longer than their catch-up window. */
+/** Notifies an org of firings that Temporal has dropped: it was down for longer than their catch-up window. */
 import { recordOfConnection } from '../../db/queries/connections/connection-facts.ts';
 import { findSchedulesToAsk, type SweptSchedule } from '../../db/queries/runs/sweep.ts';
 import { noteMissedFirings } from '../../db/queries/schedules.ts';
@@ -11,10 +11,10 @@ import { someAtOnce } from '../temporal/some-at-once.ts';
 
 /** Between two rounds, ms. */
 const everyMs = 10_000;
-/** Schedules asked for in one round: each once an hour, 36,000 of them in all, and a round takes well below a second. */
+/** Schedules checked in one round: each once an hour, 36,000 of them in all, and a round takes well below a second. */
 const limit = 100;
 
-/** A sweeper of its own clock. */
+/** A sweeper with its own interval. */
 export function createMissedSweep(deps: ApplyDeps): () => Promise<void> {
   let dueAt = 0;
   return async () => {
@@ -24,7 +24,7 @@ export function createMissedSweep(deps: ApplyDeps): () => Promise<void> {
   };
 }
 
-/** Asks Temporal for the missed firings of some schedules. Throws when it is away. */
+/** Asks Temporal for the missed firings of some schedules. Throws when it is not reachable. */
 export async function noteMissed(deps: ApplyDeps): Promise<void> {
   await someAtOnce(await findSchedulesToAsk(deps.db, limit), async (schedule) => {
     try {

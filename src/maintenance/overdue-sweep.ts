@@ -1,4 +1,4 @@
-/** Tells an org when data of a connection become older than its schedules promise, and when they are fresh again. */
+/** Notifies an org when data of a connection become older than its schedules promise, and when they are fresh again. */
 import { recordOfConnection } from '../../db/queries/connections/connection-facts.ts';
 import {
   findOverdueFacts,
@@ -19,10 +19,10 @@ type OverdueDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
 /** Between two rounds, ms. */
 const everyMs = 30_000;
-/** Lanes and schedules looked at in one round. */
+/** Lanes and schedules checked in one round. */
 const limit = 100;
 
-/** A sweeper of its own clock; it goes on at once while there is more than one round can take. */
+/** A sweeper with its own interval; it continues at once while there is more than one round can take. */
 export function createOverdueSweep(deps: OverdueDeps): () => Promise<void> {
   let dueAt = 0;
   return async () => {
@@ -65,7 +65,7 @@ async function noteFlip(deps: OverdueDeps, { id: laneId, orgId }: SweptLane): Pr
   await wakeEndpoints(deps, scope);
 }
 
-/** Works out what schedules lack that were made before their gaps were noted. */
+/** Computes the gaps of schedules that were created before gaps were stored. */
 export async function noteMissingGaps({ db, log }: Pick<OverdueDeps, 'db' | 'log'>): Promise<void> {
   for (const { id, orgId, cron } of await findSchedulesWithoutGap(db, limit)) {
     try {

@@ -1,4 +1,4 @@
-/** Removes what is older than the deployment keeps it, a little in each round, so that nobody waits for it. */
+/** Removes data older than the retention of the deployment, a little in each round, so that nothing waits for it. */
 import {
   type OldRows,
   purgeCalls,
@@ -11,7 +11,7 @@ import {
 } from '../../db/queries/orgs/retention.ts';
 import type { Deps } from '../deps.ts';
 
-/** Between two looks, ms. */
+/** Between two checks, ms. */
 const everyMs = 60_000;
 /** Removing stops for this round after it, so that what runs wait for comes around again, ms. */
 const roundMsMax = 500;
@@ -37,7 +37,7 @@ const parts: readonly Part[] = [
   { name: 'resolved records', purge: purgeResolved, rowsMax },
 ];
 
-/** A sweeper of its own clock: once a minute, and at every round while something is left. */
+/** A sweeper with its own interval: once a minute, and in every round while something is left. */
 export function createRetentionSweep(
   { db, log }: Pick<Deps, 'db' | 'log'>,
   retentionDays: number,

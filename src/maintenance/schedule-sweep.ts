@@ -1,4 +1,4 @@
-/** What makes schedules right although no request does: changes that Temporal has missed, and a comparison now and then. */
+/** Corrects schedules without a request: changes that Temporal has missed, and a periodic comparison. */
 
 import { findLiveSchedules, findSchedulesToApply, type SweptSchedule } from '../../db/queries/runs/sweep.ts';
 import { applyAgain, postponeApplying } from '../../db/queries/schedules.ts';
@@ -11,11 +11,11 @@ import { someAtOnce } from '../temporal/some-at-once.ts';
 const limit = 100;
 /** Schedules without a row that one comparison deletes: a few seconds. */
 const orphansMax = 1000;
-/** Between two comparisons; and, when Temporal was away, until the next attempt, ms. */
+/** Between two comparisons; and, when Temporal was not reachable, until the next attempt, ms. */
 const comparisonMs = 3_600_000;
 const comparisonRetryMs = 10_000;
 
-/** A sweeper of its own clock: the first round compares, so that a namespace lost meanwhile is rebuilt at once. */
+/** A sweeper with its own interval: the first round compares, so that a namespace lost meanwhile is rebuilt at once. */
 export function createScheduleSweep(deps: ApplyDeps): () => Promise<void> {
   let compareAt = 0;
   return async () => {
@@ -28,7 +28,7 @@ export function createScheduleSweep(deps: ApplyDeps): () => Promise<void> {
   };
 }
 
-/** Applies what no request has applied. Throws when Temporal is away: then no other can be applied either. */
+/** Applies what no request has applied. Throws when Temporal is not reachable: then no other can be applied either. */
 export async function applyMissedSchedules(deps: ApplyDeps): Promise<void> {
   await someAtOnce(await findSchedulesToApply(deps.db, limit), (schedule) => applyMissed(deps, schedule));
 }
@@ -50,7 +50,7 @@ async function applyMissed(deps: ApplyDeps, { id: scheduleId, orgId }: SweptSche
  * not is applied again by the sweeper, what has no row is deleted.
  */
 export async function compareSchedules(deps: ApplyDeps): Promise<void> {
-  // In this order: a row is committed before Temporal hears of it.
+  // In this order: a row is committed before Temporal is notified of it.
   const listed = new Map(
     (await deps.orchestrator.listSchedules()).map(({ scheduleId, paused }) => [scheduleId, paused]),
   );

@@ -6,7 +6,7 @@ import { createPayloadCodec } from '../core/crypto/payload-codec.ts';
 /** The bundle of the workflows needs it too: failures are made in there. */
 export const failureConverterPath = fileURLToPath(new URL('../../workflows/failure-converter.ts', import.meta.url));
 
-/** What every client and worker is given, so that Temporal stores nothing readable but what operators are to read. */
+/** The data converter of every client and worker: Temporal stores readable text only where operators need it. */
 export const createDataConverter = (ring: KeyRing): DataConverter => ({
   payloadCodecs: [createPayloadCodec(ring)],
   failureConverterPath,

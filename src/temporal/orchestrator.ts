@@ -30,12 +30,12 @@ import {
   type ScheduleOrder,
 } from './temporal-schedules.ts';
 
-/** How a workflow of a run is doing, by its id: never by a list, visibility is rate limited and late. */
+/** The state of a run's workflow, by its id: never by a list, since visibility is rate limited and late. */
 export type WorkflowState = 'open' | 'closed' | 'absent';
 
 /**
- * The port to Temporal. Every call gives up after 1.5 s: an unguarded start blocks for 19 s when the server is away.
- * Nothing is lost by giving up, because the rows say what is still to be done and the sweeper does it.
+ * The port to Temporal. Every call times out after 1.5 s: an unguarded start blocks for 19 s when the server is down. A
+ * timeout loses nothing, because the rows hold the open work and the sweeper does it.
  */
 export interface Orchestrator {
   /** Starts the workflow of a run. Safe to repeat: a second start finds the first. */
@@ -47,11 +47,11 @@ export interface Orchestrator {
   /** Tells a waiting run that its lane is free; nothing happens when there is none. */
   wakeRun(input: SyncRunInput): Promise<void>;
   describeRun(input: SyncRunInput): Promise<WorkflowState>;
-  /** Lets the workflow of an endpoint look for what is to be sent; starts it when there is none. Safe to repeat. */
+  /** Lets the workflow of an endpoint check for messages to send; starts it when there is none. Safe to repeat. */
   wakeEndpoint(input: WebhookEndpointInput): Promise<void>;
-  /** Lets the workflow of a resource look for requests to hooks; starts it when there is none. Safe to repeat. */
+  /** Lets the workflow of a resource check for requests to hooks; starts it when there is none. Safe to repeat. */
   noteInbound(input: InboundHookInput): Promise<void>;
-  /** Makes Temporal's schedule what the order says, whatever it was. Safe to repeat. */
+  /** Makes Temporal's schedule match the order, whatever it was. Safe to repeat. */
   putSchedule(order: ScheduleOrder): Promise<void>;
   /** Deletes Temporal's schedule; nothing happens when there is none. */
   dropSchedule(scheduleId: string): Promise<void>;
@@ -77,7 +77,7 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
         args: [input],
         workflowIdReusePolicy: reuse,
         workflowIdConflictPolicy: 'USE_EXISTING',
-        // No priority: it would come before the fairness between orgs. What goes first within one, its rows decide.
+        // No priority: it would override the fairness between orgs. The rows decide the order within an org.
         priority: { fairnessKey: input.orgId },
         staticSummary: `sync ${input.resourceKey} of ${input.connectionId} (${trigger})`,
         staticDetails: `Run \`${input.runId}\`: \`GET /api/v1/runs/${input.runId}\`, its calls under \`/calls\`.`,
@@ -147,7 +147,7 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
 }
 
 interface RunStart {
-  /** Whether a workflow of the same id that has closed stands in the way. */
+  /** Whether a closed workflow of the same id prevents the start. */
   readonly reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE';
   readonly withAttributes: boolean;
 }
@@ -170,7 +170,7 @@ function fallingBack(log: Pick<Log, 'warn'>): Attributed {
 
 const [invalidArgument, deadlineExceeded, unavailable] = [3, 4, 14];
 
-/** Whether the failure of a call says that Temporal is not there, rather than that it refused. */
+/** Whether a call failed because Temporal is not reachable, not because it refused. */
 export const isTemporalAway = (error: unknown): boolean =>
   hasStatus(error, unavailable) || hasStatus(error, deadlineExceeded);
 

@@ -1,4 +1,4 @@
-/** Schedules as Temporal has them. Their rows say what shall be; this only makes it so. */
+/** Schedules in Temporal. Their rows are authoritative; this module applies them. */
 import {
   type CalendarSpec,
   type Client,
@@ -40,7 +40,7 @@ export interface ListedSchedule {
   readonly paused: boolean;
 }
 
-/** Gives up when the deadline of a call is over. */
+/** Rejects when the deadline of a call has passed. */
 export type Bounded = <T>(call: () => Promise<T>) => Promise<T>;
 /** Calls with or without search attributes, as Temporal knows them. */
 export type Attributed = (call: (withAttributes: boolean) => Promise<unknown>) => Promise<void>;
@@ -124,10 +124,10 @@ function optionsOf(order: ScheduleOrder, withAttributes: boolean) {
 
 /** One catch-up run after an outage is what an incremental sync needs; more of it would be the same data again. */
 const catchupSeconds = { least: 600, most: 86_400 };
-/** Schedules of the same minute are spread, but nobody who asks for every few minutes gets another minute. */
+/** Schedules of the same minute are spread, but a schedule of every few minutes keeps its minute. */
 const jitter = { fromSeconds: 300, share: 0.05, secondsMax: 60 };
 
-/** Times and policies of a schedule. Never as text: Temporal reads other things into cron expressions, silently. */
+/** Times and policies of a schedule. Never as text: Temporal silently interprets cron expressions differently. */
 function timesOf(cron: string, timezone: string): Required<Pick<ScheduleOptions, 'spec' | 'policies'>> {
   const { calendars, issue } = checkCron(cron);
   if (!calendars) throw new Error(`The cron expression of a schedule is no longer valid: ${issue}`);

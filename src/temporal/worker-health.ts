@@ -21,12 +21,12 @@ type State = readonly [status: number, body: unknown];
 
 /**
  * The port at which an orchestrator probes a worker. `GET /healthz` responds for as long as the event loop turns,
- * `GET /readyz` with 503 while the worker does not poll or the database is away. Disposing closes it. Rejects when the port
- * is taken.
+ * `GET /readyz` with 503 while the worker does not poll or the database is not reachable. Disposing closes it. Rejects
+ * when the port is taken.
  */
 export async function startWorkerHealth({ host, port, db, isPolling }: WorkerHealthOptions): Promise<AsyncDisposable> {
   let looking: Promise<State> | null = null;
-  // One look at the database at a time, however many ask: the port has no credential.
+  // One database check at a time, however many requests: the port has no credential.
   const databaseState = (): Promise<State> => {
     looking ??= look(db).finally(() => {
       looking = null;
@@ -60,7 +60,7 @@ async function look(db: Db): Promise<State> {
   return [state.status === 'ready' ? 200 : 503, state];
 }
 
-/** A connection is for one request: a client that keeps one open would hold a place for nothing. */
+/** A connection is for one request: a client that keeps one open would occupy a socket without use. */
 function respond(response: ServerResponse, [status, body]: State): void {
   response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store', connection: 'close' });
   response.end(JSON.stringify(body));

@@ -1,6 +1,6 @@
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
 
-/** Lends the slot of an activity that waits for somebody else's system. */
+/** Lends the slot of an activity that waits for an external system. */
 export interface SlotLending {
   /** From now on the slot counts as free; what is returned takes it back. */
   lend(): () => void;

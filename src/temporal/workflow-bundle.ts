@@ -51,7 +51,7 @@ function bundleFolder(cacheDir: string, logger: Logger): string | null {
   }
 }
 
-/** Of everything that decides what is in the bundle: the sources and the version of the SDK. */
+/** Hash of everything that decides what is in the bundle: the sources and the version of the SDK. */
 async function contentHash(): Promise<string> {
   const hash = createHash('sha256').update(await readFile(sdk));
   for (const file of (await readdir(sources)).toSorted()) hash.update(file).update(await readFile(join(sources, file)));

@@ -4,7 +4,7 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { recordEvent } from '../webhooks/events.ts';
 
-/** The connection as events show it, a deleted one too; undefined when it is absent or of another org. */
+/** The connection as events show it, also a deleted one; undefined when it is absent or of another org. */
 export function findConnectionFacts(db: Db, scope: OrgScope, id: string): Promise<EventConnection | undefined> {
   return db
     .selectFrom('connections')
@@ -23,7 +23,10 @@ export function findConnectionFacts(db: Db, scope: OrgScope, id: string): Promis
     .executeTakeFirst();
 }
 
-/** Records what `tell` makes of the connection as it is now; see {@link recordEvent}. Of one that is gone, nothing. */
+/**
+ * Records the event that `tell` returns for the current connection; see {@link recordEvent}. Nothing for one that does
+ * not exist.
+ */
 export async function recordOfConnection(
   tx: Db,
   scope: OrgScope,

@@ -26,7 +26,7 @@ export async function findConnection(db: Db, scope: OrgScope, id: string): Promi
   return connection;
 }
 
-/** Those of the connections that are there, in any order. */
+/** The connections that exist, in any order. */
 export function findConnections(db: Db, scope: OrgScope, ids: readonly string[]): Promise<readonly ConnectionRow[]> {
   return connectionsByIds(db, { orgId: scope.orgId, ids });
 }
@@ -93,7 +93,7 @@ export function setConnectionStatus(
     .executeTakeFirst();
 }
 
-/** When the connection went to `error`; null: it is not in error, or nobody knows. */
+/** When the connection went to `error`; null: it is not in error, or the time is unknown. */
 export async function findErrorSince(db: Db, scope: OrgScope, id: string): Promise<string | null> {
   const connection = await db
     .selectFrom('connections')
@@ -104,7 +104,7 @@ export async function findErrorSince(db: Db, scope: OrgScope, id: string): Promi
   return connection?.errorSince ?? null;
 }
 
-/** What may change of a connection; absent: stays. */
+/** The fields of a connection that may change; absent: unchanged. */
 export interface ConnectionChange {
   readonly displayName?: string | undefined;
   readonly externalCustomerId?: string | null | undefined;
@@ -138,8 +138,8 @@ export function changeConnection(
 }
 
 /**
- * Marks a connection as deleted, so that it reads as absent and none of its runs begins any more. False: it was absent,
- * deleted or of another org.
+ * Marks a connection as deleted, so that it reads as absent and none of its runs begins. False: it was absent, deleted
+ * or of another org.
  */
 export async function markConnectionDeleted(tx: Db, scope: OrgScope, id: string): Promise<boolean> {
   const marked = await tx

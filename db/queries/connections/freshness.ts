@@ -6,7 +6,7 @@ import type { OrgScope } from '../../scope.ts';
 import { runColumns } from '../runs/run-columns.ts';
 
 /**
- * What is known of each of these resources of a connection, in their order. A lane serves first in, first out, so its
+ * The facts of each of these resources of a connection, in their order. A lane serves first in, first out, so its
  * newest run is also the last to end.
  */
 export async function findResourceFacts(

@@ -4,7 +4,7 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { sealedColumns, sealedOf } from './sealed-columns.ts';
 
-/** An authorization under way. */
+/** An authorization in progress. */
 export interface OauthState {
   readonly stateHash: Buffer;
   readonly connectionId: string;
@@ -30,7 +30,7 @@ export async function insertOauthState(
 }
 
 /**
- * The authorization with that hash, for its only use: it is gone from here on. Undefined when it is unknown, expired or
+ * The authorization with that hash, for its only use: it is deleted here. Undefined when it is unknown, expired or
  * used. Without a scope: like a credential, it is what a scope is made from.
  */
 export async function takeOauthState(
@@ -48,7 +48,7 @@ export async function takeOauthState(
   return { stateHash, orgId, connectionId, redirectUri, issuer, verifier: sealedOf(sealed) };
 }
 
-/** Removes those that nobody came back for in time, of every org. */
+/** Removes expired authorizations, of every org. */
 export async function purgeOauthStates(db: Db): Promise<void> {
   await sql`
     delete from oauth_states where ctid in (

@@ -11,8 +11,8 @@ export interface SweptLane {
 }
 
 /**
- * Some lanes whose resource has become overdue, or is not overdue any more, and nobody has noted it; across orgs, ids
- * only. Connections that are not meant to sync are left as they are.
+ * Some lanes whose resource has become overdue, or is no longer overdue, and which are not marked so yet; across orgs,
+ * ids only. Connections that are not meant to sync are left as they are.
  */
 export async function findOverdueFlips(db: Db, limit: number): Promise<SweptLane[]> {
   const { rows } = await sql<SweptLane>`
@@ -30,7 +30,7 @@ export async function findOverdueFlips(db: Db, limit: number): Promise<SweptLane
   return rows;
 }
 
-/** What decides whether a lane's resource is overdue. */
+/** The facts that decide whether a lane's resource is overdue. */
 export interface OverdueFacts extends Pick<ResourceFacts, 'resourceKey' | 'lastSuccessAt' | 'expectedIntervalSeconds'> {
   readonly connectionId: string;
   /** Null: it was not overdue when it was last checked. */
@@ -39,7 +39,7 @@ export interface OverdueFacts extends Pick<ResourceFacts, 'resourceKey' | 'lastS
   readonly now: string;
 }
 
-/** The facts of a lane; undefined when it is gone or of another org. */
+/** The facts of a lane; undefined when it is absent or of another org. */
 export async function findOverdueFacts(db: Db, scope: OrgScope, laneId: number): Promise<OverdueFacts | undefined> {
   const { rows } = await sql<OverdueFacts>`
     select lanes.connection_id, lanes.resource_key, lanes.overdue_since, now() as now,
@@ -52,7 +52,7 @@ export async function findOverdueFacts(db: Db, scope: OrgScope, laneId: number):
   return rows[0];
 }
 
-/** Notes that a lane is overdue from now on, or not any more. False: that was noted before. */
+/** Marks a lane as overdue, or as no longer overdue. False: it was marked so before. */
 export async function markOverdue(
   tx: Db,
   scope: OrgScope,
@@ -76,7 +76,7 @@ export interface ScheduleWithoutGap {
   readonly cron: string;
 }
 
-/** Some of those, across orgs. */
+/** Some of these schedules, across orgs. */
 export const findSchedulesWithoutGap = (db: Db, limit: number): Promise<ScheduleWithoutGap[]> =>
   db
     .selectFrom('schedules')

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** A connection that was deleted and of which something is left. */
+/** A deleted connection with data left. */
 export interface DeletedConnection {
   readonly id: string;
   readonly orgId: string;
@@ -36,7 +36,7 @@ export function findPurgeableConnections(
     .execute();
 }
 
-/** What belongs to a connection, children before parents: large tables first, each deleted in batches. */
+/** The tables of a connection, children before parents: large tables first, each deleted in batches. */
 const parts = [
   'hookTriggers',
   'hookRequests',
@@ -55,7 +55,7 @@ const parts = [
 
 /**
  * Deletes up to `rowsMax` rows of one part of a deleted connection, or at last the connection itself. True: nothing of
- * it is left. Each call commits for itself; repeating it is how the whole goes.
+ * it is left. Each call commits for itself; repeat it until everything is deleted.
  */
 export async function purgeSome(
   db: Db,

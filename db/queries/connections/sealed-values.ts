@@ -10,7 +10,7 @@ interface SealedTable {
   readonly owner: 'connectionId' | 'id';
   /** The rest of the row's key; null: the owner is the key. */
   readonly part: 'kind' | 'slot' | 'stateHash' | null;
-  /** What is sealed; `kind`: the column of that name says it. */
+  /** The kind of secret; `kind`: the column of that name holds it. */
   readonly kind: SecretContext['kind'] | { readonly column: 'kind' };
 }
 
@@ -95,8 +95,8 @@ export async function findOtherwiseWrapped(
 }
 
 /**
- * The value of a row, locked so that it stays as it is until the transaction ends; undefined when it is gone, `kekId`
- * wraps it by now, or another transaction has the row.
+ * The value of a row, locked so that it stays as it is until the transaction ends; undefined when it does not exist,
+ * `kekId` wraps it by now, or another transaction has the row.
  */
 export async function lockOtherwiseWrapped(
   tx: Db,

@@ -5,7 +5,7 @@ import { sealedColumns } from './sealed-columns.ts';
 
 interface SecretKey {
   readonly connectionId: string;
-  /** What is sealed, for example `params-secret`. */
+  /** The kind of secret, for example `params-secret`. */
   readonly kind: string;
 }
 
@@ -32,7 +32,9 @@ export function findSecret(db: Db, scope: OrgScope, key: SecretKey): Promise<Sea
     .executeTakeFirst();
 }
 
-/** Removes every secret of a connection, of all kinds, the tokens obtained with them, and authorizations under way. */
+/**
+ * Removes every secret of a connection, of all kinds, the tokens obtained with them, and authorizations in progress.
+ */
 export async function deleteSecrets(db: Db, scope: OrgScope, connectionId: string): Promise<void> {
   for (const table of ['connectionSecrets', 'tokens', 'oauthStates'] as const) {
     await db.deleteFrom(table).where('orgId', '=', scope.orgId).where('connectionId', '=', connectionId).execute();

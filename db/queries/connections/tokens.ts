@@ -14,7 +14,7 @@ export interface TokenKey {
 /** The right to replace a token. */
 export interface LeasedToken {
   readonly leaseNo: number;
-  /** What is stored; null: none yet. */
+  /** The stored token; null: none yet. */
   readonly sealed: SealedSecret | null;
 }
 
@@ -77,7 +77,7 @@ export async function putToken(
     .execute();
 }
 
-/** Stores a token in place of whatever is there: what a process obtains meanwhile with the one before is not kept. */
+/** Stores a token in place of any other: a token that a process obtains meanwhile with the previous one is not kept. */
 export async function replaceToken(
   db: Db,
   scope: OrgScope,

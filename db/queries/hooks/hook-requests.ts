@@ -14,7 +14,7 @@ interface LoggedHook {
   readonly connectionId: string;
 }
 
-/** Logs a request that asks for nothing. */
+/** Logs a request that triggers nothing. */
 export async function logHookRequest(
   db: Db,
   scope: OrgScope,

@@ -19,7 +19,7 @@ const columns = [
   'createdAt',
 ] as const;
 
-/** What of a hook is stored but never shown. */
+/** The parts of a hook that are stored but never shown. */
 export interface HookSecrets {
   readonly tokenHash: Buffer;
   /** Null: its verification needs none. */

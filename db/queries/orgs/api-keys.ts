@@ -7,7 +7,7 @@ import type { OrgScope } from '../../scope.ts';
 
 const columns = ['id', 'last4', 'workspaceId', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'] as const;
 
-/** What a new key may do, and for how long. */
+/** The permissions of a new key, and its lifetime. */
 export interface KeyGrant {
   readonly scopes: readonly string[];
   /** Null: the key does not expire. */

@@ -16,7 +16,7 @@ export async function keepCanary(db: Db, sealed: SealedSecret): Promise<SealedSe
     .executeTakeFirstOrThrow();
 }
 
-/** Stores the canary as it is wrapped now, unless it was wrapped anew meanwhile. */
+/** Stores the canary as it is wrapped now, unless it was rewrapped meanwhile. */
 export async function putCanaryKey(
   db: Db,
   { sealed, replaces }: { readonly sealed: SealedSecret; readonly replaces: SealedSecret },

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import { type Placeholders, statement } from '../../statement.ts';
 
-/** What is known of an API key: enough to verify it and to make the scope of the request. */
+/** The data of an API key: enough to verify it and to make the scope of the request. */
 export interface Credential {
   readonly id: string;
   readonly orgId: string;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** What one `Idempotency-Key` of an org stands for. */
+/** The request of one `Idempotency-Key` of an org. */
 export interface IdempotentRequest {
   readonly method: string;
   /** The request's path, ids included. */
@@ -10,10 +10,10 @@ export interface IdempotentRequest {
   readonly key: string;
 }
 
-/** What is known of an earlier request with the same key. */
+/** The state of an earlier request with the same key. */
 export interface EarlierRequest {
   readonly bodyHash: string;
-  /** Null while it is still being answered. */
+  /** Null while it is in progress. */
   readonly status: number | null;
   /** The response as JSON text; null when it may not be given twice. */
   readonly response: string | null;
@@ -93,7 +93,7 @@ export async function releaseIdempotent(db: Db, scope: OrgScope, request: Idempo
     .execute();
 }
 
-/** Removes what no request can repeat any more, of every org; a few rows per call, so that nothing waits for it. */
+/** Removes keys that no request can repeat, of every org; a few rows per call, so that nothing waits for it. */
 export async function purgeIdempotencyKeys(db: Db): Promise<void> {
   await sql`
     delete from idempotency_keys where ctid in (

@@ -3,14 +3,14 @@ import { type OrgLimitName, orgLimits } from '../../../src/core/org-limits.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** What is counted besides the org, where a limit is of something within it. */
+/** The scope of the count within the org, where a limit has one. */
 export interface Within {
   readonly connectionId?: string;
   readonly resourceKey?: string;
   readonly specId?: string;
 }
 
-/** The rows that count, but for those of other orgs. A limit without an entry is no matter of counting rows. */
+/** The rows that count, but for those of other orgs. A limit without an entry does not count rows. */
 const counted = {
   queuedRuns: () => sql`runs where status = 'queued'`,
   queuedRunsPerResource: ({ connectionId, resourceKey }: Within) =>

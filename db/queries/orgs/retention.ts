@@ -1,6 +1,6 @@
 /**
- * What is kept for a while only, removed in batches, of every org. Whatever somebody holds is left to a later batch, and
- * nothing here waits for a lock: so several may remove at once, beside the work of everybody else.
+ * Removes expired data in batches, of every org. Locked rows are left to a later batch, and nothing here waits for a
+ * lock: several processes may remove at once, beside all other work.
  */
 import { type RawBuilder, sql } from 'kysely';
 import { firstIdAt } from '../../../src/core/ids.ts';
@@ -8,7 +8,7 @@ import type { Db } from '../../client.ts';
 
 /** A batch of what is too old. */
 export interface OldRows {
-  /** What is older goes. */
+  /** Older rows are removed. */
   readonly before: Date;
   /** Rows removed at most; of events each with its messages and deliveries. */
   readonly rowsMax: number;
@@ -36,14 +36,14 @@ export const purgeDimensions = (db: Db, { before, rowsMax }: OldRows): Promise<n
 const ofEndedRun = (before: Date) => sql`
   run_id < ${firstIdAt('run', before)} and (select finished_at from runs where runs.id = run_id) < ${before}`;
 
-/** Removes recoveries that were asked for before and of which no message is left; how many. */
+/** Removes recoveries that were requested before and have no message left; returns how many. */
 export const purgeRecoveries = (db: Db, { before, rowsMax }: OldRows): Promise<number> => {
   const old = sql`created_at < ${before} and not exists (
     select 1 from webhook_messages where recovery_id = webhook_recoveries.id)`;
   return purge(db, { table: 'webhook_recoveries', old, order: sql`created_at`, rowsMax });
 };
 
-/** Removes endpoints that were deleted before and to which nothing refers any more: their log went by its own age. */
+/** Removes endpoints that were deleted before and that nothing refers to: their log expires by its own age. */
 export const purgeEndpoints = (db: Db, { before, rowsMax }: OldRows): Promise<number> => {
   const old = sql`deleted_at < ${before}
     and not exists (select 1 from webhook_deliveries where endpoint_id = webhook_endpoints.id)
@@ -70,9 +70,9 @@ async function purge(db: Db, { table, old, order, rowsMax }: Purged): Promise<nu
 }
 
 /**
- * Removes events that happened before, each with its messages and deliveries in one transaction, so that a delivery that
- * is listed can always be sent again; how many events. One stays while a message of it waits, or an attempt that was
- * asked for or is under way.
+ * Removes events that happened before, each with its messages and deliveries in one transaction, so that a delivery
+ * that is listed can always be sent again; how many events. One stays while a message of it waits, or an attempt is
+ * requested or in progress.
  *
  * Whoever gives an old event something to do holds it (`for key share`) or its message; the second statement sees what
  * they committed before the first one took the event, and they find it gone afterwards.

@@ -6,12 +6,12 @@ import type { Db } from '../../client.ts';
 import type { Backfill } from '../../schema.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** What an attempt at a run needs to go on where the last one stopped. */
+/** What an attempt at a run needs to continue where the last one stopped. */
 export interface Attempt {
   readonly laneId: number;
   /** Larger than that of every earlier attempt on the lane. */
   readonly fence: number;
-  /** Of the attempt before, whoever made it. */
+  /** Of the previous attempt, of any run. */
   readonly fenceBefore: number;
   readonly connectionId: string;
   readonly resourceKey: string;
@@ -25,7 +25,7 @@ export interface Attempt {
   readonly readCompleted: boolean;
   readonly watermarkBefore: string | null;
   readonly recordsIn: number;
-  /** Of those, the ones that failed in the pipeline. */
+  /** The number of those that failed in the pipeline. */
   readonly invalid: number;
   /** Place of the run in its lane; later runs have greater ones. */
   readonly seq: number;
@@ -74,7 +74,7 @@ export async function takeLane(
       .set({ fence: sql<number>`greatest(before.fence + 1, ${scheduledAtMs}::bigint)` })
       .whereRef('before.id', '=', 'lanes.id')
       .where((eb) =>
-        // A fence ahead of our own clock was made under a wrong one and holds nobody up.
+        // A fence ahead of our clock was made with a wrong clock and blocks no attempt.
         eb.or([
           eb('before.fence', '<=', scheduledAtMs + clockJumpMsMax),
           eb('before.fence', '>', sql<number>`extract(epoch from now()) * 1000 + ${clockJumpMsMax}`),

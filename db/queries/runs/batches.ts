@@ -16,7 +16,10 @@ export interface BatchOwner {
   readonly fence: number;
 }
 
-/** What recording a batch came to. `stop`: the run was canceled or ended. `stale`: recorded before. `fenced`: a newer attempt holds the lane. */
+/**
+ * The result of recording a batch. `stop`: the run was canceled or ended. `stale`: recorded before. `fenced`: a newer
+ * attempt holds the lane.
+ */
 export type Recorded =
   | { readonly outcome: 'recorded'; readonly stop: boolean }
   | { readonly outcome: 'stale' | 'fenced' };
@@ -42,8 +45,8 @@ export async function recordBatch(
 }
 
 /**
- * Records a batch that an earlier run read and that the destination acknowledged in the run `runId`: what became of its
- * records counts there, and neither run counts them as read. Safe to repeat.
+ * Records a batch that an earlier run read and that the destination acknowledged in the run `runId`: the results of its
+ * records count there, and neither run counts them as read. Safe to repeat.
  */
 export async function recordCarried(
   db: Db,
@@ -72,7 +75,7 @@ interface RestOfBatch extends KeptBack {
   readonly laneId: number;
 }
 
-/** What few batches have. */
+/** Records the parts that few batches have. */
 async function settleRest(tx: Db, scope: OrgScope, { laneId, runId, receipt, run }: RestOfBatch): Promise<void> {
   await putSeen(tx, scope, { laneId, receipt });
   await keepQuarantine(tx, scope, { runId, receipt, run });
@@ -229,7 +232,7 @@ interface ReceiptValues {
   readonly partitions: string;
 }
 
-/** The lane as it is, and what of the run the caller has to know; nulls: it was not at the batch before. */
+/** The state of the lane, and the facts of the run that the caller needs; nulls: it was not at the previous batch. */
 interface Settled {
   readonly fence: number;
   readonly connectionId: string | null;
@@ -305,7 +308,7 @@ const settle = settlement(sql`
         fields = excluded.fields, changed_at = excluded.changed_at`);
 const settleNew = settlement(sql``);
 
-/** Notes what a full scan has seen, and what is gone. */
+/** Notes what a full scan has seen, and what is deleted. */
 async function putSeen(
   tx: Db,
   scope: OrgScope,
@@ -367,7 +370,7 @@ async function resolveQuarantine(
     .execute();
 }
 
-/** A receipt comes from the customer's database: what is no JSON any more is kept as text, so that the lane goes on. */
+/** A receipt comes from the customer's database: invalid JSON is kept as text, so that the lane continues. */
 function jsonOrText(text: string): string {
   try {
     return storableJson(JSON.parse(text));

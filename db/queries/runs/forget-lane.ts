@@ -4,11 +4,11 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type BatchOwner, holdsLane } from './batches.ts';
 
-/** What was forgotten of a lane. */
+/** What was deleted of a lane. */
 interface Forgotten {
   /** Records that were known. */
   readonly records: number;
-  /** Where the run goes on; null: at its beginning. */
+  /** Where the run continues; null: at its beginning. */
   readonly position: RunPosition | null;
 }
 
@@ -51,7 +51,7 @@ export async function forgetLane(
 /** Rows in one statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
 const piece = 200_000;
 
-/** Forgets every known record of a lane; how many it were. */
+/** Forgets every known record of a lane; returns how many. */
 export async function deleteRecordStates(tx: Db, scope: OrgScope, laneId: number): Promise<number> {
   for (let total = 0; ; ) {
     const { numAffectedRows = 0n } = await sql`

@@ -5,7 +5,7 @@ import type { OrgScope } from '../../scope.ts';
 import { deleteRecordStates } from './forget-lane.ts';
 
 /**
- * Notes what the next run of a resource has to forget. Now would be too early: a run under way still records batches.
+ * Notes what the next run of a resource has to forget. Now is too early: a run in progress still records batches.
  * A resource that has never run has nothing to forget.
  */
 export async function requestReset(
@@ -24,8 +24,8 @@ export async function requestReset(
 }
 
 /**
- * Does what {@link requestReset} asked for, in the transaction in which a run begins: no other run of the lane is under
- * way. The batch of an earlier run that only the destination knows of counts as recorded from here on, so that its
+ * Does what {@link requestReset} requested, in the transaction in which a run begins: no other run of the lane is
+ * running. The batch of an earlier run that only the destination has counts as recorded from here on, so that its
  * receipt cannot bring the old watermark back.
  */
 export async function resetLane(tx: Db, scope: OrgScope, runId: string): Promise<void> {

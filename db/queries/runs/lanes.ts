@@ -19,11 +19,11 @@ import { findNextRuns, type NextRun, noteReady, runsInTurn } from './turns.ts';
  * org has places for ({@link runsInTurn}). From here on it keeps to the spec and the parameters that the connection has now.
  *
  * @returns `running`: it holds the lane (also when it began earlier: safe to repeat); `waiting`: not its turn;
- * a final status: somebody ended it meanwhile; null: no such run.
+ * a final status: it was ended meanwhile; null: no such run.
  */
 export async function beginRun(db: Db, scope: OrgScope, runId: string): Promise<Turn> {
   const { turn, isNews } = await askToBegin(db, scope, runId);
-  // A run that ended meanwhile did not see that this one was ready, and wakes nobody.
+  // A run that ended meanwhile did not see that this one was ready, and wakes no run.
   return isNews ? (await askToBegin(db, scope, runId)).turn : turn;
 }
 
@@ -31,7 +31,7 @@ type Turn = Exclude<RunStatus, 'queued'> | 'waiting' | null;
 
 interface Asked {
   readonly turn: Turn;
-  /** It waits, and until now nobody knew that it was ready. */
+  /** It waits, and was not marked as ready until now. */
   readonly isNews: boolean;
 }
 
@@ -76,7 +76,7 @@ function askToBegin(db: Db, scope: OrgScope, runId: string): Promise<Asked> {
   });
 }
 
-/** A run whose connection was paused or broke while it waited does not begin. False: it does not wait any more. */
+/** A run whose connection was paused or broke while it waited does not begin. False: it no longer waits. */
 async function cancelQueued(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {
   const canceled = await tx
     .updateTable('runs')
@@ -113,7 +113,9 @@ export interface RunEnd {
   readonly owner?: BatchOwner | null;
   /** When the run fails, an active connection goes to `error`. */
   readonly breaksConnection: boolean;
-  /** The system at which its customer has to authorize a connection that breaks; absent: that mends nothing. */
+  /**
+   * The system at which its customer has to authorize a connection that breaks; absent: authorizing does not fix it.
+   */
   readonly provider?: string | null;
 }
 
@@ -153,7 +155,7 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
     if (broken) await recordBreak(tx, scope, { run, provider: end.provider ?? null });
     return { run, ended: true };
   });
-  // Whose turn has come is seen by then, and nobody waits for it to see that the run has ended.
+  // Read after the commit: the end of the run does not wait for this query.
   return { ...made, next: await findNextRuns(db, scope, runId) };
 }
 

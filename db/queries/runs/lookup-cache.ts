@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** Whose values: of one run, or of all runs of the connection. */
+/** The owner of the values: one run, or all runs of the connection. */
 export interface LookupCache {
   readonly connectionId: string;
   /** Null: shared by the runs of the connection. */
@@ -17,7 +17,7 @@ export interface LookupValue {
   readonly ttlSeconds: number;
 }
 
-/** What is kept under the given keys and has not expired, in no order. */
+/** The values under the given keys that have not expired, in no order. */
 export function findLookupValues(
   db: Db,
   scope: OrgScope,

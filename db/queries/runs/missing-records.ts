@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** What a full scan compares. */
+/** The records that a full scan compares. */
 export interface Scan {
   readonly laneId: number;
   /** `runs.seq` of the run that scans. */

@@ -12,7 +12,7 @@ export interface OutboxPartRow {
   readonly indexes: number[];
 }
 
-/** A batch that is not answered for good. */
+/** A batch without a final response. */
 export interface PendingRow {
   readonly runId: string;
   readonly batchNo: number;
@@ -23,7 +23,7 @@ export interface PendingRow {
   readonly parts: readonly OutboxPartRow[];
 }
 
-/** What is known of a lane at its destination. */
+/** The state of a lane at its destination. */
 export interface OutboxRow {
   readonly checkpoint: { readonly runId: string; readonly batchNo: number; readonly receipt: string } | null;
   readonly pending: PendingRow | null;
@@ -49,7 +49,7 @@ function asOwner<Result>(
   return db.transaction().execute(async (tx) => ((await holdsLane(tx, scope, owner)) ? await work(tx) : null));
 }
 
-/** What is known of the lane at the target with this hash; of another one only the numbers of requests are kept. */
+/** The state of the lane at the target with this hash; of another target only the request numbers are kept. */
 export function openOutbox(
   db: Db,
   scope: OrgScope,
@@ -133,8 +133,9 @@ export function putPending(
 }
 
 /**
- * Takes an answered part away, puts others in its place, adds what is refused of it, and ends the count of failures. Right
- * in any order and at the same time for parts of a batch: nothing that is stored is replaced by what the caller knows.
+ * Removes a part that got its response, puts others in its place, adds its refused rows, and ends the count of
+ * failures. Right in any order and at the same time for parts of a batch: nothing that is stored is replaced by what
+ * the caller knows.
  */
 export function advancePending(
   db: Db,

@@ -5,7 +5,7 @@ import type { OrgScope } from '../../scope.ts';
 
 interface ChangeQuestion {
   readonly connectionId: string;
-  /** Whose partitions they are. */
+  /** The lane of the partitions. */
   readonly laneId: number;
   readonly partitions: readonly PartitionParents[];
 }

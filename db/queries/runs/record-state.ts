@@ -5,7 +5,7 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
 
-/** What is known of a record from earlier batches. */
+/** The stored state of a record from earlier batches. */
 export interface RecordState extends KnownRecord {
   readonly externalId: string;
 }

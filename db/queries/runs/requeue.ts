@@ -11,7 +11,7 @@ export async function requeueOne(db: Db, scope: OrgScope, id: string): Promise<b
   return requeued !== undefined;
 }
 
-/** As {@link requeueOne}, every unresolved record of a connection, or of one of its resources; how many it were. */
+/** As {@link requeueOne}, every unresolved record of a connection, or of one of its resources; returns how many. */
 export async function requeueAll(
   db: Db,
   scope: OrgScope,
@@ -59,7 +59,7 @@ export async function findRequeued(
   return (after === null ? query : query.where('id', '>', after)).execute();
 }
 
-/** Notes that the given records were tried again, whatever came of it. */
+/** Notes that the given records were retried, whatever the result. */
 export async function markRetried(tx: Db, scope: OrgScope, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx

@@ -12,7 +12,7 @@ interface Dimension {
   readonly dimension: number;
 }
 
-/** Removes the values of a dimension, so that it can be listed anew. False: a newer attempt holds the lane. */
+/** Removes the values of a dimension, so that it can be listed again. False: a newer attempt holds the lane. */
 export async function clearDimension(
   db: Db,
   scope: OrgScope,
@@ -32,7 +32,7 @@ export async function clearDimension(
 
 interface DimensionPart extends Dimension {
   readonly values: readonly DimensionValue[];
-  /** Where the run goes on behind them. */
+  /** Where the run continues behind them. */
   readonly position: RunPosition;
 }
 
@@ -143,7 +143,7 @@ export async function findCombinations(
   return rows;
 }
 
-/** What earlier runs left of a partition; undefined: it was never read. */
+/** The stored state of a partition; undefined: it was never read. */
 export function findPartition(
   db: Db,
   scope: OrgScope,
@@ -160,7 +160,7 @@ export function findPartition(
 
 /**
  * Ends the bookkeeping of a run over partitions: its watermark is the lowest of theirs, none while one was never read;
- * its list is not needed any more.
+ * its list is no longer needed.
  */
 export async function closePartitions(tx: Db, scope: OrgScope, runId: string): Promise<void> {
   // Lists below 0 are those of parents, and of what was to be read.

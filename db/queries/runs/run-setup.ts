@@ -3,14 +3,14 @@ import type { JsonObject } from '../../../src/core/resources/values.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** What a run began with; a change of its connection reaches the next run only. */
+/** The setup with which a run began; a change of its connection applies to the next run only. */
 export interface BegunWith {
   readonly specJson: JsonObject;
   readonly specOverridesJson: JsonObject | null;
   readonly paramsJson: JsonObject;
 }
 
-/** The spec, overrides and parameters of a run that has begun; undefined: it has not, or something of it is gone. */
+/** The spec, overrides and parameters of a run that has begun; undefined: it has not, or a part of it is not found. */
 export function findBegunWith(db: Db, scope: OrgScope, runId: string): Promise<BegunWith | undefined> {
   return db
     .selectFrom('runs')

@@ -14,11 +14,11 @@ interface NewRun {
   readonly trigger: RunTrigger;
   /** Runs of the connection that may run at once. */
   readonly concurrentMax: number;
-  /** Keys of resources whose runs under way, or queued before, are waited for. */
+  /** Keys of resources whose runs, running or queued before, are waited for. */
   readonly waitsFor: readonly string[];
   /** Null: an ordinary run. */
   readonly backfill: Backfill | null;
-  /** The firing that it is of; absent: no schedule asked for it. */
+  /** Its firing; absent: no schedule requested it. */
   readonly scheduleId?: string;
   readonly scheduledFor?: string;
 }
@@ -70,7 +70,7 @@ export async function findRun(db: Db, scope: OrgScope, id: string): Promise<RunR
   return run;
 }
 
-/** Those of the runs that are there, in any order. */
+/** The runs that exist, in any order. */
 export function findRuns(db: Db, scope: OrgScope, ids: readonly string[]): Promise<readonly RunRow[]> {
   return runsByIds(db, { orgId: scope.orgId, ids });
 }
@@ -148,7 +148,7 @@ export async function requestCancelOfAll(tx: Db, scope: OrgScope, connectionId: 
   return runs;
 }
 
-/** Asks the runs under way of some resources to stop, as {@link requestCancel} does; those that wait stay. */
+/** Asks the running runs of some resources to stop, as {@link requestCancel} does; those that wait stay. */
 export async function requestCancelOfRunning(
   tx: Db,
   scope: OrgScope,
@@ -163,7 +163,7 @@ export async function requestCancelOfRunning(
     .execute();
 }
 
-/** Those that wait for a workflow to stop them are not over yet. */
+/** Runs that wait for a workflow to stop them have not ended yet. */
 async function recordEndOf(tx: Db, scope: OrgScope, asked: readonly RunRow[]): Promise<void> {
   const over = asked.filter(({ status }) => status === 'canceled');
   await recordRunEnds(
@@ -204,7 +204,7 @@ export async function countLoginFailures(
   return runs.filter((run) => run.errorCode === 'destination_login').length;
 }
 
-/** Notes that the run's workflow was seen open: the reconciler looks at it again only after a while. */
+/** Notes that the run's workflow was seen open: the reconciler checks it again only after a while. */
 export async function markAlive(db: Db, scope: OrgScope, id: string): Promise<void> {
   await db
     .updateTable('runs')
@@ -227,7 +227,7 @@ export async function countRestart(db: Db, scope: OrgScope, id: string, max: num
   return numUpdatedRows === 1n;
 }
 
-/** Whether a run has set no record aside and left nothing out so far. */
+/** Whether a run has quarantined no record and skipped nothing so far. */
 export async function isClean(db: Db, scope: OrgScope, id: string): Promise<boolean> {
   const run = await db
     .selectFrom('runs')

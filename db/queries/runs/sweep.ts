@@ -53,7 +53,7 @@ export interface SweptSchedule {
   readonly orgId: string;
 }
 
-/** Schedules of which Temporal has not heard in their newest version, those that are due first. */
+/** Schedules whose newest version Temporal does not have, those that are due first. */
 export function findSchedulesToApply(db: Db, limit: number): Promise<SweptSchedule[]> {
   return db
     .selectFrom('schedules')
@@ -65,7 +65,7 @@ export function findSchedulesToApply(db: Db, limit: number): Promise<SweptSchedu
     .execute();
 }
 
-/** Some schedules whose missed firings nobody has asked Temporal for in the last hour, across orgs. */
+/** Some schedules whose missed firings were not read from Temporal in the last hour, across orgs. */
 export function findSchedulesToAsk(db: Db, limit: number): Promise<SweptSchedule[]> {
   return db
     .selectFrom('schedules')
@@ -104,7 +104,7 @@ export interface SweptEndpoint {
   readonly orgId: string;
 }
 
-/** Endpoints with messages that were due some time ago, attempts that were asked for some time ago, or lost leases. */
+/** Endpoints with messages that were due some time ago, attempts that were requested some time ago, or lost leases. */
 export async function findEndpointsToWake(
   db: Db,
   { overdueMs, askedMs, limit }: { readonly overdueMs: number; readonly askedMs: number; readonly limit: number },

@@ -19,7 +19,7 @@ export interface NextRun {
  * behind them still begins when it asks, but nobody wakes it.
  */
 const lookedAtMax = 1000;
-/** A ready run asks every 30 s. One that has not asked three times has no workflow, and nobody waits for it, s. */
+/** A ready run asks every 30 s. One that has not asked three times has no workflow, and no run waits for it, s. */
 const silentSecondsMax = 90;
 
 /**

@@ -59,7 +59,7 @@ export async function findDelivery(db: Db, scope: OrgScope, id: string): Promise
 }
 
 /**
- * What an attempt was of, or undefined when it is absent or of another org. Its event is held for the transaction: it
+ * The target of an attempt, or undefined when it is absent or of another org. Its event is held for the transaction: it
  * does not grow too old meanwhile.
  */
 export function lockDeliveryTarget(
@@ -77,10 +77,10 @@ export function lockDeliveryTarget(
     .executeTakeFirst();
 }
 
-/** An attempt that somebody asks for. */
+/** A requested attempt. */
 export interface AskedDelivery {
   readonly eventId: string;
-  /** Held still by `lockEndpoint` in this transaction, so that attempts are counted one after the other. */
+  /** Locked by `lockEndpoint` in this transaction, so that attempts are counted one after the other. */
   readonly endpointId: string;
   readonly url: string;
   readonly trigger: 'redelivery' | 'test';

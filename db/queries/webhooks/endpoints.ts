@@ -45,7 +45,7 @@ function ofCurrentSecret<Value>(scheme: 'v1' | 'v1a', column: 'hint' | 'public_k
     where endpoint_id = webhook_endpoints.id and scheme = ${scheme} and expires_at is null)`;
 }
 
-/** What a caller decides of an endpoint. */
+/** The settings of an endpoint that a caller can set. */
 export type EndpointSettings = Pick<
   WebhookEndpointRow,
   | 'url'
@@ -64,7 +64,7 @@ export type EndpointSettings = Pick<
 /** Some of an endpoint's settings; those that are undefined stay. */
 export type EndpointChange = { readonly [Name in keyof EndpointSettings]?: EndpointSettings[Name] | undefined };
 
-/** How many endpoints the org has; held still for the transaction, so that two requests do not both take the last place. */
+/** How many endpoints the org has; locked for the transaction, so that two requests do not both take the last place. */
 export async function lockEndpointCount(tx: Db, scope: OrgScope): Promise<number> {
   await tx.selectFrom('orgs').select('id').where('id', '=', scope.orgId).forNoKeyUpdate().execute();
   return countRows(liveOf(tx, scope));
@@ -90,7 +90,7 @@ export function findEndpoint(db: Db, scope: OrgScope, id: string): Promise<Webho
   return liveOf(db, scope).select(columns).where('id', '=', id).executeTakeFirst();
 }
 
-/** As {@link findEndpoint}, and held still for the transaction: deletions, rotations and requests to send wait. */
+/** As {@link findEndpoint}, and locked for the transaction: deletions, rotations and requests to send wait. */
 export function lockEndpoint(tx: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow | undefined> {
   return liveOf(tx, scope).select(columns).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }

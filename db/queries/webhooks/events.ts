@@ -5,11 +5,11 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
 /**
- * Records an event, and puts it into the queue of every endpoint that is to hear of it; `skipped` for those that are
- * switched off. Call it in the transaction that makes it true, as its last act: the lock on the connection's sequence is
- * held to the end. After the commit, wake the endpoints. Repeating it records nothing.
+ * Records an event, and puts it into the queue of every endpoint that is to be notified of it; `skipped` for those that
+ * are switched off. Call it in the transaction that makes it true, as its last act: the lock on the connection's
+ * sequence is held to the end. After the commit, wake the endpoints. Repeating it records nothing.
  *
- * @param exceptEndpointId the endpoint that it is about, which does not hear of it; null: it is about none.
+ * @param exceptEndpointId the endpoint that it is about, which is not notified; null: it is about none.
  */
 export async function recordEvent(
   tx: Db,
@@ -32,7 +32,7 @@ export async function recordEvent(
       and (workspace_ids is null or ${workspaceId}::text = any(workspace_ids))`.execute(tx);
 }
 
-/** Stores an event that is in nobody's queue, and has no place in a sequence: for a test of one endpoint. Its id. */
+/** Stores an event that is in no queue and no sequence: for a test of one endpoint. Returns its id. */
 export const storeTestEvent = (tx: Db, scope: OrgScope, domainEvent: DomainEvent): Promise<string> =>
   insertEvent(tx, scope, { ...domainEvent, sequence: null });
 

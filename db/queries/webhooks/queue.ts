@@ -1,7 +1,7 @@
 /**
  * The queue of an endpoint. A message waits until an attempt claims it; the attempt's row is written by the same
- * statement, so that nothing is ever sent that the log does not know of. A claim is a lease: what its worker does not
- * settle in time is taken for lost.
+ * statement, so that nothing is sent without a log row. A claim is a lease: what its worker does not settle in time
+ * counts as lost.
  */
 
 import { sql } from 'kysely';
@@ -25,11 +25,11 @@ export interface OpenEndpoint {
   readonly probing: boolean;
   /** Automatic attempts at once, as its health allows: after a failure no more than it takes to know that it is down. */
   readonly window: number;
-  /** Attempts that somebody asked for wait to be sent. */
+  /** Requested attempts wait to be sent. */
   readonly asked: boolean;
   /** Milliseconds until an automatic attempt may be made, 0 or less: now; null: none waits for a time. */
   readonly dueInMs: number | null;
-  /** Milliseconds until the earliest lease of an attempt runs out; null: none is under way. */
+  /** Milliseconds until the earliest lease of an attempt runs out; null: none is in progress. */
   readonly leaseEndsInMs: number | null;
 }
 
@@ -61,7 +61,7 @@ export interface ClaimedAttempt {
   readonly payload: Buffer;
   readonly attempt: number;
   readonly trigger: WebhookTrigger;
-  /** The message whose turn it is; null: somebody asked for the attempt. */
+  /** The message whose turn it is; null: the attempt was requested. */
   readonly message: {
     readonly seq: number;
     /** Automatic attempts, this one included if it counts. */
@@ -71,7 +71,7 @@ export interface ClaimedAttempt {
   } | null;
 }
 
-/** Who claims, and how much. */
+/** The claimer, and the number of attempts. */
 export interface Claim {
   readonly endpointId: string;
   readonly limit: number;
@@ -80,7 +80,7 @@ export interface Claim {
   readonly leaseToken: string;
 }
 
-/** Claims attempts that somebody asked for, in the order in which they did. They go to where the endpoint is now. */
+/** Claims requested attempts, in the order of the requests. They go to the endpoint's current URL. */
 export async function claimAsked(
   db: Db,
   scope: OrgScope,
@@ -130,7 +130,7 @@ interface ClaimOfMessages {
   readonly which: ReturnType<typeof sql>;
 }
 
-/** Holds the endpoint first, as whoever asks for an attempt does: so they are numbered one after the other. */
+/** Locks the endpoint first, as requests for an attempt do: so attempts are numbered one after the other. */
 function claimMessages(db: Db, scope: OrgScope, claim: ClaimOfMessages): Promise<ClaimedAttempt[]> {
   return db.transaction().execute(async (tx) => {
     const endpoint = await lockEndpoint(tx, scope, claim.claim.endpointId);
@@ -177,8 +177,8 @@ async function beginAttempts(
 }
 
 /**
- * Lets go of attempts whose worker did not settle them in time. Of an automatic one nobody knows what became of it, and
- * its message is tried again; one that somebody asked for is sent after all, in the row that they were given.
+ * Lets go of attempts whose worker did not settle them in time. The result of an automatic one is unknown, and its
+ * message is retried; a requested one is sent again, with the same row.
  */
 export async function reclaimExpired(db: Db, scope: OrgScope, endpointId: string): Promise<void> {
   await sql`

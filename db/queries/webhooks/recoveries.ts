@@ -7,7 +7,7 @@ import type { OrgScope } from '../../scope.ts';
 
 /** Which events of the past an endpoint is to get. */
 export interface RecoveryRequest {
-  /** Held still by `lockEndpoint` in this transaction. */
+  /** Locked by `lockEndpoint` in this transaction. */
   readonly endpointId: string;
   /** Events from then on. */
   readonly since: string;
@@ -67,8 +67,8 @@ async function repeatMessages(
 
 /**
  * Events that the endpoint would be sent today but was not when they happened. Left out: what was only sent as a test,
- * and what is about the endpoint itself. They are held for the transaction: one that is being removed is waited for, and
- * left out when it is gone.
+ * and what is about the endpoint itself. They are held for the transaction: one that is being removed is waited for,
+ * and left out when it is deleted.
  */
 async function addMessages(tx: Db, scope: OrgScope, { endpointId, since, until, recoveryId }: Asked): Promise<number> {
   const { numAffectedRows } = await sql`
@@ -89,7 +89,7 @@ async function addMessages(tx: Db, scope: OrgScope, { endpointId, since, until, 
   return Number(numAffectedRows ?? 0);
 }
 
-/** How far a recovery is, or undefined when it is absent or of another org. */
+/** The progress of a recovery, or undefined when it is absent or of another org. */
 export async function findRecovery(db: Db, scope: OrgScope, id: string): Promise<WebhookRecovery | undefined> {
   const recovery = await db
     .selectFrom('webhookRecoveries')

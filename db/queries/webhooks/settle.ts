@@ -1,6 +1,6 @@
 /**
- * What attempts came to. Everything of it is one transaction: the log, the queue, the endpoint's health, and what the
- * other endpoints of the org are told about it.
+ * Results of attempts. Each settlement is one transaction: the log, the queue, the endpoint's health, and the events
+ * for the other endpoints of the org.
  */
 import { sql } from 'kysely';
 import type { AttemptVerdict } from '../../../src/core/deliveries/classify-attempt.ts';
@@ -14,7 +14,7 @@ import type { OrgScope } from '../../scope.ts';
 import { recordEvent } from './events.ts';
 import type { ClaimedAttempt } from './queue.ts';
 
-/** An attempt that is over. */
+/** An attempt that has ended. */
 export interface SettledAttempt {
   readonly attempt: Pick<ClaimedAttempt, 'id' | 'eventId' | 'message'>;
   readonly probe: boolean;
@@ -37,17 +37,17 @@ export interface Settlement {
   readonly retryWindowMs: number;
 }
 
-/** Failed attempts of one message after which the other endpoints are told. */
+/** Failed attempts of one message after which the other endpoints are notified. */
 const failuresToTell = 4;
 
 /**
- * Records what attempts came to; those of a lease that was lost meanwhile are left as they are.
+ * Records the results of attempts; those of a lease that was lost meanwhile are left as they are.
  *
  * @returns whether events were recorded: the endpoints of the org are to be woken.
  */
 export function settleAttempts(db: Db, scope: OrgScope, settlement: Settlement): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
-    // First, as whoever changes an endpoint does: settlements, deletions and rotations take turns.
+    // First, as every change of an endpoint does: settlements, deletions and rotations are serialized.
     const endpoint = await lockHealth(tx, scope, settlement.endpointId);
     await settleLog(tx, scope, settlement);
     await settleMessages(tx, scope, settlement);
@@ -68,7 +68,7 @@ const outcomesOf = ({ settled }: Settlement): CountedOutcome[] =>
     attempt.message === null ? [] : [{ delivered: verdict.delivered, probe }],
   );
 
-/** The longest that one of them asks for; null: none does. */
+/** The longest pause that one of them asks for; null: none. */
 function pauseOf(settled: readonly SettledAttempt[]): number | null {
   const asked = settled.flatMap(({ verdict }) => verdict.pauseMs ?? []);
   return asked.length === 0 ? null : Math.max(...asked);
@@ -118,7 +118,7 @@ async function settleLog(tx: Db, scope: OrgScope, { leaseToken, settled }: Settl
 const answered = ({ statusCode }: PostOutcome, text: () => string): string | null =>
   statusCode === null ? null : text();
 
-/** A success is one whoever asked for the attempt; a failure counts only for the message whose turn it was. */
+/** A success counts for every kind of attempt; a failure counts only for the message whose turn it was. */
 async function settleMessages(tx: Db, scope: OrgScope, { endpointId, leaseToken, settled }: Settlement): Promise<void> {
   const taken = settled.filter(({ verdict }) => verdict.delivered).map(({ attempt }) => attempt.eventId);
   if (taken.length > 0) {
@@ -185,7 +185,7 @@ async function makeAllDue(tx: Db, scope: OrgScope, endpointId: string): Promise<
   );
 }
 
-/** Tells the other endpoints, once for each row of failures. */
+/** Notifies the other endpoints, once for each series of failures. */
 async function tellOfFailures(
   tx: Db,
   scope: OrgScope,
@@ -223,7 +223,9 @@ const countPending = (tx: Db, scope: OrgScope, endpointId: string): Promise<numb
       .where('status', '=', 'pending'),
   );
 
-/** Switches the endpoint off, keeps what waits for it as skipped, and tells the others. False: it was off already. */
+/**
+ * Switches the endpoint off, keeps what waits for it as skipped, and notifies the others. False: it was off already.
+ */
 async function disableEndpoint(
   tx: Db,
   scope: OrgScope,

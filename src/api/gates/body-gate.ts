@@ -76,7 +76,7 @@ export async function readBytes(request: Request): Promise<Uint8Array> {
     return declared === null ? await readChunks(request) : new Uint8Array(await request.arrayBuffer());
   } catch (error) {
     if (error instanceof HttpRejection) throw error;
-    // The client has gone: that is no fault of ours, and nobody reads this.
+    // The client has disconnected: this is not a service error, and no one reads the response.
     throw new HttpRejection(400, 'The body is incomplete: send it again.', { code: null, cause: error });
   }
 }

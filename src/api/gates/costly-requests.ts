@@ -10,8 +10,8 @@ export type CostlyOrder = 'side_by_side' | 'one_by_one';
 /** Counts the costly requests of each org that this process works on. Each process counts for itself, in memory. */
 export interface CostlyRequests {
   /**
-   * Does the work of one request. Throws an {@link HttpRejection} 429 with `Retry-After`, and begins nothing, when the org
-   * has as many under way as it may. Requests begin one after the other, those of orgs in turn, and between two of them the
+   * Does the work of one request. Throws an {@link HttpRejection} 429 with `Retry-After`, and begins nothing, when the
+   * org has reached its limit. Requests begin one after the other, those of orgs in turn, and between two of them the
    * process does what else there is: to check a spec takes it up to a second.
    */
   run<Result>(orgId: string, order: CostlyOrder, work: () => Promise<Result>): Promise<Result>;
@@ -22,10 +22,10 @@ export interface CostlyRequests {
  * at 30 s mostly. 20 tests of connections whose peers are silent hold 40 sockets.
  */
 const costlyMax = 20;
-/** The longest time of a preview, s: by then one of those under way has ended, unless peers are silent. */
+/** The longest time of a preview, s: by then one of those in progress has ended, unless peers are silent. */
 const retryAfterSeconds = 2;
 
-/** Nothing is under way yet. */
+/** Starts with no request in progress. */
 export function createCostlyRequests(): CostlyRequests {
   const underWay = new Map<string, number>();
   const nextTurn = createBeginnings();
@@ -48,7 +48,7 @@ export function createCostlyRequests(): CostlyRequests {
   };
 }
 
-/** A line for each org: what resolves once those before have left, which they do when their place is disposed of. */
+/** A queue for each org: resolves once the earlier requests have finished, by disposing of their place. */
 function createLines(): (orgId: string) => Promise<Disposable> {
   const lasts = new Map<string, Promise<void>>();
   return async (orgId) => {
@@ -65,7 +65,7 @@ function createLines(): (orgId: string) => Promise<Disposable> {
   };
 }
 
-/** What resolves for one request after the other, and never for two of them before other work was done. */
+/** Resolves for one request after the other, and lets other work run in between. */
 function createBeginnings(): (orgId: string) => Promise<void> {
   const waiting = createFairQueue<() => void>();
   let isTurning = false;

@@ -70,7 +70,10 @@ const hashOf = (document: unknown): string =>
     .update(document === undefined ? '' : canonicalJson(document))
     .digest('hex');
 
-/** Null: the key is ours. Otherwise the earlier request, answered. Throws a conflict for another body or a long wait. */
+/**
+ * Null: the key is ours. Otherwise the earlier request, with its response. Throws a conflict for another body or a long
+ * wait.
+ */
 async function claimOrAwait(
   db: Db,
   scope: OrgScope,

@@ -4,8 +4,8 @@ import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRes } from 'rate-limit
 import { HttpRejection } from '../errors.ts';
 
 /**
- * How often a client may ask this process; each process counts for itself, in memory. Both throw an {@link HttpRejection}
- * 429 with `Retry-After` when it is too often.
+ * How many requests a client may send to this process; each process counts for itself, in memory. Both throw an
+ * {@link HttpRejection} 429 with `Retry-After` when it is too often.
  */
 export interface RateLimits {
   /** Counts a request with a valid key. */
@@ -17,9 +17,9 @@ export interface RateLimits {
   countRefused(address: string): Promise<void>;
 }
 
-/** What may come at once, as a multiple of what may come in a second. */
+/** Requests allowed at once, as a multiple of those allowed per second. */
 const burstFactor = 5;
-/** How often such a burst may come, s. */
+/** Interval of such bursts, s. */
 const burstEverySeconds = 60;
 const refusedPerSecond = 20;
 const refusedAtOnce = 300;

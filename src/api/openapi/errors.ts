@@ -5,7 +5,7 @@ import type { Route } from '../route.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The error answers of an endpoint by status: its own, and those that its kind of input can cause. */
+/** The error responses of an endpoint by status: its own, and those that its kind of input can cause. */
 export function errorsOf(route: Route): Json {
   const reads = route.body !== undefined || route.query !== undefined || route.repeated !== undefined;
   const codes = new Set<RequestErrorCode>([
@@ -35,7 +35,7 @@ const meanings = {
   internal: 'Unexpected error of the service.',
 } as const satisfies Record<RequestErrorCode, string>;
 
-/** As they are sent. */
+/** The examples as they are sent. */
 const examples = {
   validation: {
     message: 'The body is not valid.',
@@ -52,7 +52,7 @@ const examples = {
   internal: { message: 'Unexpected error. Quote request id 6f1c… when you report it.' },
 } as const satisfies Record<RequestErrorCode, ErrorBody['error']>;
 
-/** A refusal before the input is looked at, which the specification gives no code. */
+/** A refusal before the input is checked; the specification gives it no code. */
 function withoutCode({ body, query }: Route): string | null {
   if (body) return 'The body is not JSON (line 1 column 8).';
   return query ? 'The query parameter connectionId is required.' : null;

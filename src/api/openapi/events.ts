@@ -4,7 +4,7 @@ import { type EventType, eventTypes, isDefaultEvent } from '../../core/resources
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What the service posts to webhook endpoints, by type of event: the `webhooks` of the document. */
+/** The posts of the service to webhook endpoints, by type of event: the `webhooks` of the document. */
 export const webhooksOf = (schemaOf: (schema: v.GenericSchema) => Json): Json =>
   Object.fromEntries(eventTypes.map((type) => [type, { post: postOf(type, schemaOf(eventSchema(type))) }]));
 

@@ -25,7 +25,7 @@ import { connectorSpecSchemas } from './spec.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The OpenAPI 3.1 document, made from the very declarations that serve the requests. */
+/** The OpenAPI 3.1 document, generated from the declarations that serve the requests. */
 export function renderOpenApi(): Json {
   return {
     openapi: '3.1.0',
@@ -80,7 +80,7 @@ function conversion(typeMode: 'input' | 'output'): ConversionConfig {
   return {
     typeMode,
     target: 'draft-2020-12',
-    // Checks in code (id forms, byte lengths) have no JSON Schema; descriptions and examples speak for them.
+    // Checks in code (id forms, byte lengths) have no JSON Schema; descriptions and examples cover them.
     errorMode: 'ignore',
     overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   };
@@ -194,7 +194,7 @@ const headersOf = ({ headers = {} }: Route): Json =>
     Object.entries(headers).map(([name, { description, values }]) => [name, { description, schema: { enum: values } }]),
   );
 
-/** The probes lie beside the versioned interface and need no credential. */
+/** The probes are outside the versioned interface and need no credential. */
 function healthPaths(): Json {
   const probe = (operationId: string, summary: string, responses: Json): Json => ({
     servers: [{ url: '/api' }],

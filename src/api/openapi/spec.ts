@@ -22,8 +22,8 @@ const parts = {
 };
 
 /**
- * JSON Schemas of a ConnectorSpec and its parts, by their names in the document. They say what an editor can check;
- * rules across several places are for the service itself.
+ * JSON Schemas of a ConnectorSpec and its parts, by their names in the document. They hold what an editor can check;
+ * the service itself checks rules across several places.
  */
 export function connectorSpecSchemas(): Json {
   const schemas = Object.entries(toJsonSchemaDefs(parts, conversion));

@@ -5,7 +5,7 @@ import { type EventType, eventTypes, isDefaultEvent } from '../../core/resources
 import { EventTypeRow } from '../../core/resources/webhook-endpoint.ts';
 import { route } from '../route.ts';
 
-/** What endpoints can be told of. */
+/** The events that endpoints can be notified of. */
 export const eventTypeRoutes = [
   route({
     method: 'get',

@@ -13,7 +13,7 @@ const Params = idParams('hook', 'Hook');
 const ConnectionParams = idParams('con', 'Connection');
 const tag = 'hooks';
 
-/** What an upstream signs with, or sends: of its own making or of ours. */
+/** The secret that an upstream signs with or sends: created by the upstream or by the service. */
 const Secret = v.pipe(
   v.string(),
   v.minLength(8),

@@ -25,7 +25,7 @@ const VersionParams = v.object({
   key: keyParam(noun),
   version: nameParam(SpecVersion, { noun, example: '1.0.0' }),
 });
-/** Any JSON: what is wrong with it is for the check of specs to say. */
+/** Any JSON: the validation of specs reports its issues. */
 const CandidateSpec = v.unknown();
 const tag = 'specs';
 

@@ -11,7 +11,7 @@ const noun = 'Webhook delivery';
 const Params = idParams('whd', noun);
 const tag = 'webhook deliveries';
 
-/** The log of what the org was told. */
+/** The log of deliveries to the org. */
 export const webhookDeliveryRoutes = [
   route({
     method: 'get',

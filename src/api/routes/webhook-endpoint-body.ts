@@ -4,7 +4,7 @@ import { bodyId } from '../inputs.ts';
 
 const idsMax = 100;
 
-/** A filter: null lets everything through, an empty one is refused because it lets nothing through. */
+/** A filter: null matches everything; an empty one is refused because it matches nothing. */
 const filterOf = <Item extends v.GenericSchema>(item: Item, description: string) =>
   v.nullable(
     v.pipe(
@@ -18,7 +18,7 @@ const filterOf = <Item extends v.GenericSchema>(item: Item, description: string)
 
 const wholeNumber = (min: number, max: number) => v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
 
-/** What a caller decides of an endpoint, without what it is when nothing is said. */
+/** The settings of an endpoint that a caller can set, without their defaults. */
 export const endpointSettings = {
   url: v.pipe(
     v.string(),

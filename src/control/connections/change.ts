@@ -1,4 +1,4 @@
-/** What a PATCH of a connection and an upgrade of its spec have in common: check it as a whole, then apply it as a whole. */
+/** Shared by a PATCH of a connection and an upgrade of its spec: check it as a whole, then apply it as a whole. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Db } from '../../../db/client.ts';
@@ -24,10 +24,10 @@ import type { Deps } from '../../deps.ts';
 import type { RunDeps } from '../runs/runs.ts';
 import { checkValues, declaredValues, sealSecrets } from './values.ts';
 
-/** What changing a connection works with. */
+/** What changing a connection needs. */
 export type ChangeDeps = RunDeps & Pick<Deps, 'secretBox' | 'egress'>;
 
-/** What decides how a connection runs; absent: as it is. */
+/** The fields that decide how a connection runs; absent: unchanged. */
 export interface SettingsChange {
   readonly version?: SpecVersionRow | undefined;
   readonly specOverridesJson?: JsonObject | null | undefined;
@@ -37,7 +37,7 @@ export interface SettingsChange {
   readonly secrets?: JsonObject | undefined;
 }
 
-/** A change with what it means; `plan.issues` says why it cannot be applied. */
+/** A change with its effects; `plan.issues` says why it cannot be applied. */
 export interface PlannedChange {
   readonly plan: SpecUpgrade['plan'];
   readonly params: JsonObject;
@@ -69,7 +69,7 @@ export async function planChange(
   };
 }
 
-/** The effective spec, or null and what is wrong with it. */
+/** The effective spec, or null and its issues. */
 function validateSpec(
   document: JsonObject,
   overrides: JsonObject | null,
@@ -86,7 +86,7 @@ interface Values {
   readonly secrets: JsonObject;
 }
 
-/** What is stored may be of an earlier spec and is taken as far as it is declared; what is sent has to fit. */
+/** Stored values may be of an earlier spec, and only declared ones are used; sent values must fit. */
 function validateValues(
   deps: ChangeDeps,
   spec: ConnectorSpec,
@@ -102,8 +102,8 @@ function validateValues(
 }
 
 /**
- * Applies a change without issues to a locked connection. Schedules of resources that are gone are switched off, and runs
- * under way of those and of resources that start over are asked to stop: tell Temporal of both after the commit.
+ * Applies a change without issues to a locked connection. Schedules of removed resources are switched off, and running
+ * runs of those and of resources that start over are asked to stop: notify Temporal of both after the commit.
  */
 export async function applyChange(
   deps: ChangeDeps,

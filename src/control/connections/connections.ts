@@ -33,7 +33,7 @@ import { refuseUnlessPublished } from '../specs/upgrade.ts';
 import { activateWithin, recordActivation } from './activation.ts';
 import { checkValues, sealSecrets } from './values.ts';
 
-/** A connection as its maker describes it. */
+/** A connection as its creator describes it. */
 export interface ConnectionRequest {
   readonly workspaceId: string;
   readonly specKey: string;
@@ -125,9 +125,9 @@ export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string
 }
 
 /**
- * Deletes a connection: at once it reads as absent, its schedules, hooks and secrets are gone and its open runs are asked to
- * stop; the sweeper removes the rest once they have. What was delivered stays with the customer; a grant of an OAuth provider is
- * given back in the background, where the spec says how. Throws not_found.
+ * Deletes a connection: at once it reads as absent, its schedules, hooks and secrets are deleted and its open runs are
+ * asked to stop; the sweeper removes the rest once they have. What was delivered stays with the customer; a grant of an
+ * OAuth provider is revoked in the background, where the spec says how. Throws not_found.
  */
 export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScope, id: string): Promise<void> {
   const revoke = await prepareRevocation(deps, scope, id);

@@ -7,7 +7,7 @@ import { cancelWorkflows } from '../runs/runs.ts';
 import { applySchedulesOf } from '../schedules/apply.ts';
 import { applyChange, type ChangeDeps, planChange, type SettingsChange } from './change.ts';
 
-/** What a caller changes of a connection; absent: stays. */
+/** The changes of a connection by a caller; absent: unchanged. */
 export interface ConnectionUpdate extends Omit<SettingsChange, 'version'> {
   readonly displayName?: string | undefined;
   readonly externalCustomerId?: string | null | undefined;

@@ -25,9 +25,9 @@ type HookDeps = Pick<Deps, 'db' | 'secretBox' | 'publicUrl' | 'defaultDestinatio
 /** Under which the secret of a hook is sealed; its context is the hook. */
 const secretKind = 'upstream-webhook';
 
-/** What is shown of a hook once. */
+/** The values of a hook that are shown once. */
 export interface NewHook extends HookRow {
-  /** Where the upstream posts to: whoever has it can ask for runs. */
+  /** Where the upstream posts to: anyone who has it can request runs. */
   readonly url: string;
   /** The secret when it was made here; null: the caller gave it, or none is needed. */
   readonly secret: string | null;
@@ -122,7 +122,7 @@ export function openHookSecret(
   return secret && secretBox.open(secret, { orgId, connectionId: id, kind: secretKind });
 }
 
-/** Switches a hook on or off; while it is off its address answers as if it were not there. Throws not_found. */
+/** Switches a hook on or off; while it is off its address responds as if it did not exist. Throws not_found. */
 export async function toggleHook(
   { db }: Pick<Deps, 'db'>,
   scope: OrgScope,
@@ -133,7 +133,7 @@ export async function toggleHook(
   return hook;
 }
 
-/** What is replaced, and shown once. */
+/** The values to replace; new ones are shown once. */
 export interface HookRotation {
   readonly id: string;
   readonly replace: readonly ('url' | 'secret')[];
@@ -180,7 +180,7 @@ function rotationIssues(
   return secretIssues(verification, given, 'secret');
 }
 
-/** Deletes a hook; runs that it has asked for go on. Throws not_found. */
+/** Deletes a hook; runs that it has requested continue. Throws not_found. */
 export async function deleteHook({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<void> {
   if (!(await markHookDeleted(db, scope, id))) throw notFound('Hook');
 }

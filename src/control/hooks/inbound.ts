@@ -1,6 +1,6 @@
 /**
- * What becomes of a request to a hook. The rows are the truth: an accepted request is committed with what it asks for
- * before it is answered, and whoever has to make the run is woken afterwards, by it or by the sweeper.
+ * Handles a request to a hook. The rows are authoritative: an accepted request is committed with what it asks for
+ * before the response; then the request or the sweeper wakes the workflow that creates the run.
  */
 import {
   type AskedResource,
@@ -40,7 +40,7 @@ export async function refuseForged(
 
 /**
  * Takes a verified request: durably, and without waiting for its run. True: the hook has accepted the same notification
- * before. While its connection is not active nothing is asked for, and the log says so.
+ * before. While its connection is not active no run is requested, and the log says so.
  */
 export async function takeRequest(deps: InboundDeps, hook: ReceivingHook, request: ReceivedRequest): Promise<boolean> {
   const { db } = deps;
@@ -59,7 +59,7 @@ export async function takeRequest(deps: InboundDeps, hook: ReceivingHook, reques
   return false;
 }
 
-/** Wakes the workflows of the resources of a request. Temporal is not waited for: what it misses the sweeper finds. */
+/** Wakes the workflows of the resources of a request. Does not wait for Temporal: the sweeper finds what it misses. */
 async function wakeFor(
   deps: InboundDeps,
   scope: OrgScope,
@@ -70,7 +70,7 @@ async function wakeFor(
   }
 }
 
-/** Lets the workflow of a resource look for requests that wait. Never fails; the sweeper comes again. */
+/** Lets the workflow of a resource check for waiting requests. Never fails; the sweeper repeats it. */
 async function wakeInbound(
   { orchestrator, log }: Pick<InboundDeps, 'orchestrator' | 'log'>,
   { orgId }: OrgScope,

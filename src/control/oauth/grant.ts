@@ -19,7 +19,7 @@ import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
 import { checkValues } from '../connections/values.ts';
 
-/** What asking a provider about a grant works with. */
+/** What requests to a provider about a grant need. */
 export type GrantDeps = Pick<Deps, 'db' | 'log' | 'secretBox' | 'egress' | 'evaluators'>;
 
 /** An auth that a customer agrees to at their provider. */
@@ -29,7 +29,9 @@ export interface Authorizable {
   readonly auth: OauthAuthorizationCode;
 }
 
-/** What the customer of a connection authorizes, and a client that talks to the providers. Disposing closes the client. */
+/**
+ * The grants that the customer of a connection authorizes, and a client for the providers. Disposing closes the client.
+ */
 export interface Grants extends AsyncDisposable {
   readonly all: readonly Authorizable[];
   /** The one of a resource; null: that of the connection. Throws conflict (it has none), validation (no such resource). */
@@ -37,7 +39,7 @@ export interface Grants extends AsyncDisposable {
   readonly context: TokenRequestContext;
 }
 
-/** Throws not_found, conflict (spec and values do not fit together any more). */
+/** Throws not_found, conflict (spec and values no longer fit together). */
 export async function openGrants(deps: GrantDeps, scope: OrgScope, connectionId: string): Promise<Grants> {
   const { spec, params, secrets } = await loadSettings(deps, scope, connectionId);
   const client = createTokenClient({
@@ -67,7 +69,7 @@ function authorizableOf({ auth, resources }: ConnectorSpec): readonly Authorizab
   );
 }
 
-/** Says what there is to authorize instead. */
+/** Names what can be authorized instead. */
 function refuse({ auth, resources }: ConnectorSpec, all: readonly Authorizable[], resourceKey: string | null): never {
   const resource = resources.find(({ key }) => key === resourceKey);
   if (resourceKey !== null && !resource) {
@@ -141,7 +143,10 @@ export async function missingGrants(
   return missing;
 }
 
-/** What `ask` brings. Throws conflict where it fails: the provider, or how the connection describes it, is at fault. */
+/**
+ * The result of `ask`. Throws conflict where it fails: the error is at the provider, or in how the connection describes
+ * it.
+ */
 export async function orConflict<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask();

@@ -23,7 +23,7 @@ const stateKind: TokenKind = { type: 'oauth-state+jwt', audience: 'oauth-state' 
 /** How long a customer has at their provider. */
 const stateSeconds = 600;
 
-/** What a customer is to authorize. */
+/** The authorization that a customer is to give. */
 interface AuthorizationWish {
   readonly connectionId: string;
   /** A resource with an auth of its own; null: the connection as a whole. */
@@ -64,7 +64,7 @@ export async function beginAuthorization(
   return { authorizeUrl: url.href };
 }
 
-/** What the provider sends the customer back with. */
+/** The query with which the provider sends the customer back. */
 export interface Callback {
   readonly code: string;
   readonly state: string;
@@ -72,19 +72,19 @@ export interface Callback {
   readonly iss?: string | undefined;
 }
 
-/** What an authorization has come to. */
+/** The result of an authorization. */
 interface Authorized {
   readonly connected: true;
   readonly connectionId: string;
-  /** Resources whose own authorization is missing still; null: that of the connection. Absent: none is. */
+  /** Resources whose own authorization is still missing; null: that of the connection. Absent: none is. */
   readonly awaiting?: (string | null)[];
 }
 
 /**
  * Exchanges the code and, unless another authorization is missing, sets the connection active: tokens and status in one
- * transaction. The state is its own credential and used up by the attempt. Throws unauthorized (state unknown, over or
- * used, or a response of another issuer), conflict (the provider gave no token, or the resource is gone), plan_limit,
- * not_found (deleted meanwhile), internal (not configured).
+ * transaction. The state is its own credential and used up by the attempt. Throws unauthorized (state unknown, expired
+ * or used, or a response of another issuer), conflict (the provider gave no token, or the resource is not found),
+ * plan_limit, not_found (deleted meanwhile), internal (not configured).
  */
 export async function finishAuthorization(
   deps: OauthDeps & ApplyDeps,

@@ -13,9 +13,9 @@ interface HeldGrant extends Authorizable {
 }
 
 /**
- * Reads what giving back a connection's grants takes, before its secrets are deleted. What it returns does so in the
- * background: nobody waits for it, and when it fails there is a line in the log. Null: there is nothing to give back, or
- * it cannot be read.
+ * Reads what revoking a connection's grants needs, before its secrets are deleted. The returned function revokes them
+ * in the background: nothing waits for it, and a failure is logged. Null: there is nothing to revoke, or it cannot be
+ * read.
  */
 export async function prepareRevocation(
   deps: GrantDeps,
@@ -33,7 +33,7 @@ export async function prepareRevocation(
     await grants[Symbol.asyncDispose]();
     return null;
   } catch (error) {
-    // A spec that does not fit any more is no trouble.
+    // A spec that no longer fits is not an error.
     if (!(error instanceof AppError)) deps.log.warn('grant not revoked at the provider', { connectionId, error });
     return null;
   }

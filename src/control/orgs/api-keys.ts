@@ -9,7 +9,7 @@ import { apiKeyCreated, apiKeyRevoked } from '../../core/events/org-events.ts';
 import type { ApiKeyRow } from '../../core/resources/api-key.ts';
 import { requireRoom } from './org-limits.ts';
 
-/** A key at the one moment at which it is known. */
+/** A new key, at the only time when its text is known. */
 export interface IssuedApiKey {
   readonly id: string;
   /** Shown once; only its hash is stored. */

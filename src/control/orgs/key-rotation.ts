@@ -1,4 +1,4 @@
-/** Wraps the data keys of stored secrets anew, while the service runs. The secrets themselves are not touched. */
+/** Rewraps the data keys of stored secrets while the service runs. The secrets themselves are not touched. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   countSealed,
@@ -23,16 +23,16 @@ export interface UnopenedValue {
   readonly reason: string;
 }
 
-/** What a rotation came to. */
+/** The result of a rotation. */
 export interface Rotation {
-  /** Values that were wrapped anew, by table. */
+  /** Rewrapped values, by table. */
   readonly rewrapped: Readonly<Record<SealedTableName, number>>;
   readonly unopened: readonly UnopenedValue[];
-  /** Values under other keys all the same, those of `unopened` included; another rotation may find them free. */
+  /** Values still under other keys, `unopened` included; a later rotation may find them unlocked. */
   readonly left: number;
 }
 
-/** Into what it is rotated, and who hears of it. */
+/** The target key, and a callback for progress. */
 export interface RotationOptions {
   /** The first key of the ring that `secretBox` is made of. */
   readonly kekId: string;
@@ -44,7 +44,7 @@ type RotationDeps = Pick<Deps, 'db' | 'secretBox'>;
 
 /** Rows of one batch; those of one org are locked together, for some ten milliseconds. */
 const batchRows = 100;
-/** A value that another transaction holds is tried again so often, after so many ms. */
+/** Retries of a value that another transaction holds, and the pause before each, ms. */
 const passesMax = 3;
 const passPauseMs = 1000;
 
@@ -78,7 +78,7 @@ interface Batch {
   readonly unopened: readonly UnopenedValue[];
 }
 
-/** Goes once through a table, each row at most once. */
+/** Passes once over a table, each row at most once. */
 async function* batches(deps: RotationDeps, { table, kekId }: TableRotation): AsyncGenerator<Batch> {
   let after: SealedRowKey | null = null;
   for (;;) {

@@ -11,8 +11,8 @@ import { AppError, conflict } from '../../core/errors.ts';
 import { orgLimits } from '../../core/org-limits.ts';
 
 /**
- * Throws conflict when the org has as many as it may; otherwise it has room for one more until the transaction ends, which
- * holds a lock on the org.
+ * Throws conflict when the org has reached the limit; otherwise it has room for one more until the transaction ends,
+ * which holds a lock on the org.
  */
 export async function requireRoom(tx: Db, scope: OrgScope, name: CountedLimit, within: Within = {}): Promise<void> {
   const { max, used } = await lockLimitUse(tx, scope, name, within);

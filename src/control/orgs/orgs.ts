@@ -6,7 +6,7 @@ import { WorkspaceKind, type WorkspaceRow } from '../../core/resources/workspace
 import type { Deps } from '../../deps.ts';
 import { type IssuedApiKey, issueWithin } from './api-keys.ts';
 
-/** What an API key may do unless its maker says less: everything in its org. */
+/** The default scopes of an API key: everything in its org. */
 export const fullScopes: readonly string[] = ['*'];
 
 /** An org that can be used at once. */

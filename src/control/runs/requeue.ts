@@ -26,7 +26,7 @@ export async function requeueRecord(deps: WakeDeps, scope: OrgScope, id: string)
   return record;
 }
 
-/** As {@link requeueRecord}, every unresolved record of a connection, or of one of its resources; how many it were. */
+/** As {@link requeueRecord}, every unresolved record of a connection, or of one of its resources; returns how many. */
 export async function requeueConnection(
   deps: WakeDeps,
   scope: OrgScope,

@@ -14,7 +14,7 @@ import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
 import { withRoomForRun } from '../orgs/org-limits.ts';
 
-/** What the rules of runs work with. */
+/** What the rules of runs need. */
 export type RunDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
 interface RunRequest {
@@ -49,7 +49,7 @@ export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunReq
   const run = await withRoomForRun(deps.db, scope, request, (db) =>
     insertRun(db, scope, { ...request, ...terms, backfill }),
   );
-  // The row is the promise: whether Temporal is told now or by the sweeper, the run comes.
+  // The row is the guarantee: the request or the sweeper notifies Temporal, so the run always starts.
   void startQueuedRun(deps, scope, run);
   return run;
 }
@@ -85,7 +85,10 @@ export async function replayRun(deps: RunDeps, scope: OrgScope, runId: string): 
   return requestRun(deps, scope, { connectionId, resourceKey, trigger: 'manual', backfill: null });
 }
 
-/** Asks a run to stop: the request under way is ended, what was delivered stays. Asking twice is asking once. Throws not_found, conflict (already final). */
+/**
+ * Asks a run to stop: the request in progress is ended, delivered records stay. Safe to repeat. Throws not_found,
+ * conflict (already final).
+ */
 export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
   const run = await deps.db.transaction().execute((trx) => requestCancel(trx, scope, runId));
   if (!run) {
@@ -98,7 +101,7 @@ export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): 
   return run;
 }
 
-/** Tells the workflows of runs that were asked to stop. One that is not reached is told by the reconciler. */
+/** Notifies the workflows of runs that were asked to stop. The reconciler notifies those that are not reached. */
 export async function cancelWorkflows(deps: RunDeps, scope: OrgScope, runs: readonly RunRow[]): Promise<void> {
   const open = runs.filter((run) => run.status !== 'canceled');
   await Promise.all(open.map((run) => cancelWorkflow(deps, scope, run)));

@@ -1,9 +1,9 @@
-/** Makes Temporal's schedules what their rows say: by the request that changed a row, or later by the sweeper. */
+/** Makes Temporal's schedules match their rows: in the request that changed a row, or later in the sweeper. */
 import { findNotApplied, findScheduleState, markApplied } from '../../../db/queries/schedules.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import type { Deps } from '../../deps.ts';
 
-/** What applying works with. */
+/** What applying needs. */
 export type ApplyDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
 /** Schedules of a connection that its own request applies; the sweeper is as quick with many of them. */
@@ -27,7 +27,7 @@ export async function applySchedulesOf(deps: ApplyDeps, scope: OrgScope, connect
   await applyNow(deps, scope, await findNotApplied(deps.db, scope, { connectionId, limit: ownMax }));
 }
 
-/** Applies the newest version of a schedule. Of two that do so at once, the one that was late does it again. */
+/** Applies the newest version of a schedule. Of two concurrent calls the later one repeats it. */
 export async function applySchedule(
   { db, orchestrator }: Pick<ApplyDeps, 'db' | 'orchestrator'>,
   scope: OrgScope,

@@ -97,7 +97,7 @@ export async function toggleSchedule(
   return schedule;
 }
 
-/** Deletes a schedule; runs it has started go on. Throws not_found. */
+/** Deletes a schedule; runs it has started continue. Throws not_found. */
 export async function deleteSchedule(deps: ApplyDeps, scope: OrgScope, id: string): Promise<void> {
   await deps.db.transaction().execute(async (trx) => {
     const schedule = await markScheduleDeleted(trx, scope, id);

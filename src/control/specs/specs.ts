@@ -30,7 +30,7 @@ export interface VersionName {
   readonly version: string;
 }
 
-/** What is wrong with a document for the spec of that key; its tests run once all else is right. Nothing is saved. */
+/** The issues of a document for the spec of that key; its tests run when there are no others. Nothing is saved. */
 export async function validateSpec(
   { evaluators }: Evaluating,
   scope: OrgScope,
@@ -108,7 +108,7 @@ export async function publishVersion(
 }
 
 /**
- * Closes a published version to new connections and upgrades; those pinned to it go on. A deprecated one is returned
+ * Closes a published version to new connections and upgrades; those pinned to it continue. A deprecated one is returned
  * unchanged. Throws not_found, conflict (still a draft).
  */
 export async function deprecateVersion(deps: WakeDeps, scope: OrgScope, name: VersionName): Promise<SpecVersionRow> {
@@ -135,11 +135,11 @@ interface Preview {
 
 interface Previewed {
   readonly row: JsonObject;
-  /** What ran the expression; a run would use the same. */
+  /** The engine that ran the expression; a run uses the same. */
   readonly engine: 'compiled' | 'interpreted';
 }
 
-/** An expression run over a record, as a run would do it. Throws validation when it fails or gives no object. */
+/** Evaluates an expression over a record, as a run does. Throws validation when it fails or returns no object. */
 export async function previewTransform(
   { evaluators }: Evaluating,
   scope: OrgScope,
@@ -152,7 +152,7 @@ export async function previewTransform(
     if (result?.ok) return { row: result.value, engine: result.engine ?? 'interpreted' };
     throw expressionFailed(result?.failure.message ?? 'returned no result');
   } catch (error) {
-    // Ends its process again and again: for a run that is a fault of the spec, here of the request.
+    // The expression ends its process repeatedly: for a run this is an error of the spec, here of the request.
     if (error instanceof AppError && error.code === 'spec_invalid') throw expressionFailed(error.message, error);
     throw error;
   }
@@ -164,7 +164,7 @@ const expressionFailed = (message: string, cause?: unknown): AppError =>
     cause,
   });
 
-/** An expression that takes longer is not fit for a page of records; it takes microseconds. */
+/** A slower expression is too slow for a page of records; a usual one takes microseconds. */
 const previewTimeoutMs = 2000;
 
 type Checked = Extract<SpecCheck, { valid: true }>;

@@ -15,7 +15,7 @@ import { applySchedulesOf } from '../schedules/apply.ts';
 interface UpgradeRequest {
   readonly connectionId: string;
   readonly toVersion: string;
-  /** Only says what would happen. */
+  /** Only returns what would happen. */
   readonly dryRun: boolean;
 }
 

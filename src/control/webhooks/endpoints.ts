@@ -24,13 +24,13 @@ type EndpointDeps = WakeDeps & Pick<Deps, 'secretBox' | 'egress'>;
 
 const endpointsMax = 10;
 
-/** A new endpoint as its maker gets it. */
+/** A new endpoint as its creator gets it. */
 export interface NewEndpoint extends WebhookEndpointRow {
   /** Only when it was made here; shown once. */
   readonly secret?: string;
 }
 
-/** An endpoint as its maker describes it. */
+/** An endpoint as its creator describes it. */
 interface EndpointRequest extends EndpointSettings {
   /** Null: one is made. */
   readonly secret: string | null;
@@ -132,8 +132,8 @@ async function unknownIds(
 }
 
 /**
- * Deletes an endpoint: at once it reads as absent, its secrets are gone and what waits for it is given up; the log of
- * its deliveries stays. Throws not_found.
+ * Deletes an endpoint: at once it reads as absent, its secrets are deleted and its waiting messages are canceled; the
+ * log of its deliveries stays. Throws not_found.
  */
 export async function deleteEndpoint({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<void> {
   await db.transaction().execute(async (trx) => {

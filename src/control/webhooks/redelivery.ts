@@ -7,15 +7,15 @@ import { conflict, notFound } from '../../core/errors.ts';
 import type { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import type { WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 
-/** Which delivery is asked for again. */
+/** The delivery to repeat. */
 export interface Redelivery {
   readonly id: string;
-  /** Where to; null: to where it went, or, if that endpoint is gone, to the oldest one. */
+  /** The endpoint; null: the original one, or, if that is deleted, the oldest one. */
   readonly endpointId: string | null;
 }
 
 /**
- * Asks for one more attempt of a delivery: the same bytes under the same `webhook-id`, signed with the secret of now.
+ * Asks for one more attempt of a delivery: the same bytes under the same `webhook-id`, signed with the current secret.
  * It is a row of the log before this returns, and is sent once, also to an endpoint that is off. Throws not_found (the
  * delivery, the endpoint asked for), conflict (the org has no endpoint).
  */

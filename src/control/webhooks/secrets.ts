@@ -16,7 +16,7 @@ import type { Deps } from '../../deps.ts';
 
 type SecretDeps = Pick<Deps, 'secretBox'>;
 
-/** What is to sign from now on. */
+/** The new signing secrets. */
 interface NewSecrets {
   readonly endpointId: string;
   readonly schemes: readonly SignatureScheme[];
@@ -73,7 +73,7 @@ export interface Rotation {
   readonly endpointId: string;
   /** Null: one is made. */
   readonly secret: string | null;
-  /** How long the one before it goes on to sign; 0: not at all. */
+  /** How long the previous one continues to sign; 0: not at all. */
   readonly overlapSeconds: number;
 }
 

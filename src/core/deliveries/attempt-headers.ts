@@ -15,7 +15,7 @@ export interface AttemptToSend {
   readonly payload: Uint8Array;
 }
 
-/** What an attempt is signed with, the current ones first. */
+/** The signing keys of an attempt, the current ones first. */
 export interface SigningKeys {
   readonly v1: readonly string[];
   /** Empty: the scheme is not enabled. */
@@ -25,8 +25,8 @@ export interface SigningKeys {
 const userAgent = `${manifest.name}/${manifest.version}`;
 
 /**
- * The headers of an attempt. What is signed is the id, the time and the body; `x-service-*` help in finding the attempt
- * and are not signed. Nobody else adds headers, so none can be overridden.
+ * The headers of an attempt. The signature covers id, time and body; `x-service-*` help to find the attempt and are not
+ * signed. No other code adds headers, so none can be overridden.
  */
 export function attemptHeaders(
   { id, eventId, eventType, attempt, trigger, payload }: AttemptToSend,
@@ -45,7 +45,7 @@ export function attemptHeaders(
   };
 }
 
-/** The headers as the log shows them: which signatures there were, and not one of them. */
+/** The headers as the log shows them: which signatures there were, but not their values. */
 export function maskedHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const { 'webhook-signature': signature = '' } = headers;
   return { ...headers, 'webhook-signature': signature.replace(/(?<=^| )(v1a?),\S+/g, '$1,***') };

@@ -2,26 +2,26 @@ import type { PostErrorCode } from '../http/post-error.ts';
 import { retryAfterMs } from '../http/retry.ts';
 import type { PostOutcome } from '../http/webhook-post.ts';
 
-/** What the outcome of an attempt means. */
+/** How an attempt is classified. */
 export interface AttemptVerdict {
   readonly delivered: boolean;
   /**
-   * `retry`: the schedule goes on; `exhausted`: another attempt would end the same; `canceled`: the receiver does not want
-   * this event. Of no meaning when it was delivered.
+   * `retry`: the schedule continues; `exhausted`: another attempt would end the same; `canceled`: the receiver does not
+   * want this event. Without meaning when it was delivered.
    */
   readonly otherwise: 'retry' | 'exhausted' | 'canceled';
-  /** The receiver wants nothing any more. */
+  /** The receiver wants no more events. */
   readonly disables: boolean;
-  /** For how long the receiver asked to be left alone, ms; null: it did not. */
+  /** The pause that the receiver asked for, ms; null: none. */
   readonly pauseMs: number | null;
 }
 
-/** A receiver is left alone for an hour at most, ms; one that asks for more is asked again after it. */
+/** A pause lasts an hour at most, ms; after that, events are sent again. */
 const pauseMsMax = 3_600_000;
 /** The header with which a receiver steers deliveries; `abort-message` or `disable`. */
 const controlHeader = 'webhook-delivery';
 
-/** Checks an outcome; `nowMs` since the epoch. */
+/** Classifies an outcome; `nowMs` since the epoch. */
 export function classifyAttempt({ statusCode, errorCode, headers }: PostOutcome, nowMs: number): AttemptVerdict {
   const delivered = errorCode === null;
   const control = headers[controlHeader]?.trim().toLowerCase();

@@ -1,15 +1,15 @@
 /**
- * What the attempts at an endpoint say about the endpoint. After five failures in a row it is taken to be down, and is
- * probed: only its oldest event is tried, after 5 s, 30 s and then each minute, so that an outage costs neither the
- * receiver a storm nor the waiting events their attempts. The first success makes everything that waits due at once, in
- * the order of events, with one request under way at first and one more for each that succeeds.
+ * Derives the health of an endpoint from its attempts. After five failures in a row it counts as down and is probed:
+ * only its oldest event is tried, after 5 s, 30 s and then each minute, so that after an outage the receiver gets no
+ * burst and waiting events keep their attempts. The first success makes all waiting events due at once, in order, with
+ * one concurrent request at first and one more for each success.
  *
- * Only automatic attempts count. What somebody asked for by hand is their own probe.
+ * Only automatic attempts count; attempts that a user requested do not.
  */
 
 /** The state of an endpoint as attempts change it. */
 export interface EndpointHealth {
-  /** Failures in a row; of those after it came to be probed, the probes alone. */
+  /** Failures in a row; once it is probed, only probes count. */
   readonly consecutiveFailures: number;
   readonly probing: boolean;
   /** Requests at once while it comes back; null: as many as it takes. */
@@ -21,23 +21,23 @@ export interface EndpointHealth {
 /** How an automatic attempt ended. */
 export interface CountedOutcome {
   readonly delivered: boolean;
-  /** It was made while the endpoint was probed. */
+  /** The attempt was made while the endpoint was probed. */
   readonly probe: boolean;
 }
 
-/** What changed in it. */
+/** The change of the health. */
 export interface HealthChange extends EndpointHealth {
   /** An attempt succeeded. */
   readonly succeeded: boolean;
-  /** It was probed and is back: everything that waits is due. */
+  /** It was probed and responds again: all waiting events are due. */
   readonly recovered: boolean;
   /** Milliseconds to the next probe; null: it is not probed. */
   readonly probeInMs: number | null;
-  /** It has failed for as long as an event is tried, and is given up. */
+  /** It has failed for as long as an event is retried, and is disabled. */
   readonly exhausted: boolean;
 }
 
-/** What the endpoint allows. */
+/** The limits of the endpoint. */
 export interface HealthLimits {
   /** Requests at once. */
   readonly maxInFlight: number;

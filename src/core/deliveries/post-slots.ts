@@ -1,6 +1,6 @@
 import { createFairQueue } from '../fair-queue.ts';
 
-/** Places for requests under way, shared by everything that sends in a process. */
+/** Slots for concurrent requests, shared by all senders in a process. */
 export interface PostSlots {
   /** Takes up to `max` places for the org; waits while there is none for it. Orgs that wait are served in turn. */
   take(orgId: string, max: number): Promise<number>;
@@ -8,7 +8,7 @@ export interface PostSlots {
   give(orgId: string, count: number): void;
 }
 
-/** Makes `total` of them, of which one org has half at most: its receivers may all be silent. */
+/** Creates `total` of them; one org has half at most, since its receivers may all be silent. */
 export function createPostSlots(total: number): PostSlots {
   const share = Math.ceil(total / 2);
   const held = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** How much a delay is made shorter or longer at most, so that what failed together does not come back together. */
+/** The most by which a delay is shortened or extended, so that events that failed together are not retried together. */
 const jitter = 0.2;
 
 /**

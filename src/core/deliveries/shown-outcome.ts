@@ -8,7 +8,10 @@ const bodyCharsMax = 16_384;
 export const signingRedactor = (secrets: readonly string[]): Redactor =>
   createRedactor(secrets.flatMap((secret) => [secret, secret.slice(secret.indexOf('_') + 1)]));
 
-/** What the log shows of an outcome. A receiver that answers with its secret tells it to every reader of the log else. */
+/**
+ * What the log shows of an outcome. Otherwise a receiver that responds with its secret would reveal it to every reader
+ * of the log.
+ */
 export const shownOutcome = (outcome: PostOutcome, redactor: Redactor): PostOutcome => ({
   ...outcome,
   headers: redactor.responseHeaders(outcome.headers),

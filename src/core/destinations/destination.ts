@@ -26,7 +26,7 @@ export interface TargetTable {
   readonly mode: WriteMode;
 }
 
-/** What {@link Destination.open} claims: the lane of one connection and resource. */
+/** The claim of {@link Destination.open}: the lane of one connection and resource. */
 export interface LaneClaim {
   /** `{connectionId}/{resourceKey}`: key of the checkpoint row. */
   readonly lane: string;
@@ -36,7 +36,7 @@ export interface LaneClaim {
   readonly target: TargetTable;
 }
 
-/** What the checkpoint row held when the lane was claimed. */
+/** The content of the checkpoint row when the lane was claimed. */
 export interface Checkpoint {
   readonly runId: string;
   readonly batchNo: number;
@@ -44,7 +44,7 @@ export interface Checkpoint {
 }
 
 /**
- * What {@link Destination.open} found.
+ * The result of {@link Destination.open}.
  *
  * `fresh`: nothing that this lane has delivered can be in its table. Either the lane was never claimed here, or its
  * table is not the one that the last claim found: dropped and made again (by whomever), or another target. It stays
@@ -64,24 +64,24 @@ export type OpenedLane =
 
 /**
  * A promise: a batch is applied once, or not at all, and the service knows which. A destination without transactions
- * promises less: what was on its way when an attempt died comes a second time, recognisably the same.
+ * promises less: what was in flight when an attempt died arrives a second time with the same ids.
  *
- * Every method throws {@link AppError}: `destination_unavailable` (away; retried), `destination_rejected`
- * (it refuses what we ask; not retried), `destination_login` (it refuses our credentials; not retried), `destination_gone`
- * (for good; not retried), `fenced` (a later attempt holds the lane), `egress_blocked`. A destination that needs a pause
- * throws `ThrottledError`; whoever opens the lane after it finds it where it was.
+ * Every method throws {@link AppError}: `destination_unavailable` (not reachable; retried), `destination_rejected` (it
+ * refuses what we ask; not retried), `destination_login` (it refuses our credentials; not retried), `destination_gone`
+ * (no longer exists; not retried), `fenced` (a later attempt holds the lane), `egress_blocked`. A destination that
+ * needs a pause throws `ThrottledError`; the next `open` finds the lane where it was.
  */
 export interface Destination extends AsyncDisposable {
   /**
-   * Tries it as far as can be done without changing or sending anything; what was found to be good, as a sentence. Throws
-   * as `open` does.
+   * Tests the destination without changing or sending anything; returns what works, as a sentence. Throws as `open`
+   * does.
    */
   check(): Promise<string>;
-  /** Creates or evolves what is missing, claims the lane, says what is known of it. */
+  /** Creates or evolves what is missing, claims the lane, returns what is known of it. */
   open(claim: LaneClaim): Promise<OpenedLane>;
   /**
-   * Does what it can of `apply` without the server, while the batch before it is still on its way. It promises nothing and
-   * never throws: `apply` does the same otherwise, and need not follow.
+   * Does what it can of `apply` without the server, while the previous batch is still in progress. Optional, and never
+   * throws: without it `apply` does the same work; `apply` need not follow.
    */
   prepare(batch: Batch): void;
   /** Rows and receipt in one transaction. Returns the rows refused when the rest was applied. */

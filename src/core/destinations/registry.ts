@@ -4,13 +4,13 @@ import { openPostgres } from './postgres/postgres.ts';
 import { openSqlServer, type SqlServerDeps } from './sqlserver/sqlserver.ts';
 import { openWebhook, type WebhookDeps } from './webhook/webhook.ts';
 
-/** A spec's `destination` with its templates resolved. What each option means is the kind's own matter. */
+/** A spec's `destination` with its templates resolved. Each kind defines what its options mean. */
 export interface DestinationOptions {
   readonly kind: string;
   readonly [option: string]: unknown;
 }
 
-/** What destinations are given from outside; each kind takes what it needs. */
+/** The dependencies of destinations; each kind takes what it needs. */
 export type DestinationDeps = WebhookDeps & Pick<SqlServerDeps, 'orgId'>;
 
 const kinds = new Map<string, (options: DestinationOptions, deps: DestinationDeps) => Destination>([

@@ -95,7 +95,7 @@ function parseRange(text: string): AddressRange | null {
 
 const overlap = (one: AddressRange, other: AddressRange): boolean => matches(one[0], other) || matches(other[0], one);
 
-/** Reads a comma list; `parse` answers the entry, or the text of what is wrong with it. */
+/** Reads a comma list; `parse` returns the entry, or the text of the error. */
 function parseList<Entry extends object>(
   name: string,
   text: string,

@@ -8,7 +8,7 @@ import { acceptedEncodings, exchange, type Hop } from './exchange.ts';
 import { type CallErrorCode, type CallResult, describeCall, type LoggedCall, type LogLimits } from './logged-call.ts';
 import { nextHop } from './redirect.ts';
 
-/** What an attempt came to, if a retry could still help: a response, or the lack of one. */
+/** The result of an attempt where a retry can still help: a response, or the reason that there is none. */
 export type Outcome =
   | { readonly response: HttpResponse }
   | { readonly failure: 'network' | 'timeout'; readonly cause: unknown };
@@ -25,7 +25,7 @@ export interface Attempts {
   logBlocked(request: Unsent, attempt: number): Promise<void>;
 }
 
-/** What of a request the log entry shows that was not made. */
+/** The parts of an unsent request that its log entry shows. */
 type Unsent = Pick<HttpRequest, 'method' | 'url' | 'headers' | 'body'>;
 
 interface AttemptOptions {
@@ -116,7 +116,10 @@ const firstHop = ({ method, url, headers, body }: Unsent): Hop => ({
   body,
 });
 
-/** `network` is all that is left once everything with a cause of ours is named: reset, refused, TLS, bad coding. */
+/**
+ * `network` is the rest, after all errors with a cause on our side have their own code: reset, refused, TLS, bad
+ * coding.
+ */
 function errorCodeOf(error: unknown, deadline: Deadline): CallErrorCode {
   if (error instanceof AppError) return error.code === 'egress_blocked' ? 'egress_blocked' : 'source_rejected';
   if (deadline.expired()) return 'timeout';

@@ -6,7 +6,7 @@
  * on a worker that others share. Each layer takes one of these away, and the order is part of the design:
  *
  *  1. Egress guard (egress.ts). First, because a refused request must have no effect at all: it takes no token, opens
- *     no socket and is not tried again. The URL is checked here, the DNS answers when the socket is opened; the socket is
+ *     no socket and has no retry. The URL is checked here, DNS responses when the socket is opened; the socket is
  *     pinned to the addresses that were checked, so nothing changes between check and use.
  *  2. Token bucket (`takeToken`). Before the deadline starts: waiting for one's turn is not the server's slowness. One
  *     token per attempt, because a retry is a request like any other to the API that counts them. Credentials are added
@@ -43,17 +43,17 @@ import { limitUrl } from './url-limit.ts';
 export type { LoggedCall } from './logged-call.ts';
 export type { RetryPolicy } from './retry.ts';
 
-/** An {@link HttpClient} that can be told of secrets that came up after it was made. */
+/** An {@link HttpClient} to which secrets can be added after it is created. */
 export interface GuardedHttpClient extends HttpClient {
   /** Masks `secret`, a refreshed token for instance, in all later log entries and messages. */
   readonly addSecret: (secret: string) => void;
 }
 
-/** The turn is far off: end the activity and send again after `waitMs`. Nothing was reserved for the caller. */
+/** The wait is long: end the activity and send again after `waitMs`. Nothing is reserved for the caller. */
 export class ThrottledError extends Error {
   override readonly name = 'ThrottledError';
   readonly waitMs: number;
-  /** Of a destination: what the run fails with when it has no time for the wait. Null: the source asks to wait. */
+  /** For a destination: the error of the run when it has no time for the wait. Null: the source asks to wait. */
   readonly otherwise: AppError | null;
 
   constructor(waitMs: number, otherwise: AppError | null = null) {
@@ -65,17 +65,18 @@ export class ThrottledError extends Error {
 
 /**
  * The longest wait in milliseconds that a worker slot is held for. A wait that the server or the bucket asks for may be
- * longer and is handed back; a backoff, which nobody asked for, is cut to it instead, so that its attempts are counted.
+ * longer and is handed back; a backoff, which the client chooses, is cut to it instead, so that its attempts are
+ * counted.
  */
 export const durableWaitMs = 10_000;
 
 /**
- * Milliseconds after which a request is not tried again, whatever `maxAttempts` says: with a last wait and the longest
+ * Milliseconds after which a request is not retried, whatever `maxAttempts` says: with a last wait and the longest
  * attempt (120 s) it ends within 5 minutes, and what comes after is up to the retries of the run.
  */
 const requestMsMax = 150_000;
 
-/** What one client is made of. */
+/** The options of one client. */
 export interface HttpClientOptions {
   readonly egress: EgressGuard;
   /**
@@ -83,7 +84,7 @@ export interface HttpClientOptions {
    * must not be reserved: the run comes back for it after a durable timer.
    */
   readonly takeToken: (request: HttpRequest, limits: { readonly reserveWithinMs: number }) => Promise<number>;
-  /** Told of every response before it is checked: its headers may say what is left of the API's own budget. */
+  /** Called with every response before it is checked: its headers may say what is left of the API's own budget. */
   readonly noteResponse?: (request: HttpRequest, response: HttpResponse) => Promise<void>;
   /** Called once per request on the wire and once per blocked one, in order; a failure fails the request. */
   readonly logCall: (call: LoggedCall) => void | Promise<void>;
@@ -131,7 +132,7 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
     return classify?.({ status: null, failure: outcome.failure }, request) ?? { action: 'retry' };
   };
 
-  /** Throws when the wait is not for us to sleep, or when the attempts are used up. */
+  /** Throws when the wait is too long to sleep here, or when the attempts are used up. */
   const nextWaitMs = (outcome: Outcome, verdict: Verdict, { attempt, where, startedAt }: AttemptPlace): number => {
     const askedMs = askedWaitMs(outcome, verdict, now());
     if (askedMs !== null && askedMs > retry.maxWaitSeconds * 1000) throw waitTooLong(where, askedMs, retry);
@@ -195,7 +196,7 @@ const defaultSleep = async (ms: number, signal: AbortSignal): Promise<void> => {
   }
 };
 
-/** Answers with more than 16 KB of headers are refused. Sockets outlive a page, so the pages of a run share one. */
+/** Responses with more than 16 KB of headers are refused. Sockets outlive a page, so the pages of a run share one. */
 const createDispatcher = (egress: EgressGuard): Agent =>
   new Agent({
     allowH2: false,
@@ -212,10 +213,10 @@ export function askedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): 
   return 'response' in outcome ? retryAfterMs(outcome.response.headers['retry-after'], nowMs) : null;
 }
 
-/** What an API asks for is more than the spec allows. */
+/** The API asks for a longer wait than the spec allows. */
 export function waitTooLong(where: string, askedMs: number, retry: RetryPolicy): AppError {
   const asked = `${where} asks to wait ${Math.ceil(askedMs / 1000)} s, more than http.retry.maxWaitSeconds`;
-  // Not source_unavailable: another attempt of the run would ask, and be told, the same.
+  // Not source_unavailable: another attempt of the run would get the same response.
   return new AppError('source_rejected', `${asked} (${retry.maxWaitSeconds}): start the run again later or raise it.`);
 }
 

@@ -1,6 +1,6 @@
 import type { HttpClient } from '../model/http.ts';
 
-/** The same client, through which at most `max` requests are under way at once; others wait in the order they came. */
+/** The same client, with at most `max` concurrent requests; others wait in order of arrival. */
 export function withConcurrencyMax(client: HttpClient, max: number): HttpClient {
   const waiting: (() => void)[] = [];
   let underWay = 0;
@@ -8,7 +8,7 @@ export function withConcurrencyMax(client: HttpClient, max: number): HttpClient 
     if (underWay >= max) return new Promise((resolve) => waiting.push(resolve));
     underWay += 1;
   };
-  // Who leaves hands its place on, so that nobody who came later takes it.
+  // A finished request passes its place on to the next in line, so that no later one takes it.
   const leave = (): void => {
     const next = waiting.shift();
     if (next) next();

@@ -37,7 +37,7 @@ export const explainBlock = (reason: BlockReason): string => explanations[reason
 export const egressBlocked = (reason: BlockReason): AppError =>
   new AppError('egress_blocked', `Egress blocked (${reason}): ${explanations[reason]}.`);
 
-/** An address that is refused before a request for it exists: whoever wanted to send the request logs it. */
+/** An address that is refused before its request exists: the caller that wanted to send the request logs it. */
 export class BlockedUrlError extends AppError {
   readonly url: URL;
 

@@ -25,18 +25,19 @@ export interface VettedAddress {
 
 /** Decides where outbound sockets may go. Every refusal is `egress_blocked` with a reason class, never an address. */
 export interface EgressGuard {
-  /** Throws when the URL itself is refused; a name passes here and is checked by its DNS answers at connect time. */
+  /** Throws when the URL itself is refused; a name passes, and its DNS responses are checked at connect time. */
   checkUrl(url: URL): void;
   /** What {@link EgressGuard.checkUrl} would throw, as text for a 400, or null; unparsable text is refused too. */
   checkUrlSync(url: string): string | null;
   /**
-   * Checks a URL as a socket to it would be, names by their DNS answers of now (behind a proxy by what they are). Throws
-   * `egress_blocked`, or a plain error when DNS did not answer. Says nothing of later: every socket is checked again.
+   * Checks a URL as a socket to it would be, names by their current DNS responses (behind a proxy by name only). Throws
+   * `egress_blocked`, or a plain error when DNS did not respond. The result holds for this moment only: every socket is
+   * checked again.
    */
   vetUrl(url: URL): Promise<void>;
   /**
    * The addresses behind a database host, at least one, all allowed. Connect to one of these, never to `host` again.
-   * Throws `egress_blocked`, or a plain error when DNS did not answer (worth a retry).
+   * Throws `egress_blocked`, or a plain error when DNS did not respond (worth a retry).
    */
   vetHost(host: string, port: number): Promise<readonly VettedAddress[]>;
   /**
@@ -49,7 +50,7 @@ export interface EgressGuard {
 /** All addresses of a name, in the resolver's order; throws with `code` `ENOTFOUND` when there are none. */
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
-/** What an operator configures, and the resolver. */
+/** The operator's configuration, and the resolver. */
 export interface EgressOptions {
   readonly allow: readonly AllowEntry[];
   /** Wins over `allow`. */
@@ -65,12 +66,12 @@ export interface EgressOptions {
 /** Milliseconds for one DNS lookup, again for one connect or tunnel, and again for TLS inside a tunnel. */
 const connectTimeoutMs = 5_000;
 
-/** More responses than any honest service gives; a longer list is refused rather than cut. */
+/** More addresses than any honest service has; a longer list is refused, not cut. */
 const responsesMax = 16;
 
 /**
- * Creates the guard. Names are resolved once per connection and the socket is pinned to what was checked, so a response
- * that changes between check and use (DNS rebinding) changes nothing. One bad response among good ones refuses them all.
+ * Creates the guard. Names are resolved once per connection and the socket is pinned to what was checked, so DNS
+ * rebinding between check and use has no effect. One bad address among good ones refuses them all.
  */
 export function createEgressGuard(options: EgressOptions): EgressGuard {
   const lookup = options.lookup ?? systemLookup;
@@ -135,7 +136,7 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
 /** Letters and digits of any script with `. - _`: leaves out sockets (`/`), lists (`,`), DSNs, ports and zone ids. */
 const databaseHost = /^[\p{L}\p{N}\p{M}._-]+$/u;
 
-/** The parts of the verdict that need no DNS; null lets the URL through. */
+/** The parts of the check that need no DNS; null lets the URL pass. */
 function urlBlockReason(url: URL, options: EgressOptions): BlockReason | null {
   const plain = url.protocol === 'http:';
   if (!plain && url.protocol !== 'https:') return 'scheme';
@@ -261,7 +262,7 @@ function connectThrough(proxy: EgressProxy, target: buildConnector.Options, call
   });
 }
 
-/** Node asks for all addresses or for one; `vetted` is never empty, which Node 24.21 would answer with a crash. */
+/** Node asks for all addresses or for one; `vetted` is never empty, on which Node 24.21 would crash. */
 const pinnedLookup =
   (vetted: readonly VettedAddress[]): LookupFunction =>
   (_host, lookupOptions, callback) => {

@@ -12,7 +12,7 @@ export interface Hop {
   readonly body: string | undefined;
 }
 
-/** Bounds of one exchange. */
+/** Limits of one exchange. */
 export interface ExchangeLimits {
   /** Ends the exchange, body included: undici's own body limit is per chunk and a slow drip outlives it. */
   readonly signal: AbortSignal;
@@ -23,8 +23,8 @@ export interface ExchangeLimits {
 }
 
 /**
- * Sends one request and reads its whole response, decoded. Throws `source_rejected` for a response that is too large or in
- * an unknown encoding; any other error is of the network and worth a retry.
+ * Sends one request and reads its whole response, decoded. Throws `source_rejected` for a response that is too large or
+ * in an unknown encoding; any other error is a network error and worth a retry.
  */
 export async function exchange(dispatcher: Dispatcher, hop: Hop, limits: ExchangeLimits): Promise<HttpResponse> {
   const { signal, timeoutMs, headersTimeoutMs, responseBytesMax } = limits;

@@ -3,12 +3,12 @@ import type { HttpResponse } from '../model/http.ts';
 import type { Hop } from './exchange.ts';
 import type { Redactor } from './redact.ts';
 
-/** Why a call brought no usable answer. */
+/** Why a call has no usable response. */
 export type CallErrorCode = 'egress_blocked' | 'source_rejected' | 'spec_invalid' | 'network' | 'timeout' | 'canceled';
 
 /**
- * One request on the wire, or one that was blocked or saved by a cache, with every secret masked: the matter of a call-log row. All its texts
- * are such as a database can hold.
+ * One request on the wire, or one that was blocked or saved by a cache, with every secret masked: the content of a
+ * call-log row. A database can store all its texts.
  */
 export interface LoggedCall {
   readonly method: string;
@@ -29,7 +29,7 @@ export interface LoggedCall {
   readonly cacheHit: boolean;
 }
 
-/** What happened to a hop. */
+/** The result of a hop. */
 export interface CallResult {
   readonly attempt: number;
   readonly durationMs: number;

@@ -12,16 +12,16 @@ export type PostErrorCode =
   | 'http_status'
   | 'body_too_slow';
 
-/** How far the request had come. */
+/** How far the request got. */
 export interface PostProgress {
-  /** Its deadline ended it. */
+  /** The deadline ended the request. */
   readonly expired: boolean;
-  /** The header of a response had come. */
+  /** The headers of a response had arrived. */
   readonly answered: boolean;
 }
 
 /**
- * The class of a failure. `connection_reset` is all that is left once everything with a cause of its own is named: the
+ * The class of a failure. `connection_reset` is the rest, after all errors with a known cause have their own code: the
  * receiver may have seen the request.
  */
 export function postErrorOf(error: unknown, { expired, answered }: PostProgress): PostErrorCode {

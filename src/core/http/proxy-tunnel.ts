@@ -16,10 +16,10 @@ export interface EgressProxy {
   readonly authorization: string | null;
 }
 
-/** The form of {@link parseEgressProxy}; shown instead of a faulty value. */
+/** The form of {@link parseEgressProxy}; shown instead of an invalid value. */
 export const egressProxyForm = 'http://host:port or http://user:password@host:port, with % escapes in both';
 
-/** Reads {@link egressProxyForm}; null when it has not that form. */
+/** Reads {@link egressProxyForm}; null when the text does not have that form. */
 export function parseEgressProxy(text: string): EgressProxy | null {
   const url = withPort.test(text) ? URL.parse(text) : null;
   if (url === null) return null;
@@ -29,10 +29,10 @@ export function parseEgressProxy(text: string): EgressProxy | null {
   return { host: bare(url.hostname), port, authorization };
 }
 
-/** The port must be given: a URL without one means 80, which is hardly ever meant. */
+/** The port is required: a URL without one means 80, which is rarely intended. */
 const withPort = /^http:\/\/[^\s/?#\\]+:\d{1,5}\/?$/;
 
-/** Null without a user; undefined when an escape is not one. */
+/** Null without a user; undefined when an escape is invalid. */
 function basicOf({ username, password }: URL): string | null | undefined {
   if (username === '' && password === '') return null;
   try {
@@ -53,9 +53,9 @@ export interface TunnelEnd {
 }
 
 /**
- * Opens a tunnel within `timeoutMs`. The callback gets its socket, with whatever came behind the proxy's answer still to
- * be read; or `egress_blocked` when the proxy's rules forbid `end`; or an error that is worth a retry. None of them has
- * words of the proxy or of its credentials.
+ * Opens a tunnel within `timeoutMs`. The callback gets its socket, with the bytes behind the proxy's response still
+ * unread; or `egress_blocked` when the proxy's rules forbid `end`; or an error that is worth a retry. No error contains
+ * text of the proxy or its credentials.
  */
 export function openTunnel(
   proxy: EgressProxy,

@@ -5,8 +5,8 @@ import { urlCharsMax } from './url-limit.ts';
 /** Removes secrets from everything that is logged or shown: by name (`token=…`, `"apiKey": …`) and by value. */
 export interface Redactor {
   /**
-   * Masks from now on `secret` too, a refreshed token for instance; of such secrets the last 16 that were named. A run
-   * that signs each request would otherwise search every page for all its signatures.
+   * Also masks `secret` from now on, a refreshed token for instance. Keeps the last 16 such secrets: a run that signs
+   * each request would otherwise search every page for all its signatures.
    */
   add(secret: string): void;
   /**
@@ -29,7 +29,7 @@ export interface Redactor {
 /** Secrets that came up later and are still searched for. */
 const addedMax = 16;
 
-/** What stands in place of a secret. */
+/** The text in place of a secret. */
 const mask = '[redacted]';
 
 /** Creates a redactor for the secrets of one connection: parameters, tokens, client secret, `user:password` pair. */
@@ -78,7 +78,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
 
 const telling = '(?i:key|token|secret|sig|auth|pass|code|session|jwt|credential)';
 const tellingName = new RegExp(telling);
-// What says that a name is telling looks ahead in it once, so that no text takes more than linear time.
+// The lookahead scans each name once, so that no text takes more than linear time.
 const property = new RegExp(String.raw`"(?=[^"\\]*?${telling})[^"\\]*"\s*:(?!\s*(?:null|true|false)\b)\s*`, 'g');
 const parameter = new RegExp(String.raw`(?:^|[?&])(?=[^=&?#\s"]*?${telling})[^=&?#\s"]*=`, 'g');
 const parameterEnd = /[&#\s"'<>]/g;
@@ -105,7 +105,7 @@ function namedSpans(text: string): Span[] {
   return [...properties, ...parameters];
 }
 
-/** What stands behind each match of `name`. The end of a value is not looked for within one that is masked as a whole. */
+/** The value behind each match of `name`. The end of a value is not looked for within one that is masked as a whole. */
 function spansBehind(text: string, name: RegExp, valueAt: (start: number) => Span): Span[] {
   const spans: Span[] = [];
   let masked = 0;

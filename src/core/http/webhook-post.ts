@@ -1,7 +1,6 @@
 /**
- * One POST to an org's webhook endpoint. Unlike the guarded client of runs it repeats nothing, follows nothing and waits
- * for nobody: every request has a row in the delivery log that was written before it, and what comes after a response is
- * decided by that log.
+ * One POST to an org's webhook endpoint. Unlike the guarded client of runs it does not retry, follow redirects or wait:
+ * every request has a row in the delivery log, written before it, and the log decides what follows a response.
  *
  * One dispatcher per endpoint, as runs have one each: no socket ever carries the bytes of two orgs, not even to the same
  * origin. It lives on between the drains of a busy endpoint, so that TLS is not negotiated for each event.
@@ -13,18 +12,18 @@ import type { EgressGuard } from './egress.ts';
 import { flatHeaders } from './flat-headers.ts';
 import { type PostErrorCode, postErrorOf } from './post-error.ts';
 
-/** What is posted. */
+/** The request to post. */
 export interface WebhookPost {
   readonly url: URL;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   /** Goes over the wire as it is. */
   readonly body: Uint8Array;
-  /** Milliseconds for request and answer together. */
+  /** Milliseconds for request and response together. */
   readonly timeoutMs: number;
 }
 
-/** What came of it. */
+/** Its result. */
 export interface PostOutcome {
   /** Null: no response began. */
   readonly statusCode: number | null;
@@ -104,7 +103,7 @@ async function send(agent: Agent, egress: EgressGuard, post: WebhookPost): Promi
   return { ...result, errorCode, durationMs: Math.round(performance.now() - startedAt) };
 }
 
-/** Nothing but its deadline ends a request: a worker that stops lets it come to its end. */
+/** Only its deadline ends a request: a worker that stops lets it finish. */
 const never = new AbortController().signal;
 
 function classifyStatus(status: number): PostErrorCode | null {

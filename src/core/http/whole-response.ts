@@ -13,7 +13,7 @@ export interface WholeResponse {
 interface ResponseLimits {
   readonly signal: AbortSignal;
   readonly bytesMax: number;
-  /** What a longer body fails with. */
+  /** The error for a longer body. */
   readonly tooLarge: () => Error;
 }
 

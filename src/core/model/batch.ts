@@ -1,4 +1,4 @@
-/** A record on its way to the destination. */
+/** A record to deliver to the destination. */
 export interface Deliverable {
   /** Text form of the primary key, unique per connection and resource. */
   readonly externalId: string;
@@ -15,11 +15,11 @@ export interface RejectedRow {
   readonly externalId: string;
   /** Safe to show: says which column and why, never the value. */
   readonly message: string;
-  /** A receiver that took the others named it: `onInvalid` says what that means. Absent: `target.onTypeConflict` does. */
+  /** A receiver that accepted the others rejected it: `onInvalid` applies. Absent: `target.onTypeConflict` applies. */
   readonly isNamed?: true;
 }
 
-/** A record that is gone from the API: its rows are marked (`soft`) or removed (`hard`). */
+/** A record deleted at the API: its rows are marked (`soft`) or removed (`hard`). */
 export interface Tombstone {
   readonly externalId: string;
   readonly effect: 'soft' | 'hard';
@@ -44,6 +44,6 @@ export interface Batch {
   readonly completesGeneration: boolean;
   /** The text committed with the rows: all that the control database still has to record for them. No U+0000. */
   receipt(rejected: readonly RejectedRow[]): string;
-  /** Text from which the receipt can still be made when this process is gone; see `restoreBatch`. No U+0000. */
+  /** Text from which the receipt can be restored after this process has ended; see `restoreBatch`. No U+0000. */
   draft(): string;
 }

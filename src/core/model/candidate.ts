@@ -1,13 +1,13 @@
 import type { RecordIssue } from '../json-schema/validate.ts';
 
-/** A record between two stages; once it has issues, the later stages leave it alone. */
+/** A record between two stages; once it has issues, the later stages skip it. */
 export interface Candidate {
   /** As fetched. */
   readonly raw: unknown;
   readonly externalId: string;
   /** Null where changes are not detected. */
   readonly hash: string | null;
-  /** Expressions take `raw` as it is; false: they look first. */
+  /** Expressions take `raw` as it is; false: they check it first. */
   readonly isPlain: boolean;
   /** Canonical text; null: it has no cursor value. */
   readonly cursor: string | null;
@@ -19,7 +19,7 @@ export interface Candidate {
   readonly lookups: Readonly<Record<string, unknown>> | null;
   /** An enrichment says to quarantine the record, whatever `onInvalid` says. */
   readonly quarantine: boolean;
-  /** The record says of itself that it was deleted. */
+  /** The record states that it was deleted. */
   readonly isDeleted: boolean;
 }
 
@@ -27,8 +27,8 @@ export interface Candidate {
 export const idOf = ({ externalId }: Candidate): string => externalId;
 
 /**
- * Looks up what the enrichments of a resource say of each record: `Candidate.lookups`, or issues where the spec sets the
- * record aside for it. Candidates with issues pass untouched; the order stays.
+ * Looks up the enrichments of a resource for each record: sets `Candidate.lookups`, or issues where the spec
+ * quarantines the record. Candidates with issues pass unchanged; the order stays.
  */
 export type Enrich = (
   candidates: readonly Candidate[],

@@ -40,9 +40,9 @@ export interface HttpResponse {
 /** Sends requests to one connection's API. Throws `AppError` or {@link ThrottledError}. */
 export interface HttpClient extends AsyncDisposable {
   send(request: HttpRequest, options: SendOptions): Promise<HttpResponse>;
-  /** Puts a request into the call log that a cache made needless. */
+  /** Logs a request that is not sent because a cache has its response. */
   logSaved(request: HttpRequest): Promise<void>;
-  /** Puts a request into the call log that is not made, because its address was refused before it was complete. */
+  /** Logs a request that is not sent because its address was refused before it was complete. */
   logBlocked(method: HttpRequest['method'], url: URL): Promise<void>;
 }
 
@@ -51,11 +51,11 @@ export interface SendOptions {
   readonly signal: AbortSignal;
   /** Adds the credentials; absent: the request is complete. */
   readonly signer?: RequestSigner;
-  /** What the responses to this request mean; the client's own verdict unless given. */
+  /** Classifies the responses to this request; default: the client's own rules. */
   readonly classify?: Classify;
   /**
-   * Told of each response, those to be followed or tried again among them, before it is logged and checked, which waits for
-   * what is given back. Must not throw.
+   * Called with each response, also with redirects and those to be retried, before it is logged and checked, which wait
+   * for the returned promise. Must not throw.
    */
   readonly onResponse?: ((response: HttpResponse) => Promise<void>) | undefined;
 }
@@ -66,12 +66,12 @@ export interface NoResponse {
   readonly failure: 'network' | 'timeout';
 }
 
-/** Checks what came of a request. Nothing can be accepted where there is no response. */
+/** Classifies the result of a request. Without a response nothing can be accepted. */
 export type Classify = (response: HttpResponse | NoResponse, request: HttpRequest) => Promise<Verdict>;
 
 /** Puts credentials into one logical request. */
 export interface RequestSigner {
-  /** Asked anew for each attempt, after its wait: no token and no timestamp is older than the attempt it goes with. */
+  /** Called for each attempt, after its wait: no token or timestamp is older than its attempt. */
   sign(request: HttpRequest): Promise<HttpRequest>;
   /** Replaces the credentials of the last attempt, which the API refused. */
   refresh(): Promise<void>;

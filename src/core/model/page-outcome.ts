@@ -1,18 +1,18 @@
 import type { Deliverable, Tombstone } from './batch.ts';
 import type { QuarantineEntry, RecordEntry } from './receipt.ts';
 
-/** What the pipeline made of one record, unless it was skipped. */
+/** The result of the pipeline for one record, unless it was skipped. */
 export type Outcome =
   | {
       readonly kind: 'deliver';
       readonly row: Deliverable;
       /** Null where changes are not detected. */
       readonly entry: RecordEntry | null;
-      /** As fetched, for the case that the destination refuses it. */
+      /** As fetched, in case the destination refuses it. */
       readonly raw: unknown;
     }
   | { readonly kind: 'quarantine'; readonly row: QuarantineEntry; readonly entry: RecordEntry | null }
-  /** `flagged`: a record of the page says so; else it was missed, or listed as deleted. */
+  /** `flagged`: a record of the page says so; otherwise it was missing, or listed as deleted. */
   | { readonly kind: 'delete'; readonly tombstone: Tombstone; readonly flagged: boolean };
 
 /** One page after the pipeline: what it read is skipped, carried or in `outcomes`, in the order of the page. */
@@ -24,7 +24,7 @@ export interface PageOutcome {
   /** Fetched records that failed in the pipeline, whether quarantined or skipped. */
   readonly invalid: number;
   readonly outcomes: readonly Outcome[];
-  /** Nothing was known of any record in them, neither stored nor on its way. */
+  /** All their records are new: none is stored or in progress. */
   readonly allNew: boolean;
   /** Values of the partition of its records. */
   readonly each: Readonly<Record<string, unknown>>;

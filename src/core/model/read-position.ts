@@ -55,7 +55,7 @@ export interface CursorPlan {
   readonly overlap: boolean;
 }
 
-/** What stays the same over one read of one resource (and partition). */
+/** The fixed values of one read of one resource (and partition). */
 export interface ReadPlan {
   /** Of resource, partition, watermark before and spec: a checkpoint of another plan is not continued. */
   readonly fingerprint: string;
@@ -90,7 +90,7 @@ export interface ReadPosition {
   readonly end: string | null;
   readonly page: PagePosition;
   readonly guard: GuardState;
-  /** Times this window was begun again because its page token had expired. */
+  /** Times this window was restarted because its page token had expired. */
   readonly restarts: number;
   /** Greatest and last cursor value of this window; null: none yet. */
   readonly maxSeen: string | null;

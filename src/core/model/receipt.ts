@@ -18,7 +18,7 @@ export interface PageEntry {
   readonly deleted: number;
 }
 
-/** What is known of a record once its version is settled. */
+/** The state of a record once its version is settled. */
 export interface RecordEntry {
   readonly externalId: string;
   /** Fingerprint, base64url. */
@@ -26,11 +26,11 @@ export interface RecordEntry {
   /** Canonical cursor value of this version; null when it has none. */
   readonly cursor: string | null;
   readonly status: 'delivered' | 'quarantined';
-  /** What resources below this one refer to; null: nothing is kept. */
+  /** The values that child resources refer to; null: nothing is kept. */
   readonly fields: Readonly<Record<string, unknown>> | null;
 }
 
-/** How far a partition is read. */
+/** The reading progress of a partition. */
 export interface PartitionEntry {
   /** Key of the partition; empty without `forEach`. */
   readonly partition: string;
@@ -57,9 +57,9 @@ export interface QuarantineEntry {
 }
 
 /**
- * All that the control database has to record for one batch. It is committed at the destination together with
- * the rows, then recorded in the control database. A crash between the two commits is repaired by recording the
- * receipt found at the destination: nothing is fetched again and nothing is delivered again.
+ * Everything that the control database must record for one batch. It is committed at the destination together with the
+ * rows, then recorded in the control database. A crash between the two commits is repaired by recording the receipt
+ * found at the destination: nothing is fetched again and nothing is delivered again.
  */
 export interface Receipt {
   readonly runId: string;
@@ -67,23 +67,23 @@ export interface Receipt {
   readonly batchNo: number;
   readonly pages: readonly PageEntry[];
   readonly records: readonly RecordEntry[];
-  /** Nothing was known of any of them before: storing them is mere inserting. */
+  /** All of them are new, so they are only inserted. */
   readonly allNew: boolean;
-  /** External ids of records that are gone. */
+  /** External ids of deleted records. */
   readonly deleted: readonly string[];
   /** Records that were there, changed or not, where deletes are found by a full scan. */
   readonly seen: readonly { readonly partition: string; readonly externalIds: readonly string[] }[];
   readonly quarantine: readonly QuarantineEntry[];
-  /** Quarantine rows that were tried again. */
+  /** Quarantine rows that were retried. */
   readonly retried: readonly string[];
   readonly partitions: readonly PartitionEntry[];
-  /** Something was left out on purpose, so the run ends `partial`. */
+  /** Something was skipped on purpose, so the run ends `partial`. */
   readonly incomplete: boolean;
-  /** Where the run goes on after these pages, as JSON; null: nothing is left. */
+  /** Where the run continues after these pages, as JSON; null: nothing is left. */
   readonly position: RunPosition | null;
   /**
-   * Why the run fails with `record_invalid` once this is recorded: a record was refused that the resource does not put up
-   * with. Nothing is kept of that record, and no watermark passes it. Null: the run goes on.
+   * Why the run fails with `record_invalid` once this is recorded: a record was refused and the resource does not allow
+   * that. Nothing is kept of that record, and no watermark passes it. Null: the run continues.
    */
   readonly failure: string | null;
 }

@@ -1,9 +1,9 @@
-/** Records on their way through the stages. */
+/** Records that pass through the stages. */
 export interface RecordPage {
   /** After `map` and `addFields`. */
   readonly records: readonly unknown[];
   /** Values of the partition they belong to; empty without `forEach`. */
   readonly each: Readonly<Record<string, unknown>>;
-  /** `retried`: kept aside by an earlier run and asked for again; `fetched`: as the API gave them in this one. */
+  /** `retried`: quarantined by an earlier run and requeued; `fetched`: as the API gave them in this one. */
   readonly origin: 'fetched' | 'retried';
 }

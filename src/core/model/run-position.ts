@@ -1,13 +1,13 @@
 import type { ReadPosition } from './read-position.ts';
 import type { Validators } from './validators.ts';
 
-/** What the partitions read so far have come to. */
+/** Totals of the partitions read so far. */
 export interface PartitionTotals {
   /** Partitions of the run. */
   readonly count: number;
-  /** Those that an error rule gave up. */
+  /** Partitions that an error rule skipped. */
   readonly skipped: number;
-  /** Some answer did not show all records: nothing may be concluded from what is absent. */
+  /** A response did not show all records: absent records must not count as deleted. */
   readonly gaps: boolean;
 }
 
@@ -47,15 +47,15 @@ export interface ListPosition {
   readonly part: { readonly no: number; readonly refused: number } | null;
   /** When the list was begun; null: not yet. ISO. */
   readonly listedAt: string | null;
-  /** Some answer did not show all parents: see {@link PartitionTotals.gaps}. */
+  /** A response did not show all parents: see {@link PartitionTotals.gaps}. */
   readonly gaps: boolean;
   /** An error rule gave up a part of the parents. */
   readonly incomplete: boolean;
 }
 
 /**
- * Where a run goes on. Plain JSON: the checkpoint. Its stages come in this order: records that are tried again, the
- * list of partitions, each partition, records that no partition showed any more, the switch of a replaced table.
+ * Where a run continues. Plain JSON: the checkpoint. Its stages come in this order: records that are retried, the list
+ * of partitions, each partition, records that no partition showed, the switch of a replaced table.
  */
 export type RunPosition =
   | { readonly stage: 'retry'; readonly after: string | null }

@@ -1,4 +1,7 @@
-/** What is kept of an earlier response: for a conditional request (RFC 9110 13.1), or to ask again only after a while. */
+/**
+ * Validators of an earlier response: for a conditional request (RFC 9110 13.1), or to send the next request only after
+ * a while.
+ */
 export interface Validators {
   /** `requestKey` of the response they came with; they count for no other request. */
   readonly requestKey: string;

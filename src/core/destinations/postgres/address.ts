@@ -13,7 +13,7 @@ export interface PostgresAddress {
   readonly port: number;
   readonly database: string;
   readonly user: string;
-  /** Empty when the customer gave none: the driver then looks in no file of ours. */
+  /** Empty when the customer gave none: the driver then reads no file of ours. */
   readonly password: string;
   readonly ssl: SslMode;
   /** PEM text of the authority to trust; null for the public ones. */

@@ -23,20 +23,20 @@ export interface PostgresBatch {
   readonly rejected: readonly RejectedRow[];
 }
 
-/** A batch on its way into the table of a lane. */
+/** A batch that is written to the table of a lane. */
 export interface BatchWrite extends PostgresBatch {
   readonly lane: string;
   readonly fence: number;
   readonly connectionId: string;
   readonly map: PostgresFields;
   readonly batch: Batch;
-  /** Mode replace: the first batch of its run, so that what an earlier run gathered is thrown away. */
+  /** Mode replace: the first batch of its run, so that rows gathered by an earlier run are deleted. */
   readonly opensGeneration: boolean;
 }
 
 /**
  * Rows, tombstones and receipt in one transaction: a single statement, so one round trip, as long as the server takes
- * every row. When it refuses one, nothing was written, and the batch is repeated in parts until the guilty rows are
+ * every row. When it refuses one, nothing was written, and the batch is repeated in parts until the rejected rows are
  * found. Batches that begin or complete a generation, or mark rows of their own, take several statements.
  *
  * Returns all rows refused. Throws `fenced`, or raw errors of pg.
@@ -60,7 +60,7 @@ export async function writeBatch(session: Session, write: BatchWrite): Promise<r
   }
 }
 
-/** Sessions whose table has rows of records that their lane knows nothing of: it was reset, or another one writes them. */
+/** Sessions whose table has rows unknown to their lane: the lane was reset, or another lane writes them. */
 const withRowsOfBefore = new WeakSet<Session>();
 
 const completesGeneration = ({ map, batch }: BatchWrite): boolean =>
@@ -95,10 +95,10 @@ interface Steps {
   readonly writeRows: (session: Session, part: Part) => Promise<readonly RejectedRow[]>;
 }
 
-/** The row lock comes first and the receipt last, since it speaks of the rows refused in between. */
+/** The row lock comes first and the receipt last, since it names the rows refused in between. */
 async function writeInSteps(session: Session, { write, writeRows }: Steps): Promise<readonly RejectedRow[]> {
   const { lane, map, batch, connectionId, encoded } = write;
-  // Constraints checked at commit could no longer be laid to a row.
+  // Errors of constraints checked at commit could not be assigned to a row.
   await session.query('set constraints all immediate');
   if ((await session.query(claimSql(map), claimValues(write, ''))).length === 0) throw await lostLane(session, write);
   if (write.opensGeneration) await clearGeneration(session, { prepared: map.prepared, connectionId });

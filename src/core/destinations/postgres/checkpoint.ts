@@ -4,7 +4,7 @@ import { checkpointTable, quoted } from '../sql/identifiers.ts';
 import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
 import type { Session } from './session.ts';
 
-/** Those by which the checkpoint table is known. */
+/** The columns that identify the checkpoint table. */
 export const checkpointColumns = ['lane', 'fence', 'table_oid', 'run_id', 'batch_no', 'receipt', 'updated_at'];
 
 /** The run and the batch beside a receipt, and the heads of the messages. */

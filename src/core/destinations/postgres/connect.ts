@@ -74,7 +74,7 @@ async function logIn(
     port: address.port,
     database: address.database,
     user: address.user,
-    // A function, since pg takes an empty text for a missing one and then looks into files.
+    // A function, since pg treats an empty text as missing and then reads files.
     password: () => address.password,
     ssl: false,
     // Its type is that of a whole socket, of which the driver uses this part.

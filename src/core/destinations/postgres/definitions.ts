@@ -27,7 +27,7 @@ export function createTableSql(table: string, { mode, columns }: Pick<TargetTabl
   return isAppend ? [create, `create index on ${table} (_connection_id, _external_id)`] : [create];
 }
 
-/** Makes the table anew in which the next generation of another gathers, so that each refuses what the other would. */
+/** Recreates the table in which the next generation of another one gathers, so that both refuse the same rows. */
 export const recreateNextSql = (next: string, table: string): string[] => [
   `drop table if exists ${next}`,
   `create table ${next} (like ${table} including defaults including constraints including generated

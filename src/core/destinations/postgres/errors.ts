@@ -2,7 +2,7 @@ import pg from 'pg';
 import { AppError } from '../../errors.ts';
 import { PostgresProtocolError } from './message.ts';
 
-/** What the log keeps of a server's error: its own message and detail repeat values of rows, so they are left out. */
+/** The logged form of a server's error: its message and detail repeat values of rows, so they are left out. */
 class PostgresFailure extends Error {
   override readonly name = 'PostgresFailure';
   /** Five characters; null for failures of the network or the driver. */
@@ -18,10 +18,10 @@ class PostgresFailure extends Error {
 const sqlstateOf = (error: unknown): string | null =>
   error instanceof pg.DatabaseError && error.code !== undefined ? error.code : null;
 
-/** Whether a row is to blame: data exception, constraint, index entry too long, refused by a trigger. */
+/** Whether a row causes the error: data exception, constraint, index entry too long, refused by a trigger. */
 export const blamesRow = (error: unknown): boolean => startsWithAny(sqlstateOf(error), ['22', '23', '54000', 'P0001']);
 
-/** Whether a row is there already, or another one with a value that no two may share. */
+/** Whether a row exists already, or another row has the same unique value. */
 export const isDuplicateKey = (error: unknown): boolean => sqlstateOf(error) === '23505';
 
 /** Whether the transaction lost against another and can be repeated as it is. */
@@ -34,11 +34,11 @@ export const losesPrepared = (error: unknown): boolean => startsWithAny(sqlstate
 export const isDuplicateObject = (error: unknown): boolean =>
   startsWithAny(sqlstateOf(error), ['42P06', '42P07', '42701', '42710', '23505']);
 
-/** Whether the connection is gone: the network's or driver's failure, or one after which the server hangs up. */
+/** Whether the connection is lost: a failure of the network or the driver, or one after which the server closes it. */
 export const endsConnection = (error: unknown): boolean =>
   !(error instanceof pg.DatabaseError) || error.severity === 'FATAL' || error.severity === 'PANIC';
 
-/** Whether another address of the same host may still answer. */
+/** Whether another address of the same host may still respond. */
 export const isUnreachable = (error: unknown): boolean =>
   error instanceof Error &&
   (['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'].includes(errorCode(error)) ||
@@ -52,7 +52,7 @@ export function rowIssue(error: unknown): string {
   return `${rowReasons.find(([state]) => code?.startsWith(state))?.[1] ?? 'refused'}${place} (SQLSTATE ${code})`;
 }
 
-/** The failure of a statement over rows that are in the table already; an error that blames no row as it is. */
+/** The error of a statement over rows that are already in the table; an error that no row causes passes unchanged. */
 export function wholeRefused(error: unknown, what: string): unknown {
   if (!blamesRow(error)) return error;
   const message = `${what}: ${rowIssue(error)}. Nothing was changed; see to that constraint or trigger.`;
@@ -123,7 +123,7 @@ export function toAppError(error: unknown): AppError {
 
 const fallback = ['', 'destination_rejected', 'the server refused a statement'] as const;
 
-/** Codes and messages of node:tls and pg that a retry cannot cure. */
+/** Codes and messages of node:tls and pg that a retry cannot fix. */
 const rejections: readonly (readonly [RegExp, string])[] = [
   [
     /^The server does not support SSL connections$/,

@@ -1,12 +1,12 @@
 /**
- * What a customer's server sends, taken apart into the messages of PostgreSQL's protocol and checked before the driver
- * sees them. The driver parses in a callback of the socket: what it throws there would end the process, a list without an
- * end would freeze it, and it keeps whatever comes. So a message passes only if this client can need it at this point, and
- * if its counts, lengths and texts end exactly where the message ends.
+ * Splits what a customer's server sends into messages of PostgreSQL's protocol and checks them before the driver sees
+ * them. The driver parses in a callback of the socket: what it throws there would end the process, a list without an
+ * end would freeze it, and it keeps whatever comes. So a message passes only if this client can need it at this point,
+ * and if its counts, lengths and texts end exactly where the message ends.
  */
 import { broken, MessageReader, PostgresProtocolError } from './message.ts';
 
-/** What the server may send in response to one statement. */
+/** The limits of the response to one statement. */
 export interface ResponseLimits {
   readonly bytesMax: number;
   readonly rowsMax: number;
@@ -16,13 +16,15 @@ export interface ResponseLimits {
 export interface FrameChecker {
   /** Whole, checked messages, at most one buffer of them. Throws {@link PostgresProtocolError}. */
   push(chunk: Buffer): Buffer | null;
-  /** One more statement is sent, behind those under way: its response may be so large. */
+  /** One more statement is sent, behind those in progress; `limits`: of its response. */
   expectResponse(limits: ResponseLimits): void;
 }
 
 /** Login: parameters and a handful of short messages; real servers send less than 1 KB. */
 const loginLimits: ResponseLimits = { bytesMax: 65_536, rowsMax: 0 };
-/** Of a session, in bytes, while no statement is under way: notices, changed parameters, the goodbye of a shutdown. */
+/**
+ * Of a session, in bytes, while no statement is in progress: notices, changed parameters, the goodbye of a shutdown.
+ */
 const unaskedBytesMax = 65_536;
 /** Columns of a result; PostgreSQL's own limit. */
 const columnsMax = 1664;
@@ -87,10 +89,10 @@ export function createFrameChecker(): FrameChecker {
 }
 
 interface SessionState {
-  /** `idle`: logged in, and no statement is under way. */
+  /** `idle`: logged in, and no statement is in progress. */
   phase: 'login' | 'idle' | 'statement';
   limits: ResponseLimits;
-  /** Of statements behind the one under way. */
+  /** Of statements behind the one in progress. */
   readonly expected: ResponseLimits[];
   /** Of the login or the response so far; its rows, and what {@link partsMax} counts. */
   bytes: number;
@@ -103,7 +105,7 @@ interface SessionState {
   readonly authentications: Set<number>;
 }
 
-/** The server is ready: the next statement is under way, if there is one. */
+/** The server is ready: begins the next statement, if there is one. */
 function beginNext(session: SessionState): void {
   const limits = session.expected.shift();
   session.phase = limits ? 'statement' : 'idle';
@@ -133,7 +135,7 @@ function checkFrames(bytes: Buffer, session: SessionState): number {
   return at;
 }
 
-/** What is announced counts before it is here. */
+/** Announced bytes count before they arrive. */
 function count(session: SessionState, bytes: number): void {
   if (session.phase === 'idle') {
     session.unaskedBytes += bytes;
@@ -240,7 +242,7 @@ function checkRowDescription(message: MessageReader, session: SessionState): voi
     message.text();
     // Table, column, type, its size and modifier.
     message.skip(16);
-    // Text, the only format that is asked for.
+    // Text, the only requested format.
     if (message.int16() !== 0) throw broken();
   }
   session.columns = columns;

@@ -10,15 +10,15 @@ interface Generation {
   readonly connectionId: string;
 }
 
-/** Throws away what a run has gathered that never completed. */
+/** Deletes what a run that never completed has gathered. */
 export async function clearGeneration(session: Session, { prepared, connectionId }: Generation): Promise<void> {
   const { schema, written } = prepared;
   await session.queryAll(`delete from ${tableSql(schema, written)} where _connection_id = $1`, [connectionId]);
 }
 
 /**
- * What the run has gathered takes the place of the connection's rows, for readers at the commit. Throws
- * `destination_rejected` when a constraint or trigger of the customer stands against it.
+ * Replaces the connection's rows with those that the run has gathered, visible to readers at the commit. Throws
+ * `destination_rejected` when a constraint or trigger of the customer prevents it.
  */
 export async function switchGeneration(session: Session, { prepared, connectionId }: Generation): Promise<void> {
   const { schema, stored, written } = prepared;

@@ -17,7 +17,7 @@ import { prepareTable } from './schema.ts';
 import { openSession, type Session } from './session.ts';
 import { withConflictRetries } from './transaction.ts';
 
-/** What a postgres destination is given from outside. */
+/** The dependencies of a postgres destination. */
 export interface PostgresDeps {
   readonly guard: Pick<EgressGuard, 'vetHost'>;
   /** Milliseconds the server may take; a minute per statement unless given. */

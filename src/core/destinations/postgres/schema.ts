@@ -107,7 +107,7 @@ interface FoundTables {
   readonly missing: readonly Column[];
 }
 
-/** A next generation that began for another table, or for other columns, is thrown away with its own. */
+/** A next generation that began for another table, or for other columns, is dropped with its table. */
 function prepareNext({ schema, target }: Place, { stored, next, missing }: FoundTables): string[] {
   const name = tableSql(schema, writtenTable(target));
   if (next) checkOurs(next, { schema, mode: target.mode });

@@ -28,8 +28,8 @@ interface Burial {
 }
 
 /**
- * The statement that marks or removes the rows of records that are gone. Mode append marks every version and leaves
- * to each the run that brought it.
+ * The statement that marks or removes the rows of deleted records. Mode append marks every version and leaves to each
+ * the run that brought it.
  */
 export function burySql({ prepared }: PostgresFields, { effect, places, ids }: Burial): string {
   const { run, connection, isGuarded } = places;

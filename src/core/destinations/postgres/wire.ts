@@ -52,8 +52,8 @@ const tlsOptions = ({ host, ssl, ca }: PostgresAddress) => ({
 });
 
 /**
- * What the driver takes for its socket: the transport, behind a checker. What the driver throws while it parses ends the
- * transport, never the process.
+ * The socket as the driver sees it: the transport, behind a checker. Errors of the driver's parser end the transport,
+ * never the process.
  */
 export class CheckedWire extends EventEmitter implements Pick<FrameChecker, 'expectResponse'> {
   readonly #transport: Transport;

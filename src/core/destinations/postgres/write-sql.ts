@@ -18,7 +18,7 @@ interface RowsToWrite {
   readonly writers: readonly PostgresWriter[];
   /** Of the elements of each list. */
   readonly types: readonly string[];
-  /** Mode upsert: fails if one of the rows is there, and takes two thirds of the time. */
+  /** Mode upsert: fails if one of the rows exists, and takes two thirds of the time. */
   readonly onlyInserts: boolean;
 }
 

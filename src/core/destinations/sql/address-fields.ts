@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts';
 /** A destination's options, templates already resolved. */
 export type Options = Readonly<Record<string, unknown>>;
 
-/** How the options of a kind of database are read. Every fault is `destination_rejected` and repeats no value. */
+/** How the options of a kind of database are read. Every error is `destination_rejected` and repeats no value. */
 export interface AddressFields {
   /** A template gives a number where the param is one; null when absent or empty. */
   readonly text: (options: Options, name: string) => string | null;

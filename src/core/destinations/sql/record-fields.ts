@@ -3,7 +3,7 @@ import type { Column, TargetTable, WriteMode } from '../destination.ts';
 import { inferredType } from './column-types.ts';
 import { canNameColumn } from './identifiers.ts';
 
-/** What of a stored column decides whether records may fill it. */
+/** The properties of a stored column that decide whether records may fill it. */
 export interface FillableColumn {
   readonly name: string;
   /** The database computes it. */
@@ -29,17 +29,17 @@ export interface PreparedTable<
 /** The columns that batches write, and the table they are of. */
 export interface FieldMap<Prepared extends PreparedTable, Writer extends { readonly name: string }> {
   readonly prepared: Prepared;
-  /** Written for every row, so that a field that is gone becomes null; in mode update only where it is given. */
+  /** Written for every row, so that a missing field becomes null; in mode update only where it is given. */
   readonly writers: readonly Writer[];
 }
 
-/** What one batch brings: the map that covers it, and the fields that cannot be stored with the reason. */
+/** The result for one batch: the map that covers it, and the fields that cannot be stored with the reason. */
 export interface AdmittedFields<Map> {
   readonly map: Map;
   readonly refused: ReadonlyMap<string, string>;
 }
 
-/** What a kind of database adds to the rules for fields. */
+/** The parts of the rules for fields that depend on the kind of database. */
 export interface FieldKind<Prepared extends PreparedTable, Writer> {
   /** Adds a column for each new field; returns the table as it then is. */
   readonly addColumns: (prepared: Prepared, columns: readonly Column[]) => Promise<Prepared>;
@@ -89,7 +89,7 @@ export async function admitFields<Prepared extends PreparedTable, Writer extends
   return { map: { prepared, writers: [...map.writers, ...columns.map((column) => writerOf(column))] }, refused };
 }
 
-/** What {@link AdmittedFields} refuse where every field is known. */
+/** The refused fields of {@link AdmittedFields} where every field is known. */
 export const nothingRefused: ReadonlyMap<string, string> = new Map();
 
 /** Whether every field of the rows that has a value has a column. */

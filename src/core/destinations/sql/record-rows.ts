@@ -67,7 +67,7 @@ export function encodeRows<Writer extends ColumnWriter>(
 /** Whether a row can have this external id: changing it, as texts are changed, could make two records one. */
 export const isStorableId = (externalId: string): boolean => !externalId.includes('\0') && externalId.isWellFormed();
 
-/** The fault of an id that is not storable. */
+/** The issue of an id that is not storable. */
 export const unstorableId = 'The record id has characters that a text cannot store.';
 
 /** Whether a record has the column, be it null. */

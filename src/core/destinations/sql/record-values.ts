@@ -4,8 +4,8 @@ export interface Misfit {
 }
 
 /**
- * A value on its way into a column: the text that the server casts to the column's type, which carries integers beyond
- * 2^53 and decimals unharmed, or a number, where it is no text and the kind of destination can send it as it is.
+ * A value for a column: the text that the server casts to the column's type, which carries integers beyond 2^53 and
+ * decimals unharmed, or a number, where it is no text and the kind of destination can send it as it is.
  */
 export type Cell = string | number;
 

@@ -3,7 +3,7 @@ import type { Batch, Deliverable, RejectedRow } from '../../model/batch.ts';
 import type { Destination, LaneClaim, OpenedLane, TargetTable } from '../destination.ts';
 import { type AdmittedFields, coversFields, nothingRefused } from './record-fields.ts';
 
-/** What a kind of database gives to be a destination: one session, one lane at a time. */
+/** What a kind of database implements to be a destination: one session, one lane at a time. */
 export interface SqlKind<Session extends SqlSession, Fields extends WrittenFields, Encoded> {
   connect(): Promise<Session>;
   /** Prepares the table and claims the lane. */
@@ -48,7 +48,7 @@ export interface LaneBatch<Fields, Encoded> {
   readonly fields: Fields;
   readonly batch: Batch;
   readonly encoded: Encoded;
-  /** Mode replace: the first batch of its run, so that what an earlier run gathered is thrown away. */
+  /** Mode replace: the first batch of its run, so that rows gathered by an earlier run are deleted. */
   readonly opensGeneration: boolean;
 }
 
@@ -80,7 +80,7 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
     if (!session?.isUsable()) await close();
     session ??= await kind.connect();
     if (!isDisposed) return session;
-    // Whoever gave up on it did not wait for the connection.
+    // A caller that gave up did not wait for the connection.
     await close();
     throw new AppError('destination_unavailable', 'The destination was closed while it was being connected.');
   };
@@ -117,7 +117,7 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
         // The text that is wanted if the server refuses no row either.
         batch.receipt([]);
       } catch {
-        // It is for apply to say what is wrong.
+        // `apply` reports the error.
       }
     },
     async apply(batch) {

@@ -8,7 +8,7 @@ export interface StoredCheckpoint {
   readonly receipt: string | null;
 }
 
-/** What a claim found. Throws `fenced` without a row: a later attempt holds the lane. */
+/** The result of a claim. Throws `fenced` without a row: a later attempt holds the lane. */
 export function openedLane(row: StoredCheckpoint | undefined): OpenedLane {
   if (!row) throw fenced();
   const { runId, batchNo, receipt } = row;

@@ -2,7 +2,7 @@ import { AppError } from '../../errors.ts';
 import type { Column, TargetTable, WriteMode } from '../destination.ts';
 import { quoted, shownName } from './identifiers.ts';
 
-/** What of a table that exists decides whether the service may write it. */
+/** The properties of an existing table that decide whether the service may write it. */
 interface CheckedTable {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly generated: boolean }[];
@@ -10,7 +10,7 @@ interface CheckedTable {
   readonly keys: readonly (readonly string[])[];
 }
 
-/** What a table that exists has to serve for. */
+/** The intended use of an existing table. */
 export interface Purpose {
   readonly schema: string;
   readonly mode: WriteMode;

@@ -14,18 +14,18 @@ export interface SqlServerBatch {
   readonly rejected: readonly RejectedRow[];
 }
 
-/** A batch on its way into the table of a lane. */
+/** A batch that is written to the table of a lane. */
 export interface BatchWrite extends SqlServerBatch {
   readonly lane: string;
   readonly fence: number;
   readonly connectionId: string;
   readonly map: SqlServerFields;
   readonly batch: Batch;
-  /** Mode replace: the first batch of its run, so that what an earlier run gathered is thrown away. */
+  /** Mode replace: the first batch of its run, so that rows gathered by an earlier run are deleted. */
   readonly opensGeneration: boolean;
 }
 
-/** What the transaction of a batch came to. */
+/** The result of the transaction of a batch. */
 export type Outcome = 'written' | 'lost' | 'race';
 
 /** By which the checkpoint row of a batch is claimed. */
@@ -36,7 +36,7 @@ export const heldBy = ({ lane, fence, batch }: BatchWrite): Values => ({
   batch: batch.batchNo,
 });
 
-/** Throws unless rows were written: what a repetition cures as a lost race. */
+/** Throws unless rows were written; errors that a retry fixes count as a lost race. */
 export async function checkOutcome(
   session: Session,
   { write, outcome }: { readonly write: BatchWrite; readonly outcome: Outcome | undefined },

@@ -4,7 +4,7 @@ import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
 import { keyCollation, tableSql } from './definitions.ts';
 import type { Session } from './driver/session.ts';
 
-/** Those by which the checkpoint table is known. */
+/** The columns that identify the checkpoint table. */
 export const checkpointColumns = ['lane', 'fence', 'table_id', 'run_id', 'batch_no', 'receipt', 'updated_at'];
 
 /** The checkpoint table of a schema, as SQL. */
@@ -27,7 +27,7 @@ export const createCheckpointSql = (schema: string): string => `
 /** The moment of a statement, in UTC. */
 export const nowSql = 'cast(sysutcdatetime() as datetimeoffset(7))';
 
-/** The id of a table as SQL; null when it is gone. */
+/** The id of a table as SQL; null when it does not exist. */
 export const tableIdSql = (schema: string, table: string): string => `object_id(N'${schema}.${table}')`;
 
 /**

@@ -52,9 +52,9 @@ export interface NextTable {
 }
 
 /**
- * Makes the table anew in which the next generation of another gathers, so that each refuses what the other would. A
- * check's name tells whose copy it is: within a schema no two can have one name. Checks of columns that the database
- * computes wait for the switch.
+ * Recreates the table in which the next generation of another one gathers, so that both refuse the same rows. A check's
+ * name tells whose copy it is: within a schema no two can have one name. Checks of columns that the database computes
+ * wait for the switch.
  */
 export function recreateNextSql(schema: string, { next, stored, rules }: NextTable): string[] {
   const name = tableSql(schema, next);

@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts';
 
-/** What the log keeps of a server's error: its own message repeats values of rows, so it is left out. */
+/** The logged form of a server's error: its message repeats values of rows, so it is left out. */
 export class SqlServerFailure extends Error {
   override readonly name = 'SqlServerFailure';
   readonly number: number;
@@ -30,7 +30,7 @@ function serverError(error: unknown): ServerError | null {
   return { number: first.number, class: severity, message: first.message };
 }
 
-/** What Babelfish calls every error of PostgreSQL's that has no number of SQL Server's. */
+/** The number that Babelfish gives every PostgreSQL error without a SQL Server number. */
 const unnumbered = 33_557_097;
 
 const isAny = (error: unknown, numbers: readonly number[], unnumberedText?: RegExp): boolean => {
@@ -46,7 +46,7 @@ const isAny = (error: unknown, numbers: readonly number[], unnumberedText?: RegE
 export const isConflict = (error: unknown): boolean =>
   isAny(error, [1205, 1222, 3960, 3961, 41_301, 41_302, 41_305, 41_325, 41_839], /lock timeout/i);
 
-/** Whether nobody can tell from the number what went wrong: it may be a state that passes. */
+/** Whether the number does not tell the cause: it may be a temporary state. */
 export const isUnnumbered = (error: unknown): boolean => serverError(error)?.number === unnumbered;
 
 /** Whether the login found no database of the name: there is none, or it is moving to another server. */
@@ -63,14 +63,14 @@ const databaseAway = 4060;
 /** Another session wrote the same rows in between; its number is that of the server's own update conflict. */
 export const lostRace = (): Error => new SqlServerFailure(3960);
 
-/** Whether a key is there already: a race that was lost, or a row to blame. */
+/** Whether a key exists already: because of a lost race, or because of the row. */
 export const isDuplicateKey = (error: unknown): boolean => isAny(error, [2601, 2627]);
 
 /** Whether someone else created the same schema, table or column at the same moment. */
 export const isDuplicateObject = (error: unknown): boolean =>
   isAny(error, [1913, 2601, 2627, 2705, 2714, 2759], /already exists/i);
 
-/** Whether a row is to blame: constraint, conversion, length, index entry too long, refused by a trigger. */
+/** Whether a row causes the error: constraint, conversion, length, index entry too long, refused by a trigger. */
 export function blamesRow(error: unknown): boolean {
   const found = serverError(error);
   return found !== null && (rowReasons.has(found.number) || isRaised(found.number));
@@ -86,7 +86,7 @@ export const blamesRowSql = (variable: string): string =>
 /** RAISERROR and THROW of the customer's triggers; Babelfish's own number is far beyond. */
 const isRaised = (number: number): boolean => number >= 50_000 && number !== unnumbered;
 
-/** Whether the connection is gone, or what it did is unknown: every failure but a server's plain answer. */
+/** Whether the connection is lost, or its effect unknown: every failure except a plain server error. */
 export function endsConnection(error: unknown): boolean {
   const found = serverError(error);
   return found === null || found.class >= 20 || sessionEnds.includes(found.number);
@@ -146,7 +146,7 @@ const rowReasons: ReadonlyMap<number, string> = new Map([
   [8169, noFit],
 ]);
 
-/** The failure of a statement over rows that are in the table already; an error that blames no row as it is. */
+/** The error of a statement over rows that are already in the table; an error that no row causes passes unchanged. */
 export function wholeRefused(error: unknown, what: string): unknown {
   const found = serverError(error);
   if (!found || !blamesRow(error)) return error;
@@ -208,7 +208,7 @@ const verdicts: readonly Verdict[] = [
   [sessionEnds, 'destination_unavailable', 'the server ended a session that took too much; send smaller pages'],
 ];
 
-/** Severities from here on are the server's own troubles: memory, disk, hardware. */
+/** Severities from here on are problems of the server itself: memory, disk, hardware. */
 const resourceSeverity = 17;
 
 /** The failure as the engine knows it. An AppError passes as it is, also from deep below the driver. */
@@ -231,7 +231,7 @@ function fallback({ number, class: severity }: ServerError, isLogin: boolean): V
     : [[], 'destination_rejected', 'the server refused a statement'];
 }
 
-/** Codes of tedious, node:tls and the process of the driver that a retry cannot cure. */
+/** Codes of tedious, node:tls and the process of the driver that a retry cannot fix. */
 const rejections: readonly (readonly [RegExp, string])[] = [
   [/^EPROTOCOL$/, 'the server does not follow the protocol of SQL Server (TDS); check host and port'],
   [/^EFLOOD$/, 'the server sends more than was requested; check host and port'],

@@ -17,7 +17,7 @@ import { withConflictRetries } from './transaction.ts';
 import { newSearch, type Search, searchValues, trialsSql } from './trial-sql.ts';
 import { isAscii } from './values.ts';
 
-/** Statements for the rules of one table; what is beyond them the trials find. */
+/** Statements for the rules of one table; the trials find the rest. */
 const checksMax = 16;
 /** Requests of trials, each of five seconds at most or of one trial. */
 const trialRequestsMax = 20;
@@ -28,7 +28,7 @@ export interface Rejections {
   checkTexts(): Promise<void>;
   /** After an attempt failed: what statements over the staged rows can tell of them. */
   checkRules(error: unknown): Promise<void>;
-  /** After that did not help: the rows that the server refuses, one by one. */
+  /** If that is not enough: the rows that the server refuses, one by one. */
   tryRows(): Promise<void>;
   /** The rows marked so far, by their places. */
   marked(): Promise<readonly RejectedRow[]>;
@@ -81,7 +81,7 @@ const hasForeignTexts = ({ encoded: { writers, lists } }: BatchWrite): boolean =
 const rulesOf = (session: Session, { map: { prepared } }: BatchWrite): Promise<TableRules> =>
   readTableRules(session, { schema: prepared.schema, table: prepared.written });
 
-/** A statement that fails has marked nothing: what it would have found the trials find. */
+/** A failed statement has marked nothing: the trials find its rows. */
 async function runCheck(
   session: Session,
   { sql, values }: { readonly sql: string; readonly values: Values },
@@ -132,7 +132,7 @@ interface Tried extends Search {
   readonly outcome: Outcome | 'refused';
 }
 
-/** Nothing is lost by it: a refused record fails the run or is quarantined, from where it can be tried again. */
+/** No record is lost: a refused one fails the run or is quarantined, from where it can be retried. */
 async function refuseUntried(
   session: Session,
   { decided, reasons }: { readonly decided: number; readonly reasons: Reasons },

@@ -172,7 +172,7 @@ function referenceCheck({ map, writers, reasons }: Checked, rule: ReferenceRule)
       and not exists (select 1 from ${tableSql(rule.schema, rule.table)} as p where ${same.join(' and ')});`;
 }
 
-/** A check refuses what it finds false; of what is null it knows nothing. */
+/** A check refuses rows where it is false; null passes. */
 function conditionCheck({ map, writers, reasons }: Checked, { name, definition }: CheckRule): string | null {
   const lower = definition.toLowerCase();
   const written = new Set(writers.map((writer) => writer.name));

@@ -14,7 +14,7 @@ import { withConflictRetries } from './transaction.ts';
 /** A target table that exists, with the schema it is in. */
 export type SqlServerTable = PreparedTable<StoredTable>;
 
-/** Where tables go when nobody says so. */
+/** The default schema of tables. */
 const defaultSchema = 'dbo';
 
 /** Several creators at once, and tables that follow from others: what is missing then shows at the next attempt. */
@@ -92,7 +92,7 @@ async function findMissing(session: Session, { schema, target }: Place) {
   if (!checkpoint) statements.push(createCheckpointSql(schema));
   if (!tables.has(columnsTable)) statements.push(createNotesSql(schema));
   if (!stored) {
-    // What was gathered for a table of this name that is gone; made again once the table is there.
+    // Gathered for a dropped table of this name; created again once the table exists.
     if (target.mode === 'replace') statements.push(dropTableSql(tableSql(schema, writtenTable(target))));
     statements.push(...createTableSql(tableSql(schema, target.table), target));
     statements.push(...target.columns.map((column) => noteSql(table, { column, isEvolved: false })));
@@ -111,7 +111,7 @@ interface FoundTables {
   readonly missing: readonly Column[];
 }
 
-/** A next generation that began for another table, or for other columns, is thrown away with its own. */
+/** A next generation that began for another table, or for other columns, is dropped with its table. */
 async function prepareNext(
   session: Session,
   { schema, target }: Place,

@@ -16,7 +16,7 @@ import { fieldKind, idIssue, type SqlServerFields, sqlServerFields } from './fie
 import { prepareTable } from './schema.ts';
 import { withConflictRetries } from './transaction.ts';
 
-/** What a sqlserver destination is given from outside. */
+/** The dependencies of a sqlserver destination. */
 export interface SqlServerDeps extends EntraDeps {
   /** Milliseconds the server may take; a minute per request unless given. */
   readonly limits?: SessionLimits;

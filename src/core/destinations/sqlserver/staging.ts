@@ -94,7 +94,7 @@ export function stagedRows(writers: number, alias = 'r'): string {
   return `${rowsTable} as ${alias}${joins.join('')}`;
 }
 
-/** As much of a server's message as tells which column or constraint it is about. */
+/** The part of a server's message that names the column or constraint. */
 export const reasonLengthMax = 600;
 
 /** One character for each column; a table has at most 1,024. */

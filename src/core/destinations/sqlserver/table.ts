@@ -34,7 +34,7 @@ export interface StoredRules {
   readonly defaults: readonly { readonly columnName: string; readonly definition: string }[];
 }
 
-/** What the service wrote down of the columns that it made: the catalog knows no JSON, and Babelfish few comments. */
+/** The notes of the service on columns that it created: the catalog knows no JSON, and Babelfish few comments. */
 export const columnsTable = '_css_columns';
 
 /** Reads the given tables of a schema by name; those that are missing are left out. Null when the schema is missing. */
@@ -49,7 +49,7 @@ export async function readTables(
   const isNoted = found.some(({ name }) => name.toLowerCase() === columnsTable);
   const tables = new Map<string, StoredTable>();
   for (const name of names) {
-    // Whether case counts is the database's to say; the query has answered that.
+    // The database decides whether case counts; the query has applied its rule.
     const table = found.find((candidate) => candidate.name.toLowerCase() === name.toLowerCase());
     if (table) tables.set(name, await readTable(session, { table, schema, isNoted }));
   }

@@ -4,9 +4,9 @@ import { isConflict, isDuplicateKey, isUnnumbered } from './errors.ts';
 
 /** Times that a transaction is tried which loses against others; the pauses add up to about a second. */
 const attemptsMax = 6;
-/** Times that a duplicate key is taken for a race that was lost, before a row is to blame. */
+/** Times that a duplicate key counts as a lost race, before it counts as an error of the row. */
 const racesMax = 2;
-/** Times that work is repeated after an error that says nothing; the run as a whole is tried again after that. */
+/** Retries of work after an error without a known cause; after that the whole run is retried. */
 const unnumberedMax = 2;
 
 /**

@@ -4,16 +4,16 @@ import type { SqlServerFields } from './fields.ts';
 import { reasonLengthMax, rowsTable } from './staging.ts';
 import { claimSql, clearSql, rowsSql, variablesSql } from './write-sql.ts';
 
-/** Milliseconds after which a request of trials answers, to be continued: far below the time that a statement has. */
+/** Milliseconds after which a request of trials responds, to be continued: far below the limit of a statement. */
 const trialsMs = 5000;
 
-/** What trials are made of. */
+/** The parts of a trial. */
 export interface TrialSteps extends SqlServerFields {
   /** See {@link BatchSteps}. */
   readonly opensGeneration: boolean;
 }
 
-/** How far the search for refused rows is. */
+/** The progress of the search for refused rows. */
 export interface Search {
   /** The rows before it are decided. */
   readonly decided: number;
@@ -42,8 +42,8 @@ export const searchValues = ({ decided, nextStep, failedUpto, lastRefused }: Sea
  * clash with each other are found too. The search halves what failed and doubles what passed, from the distance of the
  * last two refused rows on. A duplicate key is first taken for a lost race.
  *
- * Answers with one row: {@link Search} as it stands, and the outcome of the last trial, `refused` or as
- * {@link batchSql} says. A failure that blames no row is the failure of the request.
+ * Returns one row: the current {@link Search}, and the outcome of the last trial, `refused` or as {@link batchSql}
+ * says. An error that no row causes is the error of the request.
  */
 export const trialsSql = ({ prepared, writers, opensGeneration }: TrialSteps): string => `
   declare @outcome nvarchar(10) = N'written';

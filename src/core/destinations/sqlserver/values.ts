@@ -38,11 +38,11 @@ export interface ValueForm {
   readonly staged: number | 'float';
   /** The type that the staged value is cast to; null: it is assigned as it is, so that a longer text is refused. */
   readonly castType: string | null;
-  /** What the server has to say of each value before it is written; null: nothing. */
+  /** The check of each value by the server before it is written; null: none. */
   readonly serverCheck: ServerCheck | null;
 }
 
-/** What only the server knows of a value. */
+/** A check of a value that only the server can do. */
 export type ServerCheck =
   /** Whether its text can be cast, and fits into so many bytes (-1: any number). */
   | { readonly kind: 'cast'; readonly typeName: string; readonly bytes: number }

@@ -59,7 +59,7 @@ export const heldSql = (schema: string): string => `
   select case when run_id = @run and batch_no >= @batch then 1 else 0 end as is_applied
   from ${checkpointName(schema)} where lane = @lane and fence = cast(@fence as bigint);`;
 
-/** Throws away what a run has gathered that never completed. */
+/** Deletes what a run that never completed has gathered. */
 export const clearSql = ({ schema, written }: SqlServerTable): string =>
   `delete from ${tableSql(schema, written)} where _connection_id = @connection;`;
 
@@ -161,8 +161,8 @@ const valueSql = ({ castType, staged }: SqlServerWriter, index: number): string 
 };
 
 /**
- * Marks or removes the rows of records that are gone. Mode append marks every version and leaves to each the run that
- * brought it.
+ * Marks or removes the rows of deleted records. Mode append marks every version and leaves to each the run that brought
+ * it.
  */
 function burySql({ schema, written, mode }: SqlServerTable): string {
   const table = tableSql(schema, written);
@@ -179,7 +179,7 @@ function burySql({ schema, written, mode }: SqlServerTable): string {
   );
 }
 
-/** What the run has gathered takes the place of the connection's rows, for readers at the commit. */
+/** Replaces the connection's rows with those that the run has gathered, visible to readers at the commit. */
 function switchSql(prepared: SqlServerTable): string {
   const { schema, stored, written } = prepared;
   const [table, next] = [tableSql(schema, stored.name), tableSql(schema, written)];

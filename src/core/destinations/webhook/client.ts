@@ -7,13 +7,16 @@ import type { WebhookOptions } from './options.ts';
 import type { OutboxPart } from './outbox.ts';
 import { interpretResponse, type WebhookVerdict } from './response.ts';
 
-/** Posts parts to one receiver, one attempt at a time. Disposing ends a request under way: `post` throws, nothing is concluded. */
+/**
+ * Posts parts to one receiver, one attempt at a time. Disposing ends the request in progress: `post` throws, and the
+ * outcome stays unknown.
+ */
 export interface WebhookClient extends AsyncDisposable {
   /** Throws `egress_blocked`, `spec_invalid`, or `destination_rejected` for a response that cannot be read. */
   post(part: OutboxPart): Promise<WebhookVerdict>;
 }
 
-/** What posting takes. */
+/** What posting needs. */
 export interface WebhookClientDeps {
   readonly guard: EgressGuard;
   readonly logCall: (call: LoggedCall) => void;
@@ -21,7 +24,7 @@ export interface WebhookClientDeps {
   readonly secrets: readonly string[];
 }
 
-/** Beyond it a response says nothing that is wanted. */
+/** The rest of a response is not needed. */
 const responseBytesMax = 1_048_576;
 
 /** Creates the client; every retry is the caller's. `now`: milliseconds since the epoch. */
@@ -73,7 +76,7 @@ export function createWebhookClient(
   };
 }
 
-/** Records are the customer's matter: the log shows what they came in. */
+/** Records belong to the customer: the log shows only their envelope. */
 const withoutRecords = (body: string | null): string | null =>
   body === null ? null : `${body.split(',"records":', 1)[0]},"records":[not logged]}`;
 

@@ -6,7 +6,7 @@ import { AppError } from '../../errors.ts';
 export interface WebhookOptions {
   readonly url: URL;
   readonly signingSecret: string;
-  /** Of the customer, names in lower case; none that the service sets. */
+  /** Headers of the customer, names in lower case; none that the service sets. */
   readonly headers: Readonly<Record<string, string>>;
   /** Records of one request. */
   readonly batchSize: number;
@@ -14,7 +14,7 @@ export interface WebhookOptions {
   readonly maxBatchBytes: number;
   /** Milliseconds for one request, its response included. */
   readonly timeoutMs: number;
-  /** Requests under way at once. */
+  /** Concurrent requests. */
   readonly parallelism: number;
 }
 

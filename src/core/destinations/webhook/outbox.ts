@@ -5,18 +5,18 @@ import type { Checkpoint } from '../destination.ts';
 export interface OutboxPart {
   /** Its place in the batch: `0`, `1`, and `1.0` and `1.1` for the halves of `1`. */
   readonly path: string;
-  /** Records that the receiver asked for once more, sent after all others. */
+  /** Records that the receiver requested again, sent after all others. */
   readonly again: boolean;
-  /** Known to the receiver: what comes twice has the same id. */
+  /** Known to the receiver: a repeated request has the same id. */
   readonly id: string;
   readonly body: string;
   /** The positions of its records in the batch: its rows, then its tombstones. */
   readonly indexes: readonly number[];
 }
 
-/** A batch that was stored to be sent, and is not answered for good. */
+/** A batch that was stored to be sent, without a final response. */
 export interface PendingBatch extends Pick<Batch, 'runId' | 'batchNo' | 'receipt'> {
-  /** What is left to be sent; in this order, as far as parts have records in common. */
+  /** The parts still to be sent; in this order, as far as they have records in common. */
   readonly parts: readonly OutboxPart[];
   /** So far. */
   readonly rejected: readonly RejectedRow[];
@@ -24,7 +24,7 @@ export interface PendingBatch extends Pick<Batch, 'runId' | 'batchNo' | 'receipt
   readonly isCarried: boolean;
 }
 
-/** What {@link Outbox.open} found of a lane. */
+/** The result of {@link Outbox.open}. */
 export interface OpenedOutbox {
   /** The last batch that was settled; null: none at this target. */
   readonly checkpoint: Checkpoint | null;
@@ -37,12 +37,12 @@ export interface OpenedOutbox {
   readonly bytesMax: number | null;
 }
 
-/** What became of a part that was answered. */
+/** The result of a part that got its response. */
 export interface OutboxStep {
   readonly part: OutboxPart;
   /** Its records that are refused for good. */
   readonly refused: readonly RejectedRow[];
-  /** What is sent in its place, or once more. */
+  /** The parts sent in its place, or again. */
   readonly parts: readonly OutboxPart[];
   /** See {@link OpenedOutbox.bytesMax}. */
   readonly bytesMax: number | null;
@@ -57,20 +57,20 @@ export interface Failing {
 }
 
 /**
- * The checkpoint of a lane whose destination cannot keep one: what is to be sent is committed here before it leaves,
- * what was answered before the next is sent. Parts may be advanced at the same time. Every method throws `fenced` when a
- * later attempt holds the lane.
+ * The checkpoint of a lane whose destination cannot keep one: requests are committed here before they are sent, and
+ * responses before the next request is sent. Parts may be advanced at the same time. Every method throws `fenced` when
+ * a later attempt holds the lane.
  */
 export interface Outbox {
-  /** What is known of the lane at `target`, a text for whatever makes it another one; then all is forgotten. */
+  /** What is known of the lane at `target`, a text that identifies the target; for another target all is forgotten. */
   open(target: string): Promise<OpenedOutbox>;
   /** Stores what a batch sends; `sequence` is that of its last request. Throws `fenced` for a batch that was settled before. */
   prepare(batch: Batch, outgoing: Pick<PendingBatch, 'parts' | 'rejected'>, sequence: number): Promise<void>;
-  /** Adds what became of a part to what became of others. */
+  /** Adds the result of a part to those of the others. */
   advance(step: OutboxStep): Promise<void>;
-  /** Notes that the receiver failed; a part that is answered ends the count. */
+  /** Notes that the receiver failed; a part that gets its response ends the count. */
   failed(): Promise<Failing>;
-  /** The pending batch is answered: from here on its receipt is the checkpoint. */
+  /** The pending batch has its responses: from here on its receipt is the checkpoint. */
   settle(receipt: string): Promise<void>;
   /** The pending batch can have no receipt: its pages are read again. */
   discard(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Which requests of a batch may be under way at once: those that have no record in common. */
+/** Which requests of a batch may be concurrent: those that have no record in common. */
 import type { OutboxPart } from './outbox.ts';
 import { partitionOf, recordsOf } from './parts.ts';
 

@@ -1,11 +1,11 @@
-/** What is posted: the records of a batch in requests of bounded size, each with bytes and an id of its own. */
+/** The requests of a batch: its records in requests of bounded size, each with its own bytes and id. */
 
 import { hash } from 'node:crypto';
 import type { Batch, RejectedRow } from '../../model/batch.ts';
 import type { WriteMode } from '../destination.ts';
 import type { OutboxPart } from './outbox.ts';
 
-/** What is sent. */
+/** The resource of the sent records. */
 export interface SentResource {
   readonly resourceKey: string;
   readonly specVersion: string;
@@ -22,7 +22,7 @@ interface SplitOptions extends SentResource {
   readonly recordsMax: number;
   /** Bytes of one request; a record that does not fit is refused. */
   readonly bytesMax: number;
-  /** What the receiver takes at once, which a single record may exceed; null: not known. */
+  /** Bytes that the receiver takes at once, which a single record may exceed; null: not known. */
   readonly takenBytesMax: number | null;
   /** Partitions of the records; each has requests of its own. */
   readonly parallelism: number;
@@ -32,7 +32,10 @@ interface SplitOptions extends SentResource {
 export const partitionOf = (externalId: string, parallelism: number): number =>
   hash('sha256', externalId, 'buffer').readUInt32BE(0) % parallelism;
 
-/** A record as it travels. `hash`: `sha256:` and hex, as every digest of the interface; absent where changes are not detected. */
+/**
+ * A record as it is sent. `hash`: `sha256:` and hex, as every digest of the interface; absent where changes are not
+ * detected.
+ */
 type SentRecord =
   | {
       readonly op: WriteMode;
@@ -62,10 +65,10 @@ interface Envelope {
   readonly resourceKey: string;
   readonly specVersion: string;
   /**
-   * `sequence` rises by one with each request of a run, from 1, in the order in which they are stored. Only the halves of a
-   * request that was refused, and records that were asked for once more, keep the sequence of the request that they come
-   * from: there `part` is another one. It is the place in the batch (`1`), of halves with theirs (`1.0`, `1.1`), and ends
-   * with `r` for records that come once more.
+   * `sequence` rises by one with each request of a run, from 1, in the order in which they are stored. Only the halves
+   * of a request that was refused, and records that were requested again, keep the sequence of their original request:
+   * there `part` differs. It is the place in the batch (`1`), of halves with theirs (`1.0`, `1.1`), and ends with `r`
+   * for records that come once more.
    */
   readonly batch: { readonly sequence: number; readonly part: string; readonly count: number };
 }

@@ -14,10 +14,10 @@ export interface Rejection {
 /** What a response means for the request. */
 export type WebhookVerdict =
   | { readonly kind: 'accepted'; readonly rejections: readonly Rejection[] }
-  /** Some record of it is refused, nobody says which. */
+  /** Some record of it is refused; the receiver does not say which. */
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'too_large' }
-  /** The receiver asks for patience. */
+  /** The receiver asks for a pause. */
   | { readonly kind: 'later'; readonly waitMs: number }
   | { readonly kind: 'failing'; readonly what: string }
   | { readonly kind: 'ended'; readonly error: AppError };
@@ -68,7 +68,7 @@ function endOf(status: number): AppError {
   return new AppError('destination_rejected', `${said}: ${advice}`);
 }
 
-/** Whatever is not of the documented form says nothing, and the whole batch is accepted. */
+/** A response without the documented form is ignored, and the whole batch is accepted. */
 function rejectionsIn(body: Uint8Array): readonly Rejection[] {
   const response = jsonIn(body);
   if (!v.is(PartialAcceptance, response)) return [];

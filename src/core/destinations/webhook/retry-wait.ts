@@ -1,4 +1,4 @@
-/** A receiver that is not well, or asks for time, answers for all requests of a batch at once. */
+/** The state of a receiver that fails or asks for a pause, shared by all requests of a batch. */
 import { AppError } from '../../errors.ts';
 import { durableWaitMs, ThrottledError } from '../../http/client.ts';
 import type { WebhookClient } from './client.ts';
@@ -23,11 +23,11 @@ type Unsettled = Extract<WebhookVerdict, { readonly kind: 'later' | 'failing' }>
 /** Posts the parts of one batch, several at once if asked to. */
 export interface PatientPost {
   /**
-   * Posts until there is a response that counts. Throws {@link ThrottledError} for a wait that the run is to sit out, what
-   * ends the run, and what {@link PatientPost.end} was given.
+   * Posts until there is a response that counts. Throws {@link ThrottledError} for a wait that the run must do, errors
+   * that end the run, and what {@link PatientPost.end} was given.
    */
   readonly post: (part: OutboxPart) => Promise<Settled>;
-  /** Nothing leaves from now on. */
+  /** Nothing is sent from now on. */
   readonly end: (reason: unknown) => void;
 }
 
@@ -41,7 +41,7 @@ export function createPatientPost(client: WebhookClient, outbox: Outbox, clock: 
   let pause: Pause = { over: Promise.resolve() };
   const extend = (next: Promise<void>) => {
     const over = Promise.all([pause.over, next]);
-    // Whoever wants to send sees the failure; until then it must not count as unhandled.
+    // The next caller that sends gets the failure; until then it must not count as unhandled.
     over.catch(() => undefined);
     pause = { over };
   };
@@ -76,7 +76,7 @@ export function createPatientPost(client: WebhookClient, outbox: Outbox, clock: 
 
 /** Before anything is sent. */
 interface Pause {
-  /** Rejects when nothing may be sent any more. */
+  /** Rejects when nothing more may be sent. */
   readonly over: Promise<unknown>;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Records posted to a customer's URL. A receiver keeps no checkpoint, so ours does: what is posted is committed to the
- * outbox before it leaves, byte for byte, and what was answered before the next leaves. What is in flight when a worker
- * dies is posted again under the same id; nothing else ever is. A receiver that drops the ids it knows sees each record
- * once. Requests that are under way at once have no record in common: versions of a record arrive in their order.
+ * Records posted to a customer's URL. A receiver keeps no checkpoint, so the control database does: requests are
+ * committed to the outbox before they are sent, byte for byte, and responses before the next request. What is in flight
+ * when a worker dies is posted again under the same id; nothing else ever is. A receiver that drops known ids sees each
+ * record once. Concurrent requests have no record in common: versions of a record arrive in their order.
  */
 
 import { setTimeout as sleepFor } from 'node:timers/promises';
@@ -17,11 +17,11 @@ import { againOf, halvesOf, recordsOf, type SentResource, splitBatch } from './p
 import type { Rejection } from './response.ts';
 import { type Clock, createPatientPost, type PatientPost } from './retry-wait.ts';
 
-/** What a webhook destination is given from outside. */
+/** The dependencies of a webhook destination. */
 export interface WebhookDeps extends WebhookClientDeps {
   readonly outbox: Outbox;
   readonly resource: SentResource;
-  /** Hears of a receiver that refuses records which were not sent to it; the rest of its response counts. */
+  /** Called when a receiver refuses records that were not sent to it; the rest of its response counts. */
   readonly onStrayRejections: (stray: StrayRejections) => void;
 }
 
@@ -57,7 +57,7 @@ export function openWebhook(
   let held: HeldLane | null = null;
 
   return {
-    // Anything that is posted might count as delivered: only the address can be checked.
+    // A test request might count as delivered, so only the address is checked.
     async check() {
       await deps.guard.vetUrl(options.url);
       return 'The address of the receiver is allowed; nothing was sent to it.';
@@ -72,7 +72,7 @@ export function openWebhook(
       if (!checkpoint) return { fresh: true, checkpoint: null };
       return { fresh: false, checkpoint, ...(carried && { carried }) };
     },
-    // What it sends says when it left.
+    // The sent body contains the time of sending.
     prepare() {},
     async apply(batch) {
       if (!held) throw new Error('apply needs a lane that open has claimed');
@@ -90,7 +90,7 @@ export function openWebhook(
       });
       lane.sequence += outgoing.parts.length;
       await outbox.prepare(batch, outgoing, lane.sequence);
-      // From here on only an open can take up what fails half-way.
+      // From here on only `open` can continue a batch that fails half-way.
       held = null;
       const { rejected } = await sendAll({ ...batch, ...outgoing }, sendingOf(lane));
       held = lane;
@@ -104,7 +104,7 @@ export function openWebhook(
 interface HeldLane {
   readonly connectionId: string;
   readonly mode: WriteMode;
-  /** What the receiver takes in one request, as far as this run has found out; null: no bound. */
+  /** The bytes that the receiver takes in one request, as found by this run; null: no bound. */
   bytesMax: number | null;
   /** Of the last request that the run has stored. */
   sequence: number;
@@ -118,8 +118,8 @@ interface Sending extends PatientPost, Pick<WebhookDeps, 'outbox' | 'onStrayReje
 type SentBatch = Omit<PendingBatch, 'isCarried'>;
 
 /**
- * Posts what is left of a batch, each partition strictly one part after the other, and settles it. When one fails the
- * others end what they have under way: nothing is sent once this has thrown.
+ * Posts what is left of a batch, each partition strictly one part after the other, and settles it. When one fails, the
+ * others finish their requests in progress: nothing is sent once this has thrown.
  */
 async function sendAll(pending: SentBatch, sending: Sending) {
   const { runId, batchNo } = pending;
@@ -156,7 +156,7 @@ async function sendPartition(parts: readonly OutboxPart[], sending: Sending): Pr
   return rejected;
 }
 
-/** A resource that does not put up with refused records has no receipt for them; what it read is read again. */
+/** A resource that does not allow refused records has no receipt for them; its pages are read again. */
 async function receiptOf(pending: SentBatch, rejected: readonly RejectedRow[], outbox: Outbox): Promise<string> {
   try {
     return pending.receipt(rejected);
@@ -166,10 +166,10 @@ async function receiptOf(pending: SentBatch, rejected: readonly RejectedRow[], o
   }
 }
 
-/** What a part came to. */
+/** The result of a part. */
 interface SentPart {
   readonly refused: readonly RejectedRow[];
-  /** What is still to be sent of it. */
+  /** The parts of it still to be sent. */
   readonly parts: readonly OutboxPart[];
 }
 
@@ -193,7 +193,7 @@ interface Settling extends Pick<WebhookDeps, 'onStrayRejections'> {
   readonly rejections: readonly Rejection[];
 }
 
-/** External ids that were not sent mean nothing; a deletion that is refused leaves no record to keep. */
+/** External ids that were not sent are ignored; a refused deletion leaves no record to keep. */
 function settlePart(part: OutboxPart, { rejections, onStrayRejections }: Settling): SentPart {
   if (rejections.length === 0) return { refused: [], parts: [] };
   const byId = new Map(rejections.map((rejection) => [rejection.externalId, rejection]));

@@ -1,6 +1,6 @@
 /**
- * What runs in the process of a driver: one session at a time, on sockets that it is given. What the server sends is
- * counted before the driver sees it. See sqlserver-children.ts.
+ * Runs in the process of a driver: one session at a time, on sockets that it is given. What the server sends is counted
+ * before the driver sees it. See sqlserver-children.ts.
  */
 import { registerHooks } from 'node:module';
 import type { Socket } from 'node:net';
@@ -142,7 +142,7 @@ async function* rowsOf(): AsyncGenerator<readonly Value[]> {
   }
 }
 
-/** What the driver meets behind the end of a packet, or refuses in the response to a login; or an error without a code. */
+/** Errors of the driver behind the end of a packet, or about the response to a login; or an error without a code. */
 const protocolCodes = ['', 'ERR_OUT_OF_RANGE', 'ERR_BUFFER_OUT_OF_BOUNDS', 'ETDS', 'EINTERFACENOTSUPP'];
 
 /** An error of these, at its root, while the connection stands, is about what the server sent. */

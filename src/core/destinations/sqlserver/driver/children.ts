@@ -8,7 +8,7 @@ import { type Command, errorOf, type Note, type OpenSocket, type Report } from '
 import type { Value } from './session.ts';
 import { frozenMs, type Watch, watchOver } from './watch.ts';
 
-/** A process in which the driver runs: what a server sends can end it, and nothing else. */
+/** A process in which the driver runs: what a server sends can end only this process. */
 export interface DriverChild {
   isAlive(): boolean;
   /** False once the network or the server has ended the connection. */
@@ -21,9 +21,9 @@ export interface DriverChild {
   hold(isHeld: boolean): void;
 }
 
-/** What a command may take, and what it may ask for meanwhile. */
+/** The limits of a command, and what it may request meanwhile. */
 interface AskOptions {
-  /** Milliseconds until the process is ended, whatever it does; begun anew with each socket that it gets. */
+  /** Milliseconds until the process is ended, whatever it does; restarted with each socket that it gets. */
   readonly timeoutMs: number;
   readonly openSocket?: OpenSocket;
   /** The rows of a bulk copy, in parts. */
@@ -45,7 +45,7 @@ export async function startDriverChild(): Promise<DriverChild> {
   let isConnected = false;
 
   const note = (message: Command | Note, socket?: Parameters<ChildProcess['send']>[1]): void => {
-    // What cannot be delivered any more is seen by the end of the child.
+    // The end of the child reports messages that can no longer be delivered.
     if (isAlive) child.send(message, socket, {}, () => undefined);
   };
   const settle = (settling: (current: Asked) => void): void => {
@@ -137,14 +137,14 @@ export async function startDriverChild(): Promise<DriverChild> {
   };
 }
 
-/** A command under way. */
+/** A command in progress. */
 interface Asked extends Omit<AskOptions, 'timeoutMs'> {
   readonly resolve: (rows: readonly unknown[]) => void;
   readonly reject: (error: unknown) => void;
   readonly watch: Watch;
   /** Aborted when it has ended. */
   readonly stopped: AbortController;
-  /** Why a socket could not be opened: the driver only hears that there is none. */
+  /** Why a socket could not be opened: the driver is only notified that there is none. */
   socketFailure: unknown;
 }
 
@@ -157,8 +157,8 @@ const root = join(core, '..', '..');
 const packages = join(dirname(createRequire(import.meta.url).resolve('mssql')), '..');
 
 /**
- * What Node takes away from the process: sockets but those that it is given, files but sources, other processes,
- * threads, native code, memory above 256 MB.
+ * What Node forbids the process: sockets but those that it is given, files but sources, other processes, threads,
+ * native code, memory above 256 MB.
  */
 export const containmentFlags: readonly string[] = [
   '--max-old-space-size=256',
@@ -176,7 +176,7 @@ function trustStore(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => names.includes(name)));
 }
 
-/** V8 gives up with SIGABRT when its memory is used up; a shell, or Windows, says so by a code. */
+/** V8 aborts with SIGABRT when its memory is used up; a shell, or Windows, reports it by a code. */
 function whyEnded(code: number | null, signal: NodeJS.Signals | null): Error {
   return signal === 'SIGABRT' || code === 134
     ? Object.assign(new Error('The driver is out of memory'), { code: 'EMEMORY' })
@@ -198,7 +198,7 @@ const overdue = (timeoutMs: number): AppError =>
     `The sqlserver destination was cut off: it has not completed its response within ${timeoutMs / 1000} s.`,
   );
 
-/** The last 2,000 characters of what the process says on its way down; after a good start nobody reads them. */
+/** The last 2,000 characters of the process's stderr; not read after a successful start. */
 function keepTail({ stderr }: ChildProcess): () => string {
   let tail = '';
   stderr?.setEncoding('utf8').on('data', (text: string) => {

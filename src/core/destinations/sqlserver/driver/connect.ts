@@ -75,7 +75,7 @@ function authenticationOf(login: SqlServerLogin): ConnectionAuthentication {
   return { type: 'default', options: { userName: login.user, password: login.password } };
 }
 
-/** What tedious hands to a connector without saying so in its documentation; a contract test holds it. */
+/** Relies on the undocumented arguments that tedious gives a connector; a contract test checks them. */
 const connectorOf =
   (openSocket: OpenSocket) =>
   async (...given: readonly unknown[]): Promise<Socket> => {
@@ -83,7 +83,7 @@ const connectorOf =
     return await openSocket({ host, port }, signal);
   };
 
-/** What a pool does without saying so in its documentation; a contract test holds that there is one login. */
+/** The undocumented behavior of a pool; a contract test checks that there is one login. */
 interface PoolParts {
   _poolCreate(): Promise<Connection>;
   _poolDestroy(connection: Connection): Promise<void>;

@@ -9,7 +9,7 @@ export interface DriverSession {
   query(sql: string, options: QueryOptions): Promise<readonly Row[]>;
   /** Bulk copy of what `rows` brings. */
   load(table: string, options: LoadOptions): Promise<void>;
-  /** Resolves when the connection is closed and nothing of it is left to be told. */
+  /** Resolves when the connection is closed and has no more events. */
   close(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ interface LoadOptions {
   readonly rows: AsyncIterable<readonly Value[]>;
 }
 
-/** What a session tells while it lasts. */
+/** The callbacks of a session. */
 interface Observer {
   /** A result has one more row, of so many cells and one for itself. */
   readonly onRow: (cells: number) => void;
@@ -59,10 +59,10 @@ export async function openDriverSession({
     },
     async close() {
       connection.removeListener('end', onEnd);
-      // A pool waits for requests under way.
+      // A pool waits for requests in progress.
       connection.close();
       await pool.close();
-      // What the driver still does about the end, it does in the next turns.
+      // The driver finishes its close in the next turns.
       for (let turn = 0; turn < 2; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
     },
   };
@@ -112,7 +112,7 @@ function typeOf(value: Value): sql.ISqlType {
   return sql.NVarChar(value !== null && value.length > boundedLengthMax ? sql.MAX : boundedLengthMax);
 }
 
-/** Columns are asked for in snake_case, since Babelfish may fold case. */
+/** Columns are requested in snake_case, since Babelfish may fold case. */
 const camelCase = (name: string): string => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
 /**

@@ -8,7 +8,10 @@ export interface DriverLease {
   readonly release: () => Promise<void>;
 }
 
-/** A process takes 43 MB of its own: 2.8 GB at most, and no org has more than a quarter of them. A worker runs 20 activities unless told otherwise. */
+/**
+ * A process takes 43 MB of its own: 2.8 GB at most, and no org has more than a quarter of them. A worker runs 20
+ * activities by default.
+ */
 const turns = createTurns({ max: 64, maxEach: 16 });
 
 /** Idle processes of all orgs together: 170 MB. */

@@ -15,13 +15,13 @@ import { readTokenResponse, standardResponse } from '../../../source/auth/token-
 import { entraScopes } from '../../../spec/schema/entra-hosts.ts';
 import { type EntraClient } from './entra-client.ts';
 
-/** What a token is fetched with: the guard, the call log of the run and what it must not show. */
+/** The dependencies of a token request: the guard, the call log of the run and the secrets it must not show. */
 export interface EntraDeps extends Pick<HttpClientOptions, 'logCall' | 'secrets'> {
   readonly guard: HttpClientOptions['egress'];
   readonly orgId: string;
 }
 
-/** A token, and whether it was fetched for somebody before. */
+/** A token, and whether it was fetched before this call. */
 export interface EntraToken {
   readonly token: string;
   readonly isKept: boolean;
@@ -53,7 +53,7 @@ export async function entraToken(client: EntraClient, deps: EntraDeps, refused?:
   return { token: token.accessToken, isKept: false };
 }
 
-/** Who has the secret has the token, nobody else. */
+/** Only the holder of the secret gets the token. */
 const keyOf = ({ authorityHost, tenantId, clientId, clientSecret }: EntraClient, orgId: string): string =>
   createHash('sha256')
     .update(JSON.stringify([orgId, authorityHost, tenantId, clientId, clientSecret]))
@@ -89,7 +89,7 @@ const unavailable: Failure = [
   'Entra ID issued no token for the sqlserver destination; try again later.',
 ];
 
-/** What the failures of a token request are in the words of a destination, whose credentials are not those of `auth`. */
+/** Maps failures of a token request to errors of a destination, whose credentials are not those of `auth`. */
 const failures: ReadonlyMap<string, Failure> = new Map<string, Failure>([
   [
     'auth_failed',

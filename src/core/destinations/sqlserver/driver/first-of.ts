@@ -2,7 +2,7 @@
 interface FirstOfOptions<Place, Opened> {
   /** Opens one; gives up, and leaves nothing behind, when it is aborted. */
   readonly open: (place: Place, signal: AbortSignal) => Promise<Opened>;
-  /** Milliseconds until the next place is tried beside those under way; one that fails makes room for it at once. */
+  /** Milliseconds until the next place is also tried; after a failure it is tried at once. */
   readonly staggerMs: number;
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,4 @@
-/** What the service and the process of a driver say to each other, and how errors get across. */
+/** Messages between the service and the process of a driver, and how errors are transferred. */
 import type { Socket } from 'node:net';
 import type { SqlServerAddress, SqlServerLogin } from '../address.ts';
 import { codeOf, SqlServerFailure } from '../errors.ts';
@@ -23,7 +23,7 @@ export const cancelMs = 5000;
  */
 export const receiptLengthMax = 30_000_000;
 
-/** What a driver is asked to do; it responds once, with `done` or `failed`. One command at a time. */
+/** A command to a driver, which responds once, with `done` or `failed`. One command at a time. */
 export type Command =
   | {
       readonly type: 'open';
@@ -40,7 +40,7 @@ export type Command =
   | ({ readonly type: 'load' } & Pick<Load, 'table' | 'columns'>)
   | { readonly type: 'close' };
 
-/** What the process of a driver is told while it carries out a command; a socket comes with `socket`. */
+/** Messages to the process of a driver while it carries out a command; a socket comes with `socket`. */
 export type Note =
   | { readonly type: 'ping' }
   | { readonly type: 'socket' }
@@ -48,7 +48,7 @@ export type Note =
   /** Null: there are no more. */
   | { readonly type: 'rows'; readonly rows: readonly (readonly Value[])[] | null };
 
-/** What the process of a driver says. */
+/** Messages from the process of a driver. */
 export type Report =
   /** The driver is loaded. */
   | { readonly type: 'ready' }
@@ -77,7 +77,7 @@ export interface WireError {
   readonly cause: WireError | null;
 }
 
-/** As much of a server's message as tells which column or constraint it is about. */
+/** The part of a server's message that names the column or constraint. */
 const messageLengthMax = 2000;
 /** Causes of causes that are kept; errors are classified by no more. */
 const depthMax = 5;

@@ -23,7 +23,7 @@ export interface Load {
 export interface SessionLimits {
   readonly connectMs: number;
   readonly statementMs: number;
-  /** For a lock that another session holds, before the statement is given up and tried again. */
+  /** For a lock that another session holds, before the statement is canceled and retried. */
   readonly lockMs: number;
 }
 

@@ -15,10 +15,13 @@ interface SocketOptions {
 const redirectsMax = 2;
 /** Addresses tried of one host: a listener has one in each subnet of its availability group, of nine servers at most. */
 const addressesMax = 9;
-/** Milliseconds until the next address is tried too (RFC 8305 recommends 250): nine are under way within 2 s. */
+/** Milliseconds until the next address is tried too (RFC 8305 recommends 250): nine are tried within 2 s. */
 const staggerMs = 250;
 
-/** Opens the sockets of one login: every target is vetted anew, and the name itself never reaches the driver's resolver. */
+/**
+ * Opens the sockets of one login: every target is vetted again, and the name itself never reaches the driver's
+ * resolver.
+ */
 export function guardedSockets({ guard, encrypt }: SocketOptions): OpenSocket {
   let targets = 0;
   return async ({ host, port }, signal) => {

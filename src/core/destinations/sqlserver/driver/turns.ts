@@ -1,4 +1,4 @@
-/** Gives what it was taken for back; once is enough. */
+/** Gives the place back; once is enough. */
 export type GiveBack = () => void;
 
 /** Places that several orgs share. */

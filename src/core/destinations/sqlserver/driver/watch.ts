@@ -2,12 +2,12 @@
 export interface Watch {
   /** A ping has been responded to. */
   responded(): void;
-  /** The time of the command begins anew. */
+  /** The time of the command restarts. */
   restart(): void;
   stop(): void;
 }
 
-/** What is watched. */
+/** The watched command. */
 export interface Watched {
   /** Milliseconds for the command. */
   readonly timeoutMs: number;
