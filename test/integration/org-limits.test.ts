@@ -84,7 +84,8 @@ describe('an org', () => {
     expect(made).toBe(limit);
     for (const refused of responses.filter((response) => response.status >= 300)) {
       expect(refused.status).toBe(status);
-      expect(refused.body.error.message).toContain(`${before + limit} (\`${name}\`)`);
+      expect(refused.body.error.message).toContain(`limit of ${before + limit} `);
+      expect(refused.body.error.message).toContain(`(\`${name}\`)`);
       expect(refused.headers.get('retry-after')).toBe(status === 429 ? '10' : null);
     }
 
