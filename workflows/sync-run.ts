@@ -23,7 +23,6 @@ import {
   defineQuery,
   defineSignal,
   isCancellation,
-  patched,
   setCurrentDetails,
   setHandler,
   sleep,
@@ -56,9 +55,6 @@ const chunkOptions: ActivityOptions = {
   retry: { initialInterval: '250ms', backoffCoefficient: 1.65, maximumInterval: '30s' },
 };
 
-/** Since then a run is one activity where one chunk reads it: a chunk takes the lane, and the last one ends the run. */
-const chunksBeginAndEnd = 'chunks-begin-and-end';
-
 const nothingRead: ChunkResult = { done: false, limited: false, waitMs: 0, pages: 0, records: 0 };
 const laneFree = defineSignal(laneFreeSignal);
 const chunkProgress = defineSignal<[ChunkProgress]>(progressSignal);
@@ -69,7 +65,7 @@ const stageKey = defineSearchAttributeKey(searchAttributes.stage, SearchAttribut
  * Executes a run. Its result is in the run row; the workflow fails when the run failed, so that operators see it.
  * `last` is what this run had read when its history was restarted.
  */
-export async function syncRun(input: SyncRunInput, last: ChunkResult = nothingRead): Promise<RunTotals | undefined> {
+export async function syncRun(input: SyncRunInput, last: ChunkResult = nothingRead): Promise<RunTotals> {
   const state: RunState = { woken: false, stage: 'waiting', last };
   setHandler(laneFree, () => {
     state.woken = true;
@@ -77,9 +73,7 @@ export async function syncRun(input: SyncRunInput, last: ChunkResult = nothingRe
   setHandler(progress, () => state.last);
   setHandler(chunkProgress, (now) => setCurrentDetails(describe(input, now, nextOf(now))));
   try {
-    if (patched(chunksBeginAndEnd)) await readToEnd(input, state, 'syncPages');
-    else if (await waitForLane(input, state)) await readToEnd(input, state, 'syncChunk');
-    else return undefined;
+    await readToEnd(input, state);
     if (!state.last.totals) {
       enter(state, 'finishing');
       return await control.endRun(input, { status: state.last.limited ? 'partial' : 'succeeded', error: null });
@@ -103,24 +97,14 @@ interface RunState {
   last: ChunkResult;
 }
 
-/** In histories without the patch. False: the run was ended while it waited, and there is nothing to do. */
-async function waitForLane(input: SyncRunInput, state: RunState): Promise<boolean> {
-  for (;;) {
-    const turn = await control.beginRun(input);
-    if (turn !== 'waiting') return turn === 'running';
-    await waitForTurn(state);
-    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof syncRun>(input, state.last);
-  }
-}
-
-async function readToEnd(input: SyncRunInput, state: RunState, activity: 'syncPages' | 'syncChunk'): Promise<void> {
-  const chunk = proxy(chunkOptions)[activity];
+async function readToEnd(input: SyncRunInput, state: RunState): Promise<void> {
+  const { syncPages } = proxy(chunkOptions);
   for (;;) {
     enter(state, 'running');
     const begins = state.last.pages === 0 ? 'opens the destination and requests the first page' : 'reads the next page';
     setCurrentDetails(describe(input, state.last, begins));
     const summary = `${input.resourceKey}: from page ${state.last.pages + 1}`;
-    state.last = await chunk.executeWithOptions({ ...chunkOptions, ...waitForCancellation, summary }, [input]);
+    state.last = await syncPages.executeWithOptions({ ...chunkOptions, ...waitForCancellation, summary }, [input]);
     if (state.last.waiting) {
       await waitForTurn(state);
     } else {

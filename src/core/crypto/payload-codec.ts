@@ -16,7 +16,7 @@ export interface Payload {
 export interface PayloadCodec {
   encode(this: void, payloads: Payload[]): Promise<Payload[]>;
   /**
-   * What is not encrypted comes back as it is: histories may be older than the encryption. Rejects with
+   * What is not encrypted comes back as it is: some payloads are for operators, see {@link isForOperators}. Rejects with
    * {@link UnknownPayloadKeyError} when the ring lacks the key, with another error when a payload was altered.
    */
   decode(this: void, payloads: Payload[]): Promise<Payload[]>;

@@ -94,13 +94,16 @@ export interface Receipt {
  */
 export const receiptBytesMax = 64 * 1024 * 1024;
 
+/** Of the encoded form. A worker refuses every other one. */
+const version = 1;
+
 /**
  * The form that travels to the destination's checkpoint row: records by column, which is half as long. Throws
  * `source_rejected` for a page of which nothing could be read back.
  */
 export function encodeReceipt({ records, ...receipt }: Receipt): string {
   const text = JSON.stringify({
-    v: 3,
+    v: version,
     ...receipt,
     externalIds: records.map(columnOf.externalId),
     hashes: records.map(columnOf.hash),
@@ -115,7 +118,7 @@ export function encodeReceipt({ records, ...receipt }: Receipt): string {
 }
 
 interface EncodedReceipt extends Omit<Receipt, 'records'> {
-  readonly v: 3;
+  readonly v: number;
   readonly externalIds: readonly string[];
   readonly hashes: readonly string[];
   /** Null: no record has one. */
@@ -146,12 +149,10 @@ const unlessAllNull = <Value>(values: readonly Value[]): readonly Value[] | null
 
 const isNull = (value: unknown): boolean => value === null;
 
-/** The inverse of {@link encodeReceipt}; of version 2 too. Throws when the text is not a receipt of these versions. */
+/** The inverse of {@link encodeReceipt}. Throws when the text is not a receipt of this version. */
 export function decodeReceipt(text: string): Receipt {
-  const { v, ...receipt } = { failure: null, ...JSON.parse(text) } as EncodedReceipt | (Receipt & { readonly v: 2 });
-  if ('records' in receipt && v === 2) return { ...receipt, allNew: false };
-  if ('records' in receipt || v !== 3) throw new Error(`Checkpoint receipt of an unknown version ${v}`);
-  const { externalIds, hashes, cursors, quarantined, fields, ...rest } = receipt;
+  const { v, externalIds, hashes, cursors, quarantined, fields, ...rest } = JSON.parse(text) as EncodedReceipt;
+  if (v !== version) throw new Error(`Checkpoint receipt of an unknown version ${v}`);
   const quarantine = new Set(quarantined);
   const records = externalIds.map(
     (externalId, index): RecordEntry => ({

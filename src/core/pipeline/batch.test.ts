@@ -163,13 +163,6 @@ describe('a batch', () => {
 });
 
 describe('a draft', () => {
-  it('of an earlier version, which says nothing of what was carried, gives the same counts', () => {
-    const batch = assembleBatch([page(1, [deliver('a')], 3)], options);
-    const { pages, ...draft } = JSON.parse(batch.draft());
-    const before = { ...draft, pages: pages.map(({ carried: _carried, ...rest }: ReadyPage) => rest) };
-    expect(restoreBatch(JSON.stringify(before), options.redact).receiptOf([]).pages).toEqual(batch.receiptOf([]).pages);
-  });
-
   it.each(['upsert', 'append'] as const)(
     'gives another process the receipt of mode %s, whatever was refused, and holds no data of a row',
     (mode) => {
@@ -207,14 +200,10 @@ describe('a receipt', () => {
     expect(decodeReceipt(encodeReceipt({ ...receipt, records })).records).toEqual(records);
   });
 
-  it('of version 2 is read too, by a worker that follows an older one', () => {
-    const receipt = assembleBatch([page(1, [deliver('a')], 1)], options).receiptOf([]);
-    expect(decodeReceipt(JSON.stringify({ v: 2, ...receipt }))).toEqual(receipt);
-  });
-
   it('of an unknown version is refused', () => {
-    expect(() => decodeReceipt('{"v":1}')).toThrow(/unknown version/);
-    expect(() => decodeReceipt('{"v":4,"records":[]}')).toThrow(/unknown version/);
+    const receipt = JSON.parse(assembleBatch([page(1, [deliver('a')], 1)], options).receipt([]));
+    expect(() => decodeReceipt(JSON.stringify({ ...receipt, v: receipt.v + 1 }))).toThrow(/unknown version/);
+    expect(() => decodeReceipt('{}')).toThrow(/unknown version/);
   });
 });
 

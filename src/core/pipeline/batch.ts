@@ -127,20 +127,11 @@ const areSame = (before: readonly RejectedRow[], now: readonly RejectedRow[]): b
 
 /** A batch from its draft, for its receipt: its rows hold no data. */
 export function restoreBatch(draft: string, redact: BatchOptions['redact']): PageBatch {
-  const { pages, resource, ...options } = JSON.parse(draft) as StoredDraft;
-  return assembleBatch(
-    pages.map((page) => ({ carried: 0, ...page })),
-    { ...options, resource: { onInvalid: 'quarantine', ...resource }, redact },
-  );
+  const { pages, ...options } = JSON.parse(draft) as Draft;
+  return assembleBatch(pages, { ...options, redact });
 }
 
 type Draft = Omit<BatchOptions, 'redact'> & { readonly pages: readonly ReadyPage[] };
-
-/** Drafts of earlier versions do not say what was carried, nor what a rejected record means. */
-type StoredDraft = Omit<Draft, 'pages' | 'resource'> & {
-  readonly resource: Omit<Draft['resource'], 'onInvalid'> & Partial<Pick<Draft['resource'], 'onInvalid'>>;
-  readonly pages: readonly (Omit<ReadyPage, 'carried'> & Partial<Pick<ReadyPage, 'carried'>>)[];
-};
 
 function encodeDraft({ pages, resource, runId, batchNo }: Draft): string {
   const { mode, onTypeConflict } = resource.target;
