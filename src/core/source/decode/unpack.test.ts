@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { unpack } from './unpack.ts';
-import { zipOf } from './zip-fixture.ts';
+import { zip64Of, zipOf } from './zip-fixture.ts';
 
 const mib = 1_048_576;
 const text = async (bytes: Uint8Array, bytesMax = mib) => Buffer.from(await unpack(bytes, bytesMax)).toString();
@@ -45,6 +45,10 @@ describe('a zip archive', () => {
     expect(await text(zipOf([folder, { name: '../../etc/passwd', content: 'a' }]))).toBe('a');
   });
 
+  test('in ZIP64 form gives its content', async () => {
+    expect(await text(zip64Of([{ name: 'a', content: 'a,b' }]))).toBe('a,b');
+  });
+
   test('may stand in the middle of a larger buffer', async () => {
     const archive = zipOf([{ name: 'a', content: 'a,b' }]);
     const larger = Buffer.concat([Buffer.alloc(7), archive]);
@@ -67,6 +71,7 @@ describe('a zip archive', () => {
     ],
     ['of no file', zipOf([]), /holds no file/],
     ['with a password', zipOf([{ name: 'a', content: 'x', flags: 1 }]), /encrypted/],
+    ['with strong encryption', zipOf([{ name: 'a', content: 'x', flags: 0x41 }]), /encrypted/],
     ['of another method', zipOf([{ name: 'a', content: 'x', method: 12 }]), /other than deflate/],
     ['with a wrong checksum', zipOf([{ name: 'a', content: 'x', crc: 1 }]), /damaged/],
     [

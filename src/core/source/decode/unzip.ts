@@ -1,109 +1,59 @@
 import { promisify } from 'node:util';
 import { crc32, type InputType, inflateRaw, type ZlibOptions } from 'node:zlib';
+import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
 import { AppError } from '../../errors.ts';
 import { inflateBounded } from './inflate.ts';
 
 /** Whether the bytes are a zip archive: a first entry, or the directory of an empty archive. */
 export const isZip = (bytes: Uint8Array): boolean =>
-  bytes.length >= endSize && [entrySignature, endSignature].includes(viewOf(bytes).getUint32(0, true));
+  bytes.length >= endSize && [entrySignature, endSignature].includes(bufferOf(bytes).readUInt32LE(0));
 
 /**
  * The only file of a zip archive; its name is ignored and folders do not count. Throws `source_rejected` for none or
  * several files, for an encrypted or damaged archive and for a file of more than `bytesMax` bytes.
  */
 export async function unzip(bytes: Uint8Array, bytesMax: number): Promise<Uint8Array> {
-  const view = viewOf(bytes);
-  const file = onlyFile(view);
-  if (file.encrypted) throw refused('is encrypted', 'Only archives without a password can be read.');
-  const packed = packedBytes(bytes, view, file);
-  const content = await contentOf(packed, file.method, bytesMax);
-  if (content.length !== file.size || crc32(content) !== file.crc) throw damaged();
+  const { file, packed } = await readArchive(bufferOf(bytes)).catch((error: unknown) => {
+    throw refusalOf(error);
+  });
+  const content = await contentOf(packed, file.compressionMethod, bytesMax);
+  if (content.length !== file.uncompressedSize || crc32(content) !== file.crc32) throw damaged();
   return content;
 }
 
-/** An entry of the archive's directory. */
-interface ZipEntry {
-  readonly isFolder: boolean;
-  readonly encrypted: boolean;
-  /** 0: stored, 8: deflate. */
-  readonly method: number;
-  readonly crc: number;
-  readonly packedSize: number;
-  readonly size: number;
-  /** Where the entry's own header starts. */
-  readonly start: number;
-}
-
+/** Signatures and the size of APPNOTE.TXT, sections 4.3.7 and 4.3.16. */
 const entrySignature = 0x04034b50;
-const directorySignature = 0x02014b50;
 const endSignature = 0x06054b50;
-const entryHeaderSize = 30;
-const directoryHeaderSize = 46;
 const endSize = 22;
-const commentMax = 0xffff;
 /** Folders besides the file; an archive with more entries is not one of a single file. */
 const entriesMax = 100;
 
-function onlyFile(view: DataView): ZipEntry {
-  const end = findEnd(view);
-  const count = view.getUint16(end + 10, true);
-  const first = view.getUint32(end + 16, true);
-  if (count === 0xffff || first === 0xffffffff) throw refused('is in ZIP64 form', 'Ask the API for plain zip or gzip.');
-  if (count > entriesMax) throw severalFiles();
-  const files = readDirectory(view, first, count).filter(({ isFolder }) => !isFolder);
+/**
+ * The archive's only file and its packed bytes. yauzl reads the directory. It does not inflate: its streams know no
+ * limit but the size that the archive itself declares. It checks no CRC either.
+ */
+async function readArchive(archive: Buffer): Promise<{ readonly file: Entry; readonly packed: Uint8Array }> {
+  // Names stay bytes: one that leads out of its folder means nothing here and is no mistake.
+  const zip = await fromBufferPromise(archive, { decodeStrings: false, validateEntrySizes: false });
+  const file = await onlyFile(zip);
+  if (file.isEncrypted()) throw encrypted();
+  const { fileDataStart } = await zip.readLocalFileHeaderPromise(file, { minimal: true });
+  return { file, packed: archive.subarray(fileDataStart, fileDataStart + file.compressedSize) };
+}
+
+async function onlyFile(zip: ZipFile): Promise<Entry> {
+  if (zip.entryCount > entriesMax) throw severalFiles();
+  const files: Entry[] = [];
+  for await (const entry of zip.eachEntry()) if (!isFolder(entry)) files.push(entry);
   const [file, ...others] = files;
   if (file === undefined) throw refused('holds no file', 'Check what the API puts into it.');
   if (others.length > 0) throw severalFiles();
   return file;
 }
 
-/** From the back: a comment of any length up to 64 KB may follow the end of the directory. */
-function findEnd(view: DataView): number {
-  const last = view.byteLength - endSize;
-  for (let position = last; position >= Math.max(0, last - commentMax); position -= 1) {
-    if (view.getUint32(position, true) === endSignature) return position;
-  }
-  throw damaged();
-}
-
-function readDirectory(view: DataView, first: number, count: number): readonly ZipEntry[] {
-  const entries: ZipEntry[] = [];
-  for (let position = first; entries.length < count; ) {
-    const isHeader = position + directoryHeaderSize <= view.byteLength;
-    if (!isHeader || view.getUint32(position, true) !== directorySignature) throw damaged();
-    const nameSize = view.getUint16(position + 28, true);
-    const next =
-      position +
-      directoryHeaderSize +
-      nameSize +
-      view.getUint16(position + 30, true) +
-      view.getUint16(position + 32, true);
-    if (next > view.byteLength) throw damaged();
-    entries.push({
-      isFolder: nameSize > 0 && view.getUint8(position + directoryHeaderSize + nameSize - 1) === slash,
-      encrypted: view.getUint16(position + 8, true) % 2 === 1,
-      method: view.getUint16(position + 10, true),
-      crc: view.getUint32(position + 16, true),
-      packedSize: view.getUint32(position + 20, true),
-      size: view.getUint32(position + 24, true),
-      start: view.getUint32(position + 42, true),
-    });
-    position = next;
-  }
-  return entries;
-}
+const isFolder = ({ fileNameRaw }: Entry): boolean => fileNameRaw.at(-1) === slash;
 
 const slash = 0x2f;
-
-/** The sizes come from the directory: an entry that was written as a stream has none in its own header. */
-function packedBytes(bytes: Uint8Array, view: DataView, file: ZipEntry): Uint8Array {
-  const isHeader = file.start + entryHeaderSize <= bytes.length;
-  if (!isHeader || view.getUint32(file.start, true) !== entrySignature) throw damaged();
-  const names = view.getUint16(file.start + 26, true) + view.getUint16(file.start + 28, true);
-  const from = file.start + entryHeaderSize + names;
-  if (from + file.packedSize > bytes.length) throw damaged();
-  return bytes.subarray(from, from + file.packedSize);
-}
 
 async function contentOf(packed: Uint8Array, method: number, bytesMax: number): Promise<Uint8Array> {
   if (method === 0) return packed;
@@ -113,12 +63,23 @@ async function contentOf(packed: Uint8Array, method: number, bytesMax: number): 
 
 const inflateRawAsync = promisify<InputType, ZlibOptions, Uint8Array>(inflateRaw);
 
-const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** The same memory. */
+const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-const refused = (what: string, advice: string): AppError =>
-  new AppError('source_rejected', `The response is a zip archive that ${what}. ${advice}`);
+const refused = (what: string, advice: string, cause?: unknown): AppError =>
+  new AppError('source_rejected', `The response is a zip archive that ${what}. ${advice}`, { cause });
 
-const damaged = (): AppError => refused('is damaged or cut off', 'Check that the API sends the whole file.');
+/** yauzl has no codes. It refuses strong encryption (APPNOTE 7) itself; everything else that it refuses is damage. */
+function refusalOf(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const isEncrypted = error instanceof Error && error.message.startsWith('strong encryption');
+  return isEncrypted ? encrypted() : damaged(error);
+}
+
+const encrypted = (): AppError => refused('is encrypted', 'Only archives without a password can be read.');
+
+const damaged = (cause?: unknown): AppError =>
+  refused('is damaged or cut off', 'Check that the API sends the whole file.', cause);
 
 const severalFiles = (): AppError =>
   refused('holds more than one file', 'Ask the API for an archive of a single file.');

@@ -32,6 +32,33 @@ export function zipOf(files: readonly ZipFile[]): Buffer {
   return Buffer.concat([...parts, entries, end, Buffer.from('end')]);
 }
 
+/** The same archive in ZIP64 form: its end only points to a larger one (APPNOTE 4.3.14 and 4.3.15). */
+export function zip64Of(files: readonly ZipFile[]): Buffer {
+  const plain = zipOf(files);
+  const end = plain.length - endSize;
+  const [count, size, start] = [
+    plain.readUInt16LE(end + 10),
+    plain.readUInt32LE(end + 12),
+    plain.readUInt32LE(end + 16),
+  ];
+  const large = (value: number) => [[value, 4] as const, [0, 4] as const];
+  const record = numbers(
+    [0x06064b50, 4],
+    ...large(44),
+    [45, 2],
+    [45, 2],
+    [0, 4],
+    [0, 4],
+    ...[count, count, size, start].flatMap(large),
+  );
+  const locator = numbers([0x07064b50, 4], [0, 4], ...large(end), [1, 4]);
+  plain.fill(0xff, end + 8, end + 20);
+  return Buffer.concat([plain.subarray(0, end), record, locator, plain.subarray(end)]);
+}
+
+/** Bytes of an archive's end, its comment included. */
+const endSize = 25;
+
 function fieldsOf(entry: Readonly<Record<'method' | 'flags' | 'crc' | 'packed' | 'size' | 'name', number>>): Buffer {
   const { method, flags, crc, packed, size, name } = entry;
   return numbers([20, 2], [flags, 2], [method, 2], [0, 4], [crc, 4], [packed, 4], [size, 4], [name, 2], [0, 2]);
