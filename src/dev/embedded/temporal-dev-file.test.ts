@@ -34,7 +34,29 @@ describe('readTemporalDevFile', () => {
     expect(read('env:\n  prod:\n    port: 1\n  dev:\n    port: 2\n').cli).toEqual({ port: '2' });
   });
 
+  it('takes a key without a value as empty, and a file without keys as no settings', () => {
+    expect(read('env:\n  dev:\n    ip:\n').cli).toEqual({ ip: '' });
+    expect(read('# nothing yet\n').cli).toEqual({});
+  });
+
+  it('takes a text that holds quotes or a colon as it is', () => {
+    expect(read(`dynamic-config:\n  dev: { shift: '"50ms"', at: "a: b" }\n`).dynamicConfig).toEqual({
+      shift: '"50ms"',
+      at: 'a: b',
+    });
+  });
+
   it('names the line it cannot read', () => {
     expect(() => read('env:\n  dev:\n    - port\n')).toThrow('line 3');
+  });
+
+  it.each([
+    ['a key that stands out of its column', 'env:\n  dev:\n    port: 1\n   ip: 2\n', /dev\.yaml: .*column.* at line 4/],
+    ['a quote that does not end', 'env:\n  dev:\n    ip: "x\n', /dev\.yaml: .*quote.* at line /],
+    ['a key that comes twice', 'env:\n  dev:\n    ip: 1\n    ip: 2\n', /dev\.yaml: .*unique at line 4/],
+    ['a list as a value', 'env:\n  dev:\n    port: 1\n    ip: [1]\n', /dev\.yaml, line 4: expected one value/],
+    ['a value in place of keys', 'env:\n  dev: 1\n', /dev\.yaml, line 2: expected "key:" or "key: value"/],
+  ])('names file, line and form of %s', (_, text, message) => {
+    expect(() => read(text)).toThrow(message);
   });
 });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 
 /** `temporal-dev.yaml` of this project. */
 export const temporalDevFile = fileURLToPath(new URL('../../../temporal-dev.yaml', import.meta.url));
@@ -22,13 +23,24 @@ export interface TemporalDevSettings {
 }
 
 /**
- * Reads section, environment, key and scalar of a file in the form the Temporal CLI takes: the keys of an environment
- * indented below it, or in braces on its line.
- * @throws Error naming the line that has another form.
+ * Reads sections, environments, keys and scalars of a YAML file in the form the Temporal CLI takes. A scalar is text as
+ * it is written: `2000` and `true` are no number and no boolean. Other environments may have any form.
+ * @throws Error naming the line that is not YAML or has another form.
  */
 export function readTemporalDevFile(path: string): TemporalDevSettings {
-  const sections = parse(readFileSync(path, 'utf8'), path);
-  const values = (section: string): Values => Object.fromEntries(sections.get(`${section}.${temporalDevEnv}`) ?? []);
+  const lines = new LineCounter();
+  const document = parseDocument(readFileSync(path, 'utf8'), { schema: 'failsafe', lineCounter: lines });
+  const [mistake] = document.errors;
+  // The lines after the first one of the message repeat the file.
+  if (mistake !== undefined) throw new Error(`${path}: ${mistake.message.split(':\n')[0]}`, { cause: mistake });
+  const refuse: Refuse = (node, form) => {
+    const { line } = lines.linePos(isNode(node) ? (node.range?.[0] ?? 0) : 0);
+    throw new Error(`${path}, line ${line}: expected ${form}`);
+  };
+  const values = (section: string): Values => {
+    const environment = valueOf(valueOf(document.contents, section, refuse), temporalDevEnv, refuse);
+    return Object.fromEntries(pairsOf(environment, refuse).map(({ key, value }) => [key, textOf(value, refuse)]));
+  };
   return {
     cli: values('env'),
     searchAttributes: values('search-attributes'),
@@ -36,6 +48,28 @@ export function readTemporalDevFile(path: string): TemporalDevSettings {
     sqlitePragmas: values('sqlite-pragmas'),
   };
 }
+
+/** Throws an error that names the line of the node and the form that it should have. */
+type Refuse = (node: unknown, form: string) => never;
+
+/** Undefined: there is no such key. */
+const valueOf = (node: unknown, name: string, refuse: Refuse): unknown =>
+  pairsOf(node, refuse).find(({ key }) => key === name)?.value;
+
+function pairsOf(node: unknown, refuse: Refuse): readonly { readonly key: string; readonly value: unknown }[] {
+  if (isEmpty(node)) return [];
+  if (!isMap(node)) return refuse(node, '"key:" or "key: value"');
+  return node.items.map(({ key, value }) => ({ key: textOf(key, refuse), value }));
+}
+
+function textOf(node: unknown, refuse: Refuse): string {
+  if (isEmpty(node)) return '';
+  return isScalar(node) ? String(node.value) : refuse(node, 'one value');
+}
+
+/** A key without a value, or a file without a key. */
+const isEmpty = (node: unknown): boolean =>
+  node === undefined || node === null || (isScalar(node) && node.value === '');
 
 /** What the file says and the CLI does not read in it, as flags. */
 export function temporalFlags({
@@ -51,36 +85,3 @@ export function temporalFlags({
     ...repeated('--sqlite-pragma', sqlitePragmas),
   ];
 }
-
-const lineForm = /^(?<indent> *)(?<key>[\w.-]+):(?: +(?<value>.+))?$/;
-
-function parse(text: string, path: string): Map<string, Map<string, string>> {
-  const sections = new Map<string, Map<string, string>>();
-  let section = '';
-  let values = new Map<string, string>();
-  for (const [index, raw] of text.split('\n').entries()) {
-    const line = raw.replace(/(^|\s)#.*$/, '').trimEnd();
-    if (line === '') continue;
-    const { indent = '', key = '', value } = lineForm.exec(line)?.groups ?? {};
-    if (key === '') throw new Error(`${path}, line ${index + 1}: expected "key:" or "key: value"`);
-    if (indent === '') section = key;
-    else if (indent.length === 2) sections.set(`${section}.${key}`, (values = parseBraces(value)));
-    else values.set(key, unquote(value ?? ''));
-  }
-  return sections;
-}
-
-function parseBraces(value = '{}'): Map<string, string> {
-  const pairs = value
-    .replace(/^\{|\}$/g, '')
-    .split(',')
-    .map((pair) => pair.trim());
-  return new Map(pairs.filter((pair) => pair !== '').map((pair) => splitPair(pair)));
-}
-
-function splitPair(pair: string): [string, string] {
-  const colon = pair.indexOf(':');
-  return [pair.slice(0, colon).trim(), unquote(pair.slice(colon + 1).trim())];
-}
-
-const unquote = (value: string): string => value.replace(/^(["'])(.*)\1$/, '$2');
