@@ -1,9 +1,9 @@
+import { atOnce } from '../../at-once.ts';
 import { AppError } from '../../errors.ts';
 import type { Candidate } from '../../model/candidate.ts';
 import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
 import { createEvaluateEach } from '../request/evaluate-each.ts';
 import type { Source } from '../source.ts';
-import { atOnce } from './at-once.ts';
 import type { ResponseMemo } from './enrich-cache.ts';
 import { keysOf, type RecordKey } from './enrich-keys.ts';
 import type { PageCache } from './enrich-page-cache.ts';

@@ -8,7 +8,7 @@ it('has as many under way as it may, and no more', async () => {
     begun.push(n);
     await gates[n]?.promise;
   });
-  expect(begun).toEqual([0, 1]);
+  await expect.poll(() => begun).toEqual([0, 1]);
   gates[1]?.resolve();
   await expect.poll(() => begun).toEqual([0, 1, 2]);
   for (const { resolve } of gates) resolve();
