@@ -81,7 +81,7 @@ describe('a text that nobody expects', { timeout: 1_800_000 }, () => {
         })),
       ),
     );
-    expect(broken).toEqual([]);
+    expect(broken.join('\n')).toBe('');
   });
 
   it('in a response is data, or ends the run with a code', async () => {
@@ -102,7 +102,7 @@ describe('a text that nobody expects', { timeout: 1_800_000 }, () => {
         }),
       ),
     );
-    expect(broken).toEqual([]);
+    expect(broken.join('\n')).toBe('');
   });
 });
 

@@ -1,9 +1,12 @@
 import expressions from '../../fixtures/jsonata-hostile.json' with { type: 'json' };
 import addresses from '../../fixtures/ssrf.json' with { type: 'json' };
 
-/** Addresses and expressions of attackers, as other tests try them at the one place they are for. */
+/**
+ * Addresses and expressions of attackers, as other tests try them at the one place they are for. Harmless addresses of
+ * the corpus are left out: what a run does there is up to whoever answers.
+ */
 export const attacks: readonly string[] = [
-  ...addresses.map(({ url }) => url ?? ''),
+  ...addresses.flatMap(({ url, expect }) => (expect === 'block' ? [url] : [])),
   ...expressions.flatMap(({ expression = '' }) => [expression, `{{ ${expression} }}`]),
 ];
 
