@@ -11,26 +11,22 @@
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { type Attempt, noteFailure, resetAttempts, takeLane } from '../db/queries/runs/attempts.ts';
-import { orgScope } from '../db/scope.ts';
+import { type OrgScope, orgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError } from '../src/core/http/client.ts';
-import type { Tombstone } from '../src/core/model/batch.ts';
-import type { PageOutcome } from '../src/core/model/page-outcome.ts';
-import { runStart } from '../src/core/model/run-position.ts';
-import { readRun } from '../src/core/run/read-run.ts';
+import type { Delivery } from '../src/core/run/delivery.ts';
+import type { Resource } from '../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../src/deps.ts';
 import type { SlotLending } from '../src/temporal/worker-slots.ts';
 import type { ChunkProgress, ChunkResult, SyncRunInput } from '../workflows/contract.ts';
 import { abortedAfter, isCancel, unlessCanceled } from './canceling.ts';
-import type { Delivery } from './delivery.ts';
 import { toFailure } from './failures.ts';
 import { type Movement, watchMovement } from './movement.ts';
 import { createNewLanes, type NewLanes } from './new-lanes.ts';
-import { type OpenRun, openRun, type RunStart } from './open-run.ts';
-import { createOrderedQueue } from './ordered-queue.ts';
+import { type OpenRun, openRun } from './open-run.ts';
 import { type ProgressReport, reportProgress } from './progress.ts';
-import { repairFromCheckpoint, type StartPoint } from './repair.ts';
 import { beginRun, endRun } from './run-lifecycle.ts';
+import { loadSetup } from './run-setup.ts';
 
 /**
  * A chunk ends after either: fairness between tenants applies when chunks are assigned. A thousand pages are four
@@ -40,6 +36,8 @@ const chunkMsMax = 60_000;
 const chunkPagesMax = 1000;
 /** Pages fetched while an earlier one is still being processed. */
 const lookAheadPages = 3;
+/** Pages in the pipeline at once: more than evaluators on most machines, few enough to be small. */
+const pagesAtOnce = 4;
 /** A cancel reaches the chunk with its next heartbeat, and four may be lost, ms. */
 const heartbeatMs = 1000;
 /** How long pages in flight may still arrive when the worker stops, ms. */
@@ -54,7 +52,7 @@ const attemptsMax = 12;
 /** The same for errors without a code, mostly bugs: with their delays they take 21 s. */
 const unexpectedAttemptsMax = 8;
 
-/** Creates the activity, in its current form and in the form that old histories call. */
+/** Creates the activity. */
 export function createSyncChunk(made: Deps, slots: SlotLending) {
   const deps = { ...made, newLanes: createNewLanes(), slots };
   return {
@@ -63,10 +61,6 @@ export function createSyncChunk(made: Deps, slots: SlotLending) {
      * cannot be retried; returns `waitMs` when the API asks to wait.
      */
     syncPages: (input: SyncRunInput): Promise<ChunkResult> => inContext(deps, input, runFromBeginToEnd),
-
-    /** Continues reading only. Called by old histories, in which chunks neither began nor ended their run. */
-    syncChunk: (input: SyncRunInput): Promise<ChunkResult> =>
-      inContext(deps, input, async (...chunk) => (await runChunk(...chunk)).result),
   };
 }
 
@@ -155,15 +149,7 @@ async function readChunk(
   if (attempt.errorCode === 'record_invalid') throw new AppError('record_invalid', attempt.errorMessage ?? '');
   const mostAttempts = attempt.errorCode === 'internal' ? unexpectedAttemptsMax : attemptsMax;
   if (attempt.attempts > mostAttempts) throw retriesExhausted(attempt);
-  const run = resources.use(await openRun(deps, scope, { runId: input.runId, attempt }));
-  const result = await readOrPause(run, {
-    attempt,
-    cancelled,
-    repair: () => repairFromCheckpoint(deps.db, scope, { ...run, attempt, runId: input.runId }),
-    newLanes: deps.newLanes,
-    movement: deps.movement,
-    progress: deps.progress,
-  });
+  const result = await readOrPause(deps, scope, { runId: input.runId, attempt, cancelled, resources });
   if (result.done) deps.newLanes.leave(attempt.laneId);
   // A run that is read ends with this attempt.
   else await resetAttempts(deps.db, scope, input.runId);
@@ -173,59 +159,51 @@ async function readChunk(
   return { result, owner: attempt };
 }
 
-interface Reading {
+interface Chunk {
+  readonly runId: string;
   readonly attempt: Attempt;
   readonly cancelled: AbortSignal;
-  readonly repair: () => Promise<StartPoint>;
-  readonly newLanes: NewLanes;
-  readonly movement: Movement;
-  readonly progress: ProgressReport;
+  readonly resources: AsyncDisposableStack;
 }
 
-/** Continues reading where the destination stands; if the destination needs a pause, the workflow's timer waits. */
-async function readOrPause(run: OpenRun, reading: Reading): Promise<ChunkResult> {
-  const { attempt, repair, newLanes } = reading;
+/** Continues reading where the destination stands; if source or destination need a pause, the workflow's timer waits. */
+async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Promise<ChunkResult> {
+  const { runId, attempt, resources } = chunk;
+  const setup = await loadSetup(deps, scope, { runId, ...attempt });
+  const startedAt = new Date(attempt.startedAt ?? Date.now());
+  const { limits } = setup.resource;
+  const endsAtMs = startedAt.getTime() + limits.maxDurationSeconds * 1000;
   try {
-    const start = await repair();
-    if (start.readCompleted) return { ...ended, pages: start.pageNo };
-    return await readOn(run, { ...start, asked: newLanes.take(attempt, start.fresh) }, reading);
+    const run = await openRun(deps, scope, { ...chunk, setup, startedAt, newLanes: deps.newLanes, resources });
+    if (run.start.readCompleted) return { ...ended, pages: run.start.pageNo };
+    return await readOn(deps, run, { limits, endsAtMs, cancelled: chunk.cancelled });
   } catch (error) {
     if (!(error instanceof ThrottledError) || !error.otherwise) throw error;
     const { waitMs, otherwise } = error;
-    if (Date.now() + waitMs >= runEndOf(run)) throw otherwise;
+    if (Date.now() + waitMs >= endsAtMs) throw otherwise;
     return { done: false, limited: false, waitMs, pages: attempt.pageNo, records: attempt.recordsIn };
   }
 }
 
-/** When the run has to end, ms since the epoch. */
-const runEndOf = ({ startedAt, setup }: OpenRun): number =>
-  startedAt.getTime() + setup.resource.limits.maxDurationSeconds * 1000;
+interface ReadLimits {
+  readonly limits: Resource['limits'];
+  /** When the run has to end, ms since the epoch. */
+  readonly endsAtMs: number;
+  readonly cancelled: AbortSignal;
+}
 
-/** Pages from `start` until the read, the chunk or the run's limits end. */
+/** Pages from where the run stands until the read, the chunk or the run's limits end. */
 async function readOn(
-  run: OpenRun,
-  start: StartPoint & RunStart,
-  { cancelled, movement, progress }: Pick<Reading, 'cancelled' | 'movement' | 'progress'>,
+  { movement, progress, log }: ChunkDeps,
+  { start, engine, delivery }: OpenRun,
+  { limits, endsAtMs, cancelled }: ReadLimits,
 ): Promise<ChunkResult> {
-  const { limits } = run.setup.resource;
   const chunkEnd = performance.now() + chunkMsMax;
-  const runEnd = runEndOf(run);
-  const { delivery, load } = run.startFrom(start);
-  const orderedQueue = createOrderedQueue(async (page, outcome) => {
-    pageNo += 1;
-    done = page.positionAfter === null;
-    if (page.notes.length > 0) run.log.warn('the API deviates from the spec', { pageNo, notes: page.notes });
-    const { records: _records, tombstones: _tombstones, notes: _notes, ...place } = page;
-    await delivery.add({ ...place, ...outcome, pageNo });
-    movement.moved();
-  });
   let { pageNo, records } = start;
-  let asked = 0;
+  let requested = 0;
   let done = false;
   const limited = (waitMs = 0) =>
-    records >= (limits.maxRecords ?? Number.POSITIVE_INFINITY) || Date.now() + waitMs >= runEnd;
-  const enough = () =>
-    cancelled.aborted || delivery.stopped || limited() || ++asked > chunkPagesMax || performance.now() > chunkEnd;
+    records >= (limits.maxRecords ?? Number.POSITIVE_INFINITY) || Date.now() + waitMs >= endsAtMs;
   const result = (waitMs: number): ChunkResult => {
     // A wait that would outlast the run ends it now.
     const over = !done && limited(waitMs);
@@ -233,35 +211,44 @@ async function readOn(
     return { done: done || delivery.stopped || over, limited: over, waitMs, pages: pageNo, records };
   };
   progress.show(progressOf(delivery, () => ({ pages: pageNo, records })));
-  const drained = async () => {
-    try {
-      await orderedQueue.drained();
-    } finally {
-      await delivery.drained();
-    }
-  };
-  const signal = abortedAfter(cancelled, (reason) => (isCancel(reason) ? 0 : stopMsMax));
-  const options = { lookAhead: lookAheadPages, signal, enough, delivered: drained };
+  const isCanceled = () => isCancel(cancelled.reason);
   try {
-    const { reading, pipeline } = await load(signal);
-    try {
-      for await (const page of readRun(reading, start.position ?? runStart, options)) {
+    await engine.read({
+      position: start.position,
+      pageNo,
+      sink: {
+        async add(page) {
+          pageNo = page.pageNo;
+          done = page.positionAfter === null;
+          await delivery.add(page);
+          movement.moved();
+        },
+        drained: () => delivery.drained(),
+      },
+      signal: abortedAfter(cancelled, (reason) => (isCancel(reason) ? 0 : stopMsMax)),
+      lookAhead: lookAheadPages,
+      pagesAtOnce,
+      enough: () =>
+        cancelled.aborted ||
+        delivery.stopped ||
+        limited() ||
+        ++requested > chunkPagesMax ||
+        performance.now() > chunkEnd,
+      onRead: (page) => {
         movement.moved();
         records += page.records.length;
-        const outcome = pipeline.select(page).then((selection) => pipeline.shape(selection));
-        await orderedQueue.add(page, withTombstones(outcome, page.tombstones));
-        // Pages fetched beyond the one that reaches the limit are dropped.
-        if (limited()) break;
-      }
-    } finally {
-      // Pages read before a failure are valid: they are delivered, so that the next attempt starts behind them.
-      await (isCancel(cancelled.reason) ? delivery.abandon(cancelMsMax) : drained());
-    }
+        return !limited();
+      },
+      isCanceled,
+      onNotes: (page, notes) => log.warn('the API deviates from the spec', { pageNo: page, notes }),
+    });
   } catch (error) {
-    if (isCancel(cancelled.reason)) return result(0);
+    if (isCanceled()) return result(0);
     // A pause of the destination is not one of the source: all pages may be read and yet wait for it.
     if (error instanceof ThrottledError && !error.otherwise) return result(error.waitMs);
     throw error;
+  } finally {
+    if (isCanceled()) await delivery.abandon(cancelMsMax);
   }
   return result(0);
 }
@@ -276,13 +263,6 @@ function progressOf(delivery: Delivery, read: () => Pick<ChunkProgress, 'pages' 
     const waitsFor = delivery.isUnderWay ? 'destination' : 'source';
     return { pages, records, waitsFor: isStill ? waitsFor : null };
   };
-}
-
-/** Adds the tombstones of deleted records to the outcome of a page. */
-async function withTombstones(shaped: Promise<PageOutcome>, tombstones: readonly Tombstone[]): Promise<PageOutcome> {
-  const page = await shaped;
-  const missed = tombstones.map((tombstone) => ({ kind: 'delete', tombstone, flagged: false }) as const);
-  return { ...page, outcomes: [...page.outcomes, ...missed] };
 }
 
 const nothingInTime = (seconds: number) =>

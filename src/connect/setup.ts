@@ -2,6 +2,7 @@ import type { OrgScope } from '../../db/scope.ts';
 import { AppError } from '../core/errors.ts';
 import { specChecksum } from '../core/spec/checksum.ts';
 import { effectiveSpec } from '../core/spec/connection/effective.ts';
+import { findResource } from '../core/spec/connection/find-resource.ts';
 import { checkConnectionValues } from '../core/spec/connection/params.ts';
 import type { ConnectorSpec, Resource } from '../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../deps.ts';
@@ -58,7 +59,5 @@ export async function setUpConnection(
 
 /** The setup of one resource. Throws `spec_invalid` when the spec has no such resource. */
 export function ofResource(setup: ConnectionSetup, resourceKey: string): ResourceSetup {
-  const resource = setup.spec.resources.find(({ key }) => key === resourceKey);
-  if (!resource) throw new AppError('spec_invalid', `The effective spec has no resource "${resourceKey}"`);
-  return { ...setup, resource };
+  return { ...setup, resource: findResource(setup.spec, resourceKey) };
 }

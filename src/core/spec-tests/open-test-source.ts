@@ -1,11 +1,9 @@
 import type { Token, TokenSource } from '../source/auth/token.ts';
-import { loadLookups } from '../source/lookups/load-lookups.ts';
 import { createClassify } from '../source/request/classify.ts';
 import { createEvaluate } from '../source/request/evaluate.ts';
 import { rendererFor } from '../source/request/render-request.ts';
 import { renderUrl } from '../source/request/url-template.ts';
 import type { Source } from '../source/source.ts';
-import { lookupsInUse } from '../spec/connection/lookups-in-use.ts';
 import type { Auth } from '../spec/schema/auth-schema.ts';
 import type { ConnectorSpec, Resource } from '../spec/schema/spec-schema.ts';
 import { createMockClient } from './mock-client.ts';
@@ -14,7 +12,7 @@ import type { TestContext } from './test-context.ts';
 /** The id that expressions see as `run.id`. */
 export const testRunId = 'run_test';
 
-/** A resource of the spec that reads from the mocks, with its tables loaded. Throws as reading does. */
+/** A resource of the spec that reads from the mocks. Throws `spec_invalid`. */
 export async function openTestSource(context: TestContext, resource: Resource): Promise<Omit<Source, 'watermark'>> {
   const { spec, params, secrets, now, evaluator, api, signal } = context;
   const auth = resource.auth ?? spec.auth;
@@ -40,13 +38,7 @@ export async function openTestSource(context: TestContext, resource: Resource): 
   const basePath = await basePathOf(described, (await tokens?.current(signal))?.metadata ?? {});
   const classify = createClassify(described, createEvaluate(evaluator, now));
   const client = createMockClient({ api, basePath, retry: spec.http.retry, classify, now });
-  const source = { ...described, client };
-  const lookups = await loadLookups(source, lookupsInUse(spec, resource.key), {
-    store: context.lookups,
-    signal,
-    onLoaded: () => undefined,
-  });
-  return { ...source, lookups };
+  return { ...described, client };
 }
 
 /** Requests in an order that a test can rely on. */

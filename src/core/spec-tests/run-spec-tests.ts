@@ -6,13 +6,14 @@
 import type { Issue } from '../errors.ts';
 import type { Evaluator } from '../expressions/evaluation.ts';
 import { cutText } from '../json/cut-text.ts';
+import { findResource } from '../spec/connection/find-resource.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import type { SpecTest } from '../spec/schema/test-schema.ts';
 import { checkRun, type Mismatch } from './check-run.ts';
 import { createMemoryLookups } from './memory-lookups.ts';
 import { createMockApi } from './mock-api.ts';
 import { prepareTest } from './prepare-test.ts';
-import { resourceNamed, runResource } from './test-run.ts';
+import { runResource } from './test-run.ts';
 
 interface SpecTestOptions {
   readonly evaluator: Evaluator;
@@ -72,7 +73,7 @@ async function runTest(
   test: SpecTest,
   { evaluator, signal }: { readonly evaluator: Evaluator; readonly signal: AbortSignal },
 ): Promise<readonly Mismatch[]> {
-  const resource = resourceNamed({ spec }, test.resource);
+  const resource = findResource(spec, test.resource);
   const prepared = prepareTest(spec, test, resource);
   if (!prepared.ok) return prepared.mismatches;
   const { params, secrets, start, expected } = prepared;

@@ -1,16 +1,13 @@
 /** A run of one resource with the real engine, from its first page to its last, whose every effect stays in memory. */
 import { AppError } from '../errors.ts';
-import { runStart } from '../model/run-position.ts';
-import { assembleBatch, type ReadyPage } from '../pipeline/batch.ts';
+import { assembleBatch } from '../pipeline/batch.ts';
 import { createInvalidBrake } from '../pipeline/invalid-brake.ts';
-import { createKnownRecords } from '../pipeline/known-records.ts';
-import { createPipeline } from '../pipeline/process-page.ts';
+import { createKnownRecords, type KnownRecords } from '../pipeline/known-records.ts';
 import { countCombinations } from '../run/combinations.ts';
+import { createEngine, type PageSink } from '../run/engine.ts';
 import { ownLists } from '../run/list-steps.ts';
-import { readRun } from '../run/read-run.ts';
 import type { Parent } from '../run/run-store.ts';
-import { createEnrich } from '../source/lookups/enrich.ts';
-import { storedFieldsOf } from '../spec/connection/stored-fields.ts';
+import { findResource } from '../spec/connection/find-resource.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { openTestSource, testRunId } from './open-test-source.ts';
@@ -55,7 +52,7 @@ function createParents(context: TestContext): (resourceKey: string) => Promise<r
   const read = new Map<string, Promise<readonly Parent[]>>();
   const parentsOf = async (resourceKey: string): Promise<readonly Parent[]> => {
     const ledger = createTestLedger({ watermark: null, known: [] });
-    await readAll(context, resourceNamed(context, resourceKey), { ledger, store: openStore(context, ledger) });
+    await readAll(context, findResource(context.spec, resourceKey), { ledger, store: openStore(context, ledger) });
     const records = ledger.records.live(null);
     return records.flatMap(({ externalId, fields }) => (fields === null ? [] : [{ externalId, fields }]));
   };
@@ -72,72 +69,58 @@ async function readAll(
   resource: Resource,
   { ledger, store }: { readonly ledger: TestLedger; readonly store: Store },
 ): Promise<{ readonly limited: boolean }> {
-  const source = await openTestSource(context, resource);
+  const { spec, params, now, evaluator, lookups, signal } = context;
   const known = createKnownRecords(async (externalIds) => ledger.records.load(externalIds));
-  const pipeline = openPipeline(context, { resource, source, known });
-  const brake = createInvalidBrake(resource, { recordsIn: 0, invalid: 0 });
-  const { maxRecords = Number.POSITIVE_INFINITY } = resource.limits;
-  const { signal } = context;
-  const reading = {
-    resource,
-    source,
-    store,
-    lookupStore: context.lookups,
-    force: false,
-    findResource: (key: string) => resourceNamed(context, key),
-    openParent: (key: string) => openParent(context, key),
-  };
-  let pageNo = 0;
-  let records = 0;
-  for await (const page of readRun(reading, runStart, { signal, lookAhead: 0, delivered: async () => undefined })) {
-    pageNo += 1;
-    const selection = await pipeline.select(page);
-    records += selection.recordsIn;
-    const shaped = await pipeline.shape(selection);
-    const missed = page.tombstones.map((tombstone) => ({ kind: 'delete', tombstone, flagged: false }) as const);
-    const ready: ReadyPage = { ...page, ...shaped, outcomes: [...shaped.outcomes, ...missed], pageNo };
-    brake([ready]);
-    const batch = assembleBatch([ready], { resource, runId: testRunId, batchNo: pageNo, redact: unchanged });
-    const receipt = batch.receiptOf([]);
-    ledger.record(batch.rows, receipt);
-    known.commit(receipt);
-    if (records >= maxRecords) return { limited: page.positionAfter !== null };
-  }
-  return { limited: false };
-}
-
-async function openParent(context: TestContext, resourceKey: string) {
-  const resource = resourceNamed(context, resourceKey);
-  return { resource, source: await openTestSource(context, resource) };
-}
-
-function openPipeline(
-  { spec, params, now, evaluator, lookups, signal }: TestContext,
-  parts: Pick<Parameters<typeof createPipeline>[0], 'resource' | 'known'> & {
-    readonly source: Awaited<ReturnType<typeof openTestSource>>;
-  },
-) {
-  const { resource, source } = parts;
-  return createPipeline({
-    ...parts,
-    params,
-    lookups: source.lookups,
+  const engine = createEngine({
     runId: testRunId,
     startedAt: now,
-    storedFields: storedFieldsOf(spec, resource.key),
-    enrich: createEnrich(source, resource.enrich, { store: lookups, signal }),
-    redeliver: false,
+    spec,
+    resource,
+    params,
+    force: false,
+    openSource: (opened) => openTestSource(context, opened),
+    store,
+    lookupStore: lookups,
+    known,
     evaluator,
     redact: unchanged,
   });
+  const { maxRecords = Number.POSITIVE_INFINITY } = resource.limits;
+  let records = 0;
+  let isRead = false;
+  await engine.read({
+    position: null,
+    pageNo: 0,
+    sink: createSink(resource, { ledger, known }),
+    signal,
+    lookAhead: 0,
+    pagesAtOnce: 1,
+    enough: () => false,
+    onRead: (page) => {
+      records += page.records.length;
+      isRead = page.positionAfter === null;
+      return records < maxRecords;
+    },
+  });
+  return { limited: !isRead };
+}
+
+function createSink(
+  resource: Resource,
+  { ledger, known }: { readonly ledger: TestLedger; readonly known: KnownRecords },
+): PageSink {
+  const brake = createInvalidBrake(resource, { recordsIn: 0, invalid: 0 });
+  return {
+    async add(page) {
+      brake([page]);
+      const batch = assembleBatch([page], { resource, runId: testRunId, batchNo: page.pageNo, redact: unchanged });
+      const receipt = batch.receiptOf([]);
+      ledger.record(batch.rows, receipt);
+      known.commit(receipt);
+    },
+    drained: async () => undefined,
+  };
 }
 
 /** The values of a test stand in the spec: they are no secrets. */
 const unchanged = (text: string): string => text;
-
-/** Throws `spec_invalid` when there is none. */
-export function resourceNamed({ spec }: Pick<TestContext, 'spec'>, resourceKey: string): Resource {
-  const resource = spec.resources.find(({ key }) => key === resourceKey);
-  if (!resource) throw new AppError('spec_invalid', `The spec has no resource "${resourceKey}"`);
-  return resource;
-}

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
-import type { PageOutcome } from '../src/core/model/page-outcome.ts';
-import { type RunPage, stagePage } from '../src/core/run/run-page.ts';
+import type { PageOutcome } from '../model/page-outcome.ts';
 import { createOrderedQueue } from './ordered-queue.ts';
+import { type RunPage, stagePage } from './run-page.ts';
 
 it('hands pages on in their order, whichever transform ends first', async () => {
   const { orderedQueue, delivered } = track();
@@ -34,7 +34,7 @@ it('lets nothing pass a page whose transform failed, however often it is drained
 
 it('says that a delivery failed to whoever adds the next page, and delivers none behind it', async () => {
   const delivered: string[] = [];
-  const orderedQueue = createOrderedQueue(async ({ requestKey }) => {
+  const orderedQueue = createOrderedQueue(4, async ({ requestKey }) => {
     delivered.push(requestKey);
     if (requestKey === '2') throw new Error('gone');
   });
@@ -54,7 +54,7 @@ it('keeps few records under way however large the pages are', async () => {
 
 function track() {
   const delivered: number[] = [];
-  const orderedQueue = createOrderedQueue(async ({ requestKey }) => void delivered.push(Number(requestKey)));
+  const orderedQueue = createOrderedQueue(4, async ({ requestKey }) => void delivered.push(Number(requestKey)));
   return { orderedQueue, delivered };
 }
 

@@ -1,18 +1,15 @@
 /**
- * Outgoing batches: delivered to the destination, then recorded in the control database, strictly one after the other,
+ * Outgoing batches: delivered to the destination, then recorded in the ledger, strictly one after the other,
  * while the next pages are being read and processed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Db } from '../db/client.ts';
-import { prepareRecord, recordBatch } from '../db/queries/runs/batches.ts';
-import type { OrgScope } from '../db/scope.ts';
-import type { Destination } from '../src/core/destinations/destination.ts';
-import { AppError, takenOver } from '../src/core/errors.ts';
-import { assembleBatch, type PageBatch, type ReadyPage } from '../src/core/pipeline/batch.ts';
-import type { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
-import type { KnownRecords } from '../src/core/pipeline/known-records.ts';
-import type { Resource } from '../src/core/spec/schema/spec-schema.ts';
-import type { CallLog } from './call-log.ts';
+import type { Destination } from '../destinations/destination.ts';
+import { AppError, takenOver } from '../errors.ts';
+import { assembleBatch, type PageBatch, type ReadyPage } from '../pipeline/batch.ts';
+import type { createInvalidBrake } from '../pipeline/invalid-brake.ts';
+import type { KnownRecords } from '../pipeline/known-records.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
+import type { RunLedger } from './run-ledger.ts';
 
 /** Rows that fill a batch: beyond it, larger statements gain nothing (measured with 16 columns). */
 const rowsMax = 1000;
@@ -25,14 +22,13 @@ const pagesMax = 50;
 const pauseMsMax = 250;
 
 interface DeliveryOptions {
-  readonly db: Db;
-  readonly scope: OrgScope;
+  readonly ledger: RunLedger;
   readonly runId: string;
-  readonly owner: { readonly laneId: number; readonly fence: number };
   readonly resource: Resource;
   readonly destination: Destination;
   readonly known: KnownRecords;
-  readonly callLog: CallLog;
+  /** Resolves when every request so far is in the call log. Nothing is delivered before that. */
+  readonly callsStored: () => Promise<void>;
   /** Masks secrets in stored parts of a record. */
   readonly redact: (text: string) => string;
   /** The last batch recorded. */
@@ -115,19 +111,19 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** Prepares a batch while the previous one is still in progress; never throws. */
   const prepare = (pages: readonly ReadyPage[]): PreparedBatch => {
-    const { destination, callLog, resource, runId, redact } = options;
+    const { destination, ledger, resource, runId, redact } = options;
     batchNo += 1;
     const batch = assembleBatch(pages, { resource, runId, batchNo, redact });
     destination.prepare(batch);
     // Assumes that no row is refused, which is true of nearly every batch.
-    prepareRecord(batch.receiptOf([]));
-    const callsStored = callLog.stored();
+    ledger.prepare(batch.receiptOf([]));
+    const callsStored = options.callsStored();
     callsStored.catch(() => undefined);
     return { pages, batch, callsStored };
   };
 
   const deliver = async ({ pages, batch, callsStored }: PreparedBatch) => {
-    const { db, scope, owner, destination, known } = options;
+    const { ledger, destination, known } = options;
     leftAt = performance.now();
     options.brake(pages);
     await callsStored;
@@ -137,7 +133,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const brings = batch.rows.length > 0 || batch.tombstones.length > 0 || batch.completesGeneration;
     const rejected = brings || isFirst ? await destination.apply(batch) : [];
     const receipt = batch.receiptOf(rejected);
-    const recorded = await recordBatch(db, scope, { owner, receipt });
+    const recorded = await ledger.record(receipt);
     if (recorded.outcome !== 'recorded') throw takenOver();
     known.commit(receipt);
     stopped = recorded.stop;

@@ -1,8 +1,6 @@
-import type { PageOutcome } from '../src/core/model/page-outcome.ts';
-import type { RunPage } from '../src/core/run/run-page.ts';
+import type { PageOutcome } from '../model/page-outcome.ts';
+import type { RunPage } from './run-page.ts';
 
-/** Pages in the stages at once: more than evaluators on most machines, few enough to be small. */
-const pagesMax = 4;
 /** Records in progress; a larger page goes alone, so that memory does not grow with the page size. */
 const recordsMax = 5000;
 
@@ -14,8 +12,11 @@ export interface OrderedQueue {
   drained(): Promise<void>;
 }
 
-/** A short queue in front of `deliver`. */
-export function createOrderedQueue(deliver: (page: RunPage, outcome: PageOutcome) => Promise<void>): OrderedQueue {
+/** A queue of at most `pagesMax` pages in front of `deliver`. */
+export function createOrderedQueue(
+  pagesMax: number,
+  deliver: (page: RunPage, outcome: PageOutcome) => Promise<void>,
+): OrderedQueue {
   const underWay: { readonly page: RunPage; readonly outcome: Promise<PageOutcome> }[] = [];
   // A failed one stays: no page behind a page that failed may ever be passed on.
   let handing: Promise<void> | null = null;

@@ -1,0 +1,176 @@
+/**
+ * The engine of a run: reads the pages of a resource, takes each through the pipeline, and passes it on, in order, ready
+ * to be delivered. A later page is read while earlier ones are still being processed. The engine knows no database, no
+ * Temporal and no clock of its own: stores and clients are given to it, so a run, a test inside a spec and any other
+ * caller read alike. Where a run starts, and what was delivered of it, is up to the caller.
+ */
+
+import type { Evaluator } from '../expressions/evaluation.ts';
+import type { Tombstone } from '../model/batch.ts';
+import type { PageOutcome } from '../model/page-outcome.ts';
+import { type RunPosition, runStart } from '../model/run-position.ts';
+import type { ReadyPage } from '../pipeline/batch.ts';
+import type { KnownRecords } from '../pipeline/known-records.ts';
+import { createPipeline, type Pipeline } from '../pipeline/process-page.ts';
+import { createEnrich } from '../source/lookups/enrich.ts';
+import { type LoadedLookup, loadLookups } from '../source/lookups/load-lookups.ts';
+import type { LookupStore } from '../source/lookups/lookup-store.ts';
+import type { Source } from '../source/source.ts';
+import { findResource } from '../spec/connection/find-resource.ts';
+import { lookupsInUse } from '../spec/connection/lookups-in-use.ts';
+import { storedFieldsOf } from '../spec/connection/stored-fields.ts';
+import type { ConnectorSpec, Resource } from '../spec/schema/spec-schema.ts';
+import { createOrderedQueue } from './ordered-queue.ts';
+import { readRun } from './read-run.ts';
+import type { OpenResource, RunReading } from './reading.ts';
+import type { RunNote, RunPage } from './run-page.ts';
+import type { RunStore } from './run-store.ts';
+
+/** What the engine of one run works with. */
+export interface EngineOptions {
+  readonly runId: string;
+  readonly startedAt: Date;
+  readonly spec: ConnectorSpec;
+  readonly resource: Resource;
+  /** With defaults filled in. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Unchanged records and blocked deletes are delivered too (a forced backfill). */
+  readonly force: boolean;
+  /** Opens the resource of the run, or a parent of it, for reading; sends nothing. Its tables are loaded here. */
+  readonly openSource: (resource: Resource) => Promise<Omit<Source, 'watermark'>>;
+  readonly store: RunStore;
+  readonly lookupStore: LookupStore;
+  readonly known: KnownRecords;
+  readonly evaluator: Evaluator;
+  /** Masks secrets in stored parts of a record. */
+  readonly redact: (text: string) => string;
+  /** Bytes of a record's JSON, at most; 1 MiB unless given. */
+  readonly recordBytesMax?: number;
+  readonly onLoaded?: (loaded: LoadedLookup) => void;
+}
+
+/** Takes the pages of a run. */
+export interface PageSink {
+  /** Takes the next page, in order; the engine reads no further while it waits. */
+  add(page: ReadyPage): Promise<void>;
+  /** Resolves when everything added so far is delivered and recorded. */
+  drained(): Promise<void>;
+}
+
+/** How the pages of a run are read. */
+export interface EngineRead {
+  /** Null: from the beginning of the run. */
+  readonly position: RunPosition | null;
+  /** The last page that an earlier read has passed on; 0: none. */
+  readonly pageNo: number;
+  readonly sink: PageSink;
+  /** Ends the requests in progress. */
+  readonly signal: AbortSignal;
+  /** Pages requested while an earlier one is still being processed. */
+  readonly lookAhead: number;
+  /** Pages in the pipeline at once. */
+  readonly pagesAtOnce: number;
+  /** Called before each request: no more pages are requested. */
+  readonly enough: () => boolean;
+  /** Called with each page that is read, before it is processed; `false`: it is the last one. */
+  readonly onRead: (page: RunPage) => boolean;
+  /** Pages in progress at the end of the read are dropped; otherwise the read waits until they are delivered. */
+  readonly isCanceled?: () => boolean;
+  readonly onNotes?: (pageNo: number, notes: readonly RunNote[]) => void;
+}
+
+/** The engine of one run. */
+export interface Engine {
+  /**
+   * Reads on, until the run is read to its end or told to stop. Throws `AppError` and what the HTTP client throws; the
+   * pages read before an error are valid, so they are delivered first.
+   */
+  read(options: EngineRead): Promise<void>;
+}
+
+/** Creates the engine of a run; it sends nothing yet. */
+export function createEngine(options: EngineOptions): Engine {
+  return {
+    async read({ position, sink, isCanceled = () => false, onRead, ...how }) {
+      const { reading, pipeline } = await open(options, how.signal);
+      const queue = openQueue(sink, how);
+      const delivered = async () => {
+        try {
+          await queue.drained();
+        } finally {
+          await sink.drained();
+        }
+      };
+      const { signal, lookAhead, enough } = how;
+      try {
+        for await (const page of readRun(reading, position ?? runStart, { signal, lookAhead, enough, delivered })) {
+          const goesOn = onRead(page);
+          const outcome = pipeline.select(page).then((selection) => pipeline.shape(selection));
+          await queue.add(page, withTombstones(outcome, page.tombstones));
+          if (!goesOn) break;
+        }
+      } finally {
+        if (!isCanceled()) await delivered();
+      }
+    },
+  };
+}
+
+async function open(
+  options: EngineOptions,
+  signal: AbortSignal,
+): Promise<{ readonly reading: RunReading; readonly pipeline: Pipeline }> {
+  const { runId, startedAt, spec, resource, params, force, store, lookupStore, known } = options;
+  const { evaluator, redact, recordBytesMax, onLoaded = () => undefined } = options;
+  const openResource = async (opened: Resource): Promise<OpenResource> => {
+    const source = await options.openSource(opened);
+    const used = lookupsInUse(spec, opened.key);
+    const lookups = await loadLookups(source, used, { store: lookupStore, signal, onLoaded });
+    return { resource: opened, source: { ...source, lookups } };
+  };
+  const { source } = await openResource(resource);
+  const reading: RunReading = {
+    resource,
+    source,
+    store,
+    lookupStore,
+    force,
+    findResource: (resourceKey) => findResource(spec, resourceKey),
+    openParent: (resourceKey) => openResource(findResource(spec, resourceKey)),
+  };
+  const pipeline = createPipeline({
+    resource,
+    params,
+    lookups: source.lookups,
+    runId,
+    startedAt,
+    known,
+    storedFields: storedFieldsOf(spec, resource.key),
+    enrich: createEnrich(source, resource.enrich, { store: lookupStore, signal }),
+    redeliver: force,
+    evaluator,
+    redact,
+    ...(recordBytesMax === undefined ? {} : { recordBytesMax }),
+  });
+  return { reading, pipeline };
+}
+
+function openQueue(
+  sink: PageSink,
+  { pageNo: before, pagesAtOnce, onNotes }: Pick<EngineRead, 'pageNo' | 'pagesAtOnce' | 'onNotes'>,
+) {
+  let pageNo = before;
+  return createOrderedQueue(pagesAtOnce, async (page, outcome) => {
+    pageNo += 1;
+    if (page.notes.length > 0) onNotes?.(pageNo, page.notes);
+    const { records: _records, tombstones: _tombstones, notes: _notes, ...place } = page;
+    await sink.add({ ...place, ...outcome, pageNo });
+  });
+}
+
+/** Adds the tombstones of deleted records to the outcome of a page. */
+async function withTombstones(shaped: Promise<PageOutcome>, tombstones: readonly Tombstone[]): Promise<PageOutcome> {
+  const page = await shaped;
+  const missed = tombstones.map((tombstone) => ({ kind: 'delete', tombstone, flagged: false }) as const);
+  return { ...page, outcomes: [...page.outcomes, ...missed] };
+}

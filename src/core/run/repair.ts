@@ -1,0 +1,93 @@
+import type { Destination, TargetTable } from '../destinations/destination.ts';
+import { AppError, takenOver } from '../errors.ts';
+import { decodeReceipt } from '../model/receipt.ts';
+import type { RunPosition } from '../model/run-position.ts';
+import type { RunLedger } from './run-ledger.ts';
+
+/** What the ledger holds of a run when an attempt takes its lane. */
+export interface RecordedRun {
+  readonly runId: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  /** Larger than that of every earlier attempt on the lane. */
+  readonly fence: number;
+  /** The last batch and the last page recorded; 0: none. */
+  readonly batchNo: number;
+  readonly pageNo: number;
+  /** Null: at its beginning, or read to its end. */
+  readonly position: RunPosition | null;
+  readonly readCompleted: boolean;
+  readonly watermarkBefore: string | null;
+  readonly recordsIn: number;
+  /** The number of those that failed in the pipeline. */
+  readonly invalid: number;
+}
+
+/** Where an attempt continues: after the last batch that the destination has applied. */
+export interface StartPoint extends Pick<RecordedRun, 'batchNo' | 'pageNo' | 'position' | 'readCompleted' | 'invalid'> {
+  /** Records read so far. */
+  readonly records: number;
+  /** Nothing of the lane is at the destination yet; see OpenedLane. */
+  readonly fresh: boolean;
+  /** External ids of records that an earlier run read and that were acknowledged in this run. */
+  readonly carried: readonly string[];
+}
+
+interface RepairOptions {
+  readonly run: RecordedRun;
+  readonly ledger: RunLedger;
+  readonly destination: Destination;
+  readonly target: TargetTable;
+  /** Called when the destination is new to the lane, with how many records the ledger knew. */
+  readonly onStartOver: (records: number) => void;
+}
+
+/**
+ * Claims the lane at the destination and compares: a batch that was applied there but not recorded here (a crash
+ * between the two commits) is recorded now, from its receipt. The same holds for the last batch of an earlier run
+ * that ended in that moment; what was acknowledged only in this run counts as delivered by it. At a destination that is
+ * new to the lane the read starts over.
+ */
+export async function repairFromCheckpoint(options: RepairOptions): Promise<StartPoint> {
+  const { run, ledger, destination, target } = options;
+  const { runId, connectionId, resourceKey, fence } = run;
+  const opened = await destination.open({ lane: `${connectionId}/${resourceKey}`, fence, connectionId, target });
+  if (opened.fresh) return startOver(options);
+  const { checkpoint, fresh, carried } = opened;
+  const start = { ...run, records: run.recordsIn, fresh, carried: carried ? idsIn(carried) : [] };
+  if (checkpoint.runId === runId && checkpoint.batchNo <= run.batchNo) return start;
+  const receipt = decodeReceipt(checkpoint.receipt);
+  const isCarried = carried !== undefined && receipt.runId !== runId;
+  const recorded = await (isCarried ? ledger.recordCarried(receipt) : ledger.record(receipt));
+  if (recorded.outcome === 'fenced') throw takenOver();
+  if (receipt.failure !== null && (isCarried || receipt.runId === runId))
+    throw new AppError('record_invalid', receipt.failure);
+  if (receipt.runId !== runId) return start;
+  return {
+    ...start,
+    batchNo: receipt.batchNo,
+    pageNo: receipt.pages.at(-1)?.pageNo ?? run.pageNo,
+    position: receipt.position,
+    readCompleted: receipt.position === null,
+    records: receipt.pages.reduce((sum, page) => sum + page.recordsIn, run.recordsIn),
+    invalid: receipt.pages.reduce((sum, page) => sum + page.invalid, run.invalid),
+  };
+}
+
+function idsIn(receipt: string): readonly string[] {
+  const { records, deleted } = decodeReceipt(receipt);
+  return [...records.map(({ externalId }) => externalId), ...deleted];
+}
+
+/**
+ * The change filter and the watermark describe rows that do not exist: both are deleted before anything is read.
+ * A crash before the first batch is applied only repeats it, since nothing was recorded in between. Batch and page
+ * numbers continue.
+ */
+async function startOver({ run, ledger, onStartOver }: RepairOptions): Promise<StartPoint> {
+  const forgotten = await ledger.forget();
+  if (forgotten === null) throw takenOver();
+  const { records, position } = forgotten;
+  if (records > 0 || run.watermarkBefore !== null) onStartOver(records);
+  return { ...run, position, readCompleted: false, records: run.recordsIn, fresh: true, carried: [] };
+}

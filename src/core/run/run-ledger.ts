@@ -1,0 +1,30 @@
+import type { Receipt } from '../model/receipt.ts';
+import type { RunPosition } from '../model/run-position.ts';
+
+/**
+ * The result of recording a batch. `stop`: the run was canceled or ended. `stale`: recorded before. `fenced`: a newer
+ * attempt holds the lane.
+ */
+export type Recorded =
+  | { readonly outcome: 'recorded'; readonly stop: boolean }
+  | { readonly outcome: 'stale' | 'fenced' };
+
+/** What was deleted of a lane. */
+export interface Forgotten {
+  /** Records that were known. */
+  readonly records: number;
+  /** Where the run continues; null: at its beginning. */
+  readonly position: RunPosition | null;
+}
+
+/** The ledger of a lane, as one attempt at a run writes it. Each call is all or nothing, and safe to repeat. */
+export interface RunLedger {
+  /** Makes ready what recording this very receipt needs, while an earlier batch is still in progress. */
+  prepare(receipt: Receipt): void;
+  /** Records a batch after the destination has applied it: fingerprints, quarantine, counts, position, watermark. */
+  record(receipt: Receipt): Promise<Recorded>;
+  /** Records a batch of an earlier run that the destination has applied in this one: its records count here. */
+  recordCarried(receipt: Receipt): Promise<Recorded>;
+  /** Deletes fingerprints and watermark of the lane; null: a newer attempt holds the lane, and nothing was changed. */
+  forget(): Promise<Forgotten | null>;
+}
