@@ -5,8 +5,6 @@ import type { Redactor } from '../core/http/redact.ts';
 import { credentialValues } from '../core/source/auth/credentials.ts';
 import { openTokens } from '../core/source/auth/open-tokens.ts';
 import { createTokenClient } from '../core/source/auth/token-client.ts';
-import { createClassify } from '../core/source/request/classify.ts';
-import { createEvaluate } from '../core/source/request/evaluate.ts';
 import type { Source } from '../core/source/source.ts';
 import type { Resource } from '../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../deps.ts';
@@ -73,7 +71,6 @@ export async function openSource(
     ...createRateLimits(deps.db, scope, limited),
     retry: spec.http.retry,
     redirects: spec.http.redirects,
-    classify: createClassify(described, createEvaluate(evaluator, startedAt)),
   });
   const tokenClient = createTokenClient({ ...shared, ...createLoginRateLimits(deps.db, scope, limited) });
   stack.use(client);

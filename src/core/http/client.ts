@@ -162,7 +162,10 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
           refreshed = true;
           continue;
         }
-        if (verdict.action === 'accept' && 'response' in outcome) return outcome.response;
+        if (verdict.action === 'accept' && 'response' in outcome) {
+          const { meaning } = verdict;
+          return meaning ? { ...outcome.response, meaning } : outcome.response;
+        }
         await sleep(nextWaitMs(outcome, verdict, { attempt, where, startedAt }), signal);
       }
     },

@@ -28,6 +28,8 @@ export interface NamedRateLimit extends RateLimit {
 
 /** The final response of a request: any status that is not retried. */
 export interface HttpResponse {
+  /** What it means for the page that was requested; absent: it is that page. */
+  readonly meaning?: Meaning;
   readonly status: number;
   /** Lower-case names; repeated headers joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
@@ -51,7 +53,7 @@ export interface SendOptions {
   readonly signal: AbortSignal;
   /** Adds the credentials; absent: the request is complete. */
   readonly signer?: RequestSigner;
-  /** Classifies the responses to this request; default: the client's own rules. */
+  /** Classifies the responses to this request; by their status unless given. */
   readonly classify?: Classify;
   /**
    * Called with each response, also with redirects and those to be retried, before it is logged and checked, which wait
@@ -59,6 +61,15 @@ export interface SendOptions {
    */
   readonly onResponse?: ((response: HttpResponse) => Promise<void>) | undefined;
 }
+
+/** An accepted response that is not the page that was requested. */
+export type Meaning =
+  /** 304, or a rule with action `empty`: there is nothing to read. */
+  | { readonly kind: 'empty'; readonly notModified: boolean }
+  /** A rule with action `skip_partition`; `reason` is safe to show. */
+  | { readonly kind: 'skipped'; readonly reason: string }
+  /** The API no longer knows the page's token, or the token that a token read starts from. */
+  | { readonly kind: 'expired'; readonly what: 'page' | 'watermark' };
 
 /** A request that got no response. */
 export interface NoResponse {
@@ -79,7 +90,7 @@ export interface RequestSigner {
 
 /** What a response means for the request. */
 export type Verdict =
-  | { readonly action: 'accept' }
+  | { readonly action: 'accept'; readonly meaning?: Meaning }
   | { readonly action: 'retry' }
   /** `waitMs` wins over a `Retry-After` header; without both the wait is a backoff. */
   | { readonly action: 'rate_limited'; readonly waitMs?: number }

@@ -3,8 +3,9 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as v from 'valibot';
+import { AppError } from '../errors.ts';
 import type { Evaluator } from '../expressions/evaluation.ts';
-import type { HttpClient, HttpResponse } from '../model/http.ts';
+import type { Classify, HttpClient, HttpRequest, HttpResponse } from '../model/http.ts';
 import { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import { type PageRead, readPages } from './read/read-pages.ts';
 import type { Source } from './source.ts';
@@ -60,13 +61,27 @@ export async function startApi(response: (request: ApiRequest) => ApiReply | Pro
   };
 }
 
+/** The response as the guarded client hands it on, which fails at once where that one would retry. */
+export async function classified(
+  response: HttpResponse,
+  request: HttpRequest,
+  classify: Classify | undefined,
+): Promise<HttpResponse> {
+  const verdict = (await classify?.(response, request)) ?? { action: 'accept' };
+  if ('error' in verdict) throw verdict.error;
+  if (verdict.action !== 'accept') throw new AppError('source_unavailable', `The client would ${verdict.action}`);
+  return verdict.meaning ? { ...response, meaning: verdict.meaning } : response;
+}
+
 /** A client without guard, retries and redirects: the response as it comes. */
 const plainClient: HttpClient = {
-  send: async (request, { signal, signer }): Promise<HttpResponse> => {
+  send: async (request, { signal, signer, classify }): Promise<HttpResponse> => {
     const { method, url, headers, body = null } = (await signer?.sign(request)) ?? request;
     const response = await fetch(url, { method, headers: { ...headers }, body, signal, redirect: 'manual' });
     const bytes = new Uint8Array(await response.arrayBuffer());
-    return { status: response.status, headers: Object.fromEntries(response.headers), body: bytes, url: request.url };
+    const { status } = response;
+    const plain = { status, headers: Object.fromEntries(response.headers), body: bytes, url: request.url };
+    return await classified(plain, request, classify);
   },
   logSaved: async () => {},
   logBlocked: async () => {},

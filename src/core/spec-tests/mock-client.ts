@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { askedWaitMs, exhausted, type RetryPolicy, waitTooLong } from '../http/client.ts';
-import { type Classify, type HttpClient } from '../model/http.ts';
+import { classifyByStatus } from '../http/retry.ts';
+import type { Classify, HttpClient } from '../model/http.ts';
 import type { MockApi } from './mock-api.ts';
 
 /** What the client of one source is made of. */
@@ -9,15 +10,17 @@ export interface MockClientOptions {
   /** Path of `http.baseUrl`, without a slash at its end. */
   readonly basePath: string;
   readonly retry: RetryPolicy;
-  readonly classify: Classify;
   readonly now: Date;
 }
+
+const byStatus: Classify = async (response, request) =>
+  response.status === null ? { action: 'retry' } : classifyByStatus(response, request, request.url.pathname);
 
 /** A client that reaches nothing but mocks. Its verdicts are those of the real one; it never waits and never signs. */
 export function createMockClient(options: MockClientOptions): HttpClient {
   const { api, basePath, retry, now } = options;
   return {
-    send: async (request, { signal, signer, classify = options.classify }) => {
+    send: async (request, { signal, signer, classify = byStatus }) => {
       const where = `${request.method} ${request.url.pathname}`;
       let refreshed = false;
       for (let attempt = 1; ; attempt += 1) {
@@ -26,7 +29,7 @@ export function createMockClient(options: MockClientOptions): HttpClient {
         signal.throwIfAborted();
         const response = api.response(request, basePath);
         const verdict = await classify(response, request);
-        if (verdict.action === 'accept') return response;
+        if (verdict.action === 'accept') return verdict.meaning ? { ...response, meaning: verdict.meaning } : response;
         if (verdict.action === 'fail') throw verdict.error;
         if (verdict.action === 'refresh') {
           if (refreshed || !signer) throw verdict.error;

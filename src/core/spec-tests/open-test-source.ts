@@ -1,6 +1,4 @@
 import type { Token, TokenSource } from '../source/auth/token.ts';
-import { createClassify } from '../source/request/classify.ts';
-import { createEvaluate } from '../source/request/evaluate.ts';
 import { rendererFor } from '../source/request/render-request.ts';
 import { renderUrl } from '../source/request/url-template.ts';
 import type { Source } from '../source/source.ts';
@@ -36,8 +34,7 @@ export async function openTestSource(context: TestContext, resource: Resource): 
     tokens,
   };
   const basePath = await basePathOf(described, (await tokens?.current(signal))?.metadata ?? {});
-  const classify = createClassify(described, createEvaluate(evaluator, now));
-  const client = createMockClient({ api, basePath, retry: spec.http.retry, classify, now });
+  const client = createMockClient({ api, basePath, retry: spec.http.retry, now });
   return { ...described, client };
 }
 

@@ -6,8 +6,6 @@ import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
 import { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import { authRoot, createSigner } from '../auth/request-signer.ts';
 import { decodeBody } from '../decode/decode-body.ts';
-import { firstPage } from '../read/paginate.ts';
-import { createClassify } from '../request/classify.ts';
 import { createEvaluate } from '../request/evaluate.ts';
 import { createEvaluateEach, type EachResult } from '../request/evaluate-each.ts';
 import { interpretResponse } from '../request/interpret-response.ts';
@@ -52,7 +50,8 @@ export function createEnrichRequests(
   const plain = sourceOfStep(source, step);
   const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
   const evaluateEach = createEvaluateEach(source);
-  const classify = acceptMissing(createClassify(plain, evaluate));
+  const page = { index: 1, startsFromToken: false };
+  const classify = acceptMissing(interpretResponse(plain, { evaluate, page }));
   const { batch, select = '$' } = step;
   const template = batch ? withListOfKeys(step.request) : step.request;
   const responses = openResponseCache(source, template, store);
@@ -70,10 +69,7 @@ export function createEnrichRequests(
       signer: createSigner(source, signal),
       classify,
     });
-    if (response.status === 404) return null;
-    const page = { position: firstPage(plain.resource.pagination), startsFromToken: false };
-    const { kind } = await interpretResponse(plain, response, { page, evaluate });
-    if (kind !== 'accepted') return null;
+    if (response.status === 404 || response.meaning) return null;
     const body = response.body.length === 0 ? null : await decodeBody(response, plain);
     await keep({ isLast: true });
     return { body };

@@ -9,8 +9,6 @@ import type { LoggedCall } from '../../http/logged-call.ts';
 import type { Candidate } from '../../model/candidate.ts';
 import { type HttpClient } from '../../model/http.ts';
 import { Enrichment } from '../../spec/schema/lookup-schema.ts';
-import { createClassify } from '../request/classify.ts';
-import { createEvaluate } from '../request/evaluate.ts';
 import type { Source } from '../source.ts';
 import { type Api, type ApiReply, type ApiRequest, sourceOf, startApi } from '../source-fixture.ts';
 import { createEnrich } from './enrich.ts';
@@ -40,7 +38,6 @@ function enricher(api: Api, { steps, store = memoryStore(), overrides = {}, http
     secrets: [],
     retry: { maxAttempts: 2, baseMs: 1, maxMs: 1, maxWaitSeconds: 3600 },
     redirects: 'none',
-    classify: createClassify(source, createEvaluate(evaluator, new Date())),
     sleep: async () => {},
   });
   const enrich = createEnrich({ ...source, client: wrap(client) }, parsed(steps), {

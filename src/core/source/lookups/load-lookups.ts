@@ -1,14 +1,11 @@
 /** The tables of a run: loaded before its first page, at most once per run, and shared by its chunks through the store. */
 
 import * as v from 'valibot';
-import type { HttpClient } from '../../model/http.ts';
 import { dependenciesOf } from '../../spec/check/step-dependencies.ts';
 import type { Lookup } from '../../spec/schema/lookup-schema.ts';
 import { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import { authRoot } from '../auth/request-signer.ts';
 import { firstPage } from '../read/paginate.ts';
-import { createClassify } from '../request/classify.ts';
-import { createEvaluate } from '../request/evaluate.ts';
 import { openResponseCache } from '../request/open-response-cache.ts';
 import { buildRequest } from '../request/request.ts';
 import type { ReadableResource, Source } from '../source.ts';
@@ -113,10 +110,7 @@ function sourceOfTable(source: Omit<Source, 'watermark'>, lookup: RequestLookup,
   const response = v.parse(ResponseSettings, { records });
   const resource: ReadableResource = { key, request, response, pagination, errors: [] };
   const described = { ...source, resource, each: {}, watermark: null, backfill: null, validators: null };
-  const classify = createClassify(described, createEvaluate(source.evaluator, new Date(source.run.startedAt)));
-  const send: HttpClient['send'] = (page, how) => source.client.send(page, { ...how, classify });
-  const client = { ...source.client, send };
-  return { ...described, client, responses: openResponseCache({ ...source, client }, request, store) };
+  return { ...described, responses: openResponseCache(source, request, store) };
 }
 
 /** Logs the first request of a table that another run had loaded. */

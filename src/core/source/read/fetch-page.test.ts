@@ -210,11 +210,15 @@ describe('answers without a page', () => {
   });
 
   test.each([
-    ['skip_partition', { skipped: 'network', positionAfter: null }],
-    ['empty', { skipped: null, records: [], positionAfter: null, notModified: false }],
-  ] as const)('an API that gives no answer is %s where a rule says so', async (action, page) => {
+    ['skipped', { kind: 'skipped', reason: 'network' }, { skipped: 'network', positionAfter: null }],
+    [
+      'empty',
+      { kind: 'empty', notModified: false },
+      { skipped: null, records: [], positionAfter: null, notModified: false },
+    ],
+  ] as const)('an API that sends no response is %s where a rule says so', async (_kind, meaning, page) => {
     const noResponse = async () => {
-      throw new NoResponseError(action, 'network');
+      throw new NoResponseError(meaning, 'network');
     };
     const client = {
       send: noResponse,

@@ -1,12 +1,12 @@
 import { AppError } from '../../errors.ts';
 import { resolveLink } from '../../http/origin.ts';
-import type { HttpResponse } from '../../model/http.ts';
+import type { HttpResponse, Meaning } from '../../model/http.ts';
 import type { PagePosition } from '../../model/read-position.ts';
 import type { Validators } from '../../model/validators.ts';
 import { authRoot, createSigner } from '../auth/request-signer.ts';
 import { decodeBody } from '../decode/decode-body.ts';
 import type { Evaluate } from '../request/evaluate.ts';
-import { classifyNoResponse, interpretResponse } from '../request/interpret-response.ts';
+import { interpretResponse } from '../request/interpret-response.ts';
 import { loggingBlocked } from '../request/log-blocked.ts';
 import { NoResponseError } from '../request/no-response.ts';
 import { type BuiltRequest, buildRequest, type RequestRoots } from '../request/request.ts';
@@ -38,12 +38,7 @@ export type Page =
       /** The body had no list where one was expected (`recordsMissing: empty`). */
       readonly recordsMissing: boolean;
     })
-  /** 304, or a rule with action `empty`: nothing to read in this partition. */
-  | (ReadFacts & { readonly kind: 'empty'; readonly notModified: boolean })
-  /** A rule with action `skip_partition`; `reason` is safe to show. */
-  | (ReadFacts & { readonly kind: 'skipped'; readonly reason: string })
-  /** The API no longer knows the page's token, or the token that a token read starts from. */
-  | (ReadFacts & { readonly kind: 'expired'; readonly what: 'page' | 'watermark' });
+  | (ReadFacts & Meaning);
 
 interface ReadFacts {
   /** Hash of method, address and body. */
@@ -97,13 +92,16 @@ export async function fetchPage(source: Source, page: PageRequest, options: Fetc
   try {
     sent = await sendFor(source, page, { request, options });
   } catch (error) {
-    if (error instanceof NoResponseError) return { ...noResponseFacts(request), ...classifyNoResponse(error, page) };
-    throw error;
+    if (!(error instanceof NoResponseError)) throw error;
+    refuseLaterEmpty(error.meaning, page, 'sent no response');
+    return { ...noResponseFacts(request), ...error.meaning };
   }
   const { response, keep } = sent;
   const facts = factsOf(source, request, response);
-  const verdict = await interpretResponse(source, response, { page, evaluate });
-  if (verdict.kind !== 'accepted') return { ...facts, ...verdict };
+  if (response.meaning) {
+    refuseLaterEmpty(response.meaning, page, `responded with ${response.status}`);
+    return { ...facts, ...response.meaning };
+  }
   const records = await readRecords(source, page, { response, request, evaluate });
   await keep({ isLast: records.next === null });
   return { ...facts, ...records };
@@ -111,17 +109,28 @@ export async function fetchPage(source: Source, page: PageRequest, options: Fetc
 
 async function sendFor(
   source: Source,
-  { position, isRestarted, watermark }: PageRequest,
+  { position, isRestarted, watermark, startsFromToken }: PageRequest,
   sending: { readonly request: BuiltRequest; readonly options: FetchOptions },
 ): Promise<Sent> {
   const { request } = sending;
-  const { signal, onResponse } = sending.options;
-  const options = { signal, signer: createSigner(source, signal) };
+  const { signal, onResponse, evaluate } = sending.options;
+  const page = { index: position.index, startsFromToken };
+  const classify = interpretResponse(source, { evaluate, page });
+  const options = { signal, signer: createSigner(source, signal), classify };
   if (source.responses)
     return await source.responses.send(request.http, options, { isFirst: position.index === 1, isRestarted });
   const tellNext = (response: HttpResponse) =>
     onResponse(() => peekNextPage(source, { response, position, watermark, ...linksIn(source, request, response) }));
   return unkept(await source.client.send(request.http, { ...options, onResponse: tellNext }));
+}
+
+/** An empty page in the middle of a read is never its end: the pages after it would be lost silently. */
+function refuseLaterEmpty(meaning: Meaning, { position }: Pick<PageRequest, 'position'>, did: string): void {
+  if (meaning.kind !== 'empty' || position.index === 1) return;
+  const why = meaning.notModified
+    ? 'although the request had no condition'
+    : 'but the action "empty" is valid on the first page only';
+  throw new AppError('source_rejected', `The API ${did} on page ${position.index}, ${why}.`);
 }
 
 type RecordsPage = Omit<Extract<Page, { kind: 'records' }>, keyof ReadFacts>;

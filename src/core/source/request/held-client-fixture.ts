@@ -1,5 +1,7 @@
-import type { HttpClient, HttpResponse } from '../../model/http.ts';
 /** For tests: a client whose requests stay open until the test releases them, in any order. */
+
+import type { HttpClient, HttpResponse } from '../../model/http.ts';
+import { classified } from '../source-fixture.ts';
 
 /** The open requests of a client and all requests so far; each by its position: the value of one query parameter. */
 export interface HeldClient {
@@ -36,7 +38,8 @@ export function createHeldClient(parameter: string, response: (url: URL) => Held
   const aborted: string[] = [];
   let openMax = 0;
   let running = 0;
-  const send: HttpClient['send'] = async ({ url }, { signal, onResponse }) => {
+  const send: HttpClient['send'] = async (asking, { signal, onResponse, classify }) => {
+    const { url } = asking;
     signal.throwIfAborted();
     const position = url.searchParams.get(parameter) ?? '';
     if (open.has(position)) throw new Error(`${position} is asked for twice at once`);
@@ -56,7 +59,7 @@ export function createHeldClient(parameter: string, response: (url: URL) => Held
       const received = await request.promise;
       await onResponse?.(received);
       answered.push(position);
-      return received;
+      return await classified(received, asking, classify);
     } finally {
       running -= 1;
       signal.removeEventListener('abort', abort);

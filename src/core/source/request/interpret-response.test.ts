@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
 import type { HttpRequest, HttpResponse } from '../../model/http.ts';
 import { sourceOf } from '../source-fixture.ts';
-import { createClassify } from './classify.ts';
 import { matchRule } from './error-rules.ts';
 import { createEvaluate, type Evaluate } from './evaluate.ts';
+import { interpretResponse } from './interpret-response.ts';
 
 const now = new Date('2026-01-01T00:00:00.000Z');
 let evaluator: TestEvaluator;
@@ -35,12 +35,13 @@ function verdictOf(
   answered: Responded,
   resource: Readonly<Record<string, unknown>> = {},
   auth: Readonly<Record<string, unknown>> = { kind: 'none' },
+  page = { index: 1, startsFromToken: false },
 ) {
   const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource, http: { errors: rules }, auth });
   const { status, headers = {}, body = null } = answered;
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const response: HttpResponse = { status, headers, body: bytes, url: request.url };
-  return createClassify(source, evaluate)(response, request);
+  return interpretResponse(source, { evaluate, page })(response, request);
 }
 
 describe('without a rule the defaults of the format hold', () => {
@@ -97,7 +98,7 @@ describe('rules', () => {
     expect(await verdictOf([rateRule], forbidden)).toMatchObject({ action: 'fail' });
   });
 
-  test('whose expression throws on an answer do not match it', async () => {
+  test('whose expression throws on a response do not match it', async () => {
     const rule = { when: { status: [400], expr: '$number(body.code) = 7' }, action: 'retry' };
     expect(await verdictOf([rule], { status: 400, body: { code: 'x' } })).toMatchObject({ action: 'fail' });
   });
@@ -109,6 +110,7 @@ describe('rules', () => {
     });
     expect(await verdictOf([{ when: { status: ['4xx'] }, action: 'empty' }], { status: 404 })).toEqual({
       action: 'accept',
+      meaning: { kind: 'empty', notModified: false },
     });
   });
 
@@ -136,13 +138,18 @@ describe('rules', () => {
     });
   });
 
-  test('an expired token is let through, because the reader knows what to do', async () => {
+  test('an expired page token is accepted with that meaning, except on the first page', async () => {
+    const onExpired = { status: [400], action: 'restart_window' };
     const resource = {
-      pagination: { kind: 'cursor', next: 'x', inject: { in: 'query', name: 'c' }, onExpired: { status: [400] } },
+      pagination: { kind: 'cursor', next: 'x', inject: { in: 'query', name: 'c' }, onExpired },
     };
-    expect(await verdictOf([{ when: { status: ['4xx'] }, action: 'fail' }], { status: 400 }, resource)).toEqual({
-      action: 'accept',
-    });
+    const verdictOn = (index: number) =>
+      verdictOf([{ when: { status: ['4xx'] }, action: 'fail' }], { status: 400 }, resource, undefined, {
+        index,
+        startsFromToken: false,
+      });
+    expect(await verdictOn(2)).toEqual({ action: 'accept', meaning: { kind: 'expired', what: 'page' } });
+    expect(await verdictOn(1)).toMatchObject({ action: 'fail' });
   });
 
   test.each([
@@ -164,7 +171,7 @@ describe('rules', () => {
     expect(await verdictOf([rule], { status: 429, headers: { wait: 'soon' } })).toEqual({ action: 'rate_limited' });
   });
 
-  test('for the network match a request without an answer, and no other does', async () => {
+  test('for the network match a request without a response, and no other does', async () => {
     const rules = [
       { when: { expr: 'true' }, action: 'fail' as const },
       { when: { status: ['timeout' as const] }, action: 'retry' as const },
@@ -175,15 +182,16 @@ describe('rules', () => {
   });
 });
 
-describe('a request without an answer', () => {
+describe('a request without a response', () => {
   const checked = (rules: readonly unknown[], failure: 'network' | 'timeout') => {
     const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource: {}, http: { errors: rules } });
-    return createClassify(source, evaluate)({ status: null, failure }, request);
+    const page = { index: 1, startsFromToken: false };
+    return interpretResponse(source, { evaluate, page })({ status: null, failure }, request);
   };
 
   test.each([
     ['without a rule', [], 'retry'],
-    ['with a rule for answers', [{ when: { status: ['5xx'] }, action: 'fail' }], 'retry'],
+    ['with a rule for responses', [{ when: { status: ['5xx'] }, action: 'fail' }], 'retry'],
     ['with a rule for the other failure', [{ when: { status: ['network'] }, action: 'fail' }], 'retry'],
     ['with a rule for it', [{ when: { status: ['timeout'] }, action: 'fail' }], 'fail'],
     ['with a rule that waits', [{ when: { status: [500, 'timeout'] }, action: 'rate_limited' }], 'rate_limited'],
@@ -191,8 +199,11 @@ describe('a request without an answer', () => {
     expect(await checked(rules, 'timeout')).toMatchObject({ action });
   });
 
-  test.each(['empty', 'skip_partition'] as const)('that counts as %s is told to the reader', async (action) => {
+  test.each([
+    ['empty', { kind: 'empty', notModified: false }],
+    ['skip_partition', { kind: 'skipped', reason: 'closed at night' }],
+  ] as const)('that counts as %s fails with that meaning', async (action, meaning) => {
     const verdict = await checked([{ when: { status: ['timeout'] }, action, message: 'closed at night' }], 'timeout');
-    expect(verdict).toMatchObject({ action: 'fail', error: { action, reason: 'closed at night' } });
+    expect(verdict).toMatchObject({ action: 'fail', error: { meaning } });
   });
 });
