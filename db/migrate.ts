@@ -2,15 +2,26 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
-import { openDatabase } from './client.ts';
+import { type Db, openDatabase } from './client.ts';
 
 const folder = join(import.meta.dirname, 'migrations');
+
+/** The database has a migration that this version of the service does not have. Its message says what to do. */
+export class UnknownMigrationError extends Error {
+  override readonly name = 'UnknownMigrationError';
+
+  constructor(name: string) {
+    super(
+      `Another version of the service made this database: this version does not have its migration ${name}. Use an empty database, or the version that made this one. Nothing converts a database from before 0.1.0.`,
+    );
+  }
+}
 
 /**
  * Applies what is missing from `db/migrations/*.sql`, in the order of the file names, under an advisory lock:
  * several processes may call it at once, one applies and the others find nothing to do.
  *
- * @returns the names applied by this call.
+ * @returns the names applied by this call. Throws UnknownMigrationError.
  */
 export async function migrateToLatest(databaseUrl: string): Promise<{ readonly applied: readonly string[] }> {
   const db = openDatabase(databaseUrl, {
@@ -20,6 +31,7 @@ export async function migrateToLatest(databaseUrl: string): Promise<{ readonly a
     onIdleError() {},
   });
   try {
+    await refuseUnknown(db);
     const migrator = new Migrator({ db, provider: { getMigrations: readMigrations } });
     const { error, results } = await migrator.migrateToLatest();
     const failed = results?.at(-1)?.migrationName;
@@ -28,6 +40,20 @@ export async function migrateToLatest(databaseUrl: string): Promise<{ readonly a
   } finally {
     await db.destroy();
   }
+}
+
+async function refuseUnknown(db: Db): Promise<void> {
+  const { rows: tables } = await sql`select where to_regclass('kysely_migration') is not null`.execute(db);
+  if (tables.length === 0) return;
+  const [applied, known] = [await appliedMigrations(db), Object.keys(await readMigrations())];
+  const unknown = applied.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new UnknownMigrationError(unknown);
+}
+
+/** The migrations of a database in their order. Throws 42P01 when none was ever applied. */
+export async function appliedMigrations(db: Db): Promise<readonly string[]> {
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
+  return rows.map(({ name }) => name);
 }
 
 /** The migrations that the code expects and the database lacks; readiness names them. */

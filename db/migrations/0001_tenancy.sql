@@ -6,9 +6,11 @@ create table orgs (
   name text not null,
   plan text not null,
   active_connections_max integer check (active_connections_max >= 0),
+  limits jsonb not null default '{}',
   created_at timestamptz not null default now()
 );
 comment on column orgs.active_connections_max is 'Plan cap on active connections; null means none.';
+comment on column orgs.limits is 'Overrides by the operator: name of a limit to a whole number. Names are those of src/core/org-limits.ts.';
 
 create table workspaces (
   id text primary key,

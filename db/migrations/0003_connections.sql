@@ -7,14 +7,19 @@ create table connections (
   display_name text not null,
   external_customer_id text,
   status text not null check (status in ('pending', 'active', 'paused', 'error')),
+  error_since timestamptz,
   params_json jsonb not null,
   spec_overrides_json jsonb,
   created_at timestamptz not null default now(),
+  deleted_at timestamptz,
   unique (org_id, id),
   foreign key (org_id, workspace_id) references workspaces (org_id, id),
   foreign key (org_id, spec_id, pinned_spec_version) references spec_versions (org_id, spec_id, version)
 );
+comment on column connections.error_since is 'When it went to error; null: it is not in error, or since before this was kept.';
+comment on column connections.deleted_at is 'Deleted: it reads as absent from here on; the sweeper removes what belongs to it, then this row.';
 create index connections_active on connections (org_id) where status = 'active';
+create index connections_deleted on connections (deleted_at) where deleted_at is not null;
 
 create table connection_secrets (
   org_id text not null,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { UnknownMigrationError } from '../../db/migrate.ts';
 import { ConfigError } from '../config/config.ts';
 import { AppError } from '../core/errors.ts';
 import { explainError } from './explain-error.ts';
@@ -20,6 +21,9 @@ describe('what a command prints of an error', () => {
     expect(explainError(new AppError('validation', 'Not valid', { issues }))).toBe('Not valid\n  name: is missing');
     expect(explainError(new ConfigError(['PORT must be an integer']))).toBe(
       'These environment variables must be corrected:\n  PORT must be an integer',
+    );
+    expect(explainError(new UnknownMigrationError('0004_runs'))).toMatch(
+      /^Another version .*migration 0004_runs\..*0\.1\.0\.$/,
     );
   });
 

@@ -1,3 +1,4 @@
+import { UnknownMigrationError } from '../../db/migrate.ts';
 import { ConfigError } from '../config/config.ts';
 import { WrongKeyRingError } from '../config/key-ring-check.ts';
 import { AppError } from '../core/errors.ts';
@@ -23,7 +24,7 @@ export function printError(error: unknown): void {
   process.stderr.write(`${explainError(error)}\n`);
 }
 
-const selfExplaining = [WrongKeyRingError, ConfigError];
+const selfExplaining = [WrongKeyRingError, ConfigError, UnknownMigrationError];
 
 /** By code or, where a driver gives none, by its constant message. */
 const reasons: Readonly<Record<string, string>> = {

@@ -1,7 +1,6 @@
-import { sql } from 'kysely';
 import * as v from 'valibot';
 import type { Db } from '../../db/client.ts';
-import { pendingMigrations } from '../../db/migrate.ts';
+import { appliedMigrations, pendingMigrations } from '../../db/migrate.ts';
 
 /** The name a probe reads to know whom it reached. */
 export const serviceName = 'connector-sync';
@@ -21,7 +20,7 @@ export async function probe(db: Db): Promise<v.InferOutput<typeof Ready> | v.Inf
   const timer = Promise.withResolvers<never>();
   const timeout = setTimeout(() => timer.reject(new Error('timed out')), probeTimeoutMs);
   try {
-    const pending = await Promise.race([missingMigrations(db), timer.promise]);
+    const pending = await Promise.race([appliedMigrations(db).then(pendingMigrations), timer.promise]);
     if (pending.length === 0) return { status: 'ready' };
     return notReady(`migrations are missing (${pending.join(', ')}): run "npm run migrate"`);
   } catch (error) {
@@ -36,8 +35,3 @@ export async function probe(db: Db): Promise<v.InferOutput<typeof Ready> | v.Inf
 }
 
 const notReady = (detail: string): v.InferOutput<typeof NotReady> => ({ status: 'not_ready', detail });
-
-async function missingMigrations(db: Db): Promise<readonly string[]> {
-  const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db);
-  return pendingMigrations(rows.map(({ name }) => name));
-}

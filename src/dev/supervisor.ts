@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { get } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { migrateToLatest } from '../../db/migrate.ts';
+import { migrateToLatest, UnknownMigrationError } from '../../db/migrate.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import { awaitResponse } from './embedded/await-response.ts';
 import { isPortFree } from './embedded/ports.ts';
+import { postgresFolder } from './embedded/postgres.ts';
 import { killGroup } from './embedded/process-table.ts';
 import { startEmbedded } from './embedded/services.ts';
 import { type ReadyFacts, readyFile, type StackPids } from './ready-file.ts';
@@ -65,7 +66,7 @@ export async function startStack({ config, log, env, programs = ownPrograms }: S
   stack.defer(() => services.stop());
   ready.remove();
   if (!(await isPortFree(config.port, config.host))) throw portTaken(config);
-  const { applied } = await migrateToLatest(services.databaseUrl);
+  const { applied } = await migrate(services.databaseUrl, { config, log });
   log.info('migrations applied', { applied });
 
   const childEnv = { ...env, DATA_DIR: config.dataDir, PORT: String(config.port), ...services.env };
@@ -99,6 +100,18 @@ export async function startStack({ config, log, env, programs = ownPrograms }: S
     kill: (name, signal) => processes[name].kill(signal),
     stop: () => running.disposeAsync(),
   };
+}
+
+/** Throws StartError for a database of another version. */
+async function migrate(databaseUrl: string, { config, log }: Pick<StackOptions, 'config' | 'log'>) {
+  try {
+    return await migrateToLatest(databaseUrl);
+  } catch (error) {
+    if (!(error instanceof UnknownMigrationError)) throw error;
+    const isEmbedded = config.databaseUrl === null;
+    const remedy = isEmbedded ? ` To empty it, delete the folder ${postgresFolder(config.dataDir, { log })}.` : '';
+    throw new StartError(`${error.message}${remedy}`, { cause: error });
+  }
 }
 
 /** A process that stands at a breakpoint is silent for good reason; the flag is handed down to every process. */

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../src/dev/embedded/ports.ts';
 import { identify } from '../../src/dev/embedded/process-table.ts';
@@ -83,6 +84,26 @@ describe('npm start', () => {
     const ready = await whenReady(supervisor);
     process.kill(ready.pids.supervisor, 'SIGKILL');
     expect(await eventually('all processes gone', async () => running(ready).every((up) => !up))).toBe(true);
+  });
+
+  it('names the folder to delete when another version made the database, and starts once it is deleted', async () => {
+    await using first = start();
+    const client = new pg.Client({ connectionString: (await whenReady(first)).databaseUrl });
+    await client.connect();
+    await client.query(`update kysely_migration set name = '0004_runs' where name = '0008_runs'`);
+    await client.end();
+    first.kill('SIGTERM');
+    await first.ended();
+    await using second = start();
+    expect(await second.ended()).toBe(1);
+    expect(second.stderr()).toContain('does not have its migration 0004_runs');
+    const [, folder = ''] = /delete the folder (\S+)\./.exec(second.stderr()) ?? [];
+    expect(existsSync(join(folder, 'PG_VERSION'))).toBe(true);
+    rmSync(folder, { recursive: true });
+    await using third = start();
+    await whenReady(third);
+    third.kill('SIGTERM');
+    expect(await third.ended()).toBe(0);
   });
 
   it('names the taken port and how to choose another', async () => {

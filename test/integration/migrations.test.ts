@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../db/client.ts';
-import { migrateToLatest, pendingMigrations } from '../../db/migrate.ts';
+import { appliedMigrations, migrateToLatest, pendingMigrations } from '../../db/migrate.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { testDatabaseUrl } from '../support/service/database-server.ts';
 import { insertTestConnection } from '../support/service/rows.ts';
@@ -15,21 +15,45 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 describe('migrations', () => {
   it('are applied once when several processes start at the same time', async () => {
-    const name = `migrate_${randomBytes(6).toString('hex')}`;
-    const server = openDatabase(testDatabaseUrl().href, { poolSize: 1, applicationName: 'test', onIdleError() {} });
-    await sql`create database ${sql.id(name)}`.execute(server);
-    const url = new URL(testDatabaseUrl());
-    url.pathname = `/${name}`;
-    const results = await Promise.all([url, url, url].map(({ href }) => migrateToLatest(href)));
+    await using empty = await createEmptyDatabase();
+    const results = await Promise.all([1, 2, 3].map(() => migrateToLatest(empty.url)));
     const counts = results.map(({ applied }) => applied.length);
     expect(counts.filter((count) => count > 0)).toHaveLength(1);
     const all = await pendingMigrations([]);
     expect(results.flatMap(({ applied }) => applied)).toEqual(all);
-    expect((await migrateToLatest(url.href)).applied).toEqual([]);
-    await sql`drop database ${sql.id(name)} with (force)`.execute(server);
-    await server.destroy();
+    expect((await migrateToLatest(empty.url)).applied).toEqual([]);
+  });
+
+  it('are not applied to a database of another version, which stays as it is, and the error says what to do', async () => {
+    await using empty = await createEmptyDatabase();
+    await migrateToLatest(empty.url);
+    await using db = open(empty.url);
+    await sql`update kysely_migration set name = '0004_runs' where name = '0008_runs'`.execute(db);
+    const before = await appliedMigrations(db);
+    await expect(migrateToLatest(empty.url)).rejects.toThrow(
+      /does not have its migration 0004_runs\. Use an empty database/,
+    );
+    expect(await appliedMigrations(db)).toEqual(before);
   });
 });
+
+const open = (url: string) => openDatabase(url, { poolSize: 1, applicationName: 'test', onIdleError() {} });
+
+/** Dropped when disposed. */
+async function createEmptyDatabase(): Promise<{ readonly url: string } & AsyncDisposable> {
+  const name = `migrate_${randomBytes(6).toString('hex')}`;
+  const server = open(testDatabaseUrl().href);
+  await sql`create database ${sql.id(name)}`.execute(server);
+  const url = new URL(testDatabaseUrl());
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      await sql`drop database ${sql.id(name)} with (force)`.execute(server);
+      await server.destroy();
+    },
+  };
+}
 
 describe('the tables', () => {
   it('carry the org, all but those that belong to none', async () => {

@@ -7,10 +7,14 @@ create table outboxes (
   run_id text,
   batch_no integer,
   receipt text,
+  carried_run_id text,
+  carried_receipt text,
   pending_run_id text,
   pending_batch_no integer,
   pending_draft text,
   pending_rejected text,
+  sequence integer not null default 0,
+  sequence_run_id text,
   bytes_max integer,
   bytes_max_run_id text,
   failures integer not null default 0,
@@ -19,12 +23,16 @@ create table outboxes (
   unique (org_id, lane_id),
   foreign key (org_id, lane_id) references lanes (org_id, id) on delete cascade,
   check (num_nulls(run_id, batch_no, receipt) in (0, 3)),
-  check (num_nulls(pending_run_id, pending_batch_no, pending_draft, pending_rejected) in (0, 4))
+  check (num_nulls(pending_run_id, pending_batch_no, pending_draft, pending_rejected) in (0, 4)),
+  check (num_nulls(carried_run_id, carried_receipt) in (0, 2))
 );
 comment on column outboxes.target is 'Hash of where it goes; another one is a new destination.';
 comment on column outboxes.run_id is 'Of the last batch that was answered; null: none.';
+comment on column outboxes.carried_run_id is 'The run that sent what an earlier run had left; null: none, or it is over.';
+comment on column outboxes.carried_receipt is 'Of that batch.';
 comment on column outboxes.pending_draft is 'What its receipt is made of once it is known which records are refused.';
 comment on column outboxes.pending_rejected is 'JSON text: the records that are refused so far.';
+comment on column outboxes.sequence is 'Of the last request that run sequence_run_id stored.';
 comment on column outboxes.bytes_max is 'What the receiver takes in one request, as run bytes_max_run_id found out; null: no bound known.';
 comment on column outboxes.failures is 'Failures of the receiver in a row, since failing_since, within run failing_run_id.';
 

@@ -6,26 +6,27 @@ create table schedules (
   resource_key text not null,
   cron text not null,
   timezone text not null,
+  longest_gap_seconds integer,
   enabled boolean not null default true,
   version integer not null default 1,
   applied_version integer not null default 0,
   apply_at timestamptz not null,
+  missed_firings bigint not null default 0,
+  missed_seen_at timestamptz not null default now(),
   created_at timestamptz not null default now(),
   deleted_at timestamptz,
   unique (org_id, id),
   foreign key (org_id, connection_id) references connections (org_id, id)
 );
 comment on column schedules.timezone is 'As it was given; Temporal gets the name of the zone in the database of zones.';
+comment on column schedules.longest_gap_seconds is 'The longest time between two of its firings; null: made before this was noted, the sweeper works it out.';
 comment on column schedules.version is 'Goes up with everything that Temporal has to hear of, the status of the connection too.';
 comment on column schedules.applied_version is 'The version that Temporal has; smaller than version: the sweeper applies it.';
 comment on column schedules.apply_at is 'When the sweeper does so: until then the request that changed it does.';
+comment on column schedules.missed_firings is 'Firings that Temporal has dropped after their catch-up window, as far as somebody was told.';
+comment on column schedules.missed_seen_at is 'When Temporal was last asked for their number.';
 comment on column schedules.deleted_at is 'Deleted: it reads as absent from here on; runs still refer to it.';
 create index schedules_by_connection on schedules (connection_id, id desc) where deleted_at is null;
 create index schedules_not_applied on schedules (apply_at) where applied_version < version;
-
-alter table runs add column schedule_id text;
-alter table runs add column scheduled_for timestamptz;
-alter table runs add foreign key (org_id, schedule_id) references schedules (org_id, id);
-alter table runs add check (num_nulls(schedule_id, scheduled_for) in (0, 2));
-comment on column runs.scheduled_for is 'The firing that it is of; a firing makes one run, however often it is tried.';
-create unique index runs_one_per_firing on runs (schedule_id, scheduled_for) where schedule_id is not null;
+create index schedules_without_gap on schedules (id) where longest_gap_seconds is null;
+create index schedules_by_missed_seen on schedules (missed_seen_at) where deleted_at is null;

@@ -63,8 +63,9 @@ comment on column webhook_endpoints.first_failure_at is 'Of the failures in a ro
 comment on column webhook_endpoints.probing_since is 'Too many failures in a row: only its oldest message is tried, at next_probe_at. Null: it is not probed.';
 comment on column webhook_endpoints.paused_until is 'The receiver asked to be left alone until then (Retry-After).';
 comment on column webhook_endpoints.send_window is 'Requests at once while it comes back from probing; null: max_in_flight.';
-comment on column webhook_endpoints.deleted_at is 'Deleted: it reads as absent from here on; the log of its deliveries still refers to it.';
+comment on column webhook_endpoints.deleted_at is 'Deleted: it reads as absent from here on; it goes when the log of its deliveries has gone.';
 create index webhook_endpoints_by_org on webhook_endpoints (org_id, id) where deleted_at is null;
+create index webhook_endpoints_deleted on webhook_endpoints (deleted_at) where deleted_at is not null;
 
 create table webhook_endpoint_secrets (
   id text primary key,
@@ -87,6 +88,7 @@ comment on column webhook_endpoint_secrets.expires_at is 'Null: the current one 
 create index webhook_endpoint_secrets_by_endpoint on webhook_endpoint_secrets (endpoint_id);
 create unique index webhook_endpoint_secrets_one_current
   on webhook_endpoint_secrets (endpoint_id, scheme) where expires_at is null;
+create index webhook_endpoint_secrets_expiring on webhook_endpoint_secrets (expires_at) where expires_at is not null;
 
 create table webhook_recoveries (
   id text primary key,
@@ -101,6 +103,7 @@ create table webhook_recoveries (
   foreign key (org_id, endpoint_id) references webhook_endpoints (org_id, id)
 );
 comment on column webhook_recoveries.total is 'Messages that it made due again; how many of them are through is counted from them.';
+create index webhook_recoveries_of_endpoint on webhook_recoveries (endpoint_id);
 
 -- The queue: one row per event and endpoint.
 create table webhook_messages (
@@ -129,6 +132,8 @@ comment on column webhook_messages.recovery_id is 'The recovery that made it due
 create index webhook_messages_due on webhook_messages (endpoint_id, next_attempt_at, seq) where status = 'pending';
 create index webhook_messages_in_order on webhook_messages (endpoint_id, seq) where status = 'pending';
 create index webhook_messages_by_recovery on webhook_messages (recovery_id) where recovery_id is not null;
+-- What is left of a deleted endpoint is found without reading every row.
+create index webhook_messages_of_endpoint on webhook_messages (endpoint_id);
 
 -- The log: one row per POST, written before it.
 create table webhook_deliveries (
@@ -170,6 +175,7 @@ comment on column webhook_deliveries.request_headers is 'As sent, signatures mas
 create index webhook_deliveries_by_org on webhook_deliveries (org_id, created_at desc, id desc);
 create index webhook_deliveries_of_event on webhook_deliveries (event_id, endpoint_id);
 create index webhook_deliveries_open on webhook_deliveries (endpoint_id, id) where state in ('queued', 'sending');
+create index webhook_deliveries_of_endpoint on webhook_deliveries (endpoint_id);
 
 -- In one place because three ask: whoever wakes an endpoint, the sweeper, and the endpoint's own workflow.
 create function webhook_endpoint_due_at(endpoint webhook_endpoints) returns timestamptz language sql stable as $$
@@ -192,8 +198,3 @@ create function webhook_endpoint_due_at(endpoint webhook_endpoints) returns time
     end as due) of_messages
 $$;
 comment on function webhook_endpoint_due_at is 'When its next automatic attempt may be made; null: nothing waits, or an attempt that it waits for is under way.';
-
--- What events tell that no row said so far.
-alter table connections add column error_since timestamptz;
-comment on column connections.error_since is 'When it went to error; null: it is not in error, or since before this was kept.';
-create index quarantine_by_run on quarantine (run_id, id);
