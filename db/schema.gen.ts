@@ -90,7 +90,7 @@ export interface Connections {
   deletedAt: string | null;
   displayName: string;
   /**
-   * When it went to error; null: it is not in error, or since before this was kept.
+   * When it went to error; null: it is not in error.
    */
   errorSince: string | null;
   externalCustomerId: string | null;
@@ -577,9 +577,9 @@ export interface Schedules {
   enabled: Generated<boolean>;
   id: string;
   /**
-   * The longest time between two of its firings; null: made before this was noted, the sweeper works it out.
+   * The longest time between two of its firings.
    */
-  longestGapSeconds: number | null;
+  longestGapSeconds: number;
   /**
    * Firings that Temporal has dropped after their catch-up window, as far as somebody was told.
    */

@@ -16,7 +16,7 @@ create table connections (
   foreign key (org_id, workspace_id) references workspaces (org_id, id),
   foreign key (org_id, spec_id, pinned_spec_version) references spec_versions (org_id, spec_id, version)
 );
-comment on column connections.error_since is 'When it went to error; null: it is not in error, or since before this was kept.';
+comment on column connections.error_since is 'When it went to error; null: it is not in error.';
 comment on column connections.deleted_at is 'Deleted: it reads as absent from here on; the sweeper removes what belongs to it, then this row.';
 create index connections_active on connections (org_id) where status = 'active';
 create index connections_deleted on connections (deleted_at) where deleted_at is not null;

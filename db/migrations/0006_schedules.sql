@@ -6,7 +6,7 @@ create table schedules (
   resource_key text not null,
   cron text not null,
   timezone text not null,
-  longest_gap_seconds integer,
+  longest_gap_seconds integer not null,
   enabled boolean not null default true,
   version integer not null default 1,
   applied_version integer not null default 0,
@@ -19,7 +19,7 @@ create table schedules (
   foreign key (org_id, connection_id) references connections (org_id, id)
 );
 comment on column schedules.timezone is 'As it was given; Temporal gets the name of the zone in the database of zones.';
-comment on column schedules.longest_gap_seconds is 'The longest time between two of its firings; null: made before this was noted, the sweeper works it out.';
+comment on column schedules.longest_gap_seconds is 'The longest time between two of its firings.';
 comment on column schedules.version is 'Goes up with everything that Temporal has to hear of, the status of the connection too.';
 comment on column schedules.applied_version is 'The version that Temporal has; smaller than version: the sweeper applies it.';
 comment on column schedules.apply_at is 'When the sweeper does so: until then the request that changed it does.';
@@ -28,5 +28,4 @@ comment on column schedules.missed_seen_at is 'When Temporal was last asked for 
 comment on column schedules.deleted_at is 'Deleted: it reads as absent from here on; runs still refer to it.';
 create index schedules_by_connection on schedules (connection_id, id desc) where deleted_at is null;
 create index schedules_not_applied on schedules (apply_at) where applied_version < version;
-create index schedules_without_gap on schedules (id) where longest_gap_seconds is null;
 create index schedules_by_missed_seen on schedules (missed_seen_at) where deleted_at is null;

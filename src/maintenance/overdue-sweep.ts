@@ -3,23 +3,20 @@ import { recordOfConnection } from '../../db/queries/connections/connection-fact
 import {
   findOverdueFacts,
   findOverdueFlips,
-  findSchedulesWithoutGap,
   markOverdue,
   type SweptLane,
-  setLongestGap,
 } from '../../db/queries/connections/overdue.ts';
 import { orgScope } from '../../db/scope.ts';
 import { wakeEndpoints } from '../connect/wake-endpoints.ts';
 import { connectionOnTime, connectionOverdue } from '../core/events/freshness-events.ts';
 import { ageSecondsOf, isOverdue } from '../core/schedule/freshness.ts';
-import { longestGapSeconds } from '../core/schedule/longest-gap.ts';
 import type { Deps } from '../deps.ts';
 
 type OverdueDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
 /** Between two rounds, ms. */
 const everyMs = 30_000;
-/** Lanes and schedules checked in one round. */
+/** Lanes checked in one round. */
 const limit = 100;
 
 /** A sweeper with its own interval; it continues at once while there is more than one round can take. */
@@ -27,7 +24,6 @@ export function createOverdueSweep(deps: OverdueDeps): () => Promise<void> {
   let dueAt = 0;
   return async () => {
     if (Date.now() < dueAt) return;
-    await noteMissingGaps(deps);
     const found = await noteOverdueFlips(deps);
     dueAt = found < limit ? Date.now() + everyMs : 0;
   };
@@ -63,15 +59,4 @@ async function noteFlip(deps: OverdueDeps, { id: laneId, orgId }: SweptLane): Pr
   });
   deps.log.info(overdue ? 'connection overdue' : 'connection no longer overdue', { connectionId, resourceKey });
   await wakeEndpoints(deps, scope);
-}
-
-/** Computes the gaps of schedules that were created before gaps were stored. */
-export async function noteMissingGaps({ db, log }: Pick<OverdueDeps, 'db' | 'log'>): Promise<void> {
-  for (const { id, orgId, cron } of await findSchedulesWithoutGap(db, limit)) {
-    try {
-      await setLongestGap(db, orgScope(orgId), { id, seconds: longestGapSeconds(cron) });
-    } catch (error) {
-      log.warn('schedule without an interval; freshness ignores it', { scheduleId: id, error });
-    }
-  }
 }

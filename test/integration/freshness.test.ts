@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RunStatus } from '../../src/core/resources/run.ts';
-import { noteMissingGaps, noteOverdueFlips } from '../../src/maintenance/overdue-sweep.ts';
+import { noteOverdueFlips } from '../../src/maintenance/overdue-sweep.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { endRunAs } from '../support/service/ended-run.ts';
 import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
@@ -206,13 +206,5 @@ describe('a resource that becomes overdue', () => {
     await org.call('POST', `/connections/${connectionId}/pause`);
     await noteOverdueFlips(api.deps);
     expect(await types()).toEqual([]);
-  });
-
-  it('is found for a schedule that was made before intervals were noted', async () => {
-    const id = await schedule('0 * * * *');
-    await api.deps.db.updateTable('schedules').set({ longestGapSeconds: null }).where('id', '=', id).execute();
-    expect((await freshness()).freshness.resources[0].expectedIntervalSeconds).toBeNull();
-    await noteMissingGaps(api.deps);
-    expect((await freshness()).freshness.resources[0].expectedIntervalSeconds).toBe(3600);
   });
 });

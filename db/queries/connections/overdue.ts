@@ -68,34 +68,3 @@ export async function markOverdue(
     .executeTakeFirst();
   return marked !== undefined;
 }
-
-/** A schedule that was made before gaps were noted. */
-export interface ScheduleWithoutGap {
-  readonly id: string;
-  readonly orgId: string;
-  readonly cron: string;
-}
-
-/** Some of these schedules, across orgs. */
-export const findSchedulesWithoutGap = (db: Db, limit: number): Promise<ScheduleWithoutGap[]> =>
-  db
-    .selectFrom('schedules')
-    .select(['id', 'orgId', 'cron'])
-    .where('longestGapSeconds', 'is', null)
-    .orderBy('id')
-    .limit(limit)
-    .execute();
-
-/** Notes the longest time between two firings of a schedule. */
-export async function setLongestGap(
-  db: Db,
-  scope: OrgScope,
-  { id, seconds }: { readonly id: string; readonly seconds: number },
-): Promise<void> {
-  await db
-    .updateTable('schedules')
-    .set({ longestGapSeconds: seconds })
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .execute();
-}

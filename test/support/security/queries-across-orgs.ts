@@ -24,7 +24,6 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'runs/sweep.findLiveSchedules': 'sweeper: ids only',
     'runs/sweep.findEndpointsToWake': 'sweeper: ids only',
     'connections/overdue.findOverdueFlips': 'sweeper: ids only',
-    'connections/overdue.findSchedulesWithoutGap': 'sweeper: ids and cron expressions only',
     'hooks/hook-requests.findOverdueResources': 'sweeper: ids only',
     'connections/purge.findPurgeableConnections': 'sweeper: ids only',
 
