@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Attempt } from '../db/queries/runs/attempts.ts';
 import { createSeenIdFilter, type SeenIdFilter } from '../src/core/pipeline/seen-id-filter.ts';
 
@@ -14,12 +15,12 @@ export interface NewLanes {
   leave(laneId: number): void;
 }
 
-/** Lanes whose ids are kept, 2 MB each. */
+/** Lanes whose ids are kept, 2 MB each: those that were read last. */
 const lanesMax = 8;
 
 /** The new lanes of one process. */
 export function createNewLanes(): NewLanes {
-  const lanes = new Map<number, { readonly fence: number; readonly ids: SeenIdFilter }>();
+  const lanes = new LRUCache<number, { readonly fence: number; readonly ids: SeenIdFilter }>({ max: lanesMax });
   return {
     take({ laneId, fence, fenceBefore }, fresh) {
       const before = lanes.get(laneId);
@@ -28,7 +29,6 @@ export function createNewLanes(): NewLanes {
       const ids = fresh ? createSeenIdFilter() : before?.fence === fenceBefore ? before.ids : null;
       if (ids === null) return null;
       lanes.set(laneId, { fence, ids });
-      for (const oldest of [...lanes.keys()].slice(0, -lanesMax)) lanes.delete(oldest);
       return ids;
     },
     leave(laneId) {

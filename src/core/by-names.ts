@@ -1,6 +1,9 @@
 /** Lists whose first name is the same: all of them are compared, so there may only be a few. */
 const alikeMax = 8;
-/** First names that are kept: an object of the records of one source has one, hardly ever more. */
+/**
+ * First names that are kept: an object of the records of one source has one, hardly ever more. Beyond that all are
+ * forgotten: a cache in the order of use would pay for that order with every object of a record.
+ */
 const keptMax = 500;
 /** Longer lists hardly come twice: their names are data. */
 const namesMax = 100;

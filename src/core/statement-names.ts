@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 
 /** When statements get a name, under which PostgreSQL keeps them. */
 interface StatementNameOptions {
@@ -8,7 +9,7 @@ interface StatementNameOptions {
   readonly namesMax: number;
 }
 
-/** Texts whose uses are counted; beyond it the count begins anew. */
+/** Texts whose uses are counted: those that were used last. */
 const countedMax = 2000;
 
 /**
@@ -20,11 +21,10 @@ export function createStatementNames({
   namesMax,
 }: StatementNameOptions): (text: string) => string | undefined {
   const names = new Map<string, string>();
-  const uses = new Map<string, number>();
+  const uses = new LRUCache<string, number>({ max: countedMax });
   return (text) => {
     const known = names.get(text);
     if (known !== undefined || names.size >= namesMax) return known;
-    if (uses.size >= countedMax) uses.clear();
     const count = (uses.get(text) ?? 0) + 1;
     uses.set(text, count);
     if (count < usesMin) return undefined;

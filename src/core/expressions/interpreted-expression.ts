@@ -8,7 +8,10 @@ export interface InterpretedExpression {
 /** JSONata's own limits: they end loops and growing sequences with a clear message, before the pool's clock does. */
 const limits = { timeout: 1_000, stack: 500, sequence: 100_000 } as const;
 
-/** Text of all cached expressions together; a syntax tree takes about thirty times its text, of a heap of 128 MB. */
+/**
+ * Text of all cached expressions together; a syntax tree takes about thirty times its text, of a heap of 128 MB. Beyond
+ * that all are forgotten: the child may load no package but jsonata, so no LRU cache either.
+ */
 const cachedLengthMax = 500_000;
 
 const cache = new Map<string, InterpretedExpression>();

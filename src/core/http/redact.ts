@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { secretCharsMin, spellingsOf } from './secret-spellings.ts';
 import { createSpellingSearch, type Span } from './spelling-search.ts';
 import { urlCharsMax } from './url-limit.ts';
@@ -35,7 +36,7 @@ const mask = '[redacted]';
 /** Creates a redactor for the secrets of one connection: parameters, tokens, client secret, `user:password` pair. */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const fixed = new Set(secrets);
-  const added = new Map<string, ReadonlySet<string>>();
+  const added = new LRUCache<string, ReadonlySet<string>>({ max: addedMax });
   const fixedSpellings = new Set(secrets.flatMap((secret) => [...spellingsOf(secret)]));
   let valueSpans = createSpellingSearch(fixedSpellings);
   let spellingCharsMax = 0;
@@ -47,12 +48,9 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   };
   const add = (secret: string): void => {
     if (secret.length < secretCharsMin || fixed.has(secret)) return;
-    const known = added.get(secret);
-    added.delete(secret);
-    added.set(secret, known ?? spellingsOf(secret));
-    if (known) return;
-    const [oldest] = added.keys();
-    if (added.size > addedMax && oldest !== undefined) added.delete(oldest);
+    // Asked for, a known one counts as the latest.
+    if (added.get(secret) !== undefined) return;
+    added.set(secret, spellingsOf(secret));
     prepare();
   };
   prepare();

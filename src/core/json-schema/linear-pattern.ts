@@ -75,7 +75,10 @@ function testOfProgram(program: PatternProgram): LinearPattern['test'] {
   };
 }
 
-/** Remembered states of one pattern, and remembered characters of one state. */
+/**
+ * Remembered states of one pattern, and remembered characters of one state. Beyond that all states are forgotten: they
+ * refer to each other, so one that an LRU cache drops would stay in memory.
+ */
 const statesMax = 500;
 
 type Before = 'start' | 'word' | 'other';
