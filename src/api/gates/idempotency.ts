@@ -11,7 +11,7 @@ import {
 } from '../../../db/queries/orgs/idempotency.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { AppError, conflict, invalid } from '../../core/errors.ts';
-import { canonicalJson } from '../../core/spec/checksum.ts';
+import { canonicalJson } from '../../core/json/canonical-json.ts';
 
 /** A request that carries an `Idempotency-Key`. */
 export interface KeyedRequest extends Omit<IdempotentRequest, 'key'> {

@@ -5,29 +5,57 @@ import { isObject } from './dotted-path.ts';
 export interface IgnoredPaths extends ReadonlyMap<string, true | IgnoredPaths> {}
 
 /**
- * JSON text that is equal for equal values in any order of their properties; numbers in JavaScript's shortest form
- * (`1.0` and `1e0` are `1`). Properties under `ignored` are left out, in every element when an array is on the way. For
- * values within the record gate's depth.
+ * RFC 8785 canonical JSON: names in the order of their UTF-16 units, numbers and strings as ECMAScript writes them, no
+ * white space. So the text is equal for equal values in any order of their properties, and `1.0` and `1e0` are `1`.
+ * Properties under `ignored` are left out, in every element when an array is on the way. For values within the depth of
+ * the record gate. As in `JSON.stringify`, what JSON cannot carry is null in an array and left out of an object.
  */
 export function canonicalJson(value: unknown, ignored?: IgnoredPaths): string {
-  return JSON.stringify(sorted(value, ignored)) ?? 'null';
+  const walk: Walk = { keepsOrder: true };
+  const copy = sorted(value, ignored, walk);
+  return (walk.keepsOrder ? JSON.stringify(copy) : textOf(copy)) ?? 'null';
 }
 
-function sorted(value: unknown, ignored: IgnoredPaths | undefined): unknown {
-  if (Array.isArray(value)) return value.map((item) => sorted(item, ignored));
+interface Walk {
+  /** Whether every object has its names in the order in which they were added. */
+  keepsOrder: boolean;
+}
+
+/** A copy whose properties were added in order: `JSON.stringify` writes it in two thirds of the time of `textOf`. */
+function sorted(value: unknown, ignored: IgnoredPaths | undefined, walk: Walk): unknown {
+  if (Array.isArray(value)) return value.map((item) => sorted(item, ignored, walk));
   if (!isObject(value)) return value;
+  const { ordered, keepsOrder } = namesOf(value);
+  if (!keepsOrder) walk.keepsOrder = false;
   const result: Record<string, unknown> = {};
-  for (const key of namesInOrder(value)) {
+  for (const key of ordered) {
     const below = ignored?.get(key);
     if (below === true) continue;
-    const child = sorted(value[key], below);
+    const child = sorted(value[key], below, walk);
     if (key === '__proto__') Object.defineProperty(result, key, { value: child, enumerable: true });
     else result[key] = child;
   }
   return result;
 }
 
+/** The text of any value; undefined: JSON cannot carry it. */
+function textOf(value: unknown): string | undefined {
+  if (Array.isArray(value)) return `[${value.map((item) => textOf(item) ?? 'null').join()}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const properties = inOrder(Object.keys(value)).flatMap((name) => {
+    const text = textOf(value[name]);
+    return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
+  });
+  return `{${properties.join()}}`;
+}
+
 /** Names in the order of their UTF-16 units. */
 export const inOrder = (names: readonly string[]): readonly string[] => names.toSorted();
 
-const namesInOrder = byNames(inOrder);
+/** JavaScript puts names that are indexes first, in the order of their numbers. */
+const indexName = /^(?:0|[1-9]\d{0,9})$/;
+
+const namesOf = byNames((names) => ({
+  ordered: inOrder(names),
+  keepsOrder: !names.some((name) => indexName.test(name)),
+}));

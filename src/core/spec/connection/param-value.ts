@@ -1,6 +1,6 @@
+import { canonicalJson } from '../../json/canonical-json.ts';
 import type { PatternBudget } from '../../json-schema/linear-pattern.ts';
 import { secretCharsMax } from '../../secret-limit.ts';
-import { canonicalJson } from '../checksum.ts';
 import type { ConnectionParam } from '../schema/param-schema.ts';
 import { hasFormat } from './param-format.ts';
 import { matchesPattern } from './param-pattern.ts';
@@ -70,7 +70,7 @@ function matchFault(pattern: string, texts: readonly string[], budget: PatternBu
 
 function enumIssue(param: ConnectionParam, values: readonly unknown[]): string | null {
   if (param.enum === undefined) return null;
-  const allowed = new Set(param.enum.map(canonicalJson));
+  const allowed = new Set(param.enum.map((allowedValue) => canonicalJson(allowedValue)));
   if (values.every((value) => allowed.has(canonicalJson(value)))) return null;
   return `expected one of ${[...allowed].slice(0, 20).join(', ')}`;
 }
