@@ -37,6 +37,8 @@ interface OpenRunOptions {
   readonly setup: ResourceSetup;
   readonly startedAt: Date;
   readonly newLanes: NewLanes;
+  /** Called before a wait for a rate limit of the API, with its length. */
+  readonly onRateLimit: (waitMs: number) => void;
   /** Closes connections at the end of the attempt; the run goes on. */
   readonly resources: AsyncDisposableStack;
 }
@@ -48,7 +50,7 @@ interface OpenRunOptions {
 export async function openRun(
   deps: Deps,
   scope: OrgScope,
-  { runId, attempt, setup, startedAt, newLanes, resources }: OpenRunOptions,
+  { runId, attempt, setup, startedAt, newLanes, onRateLimit, resources }: OpenRunOptions,
 ): Promise<OpenRun> {
   const { db, log } = deps;
   const { spec, resource, params } = setup;
@@ -82,7 +84,7 @@ export async function openRun(
   });
   const asked = newLanes.take(attempt, start.fresh);
   const known = createKnownRecords(storedBy(db, scope, { laneId, asked }), start.carried);
-  const opening = { runId, connectionId, setup, startedAt, logCall, redactor, stack: clients };
+  const opening = { runId, connectionId, setup, startedAt, logCall, redactor, onRateLimit, stack: clients };
   const engine = createEngine({
     runId,
     startedAt,

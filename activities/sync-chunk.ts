@@ -14,7 +14,6 @@ import { type Attempt, noteFailure, resetAttempts, takeLane } from '../db/querie
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError } from '../src/core/http/client.ts';
-import type { Delivery } from '../src/core/run/delivery.ts';
 import type { Resource } from '../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../src/deps.ts';
 import type { SlotLending } from '../src/temporal/worker-slots.ts';
@@ -174,9 +173,15 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
   const { limits } = setup.resource;
   const endsAtMs = startedAt.getTime() + limits.maxDurationSeconds * 1000;
   try {
-    const run = await openRun(deps, scope, { ...chunk, setup, startedAt, newLanes: deps.newLanes, resources });
+    let limitedUntilMs = 0;
+    const onRateLimit = (waitMs: number) => {
+      limitedUntilMs = Math.max(limitedUntilMs, Date.now() + waitMs);
+    };
+    const { newLanes } = deps;
+    const run = await openRun(deps, scope, { ...chunk, setup, startedAt, newLanes, onRateLimit, resources });
     if (run.start.readCompleted) return { ...ended, pages: run.start.pageNo };
-    return await readOn(deps, run, { limits, endsAtMs, cancelled: chunk.cancelled });
+    const isRateLimited = () => Date.now() < limitedUntilMs;
+    return await readOn(deps, run, { limits, endsAtMs, isRateLimited, cancelled: chunk.cancelled });
   } catch (error) {
     if (!(error instanceof ThrottledError) || !error.otherwise) throw error;
     const { waitMs, otherwise } = error;
@@ -189,6 +194,8 @@ interface ReadLimits {
   readonly limits: Resource['limits'];
   /** When the run has to end, ms since the epoch. */
   readonly endsAtMs: number;
+  /** A request waits for a rate limit. */
+  readonly isRateLimited: () => boolean;
   readonly cancelled: AbortSignal;
 }
 
@@ -196,7 +203,7 @@ interface ReadLimits {
 async function readOn(
   { movement, progress, log }: ChunkDeps,
   { start, engine, delivery }: OpenRun,
-  { limits, endsAtMs, cancelled }: ReadLimits,
+  { limits, endsAtMs, isRateLimited, cancelled }: ReadLimits,
 ): Promise<ChunkResult> {
   const chunkEnd = performance.now() + chunkMsMax;
   let { pageNo, records } = start;
@@ -210,7 +217,8 @@ async function readOn(
     if (over && pageNo === 0) throw nothingInTime(limits.maxDurationSeconds);
     return { done: done || delivery.stopped || over, limited: over, waitMs, pages: pageNo, records };
   };
-  progress.show(progressOf(delivery, () => ({ pages: pageNo, records })));
+  const waiting = () => (isRateLimited() ? 'rate_limit' : delivery.isUnderWay ? 'destination' : 'source');
+  progress.show(progressOf(waiting, () => ({ pages: pageNo, records })));
   const isCanceled = () => isCancel(cancelled.reason);
   try {
     await engine.read({
@@ -253,15 +261,18 @@ async function readOn(
   return result(0);
 }
 
-/** A chunk whose totals are those of the last report waits, for the destination if a batch is in progress there. */
-function progressOf(delivery: Delivery, read: () => Pick<ChunkProgress, 'pages' | 'records'>): () => ChunkProgress {
+/** A chunk that is rate limited, or whose totals are those of the last report, waits. */
+function progressOf(
+  waiting: () => Exclude<ChunkProgress['waitsFor'], null>,
+  read: () => Pick<ChunkProgress, 'pages' | 'records'>,
+): () => ChunkProgress {
   let last = read().pages;
   return () => {
     const { pages, records } = read();
+    const waitsFor = waiting();
     const isStill = last === pages;
     last = pages;
-    const waitsFor = delivery.isUnderWay ? 'destination' : 'source';
-    return { pages, records, waitsFor: isStill ? waitsFor : null };
+    return { pages, records, waitsFor: isStill || waitsFor === 'rate_limit' ? waitsFor : null };
   };
 }
 

@@ -131,7 +131,7 @@ export interface ChunkProgress {
   readonly pages: number;
   readonly records: number;
   /** What the run has waited for since the last report; null: it makes progress. */
-  readonly waitsFor: 'source' | 'destination' | null;
+  readonly waitsFor: 'source' | 'rate_limit' | 'destination' | null;
 }
 
 /** The result of one chunk. */

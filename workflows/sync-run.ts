@@ -145,6 +145,7 @@ const describe = (input: SyncRunInput, { pages, records }: Totals, now: string):
 
 const nextOf = ({ waitsFor, pages }: ChunkProgress): string => {
   if (waitsFor === 'source') return `waits for page ${pages + 1} of the API`;
+  if (waitsFor === 'rate_limit') return `rate limited; requests page ${pages + 1} in some seconds`;
   return waitsFor === 'destination' ? 'waits for the destination to accept a batch' : 'reads the next page';
 };
 

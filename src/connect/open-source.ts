@@ -25,6 +25,8 @@ interface SourceOptions {
   readonly backfill: Source['backfill'];
   /** Takes the log of each request. */
   readonly logCall: (call: LoggedCall) => void;
+  /** Called before a wait for a rate limit, ours or the API's, with its length. */
+  readonly onRateLimit?: (waitMs: number) => void;
   /** Is given every secret: the current ones and every later token. */
   readonly redactor: Redactor;
   /** Closes the clients with the run. */
@@ -68,6 +70,7 @@ export async function openSource(
   const limited = { connectionId, specKey: spec.metadata.key, http: spec.http };
   const client = createHttpClient({
     ...shared,
+    ...(options.onRateLimit ? { onRateLimit: options.onRateLimit } : {}),
     ...createRateLimits(deps.db, scope, limited),
     retry: spec.http.retry,
     redirects: spec.http.redirects,

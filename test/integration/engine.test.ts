@@ -13,7 +13,8 @@ const many = 20_000;
 const token = 'good-token';
 let refused = false;
 let down = false;
-let limited = false;
+/** Seconds that the API asks to wait for, once; 0: it does not. */
+let limitedSeconds = 0;
 
 const shared = useStack({
   collections: {
@@ -28,9 +29,10 @@ const shared = useStack({
   },
   reply({ url }) {
     if (refused && url.includes('/guarded')) return { status: 401, body: '{}' };
-    if (limited && url.includes('/limited')) {
-      limited = false;
-      return { status: 429, headers: { 'retry-after': '12' }, body: '{}' };
+    if (limitedSeconds > 0 && url.includes('/limited')) {
+      const headers = { 'retry-after': String(limitedSeconds) };
+      limitedSeconds = 0;
+      return { status: 429, headers, body: '{}' };
     }
     return down && url.includes('/down') ? { status: 503, body: '{}' } : undefined;
   },
@@ -106,7 +108,7 @@ describe('an API that asks for a long wait', () => {
   it('is left alone by a durable timer, and the run goes on after it; operators find it by its attributes', async () => {
     const { stack } = shared();
     const connection = await connect('limited');
-    limited = true;
+    limitedSeconds = 12;
     const run = await connection.sync();
     expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: records, recordsOut: records } });
     const { id: runId, connectionId } = run;
@@ -141,17 +143,10 @@ describe('pages that were read', () => {
 
 describe('the details of a run in the Temporal UI', () => {
   it('say what is read from the start, and while a page is long in coming how much was read and what it waits for', async () => {
-    const { upstream, stack } = shared();
+    const { upstream } = shared();
     const connection = await connect('slow');
     const [first, third] = [upstream.hold(upstream.journal.length + 1), upstream.hold(upstream.journal.length + 3)];
-    const { body } = await connection.requestSync();
-    const workflow = stack.temporal.client.workflow.getHandle(
-      syncRunId({ connectionId: body.connectionId, resourceKey: 'slow', runId: body.id }),
-    );
-    const details = async () => {
-      const { currentDetails } = await workflow.query<{ currentDetails: string }>('__temporal_workflow_metadata');
-      return currentDetails;
-    };
+    const details = detailsOf('slow', (await connection.requestSync()).body);
     await first.reached;
     expect(await details()).toContain('requests the first page');
     first.release();
@@ -162,7 +157,27 @@ describe('the details of a run in the Temporal UI', () => {
     third.release();
     await eventually('they say that it is read', async () => (await details()).includes('read completely'));
   });
+
+  it('say that it is rate limited, even if the wait is too short for a timer', async () => {
+    const connection = await connect('limited');
+    limitedSeconds = 9;
+    const details = detailsOf('limited', (await connection.requestSync()).body);
+    await eventually('they say what it waits for', async () =>
+      (await details()).includes('rate limited; requests page 1 in some seconds'),
+    );
+    await eventually('they say that it is read', async () => (await details()).includes('read completely'));
+  });
 });
+
+/** Reads the current details of the workflow of a run. */
+function detailsOf(resourceKey: string, { id: runId, connectionId }: Pick<RunRow, 'id' | 'connectionId'>) {
+  const id = syncRunId({ connectionId, resourceKey, runId });
+  const workflow = shared().stack.temporal.client.workflow.getHandle(id);
+  return async () => {
+    const { currentDetails } = await workflow.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+    return currentDetails;
+  };
+}
 
 describe('a request that hangs', () => {
   it.each([

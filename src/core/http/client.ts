@@ -84,6 +84,8 @@ export interface HttpClientOptions {
    * must not be reserved: the run comes back for it after a durable timer.
    */
   readonly takeToken: (request: HttpRequest, limits: { readonly reserveWithinMs: number }) => Promise<number>;
+  /** Called before a wait for a rate limit, ours or the API's, with its length. */
+  readonly onRateLimit?: (waitMs: number) => void;
   /** Called with every response before it is checked: its headers may say what is left of the API's own budget. */
   readonly noteResponse?: (request: HttpRequest, response: HttpResponse) => Promise<void>;
   /** Called once per request on the wire and once per blocked one, in order; a failure fails the request. */
@@ -105,7 +107,7 @@ export interface HttpClientOptions {
 
 /** Creates the client of one run. Dispose it when the run ends, which closes its sockets. */
 export function createHttpClient(options: HttpClientOptions): GuardedHttpClient {
-  const { retry, now = Date.now, random = Math.random, sleep = defaultSleep } = options;
+  const { retry, now = Date.now, random = Math.random, sleep = defaultSleep, onRateLimit } = options;
   const redactor = createRedactor(options.secrets);
   const dispatcher = createDispatcher(options.egress);
   const attempts = createAttempts({
@@ -118,7 +120,9 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
   const takeTurn = async (request: HttpRequest, signal: AbortSignal): Promise<void> => {
     const waitMs = await options.takeToken(request, { reserveWithinMs: durableWaitMs });
     if (waitMs > durableWaitMs) throw new ThrottledError(waitMs);
-    if (waitMs > 0) await sleep(waitMs, signal);
+    if (waitMs <= 0) return;
+    onRateLimit?.(waitMs);
+    await sleep(waitMs, signal);
   };
 
   const verdictOf = (
@@ -166,7 +170,9 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
           const { meaning } = verdict;
           return meaning ? { ...outcome.response, meaning } : outcome.response;
         }
-        await sleep(nextWaitMs(outcome, verdict, { attempt, where, startedAt }), signal);
+        const waitMs = nextWaitMs(outcome, verdict, { attempt, where, startedAt });
+        if (verdict.action === 'rate_limited') onRateLimit?.(waitMs);
+        await sleep(waitMs, signal);
       }
     },
     logSaved: (request) => attempts.logSaved(request),
