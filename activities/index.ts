@@ -1,3 +1,9 @@
+/**
+ * The steps of workflows that have effects. An activity gets ids and returns ids and counts, so no record and no secret
+ * enters a history. Each is safe to run twice. This room belongs to Temporal and to the control database; what a sync is
+ * lies in `src/core`.
+ */
+
 import type { Deps } from '../src/deps.ts';
 import type { SlotLending } from '../src/temporal/worker-slots.ts';
 import { createInboundHookActivities } from './inbound-hooks.ts';

@@ -1,18 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { checkLayers } from './check-layers.ts';
-
-function treeOf(files: Readonly<Record<string, string>>): string {
-  const root = mkdtempSync(join(tmpdir(), 'layers-'));
-  onTestFinished(() => rmSync(root, { recursive: true }));
-  for (const [file, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, file)), { recursive: true });
-    writeFileSync(join(root, file), text);
-  }
-  return root;
-}
+import { treeOf } from './tree-fixture.ts';
 
 it('an import of a floor below is allowed', () => {
   const files = { 'src/core/run/a.ts': "import { b } from '../json/b.ts';\n", 'src/core/json/b.ts': '' };
@@ -37,7 +25,7 @@ it('files that import each other over a third are found', () => {
   expect(checkLayers(treeOf(files))).toEqual([expect.stringMatching(/^These files import each other: /)]);
 });
 
-it('a room without a floor is told of by name', () => {
+it('a room without a floor is reported by name', () => {
   const files = { 'src/core/attic/a.ts': "import { b } from '../json/b.ts';\n", 'src/core/json/b.ts': '' };
   expect(() => checkLayers(treeOf(files))).toThrow('src/core/attic has no floor');
 });

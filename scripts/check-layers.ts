@@ -2,8 +2,7 @@
  * The floors of `src/core`: a file imports from its own floor and from those below it, types included, and no circle of
  * imports exists anywhere. Part of `npm run check`.
  */
-import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize, sep } from 'node:path';
+import { importsOfTree } from './imports.ts';
 
 /** Rooms of `src/core` from the lowest to the highest; the first are the files that lie in `src/core` itself. */
 const floors = [
@@ -28,26 +27,14 @@ const floors = [
   'deliveries',
 ];
 
-const importPattern = /^\s*(?:import|export)\b[^;'"]*?\bfrom\s+'(?<path>\.[^']+)'/gm;
-
 /** What is wrong with the imports of the tree, a sentence each; empty when nothing is. */
 export function checkLayers(root: string): readonly string[] {
-  const files = globSync('{src,db,activities,workflows}/**/*.ts', { cwd: root })
-    .map((file) => file.split(sep).join('/'))
-    .filter((file) => !/\.test\.ts$|-fixture\.ts$|\.gen\.ts$/.test(file));
-  const imports = new Map(files.map((file) => [file, importsOf(root, file)]));
+  const imports = importsOfTree(root);
   const upward = [...imports].flatMap(([file, targets]) =>
     targets.filter((target) => isAbove(target, file)).map((target) => `${file} imports ${target} of a floor above it.`),
   );
   return [...upward, ...circles(imports).map((circle) => `These files import each other: ${circle.join(', ')}.`)];
 }
-
-const importsOf = (root: string, file: string): readonly string[] =>
-  [...readFileSync(join(root, file), 'utf8').matchAll(importPattern)].map(({ groups }) =>
-    normalize(join(dirname(file), groups?.['path'] ?? ''))
-      .split(sep)
-      .join('/'),
-  );
 
 function isAbove(target: string, file: string): boolean {
   const [from, to] = [floorOf(file), floorOf(target)];

@@ -1,5 +1,6 @@
-/** `npm run check`: types, lint, format, dead code, layers, generated files in step. Every part runs; all faults are shown. */
+/** `npm run check`: types, lint, format, dead code, layers, doors, generated files in step. Every part runs; all faults are shown. */
 import { spawnSync } from 'node:child_process';
+import { checkDoors } from './check-doors.ts';
 import { checkLayers } from './check-layers.ts';
 import { checkGenerated } from './generate.ts';
 
@@ -15,10 +16,13 @@ const failed = parts.flatMap(([name, script = '', ...args]) => {
   const { status } = spawnSync(process.execPath, [script, ...args], { stdio: 'inherit' });
   return status === 0 ? [] : [name];
 });
-const upward = checkLayers('.');
-if (upward.length > 0) {
-  process.stderr.write(`${upward.join('\n')}\n`);
-  failed.push('layers');
+for (const [name, issues] of [
+  ['layers', checkLayers('.')],
+  ['doors', checkDoors('.')],
+] as const) {
+  if (issues.length === 0) continue;
+  process.stderr.write(`${issues.join('\n')}\n`);
+  failed.push(name);
 }
 const stale = await checkGenerated();
 if (stale.length > 0) {
@@ -29,5 +33,5 @@ if (failed.length > 0) {
   process.stderr.write(`check failed: ${failed.join(', ')}\n`);
   process.exitCode = 1;
 } else {
-  process.stdout.write('check passed: types, lint, format, dead code, layers, generated files\n');
+  process.stdout.write('check passed: types, lint, format, dead code, layers, doors, generated files\n');
 }

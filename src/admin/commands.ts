@@ -1,3 +1,8 @@
+/**
+ * The operator's commands: orgs and their limits, API keys, key rotation, a test of the configuration. They use the rules of
+ * `src/control` and print no secret but the API key that they create.
+ */
+
 import type { Kysely } from 'kysely';
 import * as v from 'valibot';
 import { listApiKeys } from '../../db/queries/orgs/api-keys.ts';

@@ -1,3 +1,8 @@
+/**
+ * The OpenAPI document, from the routes that serve the requests: it cannot say anything else than they do. This room
+ * decides no behaviour.
+ */
+
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
 import { ApiKeyRow } from '../../core/resources/api-key.ts';

@@ -1,3 +1,8 @@
+/**
+ * Every endpoint, declared in a file per resource: path, credential, schemas, errors and handler. A handler that reads
+ * asks `db/queries`, one that writes calls `src/control`; none decides a status or checks an input itself.
+ */
+
 import type { Route } from '../route.ts';
 import { apiKeyRoutes } from './api-keys.ts';
 import { connectionRoutes } from './connections.ts';

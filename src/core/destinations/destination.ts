@@ -1,3 +1,9 @@
+/**
+ * What every kind of destination promises: a batch of a lane is applied once, with its receipt, and an attempt that a newer
+ * one has replaced applies nothing more. First `open` claims the lane, then `prepare` and `apply` follow for each batch in
+ * its order. A destination never reads the control database.
+ */
+
 import type { Batch, RejectedRow } from '../model/batch.ts';
 import type { ColumnType } from '../spec/schema/column-type.ts';
 

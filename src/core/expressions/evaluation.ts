@@ -1,3 +1,9 @@
+/**
+ * What an evaluation of JSONata takes and gives. Plain expressions run as closures in this process (compiled/), all others
+ * in child processes that have no access and can be killed (evaluator-pool.ts). Templates of specs are made of
+ * expressions (template.ts). A failure concerns one record and is never thrown.
+ */
+
 /** Names an expression sees besides its input: `lookups`, `params`, `each`, `run`; each is bound as `$name`. */
 export type Bindings = Readonly<Record<string, unknown>>;
 

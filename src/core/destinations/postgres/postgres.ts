@@ -1,3 +1,9 @@
+/**
+ * Rows in a customer's PostgreSQL. A session (session.ts) checks each message of the server before the driver reads it
+ * (wire.ts, frames.ts). `open` claims the checkpoint row and creates or checks the table; `apply` writes rows and receipt in
+ * one transaction (batch.ts).
+ */
+
 import type { EgressGuard } from '../../http/egress.ts';
 import type { RejectedRow } from '../../model/batch.ts';
 import type { Destination, LaneClaim } from '../destination.ts';

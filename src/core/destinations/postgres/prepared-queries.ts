@@ -1,5 +1,5 @@
 import { createStatementNames } from '../../statement-names.ts';
-import { losesPrepared } from '../postgres/errors.ts';
+import { losesPrepared } from './errors.ts';
 
 /** A statement for the driver. */
 export interface NamedQuery {

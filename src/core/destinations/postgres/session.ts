@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import { createPreparedQueries } from '../sql/prepared-queries.ts';
 import type { PostgresAddress } from './address.ts';
 import { type ConnectOptions, connectPostgres, responseGraceMs, type SessionLimits } from './connect.ts';
 import { endsConnection } from './errors.ts';
 import type { ResponseLimits } from './frames.ts';
+import { createPreparedQueries } from './prepared-queries.ts';
 import type { CheckedWire } from './wire.ts';
 
 /** One connection to a customer's server. */

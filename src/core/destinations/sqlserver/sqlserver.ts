@@ -1,3 +1,9 @@
+/**
+ * Rows in a customer's SQL Server. The driver runs in a child process (driver/), which the server's bytes cannot leave.
+ * `open` claims the checkpoint row and creates or checks the table; `apply` loads the rows into a temporary table and
+ * writes them with the receipt in one transaction (batch-write.ts).
+ */
+
 import type { RejectedRow } from '../../model/batch.ts';
 import type { Destination, LaneClaim } from '../destination.ts';
 import type { Options } from '../sql/address-fields.ts';

@@ -1,3 +1,8 @@
+/**
+ * The bodies of responses as values: first a gzip file or a zip archive is unpacked, then JSON, JSON Lines, CSV or XML is
+ * read. Every step has a limit of bytes. This room sends nothing and selects no records.
+ */
+
 import { AppError } from '../../errors.ts';
 import type { HttpResponse } from '../../model/http.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';

@@ -1,3 +1,9 @@
+/**
+ * Checks a spec as a whole and reports every issue with its path: sizes first, then the shape of each part
+ * (`spec/schema`), then the rules that span several parts, expressions among them. It runs no expression and knows no
+ * connection.
+ */
+
 import type { Issue } from '../../errors.ts';
 import { createParser, type ParseExpression } from '../../expressions/expression-parser.ts';
 import { documentGate } from '../../json/document-gate.ts';

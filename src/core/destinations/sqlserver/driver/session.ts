@@ -1,3 +1,8 @@
+/**
+ * The connection to a customer's SQL Server as the parent process sees it. The driver itself runs in a child process:
+ * what a server sends is parsed there, and costs that process at most. Messages between the two are in messages.ts.
+ */
+
 import type { SqlSession } from '../../sql/sql-destination.ts';
 
 /** A parameter of a statement: text, a whole number of 32 bits, or null for a text that is not there. */

@@ -1,0 +1,91 @@
+/**
+ * The doors of rooms: the files that other rooms may import; what else is in a room is its own affair, types included.
+ * The first one is the front door, which begins with what the room is for. A room that is not listed holds words that all
+ * use, and every file of it is a door. Part of `npm run check`.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { importsOfTree } from './imports.ts';
+
+/** Doors by room, below the room and without `.ts`. */
+const doors: Readonly<Record<string, readonly string[]>> = {
+  activities: ['index'],
+  workflows: ['index', 'contract'],
+  'src/admin': ['commands', 'explain-error'],
+  'src/api/openapi': ['openapi'],
+  'src/api/routes': ['index'],
+  'src/maintenance': ['maintenance'],
+  'src/core/destinations': ['destination', 'registry', 'sql/columns', 'webhook/outbox'],
+  'src/core/destinations/postgres': ['postgres'],
+  'src/core/destinations/sqlserver': ['sqlserver'],
+  'src/core/destinations/sqlserver/driver': ['session', 'entra', 'entra-client', 'login', 'messages'],
+  'src/core/destinations/webhook': ['webhook', 'outbox'],
+  'src/core/expressions': [
+    'evaluation',
+    'bindings-text',
+    'compiled-evaluator',
+    'compiled/plain-json',
+    'evaluator-pool',
+    'expression',
+    'expression-parser',
+    'jsonata-functions',
+    'plain-path',
+    'references',
+    'template',
+    'template-parts',
+  ],
+  'src/core/expressions/compiled': ['compile', 'plain-json', 'plain-values', 'split', 'values'],
+  'src/core/http': [
+    'client',
+    'addresses',
+    'concurrency',
+    'egress',
+    'egress-blocked',
+    'origin',
+    'post-error',
+    'proxy-tunnel',
+    'redact',
+    'retry',
+    'webhook-post',
+  ],
+  'src/core/json-schema': ['validate', 'coerce', 'linear-pattern'],
+  'src/core/pipeline': ['process-page', 'batch', 'invalid-brake', 'known-records', 'seen-id-filter', 'stored-fields'],
+  'src/core/run': ['engine', 'combinations', 'delivery', 'list-steps', 'repair', 'run-ledger', 'run-store'],
+  'src/core/source/decode': ['decode-body', 'decode-json'],
+  'src/core/source/lookups': ['load-lookups', 'enrich', 'lookup-key', 'lookup-store'],
+  'src/core/source/read': ['read-pages', 'budget-left', 'page-size', 'paginate', 'select-records'],
+  'src/core/spec/check': ['check', 'document-paths', 'expression-places', 'expressions', 'sizes', 'step-dependencies'],
+  'src/core/spec-tests': ['run-spec-tests'],
+};
+
+/** A comment on the file, not on its first declaration. */
+const header = /^\/\*\*(?:(?!\*\/).)*\*\/\n(?:\n|import)/s;
+
+/** What is wrong with the doors of the tree, a sentence each; empty when nothing is. */
+export function checkDoors(root: string, rooms = doors): readonly string[] {
+  const imports = [...importsOfTree(root)];
+  const entered = imports.flatMap(([file, targets]) =>
+    targets.flatMap((target) =>
+      Object.entries(rooms)
+        .filter(([room, open]) => isBehind(room, open, { file, target }))
+        .map(([room]) => `${file} imports ${target}, which is no door of ${room}.`),
+    ),
+  );
+  const files = new Set(imports.map(([file]) => file));
+  const named = Object.entries(rooms).flatMap(([room, open]) => {
+    const missing = open.filter((door) => !files.has(`${room}/${door}.ts`)).map((door) => `${room} has no ${door}.ts.`);
+    const front = `${room}/${open[0]}.ts`;
+    const isHeaded = !files.has(front) || header.test(readFileSync(join(root, front), 'utf8'));
+    return isHeaded ? missing : [...missing, `${front} does not begin with what the room is for.`];
+  });
+  return [...entered, ...named];
+}
+
+const isBehind = (
+  room: string,
+  open: readonly string[],
+  { file, target }: { readonly file: string; readonly target: string },
+): boolean =>
+  target.startsWith(`${room}/`) &&
+  !file.startsWith(`${room}/`) &&
+  !open.includes(target.slice(room.length + 1).replace(/\.ts$/, ''));
