@@ -139,7 +139,7 @@ export interface HookRequests {
   reason: string | null;
   receivedAt: Generated<string>;
   /**
-   * coalesced: accepted, and an earlier request had asked for the same run already.
+   * coalesced: accepted, and an earlier request already started the same run.
    */
   status: string;
 }
@@ -174,7 +174,7 @@ export interface Hooks {
   orgId: string;
   resourceKeys: string[];
   /**
-   * SHA-256 of the token in the address; whoever reads the table cannot use it.
+   * SHA-256 of the token in the address; a reader of the table cannot use it.
    */
   tokenHash: Buffer;
   /**
@@ -209,7 +209,7 @@ export interface IdempotencyKeys {
   path: string;
   response: string | null;
   /**
-   * Null while the first request with this key is still being answered.
+   * Null while the first request with this key has no response yet.
    */
   status: number | null;
 }
@@ -237,7 +237,7 @@ export interface LookupCache {
   connectionId: string;
   expiresAt: string;
   /**
-   * Hash of what was asked for, of the spec's words for it and of the connection's values.
+   * Hash of what is requested, of its part of the spec and of the values of the connection.
    */
   key: string;
   orgId: string;
@@ -267,7 +267,7 @@ export interface OauthStates {
   orgId: string;
   redirectUri: string;
   /**
-   * SHA-256 of the id in the signed state; whoever reads the table cannot use it.
+   * SHA-256 of the id in the signed state; a reader of the table cannot use it.
    */
   stateHash: Buffer;
   wrappedKey: Buffer | null;
@@ -323,7 +323,7 @@ export interface Outboxes {
   pendingRunId: string | null;
   receipt: string | null;
   /**
-   * Of the last batch that was answered; null: none.
+   * Of the last batch with a final response; null: none.
    */
   runId: string | null;
   /**
@@ -339,7 +339,7 @@ export interface Outboxes {
 
 export interface OutboxParts {
   /**
-   * Records that the receiver asked for once more; sent last.
+   * Records that the receiver wants once more; sent last.
    */
   again: boolean;
   /**
@@ -505,20 +505,20 @@ export interface Runs {
   pageNo: Generated<number>;
   paramsJson: Json | null;
   /**
-   * Where reading goes on after the last recorded batch (ReadPosition); null at the start.
+   * Where reading continues after the last recorded batch (RunPosition); null at the start.
    */
   position: Json | null;
   /**
-   * Last sign of life: something was recorded, or its workflow was seen open. The reconciler looks at the silent ones.
+   * Last sign of life: something was recorded, or its workflow was seen open. The sweeper checks the silent ones.
    */
   progressedAt: string | null;
   quarantined: Generated<number>;
   /**
-   * The read reached its end and all of it is recorded; position has nothing more to say.
+   * The read reached its end and all of it is recorded; position has no meaning any more.
    */
   readCompleted: Generated<boolean>;
   /**
-   * When it last asked to begin and its lane was free, so that something else held it back; or when its lane became free. Null: neither yet.
+   * When it last tried to begin and its lane was free, so that something else held it back; or when its lane became free. Null: neither yet.
    */
   readyAt: string | null;
   recordsIn: Generated<number>;
@@ -581,11 +581,11 @@ export interface Schedules {
    */
   longestGapSeconds: number;
   /**
-   * Firings that Temporal has dropped after their catch-up window, as far as somebody was told.
+   * Firings that Temporal has dropped after their catch-up window and that events have reported.
    */
   missedFirings: Generated<number>;
   /**
-   * When Temporal was last asked for their number.
+   * When their number was last read from Temporal.
    */
   missedSeenAt: Generated<string>;
   orgId: string;
@@ -595,7 +595,7 @@ export interface Schedules {
    */
   timezone: string;
   /**
-   * Goes up with everything that Temporal has to hear of, the status of the connection too.
+   * Rises with each change that Temporal has to have, the status of the connection too.
    */
   version: Generated<number>;
 }
@@ -660,7 +660,7 @@ export interface Tokens {
 
 export interface WebhookDeliveries {
   /**
-   * Counts the attempts of the event at the endpoint from 1, whoever asked for them.
+   * Counts the attempts of the event at the endpoint from 1, whatever triggered them.
    */
   attempt: number;
   connectionId: string | null;
@@ -677,7 +677,7 @@ export interface WebhookDeliveries {
   leaseUntil: string | null;
   orgId: string;
   /**
-   * The delivery that was asked for again; null: nobody asked.
+   * The delivery that it repeats; null: it is no redelivery.
    */
   redeliveryOf: string | null;
   /**
@@ -693,7 +693,7 @@ export interface WebhookDeliveries {
   secretId: string | null;
   startedAt: string | null;
   /**
-   * queued: asked for, not sent yet; sending: its POST is under way; unknown: its worker died and nobody knows what became of it.
+   * queued: requested, not sent yet; sending: its POST is under way; unknown: its worker died, and its result is not known.
    */
   state: string;
   statusCode: number | null;
@@ -709,7 +709,7 @@ export interface WebhookEndpoints {
   consecutiveFailures: Generated<number>;
   createdAt: Generated<string>;
   /**
-   * Deleted: it reads as absent from here on; it goes when the log of its deliveries has gone.
+   * Deleted: it reads as absent from here on; the row is deleted once the log of its deliveries is.
    */
   deletedAt: string | null;
   description: string | null;
@@ -733,7 +733,7 @@ export interface WebhookEndpoints {
   ordering: string;
   orgId: string;
   /**
-   * The receiver asked to be left alone until then (Retry-After).
+   * The receiver wants no request until then (Retry-After).
    */
   pausedUntil: string | null;
   /**
@@ -812,7 +812,7 @@ export interface WebhookMessages {
   eventId: string;
   leaseToken: string | null;
   /**
-   * Set: an attempt is under way, and is taken for lost after it.
+   * Set: an attempt is under way, and counts as lost after it.
    */
   leaseUntil: string | null;
   nextAttemptAt: string | null;
@@ -826,7 +826,7 @@ export interface WebhookMessages {
    */
   seq: Generated<number>;
   /**
-   * exhausted: every attempt failed; canceled: the receiver said stop, or the endpoint is gone; skipped: the endpoint was disabled when it happened.
+   * exhausted: every attempt failed; canceled: the receiver said stop, or the endpoint is deleted; skipped: the endpoint was disabled when it happened.
    */
   status: string;
 }

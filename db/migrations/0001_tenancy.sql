@@ -55,7 +55,7 @@ create table idempotency_keys (
   locked_until timestamptz not null,
   primary key (org_id, method, path, key)
 );
-comment on column idempotency_keys.status is 'Null while the first request with this key is still being answered.';
+comment on column idempotency_keys.status is 'Null while the first request with this key has no response yet.';
 create index idempotency_keys_created_at on idempotency_keys (created_at);
 
 create table secret_canary (

@@ -1,5 +1,5 @@
 -- Tokens that were obtained with the secrets of a connection, shared by all workers. The row is there before its first
--- token: whoever asks for one holds the lease, and no transaction is open meanwhile.
+-- token: the process that requests one holds the lease, and no transaction is open meanwhile.
 create table tokens (
   org_id text not null,
   connection_id text not null,
@@ -20,7 +20,7 @@ comment on column tokens.lease_no is 'Counts the leases. Whoever holds a smaller
 comment on column tokens.lease_until is 'Until when the newest lease holds; null: it was given back.';
 comment on column tokens.nonce is 'New with each token, so it also tells one from the next.';
 
--- Authorizations under way: written when a customer is sent to the provider, taken out when they come back.
+-- Authorizations under way: inserted when a customer is sent to the provider, deleted when they come back.
 create table oauth_states (
   state_hash bytea primary key,
   org_id text not null,
@@ -37,6 +37,6 @@ create table oauth_states (
 );
 create index oauth_states_connection on oauth_states (org_id, connection_id);
 create index oauth_states_expired on oauth_states (expires_at);
-comment on column oauth_states.state_hash is 'SHA-256 of the id in the signed state; whoever reads the table cannot use it.';
+comment on column oauth_states.state_hash is 'SHA-256 of the id in the signed state; a reader of the table cannot use it.';
 comment on column oauth_states.issuer is 'The origin of the page that the customer was sent to; an `iss` that comes back must have it.';
 comment on column oauth_states.ciphertext is 'The sealed PKCE verifier; null without PKCE.';

@@ -14,7 +14,7 @@ create unlogged table buckets (
 comment on column buckets.connection_id is 'Null: shared by all connections of the org.';
 comment on column buckets.full_at is 'When the bucket will be full again if nobody takes a token (the theoretical arrival time).';
 
--- What a customer's API said of lookups and enrichments, kept so that it is not asked again.
+-- Responses of a customer's API to lookups and enrichments, kept so that they are not requested again.
 create table lookup_cache (
   org_id text not null,
   connection_id text not null,
@@ -26,6 +26,6 @@ create table lookup_cache (
   foreign key (org_id, connection_id) references connections (org_id, id) on delete cascade
 );
 comment on column lookup_cache.run_id is 'The run that alone may use it; empty: every run of the connection.';
-comment on column lookup_cache.key is 'Hash of what was asked for, of the spec''s words for it and of the connection''s values.';
+comment on column lookup_cache.key is 'Hash of what is requested, of its part of the spec and of the values of the connection.';
 comment on column lookup_cache.value is 'JSON text as it came: jsonb would sort its keys and refuse NUL. Null: the API has no such thing.';
 create index lookup_cache_expired on lookup_cache (expires_at);

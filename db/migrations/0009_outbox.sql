@@ -1,5 +1,5 @@
--- What destinations that keep no checkpoint were told, and what they are to be told: one row per lane, the requests of
--- its batch under way beside it.
+-- What was sent, and is to be sent, to destinations that keep no checkpoint: one row per lane, beside it the requests of
+-- its pending batch.
 create table outboxes (
   org_id text not null,
   lane_id bigint primary key,
@@ -27,7 +27,7 @@ create table outboxes (
   check (num_nulls(carried_run_id, carried_receipt) in (0, 2))
 );
 comment on column outboxes.target is 'Hash of where it goes; another one is a new destination.';
-comment on column outboxes.run_id is 'Of the last batch that was answered; null: none.';
+comment on column outboxes.run_id is 'Of the last batch with a final response; null: none.';
 comment on column outboxes.carried_run_id is 'The run that sent what an earlier run had left; null: none, or it is over.';
 comment on column outboxes.carried_receipt is 'Of that batch.';
 comment on column outboxes.pending_draft is 'What its receipt is made of once it is known which records are refused.';
@@ -47,8 +47,8 @@ create table outbox_parts (
   primary key (lane_id, again, path),
   foreign key (org_id, lane_id) references outboxes (org_id, lane_id) on delete cascade
 );
-comment on table outbox_parts is 'Requests that are not answered for good.';
+comment on table outbox_parts is 'Requests without a final response.';
 comment on column outbox_parts.path is 'Its place in the batch; halves of `1` are `1.0` and `1.1`.';
-comment on column outbox_parts.again is 'Records that the receiver asked for once more; sent last.';
+comment on column outbox_parts.again is 'Records that the receiver wants once more; sent last.';
 comment on column outbox_parts.body is 'The bytes that are signed and sent; never jsonb, which would not keep them.';
 comment on column outbox_parts.indexes is 'Positions of its records in the batch.';

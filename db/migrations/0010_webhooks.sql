@@ -1,6 +1,6 @@
--- Events that an org is told of: what happened, who is to hear it, and every attempt to say it.
+-- Events: what happened in an org, which endpoints receive it, and every attempt to send it.
 
--- No foreign keys but the org's: an event outlives what it tells of.
+-- No foreign keys but the org's: an event outlives its subject.
 create table webhook_events (
   id text primary key,
   org_id text not null references orgs (id),
@@ -61,9 +61,9 @@ comment on column webhook_endpoints.disabled_reason is 'Null while it is enabled
 comment on column webhook_endpoints.rate_limit_per_second is 'Null: no limit but max_in_flight.';
 comment on column webhook_endpoints.first_failure_at is 'Of the failures in a row under way; null: the last attempt succeeded, or there was none.';
 comment on column webhook_endpoints.probing_since is 'Too many failures in a row: only its oldest message is tried, at next_probe_at. Null: it is not probed.';
-comment on column webhook_endpoints.paused_until is 'The receiver asked to be left alone until then (Retry-After).';
+comment on column webhook_endpoints.paused_until is 'The receiver wants no request until then (Retry-After).';
 comment on column webhook_endpoints.send_window is 'Requests at once while it comes back from probing; null: max_in_flight.';
-comment on column webhook_endpoints.deleted_at is 'Deleted: it reads as absent from here on; it goes when the log of its deliveries has gone.';
+comment on column webhook_endpoints.deleted_at is 'Deleted: it reads as absent from here on; the row is deleted once the log of its deliveries is.';
 create index webhook_endpoints_by_org on webhook_endpoints (org_id, id) where deleted_at is null;
 create index webhook_endpoints_deleted on webhook_endpoints (deleted_at) where deleted_at is not null;
 
@@ -125,9 +125,9 @@ create table webhook_messages (
   check (num_nulls(lease_until, lease_token) in (0, 2))
 );
 comment on column webhook_messages.seq is 'Order of events; an endpoint gets them in it as far as attempts succeed.';
-comment on column webhook_messages.status is 'exhausted: every attempt failed; canceled: the receiver said stop, or the endpoint is gone; skipped: the endpoint was disabled when it happened.';
+comment on column webhook_messages.status is 'exhausted: every attempt failed; canceled: the receiver said stop, or the endpoint is deleted; skipped: the endpoint was disabled when it happened.';
 comment on column webhook_messages.attempts is 'Automatic attempts so far, begun or ended.';
-comment on column webhook_messages.lease_until is 'Set: an attempt is under way, and is taken for lost after it.';
+comment on column webhook_messages.lease_until is 'Set: an attempt is under way, and counts as lost after it.';
 comment on column webhook_messages.recovery_id is 'The recovery that made it due again; null: none did.';
 create index webhook_messages_due on webhook_messages (endpoint_id, next_attempt_at, seq) where status = 'pending';
 create index webhook_messages_in_order on webhook_messages (endpoint_id, seq) where status = 'pending';
@@ -167,9 +167,9 @@ create table webhook_deliveries (
   foreign key (org_id, endpoint_id) references webhook_endpoints (org_id, id),
   check (num_nulls(lease_until, lease_token) in (0, 2))
 );
-comment on column webhook_deliveries.attempt is 'Counts the attempts of the event at the endpoint from 1, whoever asked for them.';
-comment on column webhook_deliveries.redelivery_of is 'The delivery that was asked for again; null: nobody asked.';
-comment on column webhook_deliveries.state is 'queued: asked for, not sent yet; sending: its POST is under way; unknown: its worker died and nobody knows what became of it.';
+comment on column webhook_deliveries.attempt is 'Counts the attempts of the event at the endpoint from 1, whatever triggered them.';
+comment on column webhook_deliveries.redelivery_of is 'The delivery that it repeats; null: it is no redelivery.';
+comment on column webhook_deliveries.state is 'queued: requested, not sent yet; sending: its POST is under way; unknown: its worker died, and its result is not known.';
 comment on column webhook_deliveries.secret_id is 'The secret of its first signature; null: not sent.';
 comment on column webhook_deliveries.request_headers is 'As sent, signatures masked; null: not sent.';
 create index webhook_deliveries_by_org on webhook_deliveries (org_id, created_at desc, id desc);
@@ -177,7 +177,7 @@ create index webhook_deliveries_of_event on webhook_deliveries (event_id, endpoi
 create index webhook_deliveries_open on webhook_deliveries (endpoint_id, id) where state in ('queued', 'sending');
 create index webhook_deliveries_of_endpoint on webhook_deliveries (endpoint_id);
 
--- In one place because three ask: whoever wakes an endpoint, the sweeper, and the endpoint's own workflow.
+-- In one place because three need it: what wakes an endpoint, the sweeper, and the workflow of the endpoint.
 create function webhook_endpoint_due_at(endpoint webhook_endpoints) returns timestamptz language sql stable as $$
   select case when due is not null then greatest(due, endpoint.paused_until) end
   from (

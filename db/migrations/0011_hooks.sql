@@ -1,4 +1,4 @@
--- Addresses that an upstream posts to, to say that something is new: each accepted request asks for runs.
+-- Addresses to which an upstream posts when something is new: each accepted request starts runs.
 create table hooks (
   id text primary key,
   org_id text not null,
@@ -20,7 +20,7 @@ create table hooks (
   foreign key (org_id, connection_id) references connections (org_id, id),
   check (num_nulls(kek_id, wrapped_key, nonce, ciphertext) in (0, 4))
 );
-comment on column hooks.token_hash is 'SHA-256 of the token in the address; whoever reads the table cannot use it.';
+comment on column hooks.token_hash is 'SHA-256 of the token in the address; a reader of the table cannot use it.';
 comment on column hooks.verification is 'How a request shows that it comes from the upstream; without the secret.';
 comment on column hooks.dedupe is 'Where the id of a notification is; null: where the kind of verification has it.';
 comment on column hooks.debounce_seconds is 'A run is made when no request has come for so long.';
@@ -43,14 +43,14 @@ create table hook_requests (
   unique (hook_id, dedupe_key),
   foreign key (org_id, hook_id) references hooks (org_id, id)
 );
-comment on column hook_requests.status is 'coalesced: accepted, and an earlier request had asked for the same run already.';
+comment on column hook_requests.status is 'coalesced: accepted, and an earlier request already started the same run.';
 comment on column hook_requests.reason is 'Why it was ignored or rejected; null: it was neither.';
 comment on column hook_requests.dedupe_key is 'Hash of what makes it the same notification as another; null: not compared.';
 create index hook_requests_by_hook on hook_requests (hook_id, id desc);
 create index hook_requests_by_connection on hook_requests (connection_id);
 create index hook_requests_by_age on hook_requests (received_at);
 
--- What a request asks for: a run of a resource that starts after it.
+-- What a request starts: a run of a resource that begins after it.
 create table hook_triggers (
   request_id text not null,
   resource_key text not null,
