@@ -2,11 +2,25 @@ import type { RequestErrorCode } from '../../core/errors.ts';
 import type { ErrorBody } from '../../core/resources/error.ts';
 import { statusOf } from '../errors.ts';
 import type { Route } from '../route.ts';
+import { refTo } from './schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The error responses of an endpoint by status: its own, and those that its kind of input can cause. */
-export function errorsOf(route: Route): Json {
+/** The error responses of an endpoint by status, as references to {@link errorResponses}. */
+export const errorsOf = (route: Route): Json =>
+  Object.fromEntries(responsesOf(route).map(([status, { name }]) => [status, refTo('responses', name)]));
+
+/** The error responses of these endpoints by their names in the document. */
+export const errorResponses = (routes: readonly Route[]): Json =>
+  Object.fromEntries(routes.flatMap(responsesOf).map(([, { name, response }]) => [name, response]));
+
+interface NamedResponse {
+  readonly name: string;
+  readonly response: Json;
+}
+
+/** By status: the endpoint's own errors, and those that its kind of input can cause. */
+function responsesOf(route: Route): readonly (readonly [status: string, NamedResponse])[] {
   const reads = route.body !== undefined || route.query !== undefined || route.repeated !== undefined;
   const codes = new Set<RequestErrorCode>([
     ...(reads ? (['validation'] as const) : []),
@@ -16,11 +30,10 @@ export function errorsOf(route: Route): Json {
     'internal',
   ]);
   const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
-  const responses = [...byStatus].map(([status, same]): [string, Json] => [
-    String(status),
-    responseOf(same, status === 400 ? withoutCode(route) : null),
-  ]);
-  return { ...Object.fromEntries(responses), ...(route.body ? { '413': tooLong } : {}) };
+  const responses = [...byStatus].map(
+    ([status, same]) => [String(status), responseOf(same, status === 400 ? inputOf(route) : null)] as const,
+  );
+  return route.body ? [...responses, ['413', { name: 'BodyTooLong', response: tooLong }]] : responses;
 }
 
 const meanings = {
@@ -52,33 +65,45 @@ const examples = {
   internal: { message: 'Unexpected error. Quote request id 6f1c… when you report it.' },
 } as const satisfies Record<RequestErrorCode, ErrorBody['error']>;
 
-/** A refusal before the input is checked; the specification gives it no code. */
-function withoutCode({ body, query }: Route): string | null {
-  if (body) return 'The body is not JSON (line 1 column 8).';
-  return query ? 'The query parameter connectionId is required.' : null;
+/** What can be refused before it is checked; the specification gives that error no code. */
+type Input = 'Body' | 'Query';
+
+const uncoded: Readonly<Record<Input, string>> = {
+  Body: 'The body is not JSON (line 1 column 8).',
+  Query: 'The query parameter connectionId is required.',
+};
+
+function inputOf({ body, query }: Route): Input | null {
+  if (body) return 'Body';
+  return query ? 'Query' : null;
 }
 
-/** `uncoded`: the message of an error without a code that has the same status; null when there is none. */
-function responseOf(codes: readonly RequestErrorCode[], uncoded: string | null = null): Json {
+/** For example `NotFound`, or `ValidationOfBody` with the error without a code. */
+const nameOf = (codes: readonly RequestErrorCode[], input: Input | null): string =>
+  codes.map((code) => code.replaceAll(/(?:^|_)(\w)/g, (_all, letter) => letter.toUpperCase())).join('Or') +
+  (input === null ? '' : `Of${input}`);
+
+/** `input`: what can also be refused without a code, with the same status; null: nothing. */
+function responseOf(codes: readonly RequestErrorCode[], input: Input | null): NamedResponse {
   const coded = codes.map((code): [string, Json] => [code, { value: { error: { code, ...examples[code] } } }]);
-  const others = uncoded === null ? [] : [['without code', { value: { error: { message: uncoded } } }] as const];
+  const others = input === null ? [] : [['without code', { value: { error: { message: uncoded[input] } } }] as const];
   const descriptions = codes.map((code) => `\`${code}\`: ${meanings[code]}`);
-  return {
+  const response = {
     description: [...descriptions, ...others.map(() => 'Without a code: the request cannot be read.')].join(' '),
     content: {
-      'application/json': {
-        schema: { $ref: '#/components/schemas/ErrorBody' },
-        examples: Object.fromEntries([...coded, ...others]),
-      },
+      'application/json': { schema: errorBody, examples: Object.fromEntries([...coded, ...others]) },
     },
   };
+  return { name: nameOf(codes, input), response };
 }
+
+const errorBody = refTo('schemas', 'ErrorBody');
 
 const tooLong: Json = {
   description: 'The body is longer than 1 MiB.',
   content: {
     'application/json': {
-      schema: { $ref: '#/components/schemas/ErrorBody' },
+      schema: errorBody,
       example: { error: { code: 'validation', message: 'The body is longer than 1048576 bytes.' } },
     },
   },

@@ -1,14 +1,14 @@
-import type * as v from 'valibot';
-import { eventCatalogue, eventSchema, exampleEvent } from '../../core/events/catalogue.ts';
+import * as v from 'valibot';
+import { eventCatalogue, exampleEvent } from '../../core/events/catalogue.ts';
 import { type EventType, eventTypes, isDefaultEvent } from '../../core/resources/event-types.ts';
+import { refTo, schemaOf } from './schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** The posts of the service to webhook endpoints, by type of event: the `webhooks` of the document. */
-export const webhooksOf = (schemaOf: (schema: v.GenericSchema) => Json): Json =>
-  Object.fromEntries(eventTypes.map((type) => [type, { post: postOf(type, schemaOf(eventSchema(type))) }]));
+export const webhooks = (): Json => Object.fromEntries(eventTypes.map((type) => [type, { post: postOf(type) }]));
 
-const postOf = (type: EventType, schema: Json): Json => ({
+const postOf = (type: EventType): Json => ({
   operationId: operationIdOf(type),
   summary: eventCatalogue[type].summary,
   description: isDefaultEvent(type)
@@ -16,17 +16,33 @@ const postOf = (type: EventType, schema: Json): Json => ({
     : 'Sent only to endpoints that name it.',
   tags: ['webhook endpoints'],
   security: [],
-  parameters: headers,
-  requestBody: { required: true, content: { 'application/json': { schema, example: exampleEvent(type) } } },
-  responses: {
-    '2XX': { description: 'Received. After any other response, or none within the timeout, the event is sent again.' },
-    '410': { description: 'Gone: the endpoint is disabled.' },
+  parameters: Object.keys(webhookHeaders).map((name) => refTo('parameters', name)),
+  requestBody: {
+    required: true,
+    content: { 'application/json': { schema: schemaOfEvent(type), example: exampleEvent(type) } },
   },
+  responses: { '2XX': refTo('responses', 'EventReceived'), '410': refTo('responses', 'EndpointGone') },
+});
+
+/** What all events have, and what this one adds. */
+const schemaOfEvent = (type: EventType): Json => ({
+  allOf: [
+    refTo('schemas', 'EventEnvelope'),
+    schemaOf(v.object({ type: v.literal(type), data: eventCatalogue[type].data }), 'output'),
+  ],
 });
 
 /** For example `onRunSucceeded`. */
 const operationIdOf = (type: EventType): string =>
   `on${type.replaceAll(/(?:^|[._])(\w)/g, (_all, letter) => letter.toUpperCase())}`;
+
+/** What receivers respond. */
+export const receiverResponses: Json = {
+  EventReceived: {
+    description: 'Received. After any other response, or none within the timeout, the event is sent again.',
+  },
+  EndpointGone: { description: 'Gone: the endpoint is disabled.' },
+};
 
 const header = (name: string, description: string): Json => ({
   name,
@@ -36,9 +52,15 @@ const header = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 });
 
-/** As Standard Webhooks has them. */
-const headers = [
-  header('webhook-id', 'The id of the event: the same for every attempt, so that receivers can recognize repeats.'),
-  header('webhook-timestamp', 'When the attempt was made, in whole seconds since the epoch.'),
-  header('webhook-signature', 'Signatures of id, timestamp and body, separated by spaces: one for each valid secret.'),
-];
+/** The parameters of every post, as Standard Webhooks has them. */
+export const webhookHeaders: Json = {
+  WebhookId: header(
+    'webhook-id',
+    'The id of the event: the same for every attempt, so that receivers can recognize repeats.',
+  ),
+  WebhookTimestamp: header('webhook-timestamp', 'When the attempt was made, in whole seconds since the epoch.'),
+  WebhookSignature: header(
+    'webhook-signature',
+    'Signatures of id, timestamp and body, separated by spaces: one for each valid secret.',
+  ),
+};

@@ -47,14 +47,26 @@ describe('OpenAPI document', () => {
     },
   );
 
-  it('refers to no schema that is missing', () => {
-    const { schemas } = JSON.parse(text).components;
-    for (const [, name] of text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g))
-      expect(schemas).toHaveProperty(name ?? '');
+  it('refers to no part that is missing, and has no part that nothing refers to', () => {
+    const { securitySchemes: _schemes, ...components } = JSON.parse(text).components;
+    const parts = Object.entries(components).flatMap(([kind, named]) =>
+      Object.keys(named as object).map((name) => `#/components/${kind}/${name}`),
+    );
+    const referred = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref);
+    expect(new Set(referred)).toEqual(new Set(parts));
+  });
+
+  it('has each error response once', () => {
+    const names = Object.keys(JSON.parse(text).components.responses);
+    expect(names).toEqual(expect.arrayContaining(['Unauthorized', 'Conflict', 'ValidationOfBody']));
+    const [, paths = ''] = /"paths":(.*),"webhooks":/.exec(text) ?? [];
+    expect(paths).not.toContain('#/components/schemas/ErrorBody');
   });
 
   it('has examples with which a validation error can be told from one without a code', () => {
-    const { examples } = JSON.parse(text).paths['/connections'].post.responses['400'].content['application/json'];
+    const { $ref } = JSON.parse(text).paths['/connections'].post.responses['400'];
+    expect($ref).toBe('#/components/responses/ValidationOfBody');
+    const { examples } = JSON.parse(text).components.responses.ValidationOfBody.content['application/json'];
     expect(examples.validation.value.error).toMatchObject({ code: 'validation', issues: [{ path: 'displayName' }] });
     expect(examples['without code'].value.error).not.toHaveProperty('code');
   });

@@ -16,7 +16,7 @@ import { ConnectionRow, ConnectionTest } from '../../core/resources/connection.t
 import { FreshnessView } from '../../core/resources/freshness.ts';
 import { RunRow } from '../../core/resources/run.ts';
 import { SpecUpgrade } from '../../core/resources/spec.ts';
-import { JsonObject } from '../../core/resources/values.ts';
+import { Deleted, JsonObject } from '../../core/resources/values.ts';
 import { bodyId, DisplayText, idParams, NaturalKey } from '../inputs.ts';
 import { QueryText } from '../query-inputs.ts';
 import { route } from '../route.ts';
@@ -261,7 +261,7 @@ export const connectionRoutes = [
     auth: 'api_key',
     params: Params,
     status: 200,
-    response: v.object({ deleted: v.literal(true) }),
+    response: Deleted,
     errors: ['not_found'],
     handle: async ({ scope, params }, deps) => {
       await deleteConnection(deps, scope, params.id);

@@ -5,6 +5,7 @@ import { findHook, listHooks } from '../../../db/queries/hooks/hooks.ts';
 import { createHook, deleteHook, rotateHook, toggleHook } from '../../control/hooks/hooks.ts';
 import { notFound } from '../../core/errors.ts';
 import { HookRequestRow, HookRow } from '../../core/resources/hook.ts';
+import { Deleted } from '../../core/resources/values.ts';
 import { Dedupe, Verification } from '../../core/resources/verification-schema.ts';
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';
@@ -123,7 +124,7 @@ export const hookRoutes = [
     auth: 'api_key',
     params: Params,
     status: 200,
-    response: v.object({ deleted: v.literal(true) }),
+    response: Deleted,
     errors: ['not_found'],
     handle: async ({ scope, params }, deps) => {
       await deleteHook(deps, scope, params.id);

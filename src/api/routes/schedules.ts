@@ -4,6 +4,7 @@ import { listSchedules } from '../../../db/queries/schedules.ts';
 import { createSchedule, deleteSchedule, toggleSchedule } from '../../control/schedules/schedules.ts';
 import { notFound } from '../../core/errors.ts';
 import { ScheduleRow } from '../../core/resources/schedule.ts';
+import { Deleted } from '../../core/resources/values.ts';
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';
 
@@ -78,7 +79,7 @@ export const scheduleRoutes = [
     auth: 'api_key',
     params: Params,
     status: 200,
-    response: v.object({ deleted: v.literal(true) }),
+    response: Deleted,
     errors: ['not_found'],
     handle: async ({ scope, params }, deps) => {
       await deleteSchedule(deps, scope, params.id);

@@ -12,7 +12,7 @@ import {
 import { notFound } from '../../core/errors.ts';
 import { SpecKey } from '../../core/json/property-names.ts';
 import { SpecRow, SpecVersionRow, ValidationResult } from '../../core/resources/spec.ts';
-import { JsonObject } from '../../core/resources/values.ts';
+import { Deleted, JsonObject } from '../../core/resources/values.ts';
 import { SpecVersion } from '../../core/spec/schema/spec-schema.ts';
 import { nameParam } from '../inputs.ts';
 import { ResponseWithHeaders } from '../response-headers.ts';
@@ -194,7 +194,7 @@ export const specRoutes = [
     auth: 'api_key',
     params: VersionParams,
     status: 200,
-    response: v.object({ deleted: v.literal(true) }),
+    response: Deleted,
     errors: ['not_found', 'immutable'],
     handle: async ({ scope, params }, deps) => {
       await deleteDraft(deps, scope, params);

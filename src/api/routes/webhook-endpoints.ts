@@ -6,6 +6,7 @@ import { recoverEndpoint } from '../../control/webhooks/recovery.ts';
 import { rotateSecret } from '../../control/webhooks/secrets.ts';
 import { testEndpoint } from '../../control/webhooks/test-endpoint.ts';
 import { notFound } from '../../core/errors.ts';
+import { Deleted } from '../../core/resources/values.ts';
 import { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import {
   EventType,
@@ -117,7 +118,7 @@ export const webhookEndpointRoutes = [
     auth: 'api_key',
     params: Params,
     status: 200,
-    response: v.object({ deleted: v.literal(true) }),
+    response: Deleted,
     errors: ['not_found'],
     handle: async ({ scope, params }, deps) => {
       await deleteEndpoint(deps, scope, params.id);

@@ -23,23 +23,25 @@ export const eventCatalogue: EventDeclarations<EventType> = {
 
 const id = (of: string) => v.pipe(v.nullable(v.string()), v.description(`Null: the event is not about a ${of}.`));
 
+/** What every event has beside its data. */
+export const EventEnvelope = v.object({
+  id: v.pipe(v.string(), v.description('The same for every attempt to deliver it; also `webhook-id`.')),
+  type: v.string(),
+  timestamp: v.pipe(v.string(), v.description('When it happened: ISO 8601, UTC.')),
+  apiVersion: v.literal(apiVersion),
+  orgId: v.string(),
+  workspaceId: id('workspace'),
+  connectionId: id('connection'),
+  runId: id('run'),
+  sequence: v.pipe(
+    v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))),
+    v.description('Counts the events of the connection without gaps; null: the event is not about a connection.'),
+  ),
+});
+
 /** The whole of an event of that type, as it is sent. */
 export const eventSchema = (type: EventType) =>
-  v.object({
-    id: v.pipe(v.string(), v.description('The same for every attempt to deliver it; also `webhook-id`.')),
-    type: v.literal(type),
-    timestamp: v.pipe(v.string(), v.description('When it happened: ISO 8601, UTC.')),
-    apiVersion: v.literal(apiVersion),
-    orgId: v.string(),
-    workspaceId: id('workspace'),
-    connectionId: id('connection'),
-    runId: id('run'),
-    sequence: v.pipe(
-      v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))),
-      v.description('Counts the events of the connection without gaps; null: the event is not about a connection.'),
-    ),
-    data: eventCatalogue[type].data,
-  });
+  v.object({ ...EventEnvelope.entries, type: v.literal(type), data: eventCatalogue[type].data });
 
 const exampleIds = {
   id: 'evt_01kaemm0dce7xb1k4c1m1f2p3q',

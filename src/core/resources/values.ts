@@ -12,5 +12,8 @@ export const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC.'), v.e
 export const JsonObject = mapOf(v.string(), v.unknown());
 export type JsonObject = v.InferOutput<typeof JsonObject>;
 
+/** The response to a deletion. */
+export const Deleted = v.object({ deleted: v.literal(true) });
+
 /** A number of records or rows, from 0. */
 export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));

@@ -89,7 +89,7 @@ export type WebhookRecovery = v.InferOutput<typeof WebhookRecovery>;
 
 /** A type of event that endpoints can be told of. */
 export const EventTypeRow = v.object({
-  type: v.picklist(eventTypes),
+  type: EventType,
   summary: v.pipe(v.string(), v.description('When the event occurs.')),
   default: v.pipe(v.boolean(), v.description('Endpoints that name no types get it.')),
   schema: v.pipe(

@@ -1,0 +1,113 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
+import type * as v from 'valibot';
+import type { Route } from '../route.ts';
+import { errorsOf } from './errors.ts';
+import { conversion, refTo, schemaOf } from './schemas.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The operations of these endpoints by path and method. */
+export function pathsOf(all: readonly Route[]): Json {
+  const byPath = Map.groupBy(all, ({ path }) => path.replace(/:(\w+)/g, '{$1}'));
+  const entries = [...byPath].map(([path, methods]): [string, Json] => [
+    path,
+    Object.fromEntries(methods.map((route) => [route.method, operationOf(route)])),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function operationOf(route: Route): Json {
+  return {
+    operationId: operationIdOf(route),
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    tags: [route.tag],
+    ...securityOf(route),
+    parameters: [
+      ...parametersOf(route.params, 'path'),
+      ...parametersOf(route.query, 'query'),
+      ...(route.repeated ? [refTo('parameters', 'IdempotencyKey')] : []),
+    ],
+    ...(route.body ? { requestBody: requestBodyOf(route, schemaOf(route.body, 'input')) } : {}),
+    responses: { [route.status]: successOf(route), ...errorsOf(route) },
+  };
+}
+
+/** An API key unless an endpoint says otherwise. */
+function securityOf({ auth }: Route): Json {
+  if (auth === 'api_key') return {};
+  return { security: auth === 'embed_token' ? [{ embedToken: [] }] : [] };
+}
+
+/** For example `postConnectionsByIdSync`. */
+const operationIdOf = ({ method, path }: Route): string =>
+  method +
+  path.replace(
+    /[/-]+(:?)(\w)(\w*)/g,
+    (_all, colon, first, rest) => `${colon ? 'By' : ''}${first.toUpperCase()}${rest}`,
+  );
+
+function parametersOf(schema: v.GenericSchema | undefined, place: 'path' | 'query'): readonly Json[] {
+  if (!schema) return [];
+  const { properties = {}, required = [] } = toJsonSchema(schema, conversion('input'));
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: place,
+    required: required.includes(name),
+    schema: property,
+  }));
+}
+
+const requestBodyOf = ({ bodyName, bodyExample, bodyOptional }: Route, schema: Json): Json => ({
+  required: bodyOptional !== true,
+  content: {
+    'application/json': {
+      schema: bodyName === undefined ? schema : refTo('schemas', bodyName),
+      ...(bodyExample === undefined ? {} : { example: bodyExample }),
+    },
+  },
+});
+
+function successOf(route: Route): Json {
+  const isList = route.response.type === 'array';
+  return {
+    description: isList ? 'The list.' : 'Success.',
+    headers: {
+      'X-Request-Id': refTo('headers', 'RequestId'),
+      ...(isList ? { 'X-Total-Count': refTo('headers', 'TotalCount') } : {}),
+      ...(route.repeated === 'same_answer' ? { 'Idempotent-Replayed': refTo('headers', 'IdempotentReplayed') } : {}),
+      ...headersOf(route),
+    },
+    content: { 'application/json': { schema: schemaOf(route.response, 'output') } },
+  };
+}
+
+const headersOf = ({ headers = {} }: Route): Json =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, { description, values }]) => [name, { description, schema: { enum: values } }]),
+  );
+
+/** Parameters that several operations have. */
+export const namedParameters: Json = {
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description:
+      'Makes the request safe to repeat for 24 hours: a repeat returns the first response, with `Idempotent-Replayed: true`. Another body under the same key is a conflict.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+};
+
+/** Headers that several responses have. */
+export const namedHeaders: Json = {
+  RequestId: {
+    description: 'Yours if you sent a valid one; each log line of the request contains it.',
+    schema: { type: 'string' },
+  },
+  TotalCount: { description: 'How many elements the list has.', schema: { type: 'integer' } },
+  IdempotentReplayed: {
+    description: 'Present when the response is that of an earlier request with the same `Idempotency-Key`.',
+    schema: { const: 'true' },
+  },
+};
