@@ -368,7 +368,6 @@ describe('a hook', () => {
       { resourceKeys: ['items'], verification: { kind: 'none' }, dedupe: { by: 'pointer', pointer: 'id' } },
       'dedupe.pointer',
     ],
-    ['another mode', { resourceKeys: ['items'], verification: { kind: 'none' }, mode: 'payload' }, 'mode'],
   ])('is refused with %s', async (_name, wanted, path) => {
     const reply = await post(wanted);
     expect(reply).toMatchObject({ status: 400, body: { error: { code: 'validation', issues: [{ path }] } } });

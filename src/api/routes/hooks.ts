@@ -67,7 +67,6 @@ export const hookRoutes = [
       dedupe: v.optional(v.nullable(Dedupe), null),
       debounceSeconds: seconds(2, 300, 'The run starts when no request has arrived for this time,'),
       maxWaitSeconds: seconds(30, 3600, 'or this time after the first request, however many arrive.'),
-      mode: v.pipe(v.optional(v.picklist(['sync']), 'sync'), v.description('A request starts a sync.')),
     }),
     bodyExample: { resourceKeys: ['contacts'], verification: { kind: 'standard_webhooks' } },
     status: 201,
@@ -79,9 +78,8 @@ export const hookRoutes = [
     errors: ['validation', 'not_found', 'conflict'],
     repeated: 'conflict',
     handle: ({ scope, params, body }, deps) => {
-      const { mode: _mode, ...wanted } = body;
-      const { secret, ...verification } = wanted.verification;
-      return createHook(deps, scope, { ...wanted, connectionId: params.id, verification, secret });
+      const { secret, ...verification } = body.verification;
+      return createHook(deps, scope, { ...body, connectionId: params.id, verification, secret });
     },
   }),
   route({
