@@ -1,0 +1,97 @@
+/** Runs that nobody drives: their start or their workflow was lost. Their rows hold all that is needed to go on. */
+
+import { endRun } from '../../db/queries/runs/lanes.ts';
+import { countRestart, findRun, markAlive, markDispatched } from '../../db/queries/runs/runs.ts';
+import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../../db/queries/runs/sweep.ts';
+import { orgScope } from '../../db/scope.ts';
+import { wakeEndpoints } from '../connect/wake-endpoints.ts';
+import type { Deps } from '../deps.ts';
+import { isTemporalAway } from '../temporal/orchestrator.ts';
+
+type SweepDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
+
+/** After this time the request no longer dispatches its run (its deadline is 1.5 s), ms. */
+const undispatchedMs = 2000;
+/** Twice the heartbeat timeout of a chunk, and more than any pause between two of its records that is normal, ms. */
+const silentMs = 30_000;
+/** How often the workflow of a run may be lost: repeated manual termination means that the run should end. */
+const restartsMax = 3;
+/** Runs checked in one round. */
+const limit = 100;
+
+/** Starts queued runs whose request could not reach Temporal. */
+export async function startMissedRuns(deps: SweepDeps): Promise<void> {
+  const missed = await findUndispatchedRuns(deps.db, { olderThanMs: undispatchedMs, limit });
+  await forEachRun(deps, missed, async (swept) => {
+    const scope = orgScope(swept.orgId);
+    const run = await findRun(deps.db, scope, swept.id);
+    if (run?.status !== 'queued') return;
+    await deps.orchestrator.startRun(inputOf(swept), run.trigger);
+    await markDispatched(deps.db, scope, swept.id);
+    deps.log.info('missed run started', { runId: swept.id });
+  });
+}
+
+/**
+ * Restarts runs whose workflow is lost (terminated by hand, namespace wiped): they continue from their ledger under the
+ * same id. One that is lost repeatedly is ended, so that its lane continues.
+ */
+export async function repairSilentRuns(deps: SweepDeps): Promise<void> {
+  const silent = await findSilentRuns(deps.db, { olderThanMs: silentMs, limit });
+  await forEachRun(deps, silent, async (run) => {
+    const state = await deps.orchestrator.describeRun(inputOf(run));
+    if (state !== 'open') return restartOrEnd(deps, run);
+    if (run.cancelRequested) await deps.orchestrator.cancelRun(inputOf(run));
+    await markAlive(deps.db, orgScope(run.orgId), run.id);
+  });
+}
+
+/** Failures are isolated per run; without Temporal, none can be restarted. */
+async function forEachRun(
+  { log }: SweepDeps,
+  runs: readonly SweptRun[],
+  repair: (run: SweptRun) => Promise<void>,
+): Promise<void> {
+  for (const run of runs) {
+    try {
+      await repair(run);
+    } catch (error) {
+      if (isTemporalAway(error)) throw error;
+      log.warn('run not repaired; the next round tries again', { runId: run.id, error });
+    }
+  }
+}
+
+async function restartOrEnd(deps: SweepDeps, swept: SweptRun): Promise<void> {
+  const scope = orgScope(swept.orgId);
+  const run = swept.cancelRequested ? undefined : await findRun(deps.db, scope, swept.id);
+  if (!run || !(await countRestart(deps.db, scope, swept.id, restartsMax))) return endOrphan(deps, swept);
+  try {
+    await deps.orchestrator.restartRun(inputOf(swept), run.trigger);
+    deps.log.warn('run without a workflow restarted', { runId: swept.id });
+  } catch (error) {
+    if (isTemporalAway(error)) throw error;
+    deps.log.warn('run without a workflow not restarted', { runId: swept.id, error });
+    await endOrphan(deps, swept);
+  }
+}
+
+async function endOrphan(deps: SweepDeps, run: SweptRun): Promise<void> {
+  const message =
+    'The workflow of this run was lost repeatedly (terminated, or its Temporal namespace was wiped). Start the sync again: it continues from the watermark.';
+  const outcome = run.cancelRequested
+    ? ({ status: 'canceled', error: null } as const)
+    : ({ status: 'failed', error: { code: 'orchestration_lost', message } } as const);
+  const end = { runId: run.id, outcome, breaksConnection: false };
+  const { next } = await endRun(deps.db, orgScope(run.orgId), end);
+  deps.log.warn('run without a workflow ended', { runId: run.id, status: outcome.status });
+  await wakeEndpoints(deps, orgScope(run.orgId));
+  for (const { id, ...waiting } of next) await deps.orchestrator.wakeRun({ orgId: run.orgId, ...waiting, runId: id });
+}
+
+const inputOf = (run: SweptRun) => ({
+  orgId: run.orgId,
+  connectionId: run.connectionId,
+  resourceKey: run.resourceKey,
+  runId: run.id,
+});
