@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recordLimits } from '../../src/core/json/json-limits.ts';
+import { jsonLimits } from '../../src/core/json/json-limits.ts';
 import { useStack } from '../support/service/use-stack.ts';
 import { openAccount } from '../support/sync/account.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
@@ -13,8 +13,8 @@ describe('one poisoned record', () => {
   it.each([
     ['with a NUL character', { id: 9, name: 'a\0b' }, 'record', '9'],
     ['with half a surrogate pair', { id: 9, name: '\ud800' }, 'record', '9'],
-    ['with too many values', { id: 9, name: Array(recordLimits.nodesMax).fill(0) }, 'record', '9'],
-    ['that is nested too deep', { id: 9, name: deep(recordLimits.depthMax) }, 'record', '9'],
+    ['with too many values', { id: 9, name: Array(jsonLimits.nodesMax).fill(0) }, 'record', '9'],
+    ['that is nested too deep', { id: 9, name: deep(jsonLimits.depthMax) }, 'record', '9'],
     ['that fails the transform', { id: 9, name: 7 }, 'transform', '9'],
     ['that fails the schema', { id: 9, name: 'too long' }, 'maxLength', '9'],
     ['without a key', { name: 'a' }, 'primaryKey', expect.stringContaining('sha256:')],

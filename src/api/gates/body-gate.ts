@@ -1,14 +1,10 @@
 import { invalid } from '../../core/errors.ts';
+import { findJsonFault, type JsonFault } from '../../core/json/json-fault.ts';
+import { jsonLimits } from '../../core/json/json-limits.ts';
 import { HttpRejection } from '../errors.ts';
 
 /** Bytes of a request body; more is 413. */
 export const bodyBytesMax = 1_048_576;
-
-const depthMax = 64;
-const nodesMax = 100_000;
-/** UTF-16 units of one string. */
-const stringLengthMax = 65_536;
-const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
  * The JSON document of a request body; `whenEmpty` if it has none, undefined to refuse that. The content type is not
@@ -30,43 +26,29 @@ export async function readBody(request: Request, whenEmpty?: unknown): Promise<u
  * NUL, lone surrogates, numbers beyond a double, keys of the prototype chain. Throws a validation error naming the path.
  */
 function checkDocument(document: unknown): void {
-  const path: string[] = [];
-  let nodes = 0;
-  const check = (value: unknown): void => {
-    nodes += 1;
-    const issue = nodes > nodesMax ? `holds more than ${nodesMax} values` : issueOf(value, path);
-    if (issue) throw invalid('The body is not valid.', [{ code: 'schema', path: textOf(path), message: issue }]);
-    if (typeof value !== 'object' || value === null) return;
-    for (const key of Object.keys(value)) {
-      path.push(key);
-      check(Reflect.get(value, key));
-      path.pop();
-    }
-  };
-  check(document);
-}
-
-function issueOf(value: unknown, path: readonly string[]): string | null {
-  if (path.length > depthMax) return `is nested deeper than ${depthMax} levels`;
-  const key = path.at(-1) ?? '';
-  if (forbiddenKeys.has(key)) return 'has a name that is not allowed';
-  const keyIssue = issueOfText(key);
-  if (keyIssue) return `has a name that ${keyIssue}`;
-  if (typeof value === 'string') return issueOfText(value);
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'is a number beyond the range of a double';
-  return null;
-}
-
-function issueOfText(text: string): string | null {
-  if (text.length > stringLengthMax) return `is longer than ${stringLengthMax} characters`;
-  if (text.includes('\u0000')) return 'holds the character U+0000';
-  return text.isWellFormed() ? null : 'holds half of a surrogate pair';
+  const fault = findJsonFault(document, jsonLimits);
+  if (fault === null) return;
+  const path = [...fault.path, ...(fault.name === null ? [] : [fault.name])].join('.').slice(0, pathLengthMax);
+  throw invalid('The body is not valid.', [{ code: 'schema', path, message: messageOf(fault) }]);
 }
 
 /** Longer names and paths are cut: the caller knows the rest, and a response is no echo. */
 const pathLengthMax = 200;
 
-const textOf = (path: readonly string[]): string => path.join('.').slice(0, pathLengthMax);
+function messageOf({ kind, name }: JsonFault): string {
+  if (kind === 'reserved') return 'has a name that is not allowed';
+  return name === null ? messages[kind] : `has a name that ${messages[kind]}`;
+}
+
+const messages = {
+  deep: `is nested deeper than ${jsonLimits.depthMax} levels`,
+  large: `holds more than ${jsonLimits.nodesMax} values`,
+  long: `is longer than ${jsonLimits.textLengthMax} characters`,
+  nul: 'holds the character U+0000',
+  surrogate: 'holds half of a surrogate pair',
+  number: 'is a number beyond the range of a double',
+  type: 'is not JSON',
+} as const;
 
 /** The bytes of a request body. Throws {@link HttpRejection} 413 when it is too long. */
 export async function readBytes(request: Request): Promise<Uint8Array> {

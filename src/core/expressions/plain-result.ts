@@ -1,4 +1,4 @@
-import { recordLimits, textIssue } from '../json/json-limits.ts';
+import { jsonLimits, textIssue } from '../json/json-limits.ts';
 import type { EvaluationFailure } from './evaluation.ts';
 
 /** Longest JSON text of one result, in UTF-16 units. */
@@ -38,7 +38,10 @@ function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'a function' : `a ${typeof value}`;
 }
 
-/** Like the record gate, but an array's own properties are internal to JSONata, and shared parts count every time. */
+/**
+ * Like `findJsonFault`, which cannot serve here: of a result the functions and the length of all texts together count
+ * too, undefined is allowed, and the prototype's names are data that JSON text carries safely.
+ */
 function findIssue(root: unknown): EvaluationFailure | null {
   const pending: unknown[] = [root];
   const depths: number[] = [1];
@@ -49,10 +52,10 @@ function findIssue(root: unknown): EvaluationFailure | null {
     const depth = depths.pop() ?? 1;
     nodes += 1;
     if (typeof value === 'string') length += value.length;
-    if (nodes + pending.length > recordLimits.nodesMax || length > resultLengthMax) {
+    if (nodes + pending.length > jsonLimits.nodesMax || length > resultLengthMax) {
       return {
         code: 'too_large',
-        message: `The result has more than ${recordLimits.nodesMax} values or 1 MB of text.`,
+        message: `The result has more than ${jsonLimits.nodesMax} values or 1 MB of text.`,
       };
     }
     if (typeof value !== 'object' || value === null) {
@@ -61,8 +64,8 @@ function findIssue(root: unknown): EvaluationFailure | null {
       continue;
     }
     if (isFunction(value)) return { code: 'unsupported_value', message: functionMessage };
-    if (depth > recordLimits.depthMax) {
-      return { code: 'too_large', message: `The result is nested deeper than ${recordLimits.depthMax} levels.` };
+    if (depth > jsonLimits.depthMax) {
+      return { code: 'too_large', message: `The result is nested deeper than ${jsonLimits.depthMax} levels.` };
     }
     if (!Array.isArray(value)) {
       const key = Object.keys(value).find((name) => textIssue(name) !== null);

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import { findIssue } from '../json/json-limits.ts';
+import { findIssue } from '../json/record-gate.ts';
 
 /** A JSON Schema ready for the compiler, and the most work it needs for one value. */
 export interface PreparedSchema {

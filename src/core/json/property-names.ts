@@ -1,7 +1,5 @@
 import * as v from 'valibot';
-
-/** Names that reach a JavaScript prototype when used as a key; refused as every identifier. */
-export const prototypeNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+import { prototypeNames } from './json-limits.ts';
 
 const tableName = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 const columnsOfTheService = new Set(['_connection_id', '_external_id', '_run_id', '_synced_at', '_deleted_at', '_seq']);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findIssue } from './json-limits.ts';
+import { findIssue } from './record-gate.ts';
 import { storableJson } from './storable-json.ts';
 
 test('a sound record is unchanged', () => {

@@ -1,4 +1,4 @@
-import { recordLimits } from './json-limits.ts';
+import { jsonLimits } from './json-limits.ts';
 import { storableText } from './storable-text.ts';
 
 /**
@@ -19,7 +19,7 @@ function storable(value: unknown, depth: number, redact: (text: string) => strin
   if (typeof value === 'string') return storableText(redact(value));
   if (typeof value === 'number') return storableNumber(value, redact);
   if (typeof value !== 'object' || value === null) return value;
-  if (depth > recordLimits.depthMax) return '(deeper levels left out)';
+  if (depth > jsonLimits.depthMax) return '(deeper levels left out)';
   if (Array.isArray(value)) return value.map((item) => storable(item, depth + 1, redact));
   // fromEntries defines properties, so a "__proto__" key stays data.
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 import { digestOf } from '../digest.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { valueAt } from '../json/dotted-path.ts';
-import { findIssue } from '../json/json-limits.ts';
+import { findIssue } from '../json/record-gate.ts';
 import { storableJson } from '../json/storable-json.ts';
 import type { RecordIssue } from '../json-schema/validate.ts';
 import type { Candidate } from '../model/candidate.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { plainnessOf } from '../expressions/compiled/plain-json.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
-import { findIssue } from '../json/json-limits.ts';
+import { findIssue } from '../json/record-gate.ts';
 import { soundRecord } from './sound-record.ts';
 
 const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);

@@ -2,7 +2,7 @@ import { byNames } from '../by-names.ts';
 import { digestOf } from '../digest.ts';
 import { isReservedName } from '../expressions/compiled/plain-json.ts';
 import { inOrder } from '../json/canonical-json.ts';
-import { forbiddenKeys, recordLimits, textIssue } from '../json/json-limits.ts';
+import { jsonLimits, prototypeNames, textIssue } from '../json/json-limits.ts';
 
 /** A record that passes the gate. */
 export interface SoundRecord {
@@ -22,8 +22,8 @@ export interface SoundRecord {
  * shorter than canonical JSON, and costs no more than `JSON.stringify`.
  */
 export function soundRecord(record: unknown, salt: string, charsMax = Number.POSITIVE_INFINITY): SoundRecord | null {
-  const walk: Walk = { nodesLeft: recordLimits.nodesMax, isSound: true, isPlain: true };
-  const text = JSON.stringify([salt, flat(record, walk, recordLimits.depthMax)]);
+  const walk: Walk = { nodesLeft: jsonLimits.nodesMax, isSound: true, isPlain: true };
+  const text = JSON.stringify([salt, flat(record, walk, jsonLimits.depthMax)]);
   // NUL and halves of surrogate pairs are escapes here, as few other characters are.
   if (!walk.isSound || walk.nodesLeft < 0 || text.length > charsMax || text.includes('\\u')) return null;
   return { text, isPlain: walk.isPlain };
@@ -84,7 +84,7 @@ interface Form {
 
 /** Null: a name that no record may have is among them. */
 const formOf = byNames((names): Form | null => {
-  if (names.some((name) => name.length > nameCharsMax || forbiddenKeys.has(name) || textIssue(name) !== null))
+  if (names.some((name) => name.length > nameCharsMax || prototypeNames.has(name) || textIssue(name) !== null))
     return null;
   const ordered = inOrder(names);
   const placeOf = new Map(ordered.map((name, index) => [name, index + 1]));

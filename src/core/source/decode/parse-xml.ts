@@ -1,5 +1,6 @@
 import { XMLParser } from 'fast-xml-parser';
 import { AppError } from '../../errors.ts';
+import { jsonLimits } from '../../json/json-limits.ts';
 
 /** The object of an XML document, in the form that `decodeXml` describes; blocks for about 0.2 s per million characters. */
 export function parseXml(text: string): unknown {
@@ -18,7 +19,7 @@ export function parseXml(text: string): unknown {
 }
 
 /** Levels of elements, root included: as deep as a record may be. */
-const depthMax = 64;
+const { depthMax } = jsonLimits;
 
 /** Characters in which a DOCTYPE gets its own message; the parser refuses it anywhere. */
 const prologMax = 10_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findIssue } from './json-limits.ts';
+import { findIssue } from './record-gate.ts';
 
 const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
 
