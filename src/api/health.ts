@@ -1,9 +1,4 @@
 import * as v from 'valibot';
-import type { Db } from '../../db/client.ts';
-import { appliedMigrations, pendingMigrations } from '../../db/migrate.ts';
-
-/** The name a probe reads to know whom it reached. */
-export const serviceName = 'connector-sync';
 
 /** `GET /api/health`: the process responds; nothing else is checked. */
 export const Health = v.object({ status: v.literal('ok'), service: v.string() });
@@ -11,27 +6,3 @@ export const Health = v.object({ status: v.literal('ok'), service: v.string() })
 export const Ready = v.object({ status: v.literal('ready') });
 /** `GET /api/health/ready` when they cannot; `detail` says what is missing. */
 export const NotReady = v.object({ status: v.literal('not_ready'), detail: v.string() });
-
-/** A probe must not wait as long as a stuck database would let it, ms. */
-const probeTimeoutMs = 2000;
-
-/** Whether the database responds and has every migration; otherwise what is missing. */
-export async function probe(db: Db): Promise<v.InferOutput<typeof Ready> | v.InferOutput<typeof NotReady>> {
-  const timer = Promise.withResolvers<never>();
-  const timeout = setTimeout(() => timer.reject(new Error('timed out')), probeTimeoutMs);
-  try {
-    const pending = await Promise.race([appliedMigrations(db).then(pendingMigrations), timer.promise]);
-    if (pending.length === 0) return { status: 'ready' };
-    return notReady(`migrations are missing (${pending.join(', ')}): run "npm run migrate"`);
-  } catch (error) {
-    // 42P01: no migration has ever run. Anything else is the database itself; its text may name hosts and users.
-    if (error instanceof Error && 'code' in error && error.code === '42P01') {
-      return notReady('the database is empty: run "npm run migrate"');
-    }
-    return notReady('the database does not respond');
-  } finally {
-    clearTimeout(timeout);
-  }
-}
-
-const notReady = (detail: string): v.InferOutput<typeof NotReady> => ({ status: 'not_ready', detail });

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Db } from '../../db/client.ts';
-import { probe, serviceName } from '../api/health.ts';
+import { probe, serviceName } from '../readiness.ts';
 
 /** What the health server of a worker needs. */
 export interface WorkerHealthOptions {
