@@ -1,4 +1,7 @@
-/** Work that waits, by org: orgs that wait are served in turn, and the work of one of them first in first out. */
+/**
+ * Work that waits, by org: orgs that wait are served in turn, and the work of one of them first in first out. For limits
+ * that must be fair to orgs or depend on them: p-limit knows one queue and one number.
+ */
 export interface FairQueue<Item> {
   add(orgId: string, item: Item): void;
   /** The next item that `may` begin; its org is then the last in turn. Undefined: none may. */
