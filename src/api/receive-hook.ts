@@ -3,7 +3,7 @@ import type { Context, Hono } from 'hono';
 import { findHookByToken, type ReceivingHook } from '../../db/queries/hooks/hooks.ts';
 import { refuseForged, scopeOfHook, takeRequest } from '../control/hooks/inbound.ts';
 import { hashHookToken } from '../core/crypto/hook-token.ts';
-import { notFound } from '../core/errors.ts';
+import { found, notFound } from '../core/errors.ts';
 import {
   cloudEventsHandshake,
   graphHandshake,
@@ -44,8 +44,7 @@ export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
 
 /** The same response for an unknown token, a deleted hook and a disabled one. */
 async function hookOf(c: HookContext, { db }: ApiDeps): Promise<ReceivingHook> {
-  const hook = await findHookByToken(db, hashHookToken(c.req.param('token') ?? ''));
-  if (!hook) throw notFound('Hook');
+  const hook = found(await findHookByToken(db, hashHookToken(c.req.param('token') ?? '')), 'Hook');
   c.set('orgId', scopeOfHook(hook).orgId);
   return hook;
 }

@@ -65,6 +65,12 @@ export class AppError extends Error {
 /** The resource is absent or belongs to another org; both read the same from outside. */
 export const notFound = (what: string): AppError => new AppError('not_found', `${what} not found`);
 
+/** The value of a look-up. Throws not_found when there is none. */
+export function found<Value>(value: Value | undefined | null | false, what: string): Value {
+  if (value === undefined || value === null || value === false) throw notFound(what);
+  return value;
+}
+
 /** The resource exists but its state forbids the action; `message` says what to do next. */
 export const conflict = (message: string): AppError => new AppError('conflict', message);
 

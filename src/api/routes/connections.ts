@@ -11,12 +11,12 @@ import { testConnection } from '../../control/connections/test-connection.ts';
 import { updateConnection } from '../../control/connections/update.ts';
 import { requestRun } from '../../control/runs/runs.ts';
 import { upgradeSpec } from '../../control/specs/upgrade.ts';
-import { notFound } from '../../core/errors.ts';
+import { found } from '../../core/errors.ts';
 import { ConnectionRow, ConnectionTest } from '../../core/resources/connection.ts';
 import { FreshnessView } from '../../core/resources/freshness.ts';
 import { RunRow } from '../../core/resources/run.ts';
 import { SpecUpgrade } from '../../core/resources/spec.ts';
-import { Deleted, JsonObject } from '../../core/resources/values.ts';
+import { Deleted, deleted, JsonObject } from '../../core/resources/values.ts';
 import { bodyId, DisplayText, idParams, NaturalKey } from '../inputs.ts';
 import { QueryText } from '../query-inputs.ts';
 import { route } from '../route.ts';
@@ -79,11 +79,7 @@ export const connectionRoutes = [
     status: 200,
     response: ConnectionRow,
     errors: ['not_found'],
-    handle: async ({ scope, params }, { reads }) => {
-      const connection = await reads.connection(scope, params.id);
-      if (!connection) throw notFound(noun);
-      return connection;
-    },
+    handle: async ({ scope, params }, { reads }) => found(await reads.connection(scope, params.id), noun),
   }),
   route({
     method: 'post',
@@ -263,9 +259,6 @@ export const connectionRoutes = [
     status: 200,
     response: Deleted,
     errors: ['not_found'],
-    handle: async ({ scope, params }, deps) => {
-      await deleteConnection(deps, scope, params.id);
-      return { deleted: true } as const;
-    },
+    handle: ({ scope, params }, deps) => deleteConnection(deps, scope, params.id).then(deleted),
   }),
 ];

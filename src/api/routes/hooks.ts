@@ -3,9 +3,9 @@ import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { listHookRequests } from '../../../db/queries/hooks/hook-requests.ts';
 import { findHook, listHooks } from '../../../db/queries/hooks/hooks.ts';
 import { createHook, deleteHook, rotateHook, toggleHook } from '../../control/hooks/hooks.ts';
-import { notFound } from '../../core/errors.ts';
+import { found, notFound } from '../../core/errors.ts';
 import { HookRequestRow, HookRow } from '../../core/resources/hook.ts';
-import { Deleted } from '../../core/resources/values.ts';
+import { Deleted, deleted } from '../../core/resources/values.ts';
 import { Dedupe, Verification } from '../../core/resources/verification-schema.ts';
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';
@@ -92,11 +92,7 @@ export const hookRoutes = [
     status: 200,
     response: HookRow,
     errors: ['not_found'],
-    handle: async ({ scope, params }, { db }) => {
-      const hook = await findHook(db, scope, params.id);
-      if (!hook) throw notFound('Hook');
-      return hook;
-    },
+    handle: async ({ scope, params }, { db }) => found(await findHook(db, scope, params.id), 'Hook'),
   }),
   route({
     method: 'patch',
@@ -124,10 +120,7 @@ export const hookRoutes = [
     status: 200,
     response: Deleted,
     errors: ['not_found'],
-    handle: async ({ scope, params }, deps) => {
-      await deleteHook(deps, scope, params.id);
-      return { deleted: true } as const;
-    },
+    handle: ({ scope, params }, deps) => deleteHook(deps, scope, params.id).then(deleted),
   }),
   route({
     method: 'post',

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { findQuarantined, listQuarantine } from '../../../db/queries/runs/quarantine.ts';
 import { requeueConnection, requeueRecord } from '../../control/runs/requeue.ts';
-import { notFound } from '../../core/errors.ts';
+import { found } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import { QuarantineRow } from '../../core/resources/quarantine.ts';
 import { bodyId, idParams } from '../inputs.ts';
@@ -26,8 +26,7 @@ export const quarantineRoutes = [
     errors: ['not_found'],
     handle: async ({ scope, query }, { db }) => {
       const { connectionId } = query;
-      const known = isId('con', connectionId) && (await findConnection(db, scope, connectionId));
-      if (!known) throw notFound('Connection');
+      found(isId('con', connectionId) && (await findConnection(db, scope, connectionId)), 'Connection');
       return listQuarantine(db, scope, connectionId);
     },
   }),
@@ -41,11 +40,7 @@ export const quarantineRoutes = [
     status: 200,
     response: QuarantineRow,
     errors: ['not_found'],
-    handle: async ({ scope, params }, { db }) => {
-      const record = await findQuarantined(db, scope, params.id);
-      if (!record) throw notFound(noun);
-      return record;
-    },
+    handle: async ({ scope, params }, { db }) => found(await findQuarantined(db, scope, params.id), noun),
   }),
   route({
     method: 'post',

@@ -4,7 +4,7 @@ import { listCalls } from '../../../db/queries/runs/calls.ts';
 import { listRuns } from '../../../db/queries/runs/run-list.ts';
 import { findRun } from '../../../db/queries/runs/runs.ts';
 import { cancelRun, replayRun } from '../../control/runs/runs.ts';
-import { notFound } from '../../core/errors.ts';
+import { found, notFound } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import { CallLogRow, RunRow, RunStatus, RunTrigger } from '../../core/resources/run.ts';
 import { idParams } from '../inputs.ts';
@@ -36,8 +36,7 @@ export const runRoutes = [
     handle: async ({ scope, query }, { db }) => {
       const { connectionId } = query;
       if (connectionId !== undefined) {
-        const known = isId('con', connectionId) && (await findConnection(db, scope, connectionId));
-        if (!known) throw notFound('Connection');
+        found(isId('con', connectionId) && (await findConnection(db, scope, connectionId)), 'Connection');
       }
       return listRuns(db, scope, query);
     },
@@ -52,11 +51,7 @@ export const runRoutes = [
     status: 200,
     response: RunRow,
     errors: ['not_found'],
-    handle: async ({ scope, params }, { reads }) => {
-      const run = await reads.run(scope, params.id);
-      if (!run) throw notFound(noun);
-      return run;
-    },
+    handle: async ({ scope, params }, { reads }) => found(await reads.run(scope, params.id), noun),
   }),
   route({
     method: 'get',

@@ -4,7 +4,7 @@ import { listSchedules } from '../../../db/queries/schedules.ts';
 import { createSchedule, deleteSchedule, toggleSchedule } from '../../control/schedules/schedules.ts';
 import { notFound } from '../../core/errors.ts';
 import { ScheduleRow } from '../../core/resources/schedule.ts';
-import { Deleted } from '../../core/resources/values.ts';
+import { Deleted, deleted } from '../../core/resources/values.ts';
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';
 
@@ -81,9 +81,6 @@ export const scheduleRoutes = [
     status: 200,
     response: Deleted,
     errors: ['not_found'],
-    handle: async ({ scope, params }, deps) => {
-      await deleteSchedule(deps, scope, params.id);
-      return { deleted: true } as const;
-    },
+    handle: ({ scope, params }, deps) => deleteSchedule(deps, scope, params.id).then(deleted),
   }),
 ];

@@ -9,10 +9,10 @@ import {
   replaceDraft,
   validateSpec,
 } from '../../control/specs/specs.ts';
-import { notFound } from '../../core/errors.ts';
+import { found, notFound } from '../../core/errors.ts';
 import { SpecKey } from '../../core/json/property-names.ts';
 import { SpecRow, SpecVersionRow, ValidationResult } from '../../core/resources/spec.ts';
-import { Deleted, JsonObject } from '../../core/resources/values.ts';
+import { Deleted, deleted, JsonObject } from '../../core/resources/values.ts';
 import { SpecVersion } from '../../core/spec/schema/spec-schema.ts';
 import { nameParam } from '../inputs.ts';
 import { ResponseWithHeaders } from '../response-headers.ts';
@@ -165,11 +165,7 @@ export const specRoutes = [
     status: 200,
     response: SpecVersionRow,
     errors: ['not_found'],
-    handle: async ({ scope, params }, { db }) => {
-      const version = await findSpecVersion(db, scope, params);
-      if (!version) throw notFound(noun);
-      return version;
-    },
+    handle: async ({ scope, params }, { db }) => found(await findSpecVersion(db, scope, params), noun),
   }),
   route({
     method: 'put',
@@ -196,10 +192,7 @@ export const specRoutes = [
     status: 200,
     response: Deleted,
     errors: ['not_found', 'immutable'],
-    handle: async ({ scope, params }, deps) => {
-      await deleteDraft(deps, scope, params);
-      return { deleted: true } as const;
-    },
+    handle: ({ scope, params }, deps) => deleteDraft(deps, scope, params).then(deleted),
   }),
   route({
     method: 'post',

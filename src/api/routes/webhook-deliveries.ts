@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { findDelivery, listDeliveries } from '../../../db/queries/webhooks/deliveries.ts';
 import { redeliver } from '../../control/webhooks/redelivery.ts';
-import { notFound } from '../../core/errors.ts';
+import { found } from '../../core/errors.ts';
 import { WebhookDeliveryDetail, WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import { bodyId, idParams } from '../inputs.ts';
 import { queryLimit } from '../query-inputs.ts';
@@ -36,11 +36,7 @@ export const webhookDeliveryRoutes = [
     status: 200,
     response: WebhookDeliveryDetail,
     errors: ['not_found'],
-    handle: async ({ scope, params }, { db }) => {
-      const delivery = await findDelivery(db, scope, params.id);
-      if (!delivery) throw notFound(noun);
-      return delivery;
-    },
+    handle: async ({ scope, params }, { db }) => found(await findDelivery(db, scope, params.id), noun),
   }),
   route({
     method: 'post',

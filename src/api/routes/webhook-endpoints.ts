@@ -5,8 +5,8 @@ import { createEndpoint, deleteEndpoint, updateEndpoint } from '../../control/we
 import { recoverEndpoint } from '../../control/webhooks/recovery.ts';
 import { rotateSecret } from '../../control/webhooks/secrets.ts';
 import { testEndpoint } from '../../control/webhooks/test-endpoint.ts';
-import { notFound } from '../../core/errors.ts';
-import { Deleted } from '../../core/resources/values.ts';
+import { found } from '../../core/errors.ts';
+import { Deleted, deleted } from '../../core/resources/values.ts';
 import { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import {
   EventType,
@@ -87,11 +87,7 @@ export const webhookEndpointRoutes = [
     status: 200,
     response: WebhookEndpointRow,
     errors: ['not_found'],
-    handle: async ({ scope, params }, { db }) => {
-      const endpoint = await findEndpoint(db, scope, params.id);
-      if (!endpoint) throw notFound(noun);
-      return endpoint;
-    },
+    handle: async ({ scope, params }, { db }) => found(await findEndpoint(db, scope, params.id), noun),
   }),
   route({
     method: 'patch',
@@ -120,10 +116,7 @@ export const webhookEndpointRoutes = [
     status: 200,
     response: Deleted,
     errors: ['not_found'],
-    handle: async ({ scope, params }, deps) => {
-      await deleteEndpoint(deps, scope, params.id);
-      return { deleted: true } as const;
-    },
+    handle: ({ scope, params }, deps) => deleteEndpoint(deps, scope, params.id).then(deleted),
   }),
   route({
     method: 'post',
@@ -219,8 +212,7 @@ export const webhookEndpointRoutes = [
     response: WebhookEndpointStats,
     errors: ['validation', 'not_found'],
     handle: async ({ scope, params, query: { window } }, { db }) => {
-      const endpoint = await findEndpoint(db, scope, params.id);
-      if (!endpoint) throw notFound(noun);
+      const endpoint = found(await findEndpoint(db, scope, params.id), noun);
       const stats = await readEndpointStats(db, scope, { id: params.id, hours: windowHours[window] });
       return { window, ...stats, state: endpoint.state };
     },
@@ -235,10 +227,6 @@ export const webhookEndpointRoutes = [
     status: 200,
     response: WebhookRecovery,
     errors: ['not_found'],
-    handle: async ({ scope, params }, { db }) => {
-      const recovery = await findRecovery(db, scope, params.id);
-      if (!recovery) throw notFound('Webhook recovery');
-      return recovery;
-    },
+    handle: async ({ scope, params }, { db }) => found(await findRecovery(db, scope, params.id), 'Webhook recovery'),
   }),
 ];

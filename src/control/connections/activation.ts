@@ -9,7 +9,7 @@ import {
 } from '../../../db/queries/connections/connections.ts';
 import { noteStatusChange } from '../../../db/queries/schedules.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { AppError, notFound } from '../../core/errors.ts';
+import { AppError, found } from '../../core/errors.ts';
 import { connectionActivated, connectionRecovered } from '../../core/events/connection-events.ts';
 import { newId } from '../../core/ids.ts';
 import type { ConnectionRow, ConnectionStatus } from '../../core/resources/connection.ts';
@@ -28,8 +28,7 @@ export interface Activation {
  */
 export async function activateWithin(trx: Db, scope: OrgScope, id: string): Promise<Activation> {
   const max = await lockActiveConnectionsMax(trx, scope);
-  const connection = await lockConnection(trx, scope, id);
-  if (!connection) throw notFound('Connection');
+  const connection = found(await lockConnection(trx, scope, id), 'Connection');
   const { status: previousStatus } = connection;
   if (previousStatus === 'active') return { connection, previousStatus, failedSince: null };
   if (max !== null && (await countActiveConnections(trx, scope)) >= max) {
@@ -37,8 +36,7 @@ export async function activateWithin(trx: Db, scope: OrgScope, id: string): Prom
     throw new AppError('plan_limit', `${allowed} Pause one, or raise the plan.`);
   }
   const failedSince = await findErrorSince(trx, scope, id);
-  const active = await setConnectionStatus(trx, scope, { id, status: 'active' });
-  if (!active) throw notFound('Connection');
+  const active = found(await setConnectionStatus(trx, scope, { id, status: 'active' }), 'Connection');
   await noteStatusChange(trx, scope, id);
   return { connection: active, previousStatus, failedSince };
 }

@@ -10,7 +10,7 @@ import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { openSecrets } from '../../connect/secrets.ts';
-import { type Issue, notFound } from '../../core/errors.ts';
+import { found, type Issue } from '../../core/errors.ts';
 import { scheduleUpdated } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
@@ -53,8 +53,7 @@ export async function planChange(
   scope: OrgScope,
   { connection, change }: { readonly connection: ConnectionRow; readonly change: SettingsChange },
 ): Promise<PlannedChange> {
-  const pinned = await findPinnedSpec(trx, scope, connection.id);
-  if (!pinned) throw notFound('Pinned spec version');
+  const pinned = found(await findPinnedSpec(trx, scope, connection.id), 'Pinned spec version');
   const { specOverridesJson: overrides = connection.specOverridesJson, version = pinned } = change;
   const before = effectiveSpec(pinned.specJson, connection.specOverridesJson);
   const after = validateSpec(version.specJson, overrides);

@@ -14,7 +14,7 @@ import { markSchedulesDeleted, noteStatusChange } from '../../../db/queries/sche
 import { findSpecVersion } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { conflict, invalid, notFound } from '../../core/errors.ts';
+import { conflict, found, invalid, notFound } from '../../core/errors.ts';
 import { connectionCreated, connectionPaused } from '../../core/events/connection-events.ts';
 import type { EventConnection } from '../../core/events/event-connection.ts';
 import { scheduleDeleted } from '../../core/events/schedule-events.ts';
@@ -57,8 +57,7 @@ export async function createConnection(
   const { db } = deps;
   const { workspaceId, specKey: key, specVersion: version, displayName, externalCustomerId } = request;
   if (!(await findWorkspace(db, scope, workspaceId))) throw notFound('Workspace');
-  const spec = await findSpecVersion(db, scope, { key, version });
-  if (!spec) throw notFound('Spec version');
+  const spec = found(await findSpecVersion(db, scope, { key, version }), 'Spec version');
   refuseUnlessPublished(spec);
   const values = checkedValues(deps, spec.specJson, request);
 
@@ -108,8 +107,8 @@ export async function activateConnection(deps: ApplyDeps, scope: OrgScope, id: s
  */
 export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string): Promise<ConnectionRow> {
   const { connection, runs } = await deps.db.transaction().execute(async (trx) => {
-    const { status: previousStatus } = found(await lockConnection(trx, scope, id));
-    const paused = found(await setConnectionStatus(trx, scope, { id, status: 'paused' }));
+    const { status: previousStatus } = found(await lockConnection(trx, scope, id), 'Connection');
+    const paused = found(await setConnectionStatus(trx, scope, { id, status: 'paused' }), 'Connection');
     await noteStatusChange(trx, scope, id);
     const canceled = await requestCancelOfAll(trx, scope, id);
     if (previousStatus !== 'paused') {
@@ -145,9 +144,4 @@ export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScop
   void wakeEndpoints(deps, scope);
   revoke?.();
   await Promise.all([cancelWorkflows(deps, scope, runs), applySchedulesOf(deps, scope, id)]);
-}
-
-function found(connection: ConnectionRow | undefined): ConnectionRow {
-  if (!connection) throw notFound('Connection');
-  return connection;
 }

@@ -1,7 +1,7 @@
 import { findConnection } from '../../../db/queries/connections/connections.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { signEmbedToken } from '../../core/crypto/embed-token.ts';
-import { AppError, notFound } from '../../core/errors.ts';
+import { AppError, found } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import type { Deps } from '../../deps.ts';
 
@@ -14,8 +14,7 @@ export async function mintEmbedToken(
   scope: OrgScope,
   { connectionId, ttlSeconds }: { readonly connectionId: string; readonly ttlSeconds: number },
 ): Promise<{ readonly token: string; readonly expiresAt: number }> {
-  const connection = isId('con', connectionId) && (await findConnection(db, scope, connectionId));
-  if (!connection) throw notFound('Connection');
+  found(isId('con', connectionId) && (await findConnection(db, scope, connectionId)), 'Connection');
   if (!keys) throw new AppError('internal', 'Embed tokens are not configured on this deployment: set EMBED_KEYS.');
   return signEmbedToken({ keys, issuer }, { orgId: scope.orgId, connectionId, ttlSeconds });
 }

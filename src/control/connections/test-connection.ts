@@ -5,7 +5,7 @@ import { prepareDestination } from '../../connect/open-destination.ts';
 import { openSource } from '../../connect/open-source.ts';
 import { type ConnectionSetup, ofResource, setUpConnection } from '../../connect/setup.ts';
 import type { Outbox } from '../../core/destinations/webhook/outbox.ts';
-import { AppError, invalid, notFound } from '../../core/errors.ts';
+import { AppError, found, invalid } from '../../core/errors.ts';
 import { type LoggedCall, ThrottledError } from '../../core/http/client.ts';
 import { createRedactor } from '../../core/http/redact.ts';
 import { newId } from '../../core/ids.ts';
@@ -35,10 +35,8 @@ export async function testConnection(
   scope: OrgScope,
   { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string | null },
 ): Promise<ConnectionTest> {
-  const connection = await findConnection(deps.db, scope, connectionId);
-  if (!connection) throw notFound('Connection');
-  const pinned = await findPinnedSpec(deps.db, scope, connectionId);
-  if (!pinned) throw notFound('Pinned spec version');
+  const connection = found(await findConnection(deps.db, scope, connectionId), 'Connection');
+  const pinned = found(await findPinnedSpec(deps.db, scope, connectionId), 'Pinned spec version');
   const { specOverridesJson, paramsJson } = connection;
   const { specJson } = pinned;
   const calls: LoggedCall[] = [];

@@ -1,7 +1,7 @@
 import { changeConnection, lockConnection } from '../../../db/queries/connections/connections.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { conflict, invalid, notFound } from '../../core/errors.ts';
+import { conflict, found, invalid } from '../../core/errors.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
 import { cancelWorkflows } from '../runs/runs.ts';
 import { applySchedulesOf } from '../schedules/apply.ts';
@@ -25,8 +25,7 @@ export async function updateConnection(
 ): Promise<ConnectionRow> {
   const { displayName, externalCustomerId, specOverridesJson, params, secrets } = update;
   const { connection, stopped } = await deps.db.transaction().execute(async (trx) => {
-    const locked = await lockConnection(trx, scope, id);
-    if (!locked) throw notFound('Connection');
+    const locked = found(await lockConnection(trx, scope, id), 'Connection');
     const facts = { displayName, externalCustomerId, specOverrides: specOverridesJson };
     if (specOverridesJson === undefined && params === undefined && secrets === undefined) {
       return { connection: await changeConnection(trx, scope, { ...facts, id }), stopped: [] };

@@ -12,7 +12,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import { hashHookToken, makeHookToken } from '../../core/crypto/hook-token.ts';
 import type { SealedSecret } from '../../core/crypto/secret-box.ts';
 import { makeSigningSecret, signingSecretIssue } from '../../core/crypto/signing-secret.ts';
-import { type Issue, invalid, notFound } from '../../core/errors.ts';
+import { found, type Issue, invalid, notFound } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { HookRow } from '../../core/resources/hook.ts';
 import type { Verification } from '../../core/resources/verification-schema.ts';
@@ -55,10 +55,8 @@ export async function createHook(deps: HookDeps, scope: OrgScope, request: HookR
   const token = makeHookToken();
   const { secret, sealed } = secretFor(deps, scope, { id, verification, given });
   const hook = await deps.db.transaction().execute(async (trx) => {
-    const connection = await lockConnection(trx, scope, wanted.connectionId);
-    if (!connection) throw notFound('Connection');
-    const pinned = await findPinnedSpec(trx, scope, connection.id);
-    if (!pinned) throw notFound('Pinned spec version');
+    const connection = found(await lockConnection(trx, scope, wanted.connectionId), 'Connection');
+    const pinned = found(await findPinnedSpec(trx, scope, connection.id), 'Pinned spec version');
     const { defaultDestination } = deps;
     for (const [index, resourceKey] of wanted.resourceKeys.entries()) {
       const path = `resourceKeys.${index}` as const;
@@ -128,9 +126,7 @@ export async function toggleHook(
   scope: OrgScope,
   change: Pick<HookRow, 'id' | 'enabled'>,
 ): Promise<HookRow> {
-  const hook = await setHookEnabled(db, scope, change);
-  if (!hook) throw notFound('Hook');
-  return hook;
+  return found(await setHookEnabled(db, scope, change), 'Hook');
 }
 
 /** The values to replace; new ones are shown once. */
@@ -150,20 +146,21 @@ export async function rotateHook(
   scope: OrgScope,
   { id, replace, secret: given }: HookRotation,
 ): Promise<HookRow & { readonly url: string | null; readonly secret: string | null }> {
-  const hook = await findHook(deps.db, scope, id);
-  if (!hook) throw notFound('Hook');
+  const hook = found(await findHook(deps.db, scope, id), 'Hook');
   const { verification } = hook;
   const replacesSecret = replace.includes('secret');
   const issues = rotationIssues(verification, { replacesSecret, given });
   if (issues.length > 0) throw invalid('The rotation of the hook is not valid.', issues);
   const token = replace.includes('url') ? makeHookToken() : null;
   const made = replacesSecret ? secretFor(deps, scope, { id, verification, given }) : { secret: null, sealed: null };
-  const rotated = await replaceHookSecrets(deps.db, scope, {
-    id,
-    secret: made.sealed,
-    ...(token === null ? {} : { tokenHash: hashHookToken(token) }),
-  });
-  if (!rotated) throw notFound('Hook');
+  const rotated = found(
+    await replaceHookSecrets(deps.db, scope, {
+      id,
+      secret: made.sealed,
+      ...(token === null ? {} : { tokenHash: hashHookToken(token) }),
+    }),
+    'Hook',
+  );
   return { ...rotated, url: token && urlOf(deps, token), secret: made.secret };
 }
 

@@ -5,7 +5,7 @@ import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { openSecrets } from '../../connect/secrets.ts';
 import { tokenSlot } from '../../connect/token-store.ts';
-import { AppError, conflict, invalid, notFound } from '../../core/errors.ts';
+import { AppError, conflict, found, invalid } from '../../core/errors.ts';
 import { ThrottledError } from '../../core/http/client.ts';
 import { leafTexts } from '../../core/source/auth/auth.ts';
 import { authValues } from '../../core/source/auth/auth-values.ts';
@@ -90,10 +90,8 @@ interface Settings {
 }
 
 async function loadSettings(deps: GrantDeps, scope: OrgScope, connectionId: string): Promise<Settings> {
-  const connection = await findConnection(deps.db, scope, connectionId);
-  if (!connection) throw notFound('Connection');
-  const pinned = await findPinnedSpec(deps.db, scope, connectionId);
-  if (!pinned) throw notFound('Pinned spec version');
+  const connection = found(await findConnection(deps.db, scope, connectionId), 'Connection');
+  const pinned = found(await findPinnedSpec(deps.db, scope, connectionId), 'Pinned spec version');
   const checked = effectiveSpec(pinned.specJson, connection.specOverridesJson);
   if (!checked.valid) {
     throw conflict(

@@ -4,7 +4,7 @@ import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { makeApiKey } from '../../core/crypto/api-key.ts';
-import { notFound } from '../../core/errors.ts';
+import { found } from '../../core/errors.ts';
 import { apiKeyCreated, apiKeyRevoked } from '../../core/events/org-events.ts';
 import type { ApiKeyRow } from '../../core/resources/api-key.ts';
 import { requireRoom } from './org-limits.ts';
@@ -41,8 +41,7 @@ export async function withdrawApiKey(deps: WakeDeps, scope: OrgScope, id: string
 
 /** As {@link withdrawApiKey}, as part of a transaction; see {@link issueWithin}. */
 export async function withdrawWithin(trx: Db, scope: OrgScope, id: string): Promise<ApiKeyRow> {
-  const revoked = await revokeApiKey(trx, scope, id);
-  if (!revoked) throw notFound('API key');
+  const revoked = found(await revokeApiKey(trx, scope, id), 'API key');
   const { createdByKeyId: createdBy, ...row } = revoked;
   await recordEvent(trx, scope, apiKeyRevoked({ apiKeyId: id, createdBy, workspaceId: row.workspaceId }));
   return row;

@@ -4,26 +4,25 @@ import { findQuarantined } from '../../../db/queries/runs/quarantine.ts';
 import { requeueAll, requeueOne } from '../../../db/queries/runs/requeue.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { notFound } from '../../core/errors.ts';
+import { found } from '../../core/errors.ts';
 import { recordsRequeued } from '../../core/events/record-events.ts';
 import { newId } from '../../core/ids.ts';
 import type { QuarantineRow } from '../../core/resources/quarantine.ts';
 
 /** Lets the next run of its resource try a quarantined record again; one that is resolved stays as it is. Throws not_found. */
 export async function requeueRecord(deps: WakeDeps, scope: OrgScope, id: string): Promise<QuarantineRow> {
-  const record = await deps.db.transaction().execute(async (trx) => {
+  const tried = await deps.db.transaction().execute(async (trx) => {
     const requeued = await requeueOne(trx, scope, id);
-    const found = await findQuarantined(trx, scope, id);
-    if (!found) throw notFound('Quarantined record');
-    const { connectionId, resourceKey } = found;
-    const one = { resourceKey, record: found, count: 1, deduplicationId: id };
+    const record = found(await findQuarantined(trx, scope, id), 'Quarantined record');
+    const { connectionId, resourceKey } = record;
+    const one = { resourceKey, record, count: 1, deduplicationId: id };
     if (requeued) {
       await recordOfConnection(trx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...one })]);
     }
-    return found;
+    return record;
   });
   void wakeEndpoints(deps, scope);
-  return record;
+  return tried;
 }
 
 /** As {@link requeueRecord}, every unresolved record of a connection, or of one of its resources; returns how many. */
@@ -33,8 +32,7 @@ export async function requeueConnection(
   { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string | null },
 ): Promise<number> {
   const count = await deps.db.transaction().execute(async (trx) => {
-    const found = await findConnection(trx, scope, connectionId);
-    if (!found) throw notFound('Connection');
+    found(await findConnection(trx, scope, connectionId), 'Connection');
     const requeued = await requeueAll(trx, scope, { connectionId, resourceKey });
     if (requeued === 0) return 0;
     const all = { resourceKey, record: null, count: requeued, deduplicationId: newId('evt') };

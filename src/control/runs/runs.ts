@@ -5,7 +5,7 @@ import type { Backfill } from '../../../db/schema.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { startQueuedRun } from '../../connect/start-run.ts';
 import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { conflict, invalid, notFound } from '../../core/errors.ts';
+import { conflict, found, invalid } from '../../core/errors.ts';
 import type { RunRow, RunTrigger } from '../../core/resources/run.ts';
 import { cursorText, parseInitialCursor } from '../../core/source/cursor/cursor-value.ts';
 import { runTerms } from '../../core/spec/connection/run-terms.ts';
@@ -33,11 +33,9 @@ interface RunRequest {
  * validation (no such resource, no such start of a backfill), rate_limited (as many wait as may).
  */
 export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunRequest): Promise<RunRow> {
-  const connection = await findConnection(deps.db, scope, request.connectionId);
-  if (!connection) throw notFound('Connection');
+  const connection = found(await findConnection(deps.db, scope, request.connectionId), 'Connection');
   if (connection.status !== 'active') throw conflict(notActive[connection.status]);
-  const pinned = await findPinnedSpec(deps.db, scope, connection.id);
-  if (!pinned) throw notFound('Pinned spec version');
+  const pinned = found(await findPinnedSpec(deps.db, scope, connection.id), 'Pinned spec version');
   const { resource, ...terms } = runTerms({
     ...connection,
     specJson: pinned.specJson,
@@ -79,8 +77,7 @@ const notActive = {
 
 /** A fresh manual run of the original's connection and resource, from today's watermark. Throws as {@link requestRun}. */
 export async function replayRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
-  const original = await findRun(deps.db, scope, runId);
-  if (!original) throw notFound('Run');
+  const original = found(await findRun(deps.db, scope, runId), 'Run');
   const { connectionId, resourceKey } = original;
   return requestRun(deps, scope, { connectionId, resourceKey, trigger: 'manual', backfill: null });
 }
@@ -92,8 +89,7 @@ export async function replayRun(deps: RunDeps, scope: OrgScope, runId: string): 
 export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
   const run = await deps.db.transaction().execute((trx) => requestCancel(trx, scope, runId));
   if (!run) {
-    const existing = await findRun(deps.db, scope, runId);
-    if (!existing) throw notFound('Run');
+    const existing = found(await findRun(deps.db, scope, runId), 'Run');
     throw conflict(`The run has already ended as ${existing.status}`);
   }
   void wakeEndpoints(deps, scope);

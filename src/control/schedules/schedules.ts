@@ -10,7 +10,7 @@ import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { type Issue, invalid, notFound } from '../../core/errors.ts';
+import { found, type Issue, invalid, notFound } from '../../core/errors.ts';
 import { scheduleCreated, scheduleDeleted, scheduleUpdated } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
 import type { ScheduleRow } from '../../core/resources/schedule.ts';
@@ -38,10 +38,8 @@ export async function createSchedule(
   if (issues.length > 0) throw invalid('The schedule is not valid.', issues);
   const { connectionId, resourceKey } = request;
   const schedule = await deps.db.transaction().execute(async (trx) => {
-    const connection = await lockConnection(trx, scope, connectionId);
-    if (!connection) throw notFound('Connection');
-    const pinned = await findPinnedSpec(trx, scope, connectionId);
-    if (!pinned) throw notFound('Pinned spec version');
+    const connection = found(await lockConnection(trx, scope, connectionId), 'Connection');
+    const pinned = found(await findPinnedSpec(trx, scope, connectionId), 'Pinned spec version');
     const { defaultDestination } = deps;
     runTerms({ ...connection, specJson: pinned.specJson, resourceKey, defaultDestination, path: 'resourceKey' });
     await requireRoom(trx, scope, 'schedules');
@@ -100,8 +98,7 @@ export async function toggleSchedule(
 /** Deletes a schedule; runs it has started continue. Throws not_found. */
 export async function deleteSchedule(deps: ApplyDeps, scope: OrgScope, id: string): Promise<void> {
   await deps.db.transaction().execute(async (trx) => {
-    const schedule = await markScheduleDeleted(trx, scope, id);
-    if (!schedule) throw notFound('Schedule');
+    const schedule = found(await markScheduleDeleted(trx, scope, id), 'Schedule');
     await recordOfConnection(trx, scope, schedule.connectionId, (connection) => [
       scheduleDeleted({ schedule, connection }),
     ]);

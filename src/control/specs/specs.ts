@@ -11,7 +11,7 @@ import {
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { AppError, conflict, invalid, notFound } from '../../core/errors.ts';
+import { AppError, conflict, found, invalid } from '../../core/errors.ts';
 import { specDeprecated, specPublished } from '../../core/events/org-events.ts';
 import type { SpecVersionRow, ValidationResult } from '../../core/resources/spec.ts';
 import type { JsonObject } from '../../core/resources/values.ts';
@@ -176,9 +176,7 @@ function checked(given: unknown, expectedKey?: string): Checked {
 }
 
 async function versionNamed(db: SpecDeps['db'], scope: OrgScope, name: VersionName): Promise<SpecVersionRow> {
-  const version = await findSpecVersion(db, scope, name);
-  if (!version) throw notFound('Spec version');
-  return version;
+  return found(await findSpecVersion(db, scope, name), 'Spec version');
 }
 
 const immutable = (): AppError =>

@@ -4,7 +4,7 @@ import { lockConnection } from '../../../db/queries/connections/connections.ts';
 import { findVersionOfSpec } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { conflict, notFound } from '../../core/errors.ts';
+import { conflict, found } from '../../core/errors.ts';
 import { connectionSpecUpgraded } from '../../core/events/connection-events.ts';
 import { newId } from '../../core/ids.ts';
 import type { SpecUpgrade, SpecVersionRow } from '../../core/resources/spec.ts';
@@ -30,10 +30,11 @@ export async function upgradeSpec(
   { connectionId, toVersion, dryRun }: UpgradeRequest,
 ): Promise<SpecUpgrade> {
   const { stopped, ...upgrade } = await deps.db.transaction().execute(async (trx) => {
-    const connection = await lockConnection(trx, scope, connectionId);
-    if (!connection) throw notFound('Connection');
-    const version = await findVersionOfSpec(trx, scope, { specId: connection.specId, version: toVersion });
-    if (!version) throw notFound('Spec version');
+    const connection = found(await lockConnection(trx, scope, connectionId), 'Connection');
+    const version = found(
+      await findVersionOfSpec(trx, scope, { specId: connection.specId, version: toVersion }),
+      'Spec version',
+    );
     refuseUnlessPublished(version);
     const checked = await planChange(deps, trx, scope, { connection, change: { version } });
     const { plan } = checked;

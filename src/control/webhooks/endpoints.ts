@@ -13,7 +13,7 @@ import {
 import { deleteSigningSecrets } from '../../../db/queries/webhooks/signing-secrets.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { conflict, type Issue, invalid, notFound } from '../../core/errors.ts';
+import { conflict, found, type Issue, invalid } from '../../core/errors.ts';
 import type { SignatureScheme, WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../../deps.ts';
 import { urlIssue } from './endpoint-url.ts';
@@ -53,7 +53,7 @@ export async function createEndpoint(
     if ((await lockEndpointCount(trx, scope)) >= endpointsMax) throw tooManyEndpoints();
     const id = await insertEndpoint(trx, scope, settings);
     const made = await giveSecrets(deps, trx, scope, { endpointId: id, schemes: settings.signatureSchemes, secret });
-    const row = found(await findEndpoint(trx, scope, id));
+    const row = found(await findEndpoint(trx, scope, id), 'Webhook endpoint');
     if (verifyOnCreate) await askForTest(trx, scope, { endpoint: row, eventType: 'webhook.test' });
     return { ...row, ...(made === null ? {} : { secret: made }) };
   });
@@ -73,14 +73,14 @@ export async function updateEndpoint(
   scope: OrgScope,
   { id, ...settings }: EndpointChange & { readonly id: string },
 ): Promise<WebhookEndpointRow> {
-  found(await findEndpoint(deps.db, scope, id));
+  found(await findEndpoint(deps.db, scope, id), 'Webhook endpoint');
   await refuseBadSettings(deps, scope, settings);
   const endpoint = await deps.db.transaction().execute(async (trx) => {
-    const before = found(await lockEndpoint(trx, scope, id));
+    const before = found(await lockEndpoint(trx, scope, id), 'Webhook endpoint');
     if (settings.signatureSchemes)
       await followSchemes(deps, trx, scope, { before, schemes: settings.signatureSchemes });
     await changeEndpoint(trx, scope, { id, ...settings });
-    return found(await findEndpoint(trx, scope, id));
+    return found(await findEndpoint(trx, scope, id), 'Webhook endpoint');
   });
   void wakeEndpoints(deps, scope);
   return endpoint;
@@ -137,13 +137,8 @@ async function unknownIds(
  */
 export async function deleteEndpoint({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    found(await lockEndpoint(trx, scope, id));
+    found(await lockEndpoint(trx, scope, id), 'Webhook endpoint');
     await markEndpointDeleted(trx, scope, id);
     await deleteSigningSecrets(trx, scope, { endpointId: id, scheme: null });
   });
-}
-
-function found(endpoint: WebhookEndpointRow | undefined): WebhookEndpointRow {
-  if (!endpoint) throw notFound('Webhook endpoint');
-  return endpoint;
 }

@@ -3,7 +3,7 @@ import { insertAskedDelivery, lockDeliveryTarget } from '../../../db/queries/web
 import { lockEndpoint, lockOldestEndpoint } from '../../../db/queries/webhooks/endpoints.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { conflict, notFound } from '../../core/errors.ts';
+import { conflict, found } from '../../core/errors.ts';
 import type { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import type { WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 
@@ -25,8 +25,7 @@ export async function redeliver(
   { id, endpointId }: Redelivery,
 ): Promise<WebhookDeliveryView> {
   const delivery = await deps.db.transaction().execute(async (trx) => {
-    const original = await lockDeliveryTarget(trx, scope, id);
-    if (!original) throw notFound('Webhook delivery');
+    const original = found(await lockDeliveryTarget(trx, scope, id), 'Webhook delivery');
     const endpoint =
       endpointId === null ? await lockUsual(trx, scope, original.endpointId) : await lockAsked(trx, scope, endpointId);
     return insertAskedDelivery(trx, scope, {
@@ -42,9 +41,7 @@ export async function redeliver(
 }
 
 async function lockAsked(trx: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow> {
-  const asked = await lockEndpoint(trx, scope, id);
-  if (!asked) throw notFound('Webhook endpoint');
-  return asked;
+  return found(await lockEndpoint(trx, scope, id), 'Webhook endpoint');
 }
 
 async function lockUsual(trx: Db, scope: OrgScope, originalId: string): Promise<WebhookEndpointRow> {

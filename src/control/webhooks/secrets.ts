@@ -9,7 +9,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import { signingContext } from '../../connect/endpoint-secrets.ts';
 import { makeSigningKeyPair } from '../../core/crypto/signing-key-pair.ts';
 import { makeSigningSecret, signingSecretIssue } from '../../core/crypto/signing-secret.ts';
-import { conflict, invalid, notFound } from '../../core/errors.ts';
+import { conflict, found, invalid } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { SignatureScheme } from '../../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../../deps.ts';
@@ -98,8 +98,7 @@ export async function rotateSecret(
   { endpointId, secret, overlapSeconds }: Rotation,
 ): Promise<RotatedSecret> {
   return deps.db.transaction().execute(async (trx) => {
-    const endpoint = await lockEndpoint(trx, scope, endpointId);
-    if (!endpoint) throw notFound('Webhook endpoint');
+    const endpoint = found(await lockEndpoint(trx, scope, endpointId), 'Webhook endpoint');
     refuseBadSecret(secret);
     if (overlapSeconds > 0 && (await countSigningSecrets(trx, scope, endpointId)) >= secretsMax) throw tooManySecrets();
     const previousExpiresAt = await retireSigningSecrets(trx, scope, { endpointId, overlapSeconds });

@@ -4,7 +4,7 @@ import { lockEndpoint } from '../../../db/queries/webhooks/endpoints.ts';
 import { storeTestEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { notFound } from '../../core/errors.ts';
+import { found } from '../../core/errors.ts';
 import { eventCatalogue } from '../../core/events/catalogue.ts';
 import { webhookTest } from '../../core/events/endpoint-events.ts';
 import type { DomainEvent } from '../../core/events/envelope.ts';
@@ -23,8 +23,7 @@ export async function testEndpoint(
   { id, eventType }: { readonly id: string; readonly eventType: EventType },
 ): Promise<WebhookDeliveryView> {
   const delivery = await deps.db.transaction().execute(async (trx) => {
-    const endpoint = await lockEndpoint(trx, scope, id);
-    if (!endpoint) throw notFound('Webhook endpoint');
+    const endpoint = found(await lockEndpoint(trx, scope, id), 'Webhook endpoint');
     return askForTest(trx, scope, { endpoint, eventType });
   });
   void wakeEndpoints(deps, scope);

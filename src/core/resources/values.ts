@@ -15,5 +15,8 @@ export type JsonObject = v.InferOutput<typeof JsonObject>;
 /** The response to a deletion. */
 export const Deleted = v.object({ deleted: v.literal(true) });
 
+/** Gives {@link Deleted}. */
+export const deleted = () => ({ deleted: true }) as const;
+
 /** A number of records or rows, from 0. */
 export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
