@@ -1,6 +1,8 @@
 import type { Db } from '../db/client.ts';
-import { type BatchOwner, prepareRecord, recordBatch, recordCarried } from '../db/queries/runs/batches.ts';
+import type { BatchOwner } from '../db/queries/runs/batch-owner.ts';
+import { recordBatch, recordCarried } from '../db/queries/runs/batches.ts';
 import { forgetLane } from '../db/queries/runs/forget-lane.ts';
+import { prepareRecord } from '../db/queries/runs/settlement.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { RunLedger } from '../src/core/run/run-ledger.ts';
 

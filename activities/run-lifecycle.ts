@@ -1,5 +1,5 @@
 import { findConnection } from '../db/queries/connections/connections.ts';
-import type { BatchOwner } from '../db/queries/runs/batches.ts';
+import type { BatchOwner } from '../db/queries/runs/batch-owner.ts';
 import * as lanes from '../db/queries/runs/lanes.ts';
 import { dropLookupValues } from '../db/queries/runs/lookup-cache.ts';
 import { countLoginFailures } from '../db/queries/runs/runs.ts';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { RunPosition } from '../../../src/core/model/run-position.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
-import { type BatchOwner, holdsLane } from './batches.ts';
+import { type BatchOwner, holdsLane } from './batch-owner.ts';
 
 /** What was deleted of a lane. */
 interface Forgotten {

@@ -7,7 +7,7 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { recordOfConnection } from '../connections/connection-facts.ts';
 import { noteStatusChange } from '../schedules.ts';
-import { type BatchOwner, holdsLane } from './batches.ts';
+import { type BatchOwner, holdsLane } from './batch-owner.ts';
 import { resetLane } from './lane-reset.ts';
 import { closePartitions } from './run-dimensions.ts';
 import { recordRunEnds, recordRunStarted } from './run-events.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
-import { type BatchOwner, holdsLane } from './batches.ts';
+import { type BatchOwner, holdsLane } from './batch-owner.ts';
 
 /** A request of a batch; see `OutboxPart`. */
 export interface OutboxPartRow {
