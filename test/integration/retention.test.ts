@@ -1,8 +1,6 @@
-import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   type OldRows,
-  purgeCalls,
   purgeDimensions,
   purgeEndpoints,
   purgeEvents,
@@ -10,9 +8,6 @@ import {
   purgeRecoveries,
   purgeResolved,
 } from '../../db/queries/orgs/retention.ts';
-import { insertAskedDelivery, lockDeliveryTarget } from '../../db/queries/webhooks/deliveries.ts';
-import { insertRecovery } from '../../db/queries/webhooks/recoveries.ts';
-import { orgScope } from '../../db/scope.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { newId } from '../../src/core/ids.ts';
 import { maintain } from '../../src/maintenance/maintenance.ts';
@@ -28,8 +23,8 @@ import {
 } from '../support/service/aged-rows.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { eventually } from '../support/service/eventually.ts';
-import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
-import { createEndpoint, happen, messagesOf, receiverUrl } from '../support/webhooks/webhook-rows.ts';
+import { type FilledOrg, fillOrg, openFilledOrg } from '../support/sync/filled-org.ts';
+import { createEndpoint } from '../support/webhooks/webhook-rows.ts';
 
 let api: TestApi;
 let org: TestOrg;
@@ -40,41 +35,12 @@ beforeAll(async () => {
   api = await startApi();
 });
 beforeEach(async () => {
-  // What is old goes whoever made it: the tests before left some. A truncate would wait for readers, and they for it.
-  for (const table of [
-    'callLog',
-    'runPages',
-    'runDimensions',
-    'quarantine',
-    'webhookEvents',
-    'webhookRecoveries',
-  ] as const)
-    await api.deps.db.deleteFrom(table).execute();
-  ({ org, connectionId, endpointId } = await filledOrg());
+  ({ org, connectionId, endpointId } = await openFilledOrg(api));
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-/** An org with a connection, one of everything that does not grow too old, and an endpoint. */
-async function filledOrg() {
-  const filled = await api.newOrg();
-  const { orgId } = filled;
-  const { db } = api.deps;
-  await publishSpec(filled);
-  const connection = await createActiveConnection(filled);
-  const schedule = { resourceKey: 'items', cron: '0 3 * * *' };
-  await filled.call('POST', `/connections/${connection}/schedules`, { body: schedule });
-  const lane = { orgId, connectionId: connection, resourceKey: 'items' };
-  const { id: laneId } = await db.insertInto('lanes').values(lane).returning('id').executeTakeFirstOrThrow();
-  const state = { orgId, laneId, externalId: 'r1', hash: Buffer.from('h'), status: 'delivered' } as const;
-  await db.insertInto('recordState').values(state).execute();
-  const updatedAt = daysAgo(1000).toISOString();
-  await db.insertInto('partitions').values({ orgId, laneId, watermark: '7', updatedAt }).execute();
-  const { id } = await createEndpoint(filled, { eventTypes: ['run.succeeded'] });
-  return { org: filled, connectionId: connection, endpointId: id };
-}
-
 /** One of everything that grows too old, as many days old. */
-async function addAged({ of, days }: { readonly of: Awaited<ReturnType<typeof filledOrg>>; readonly days: number }) {
+async function addAged({ of, days }: { readonly of: FilledOrg; readonly days: number }) {
   const { db } = api.deps;
   const ages = { madeDaysAgo: days, endedDaysAgo: days, resolvedDaysAgo: days };
   const runId = await agedRun(api, of.org, { connectionId: of.connectionId, ...ages });
@@ -111,7 +77,7 @@ const eventIds = async () =>
 
 describe('what is older than it is kept', () => {
   it('goes, of every kind; what is younger stays, and so does another org', async () => {
-    const other = await filledOrg();
+    const other = await fillOrg(api);
     await addAged({ of: other, days: 89 });
     await addAged({ of: { org, connectionId, endpointId }, days: 89 });
     const [mine, theirs] = [await countAgedRows(api, org), await countAgedRows(api, other.org)];
@@ -280,190 +246,3 @@ describe('what stays however old it is', () => {
     expect(await purgeRecoveries(api.deps.db, old())).toBe(1);
   });
 });
-
-describe('removing', () => {
-  it('takes no more at once than it may, the oldest first', async () => {
-    const runId = await agedRun(api, org, { connectionId, madeDaysAgo: 200, endedDaysAgo: 1 });
-    await agedCalls(api, org, { runId, days: 100, count: 5 });
-    for (const days of [120, 100, 110]) {
-      await agedRun(api, org, { connectionId, madeDaysAgo: days, endedDaysAgo: days });
-      await agedRecord(api, org, { connectionId, madeDaysAgo: days, resolvedDaysAgo: days });
-    }
-    const [second, first, third] = [
-      await agedEvent(api, org, { days: 110 }),
-      await agedEvent(api, org, { days: 120, status: 'exhausted' }),
-      await agedEvent(api, org, { days: 100 }),
-    ];
-    const removed = async (purge: typeof purgeCalls) => [
-      await purge(api.deps.db, old(2)),
-      await purge(api.deps.db, old(2)),
-      await purge(api.deps.db, old(2)),
-    ];
-    expect(await removed(purgeCalls)).toEqual([2, 2, 1]);
-    for (const purge of [purgePages, purgeDimensions, purgeResolved]) expect(await removed(purge)).toEqual([2, 1, 0]);
-    expect(await purgeEvents(api.deps.db, old(2))).toBe(2);
-    const kept = await eventIds();
-    expect(kept).toContain(third);
-    expect(kept).not.toContain(first);
-    expect(kept).not.toContain(second);
-  });
-
-  it('goes on at every round while something is left, and looks again after a minute', async () => {
-    const runId = await agedRun(api, org, { connectionId, madeDaysAgo: 200, endedDaysAgo: 1 });
-    await agedCalls(api, org, { runId, days: 100 });
-    await sql`
-      insert into call_log (id, org_id, run_id, sequence, method, url, attempt, cache_hit, req_headers_redacted,
-        resp_headers, created_at)
-      select 'call_' || n, org_id, run_id, n, method, url, attempt, cache_hit, req_headers_redacted, resp_headers,
-        created_at
-      from call_log, generate_series(1, 20001) n where run_id = ${runId}`.execute(api.deps.db);
-    const calls = async () => (await countAgedRows(api, org))['call_log'];
-    const round = createRetentionSweep(api.deps, 90);
-    vi.useFakeTimers({ toFake: ['Date'] });
-    try {
-      await eventually('all are gone', async () => {
-        await round();
-        return (await calls()) === 0;
-      });
-      // The last round may have ended with a batch that was full.
-      await round();
-      await agedCalls(api, org, { runId, days: 100 });
-      await round();
-      expect(await calls()).toBe(1);
-      vi.advanceTimersByTime(60_000);
-      await round();
-      expect(await calls()).toBe(0);
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  it('counts everything once when several do it at the same time', async () => {
-    const runId = await agedRun(api, org, { connectionId, madeDaysAgo: 200, endedDaysAgo: 1 });
-    await agedCalls(api, org, { runId, days: 100, count: 200 });
-    for (let event = 0; event < 40; event += 1) {
-      const eventId = await agedEvent(api, org, { days: 100 });
-      await loggedAttempt(api, org, { eventId, endpointId });
-    }
-    const before = await countAgedRows(api, org);
-    const purgeAll = async (purge: typeof purgeCalls, rowsMax: number) => {
-      const counts: number[] = [];
-      for (let time = 0; time < 40; time += 1) counts.push(await purge(api.deps.db, old(rowsMax)));
-      return counts;
-    };
-    const several = (purge: typeof purgeCalls, rowsMax: number) =>
-      Promise.all([1, 2, 3].map(() => purgeAll(purge, rowsMax)));
-    const sum = (counts: readonly number[][]) => counts.flat().reduce((total, count) => total + count, 0);
-    const [events, calls] = await Promise.all([several(purgeEvents, 3), several(purgeCalls, 11)]);
-    expect(sum(events)).toBe(40);
-    expect(sum(calls)).toBe(200);
-    expect(await countAgedRows(api, org)).toEqual({
-      ...before,
-      call_log: 0,
-      webhook_events: (before['webhook_events'] ?? 0) - 40,
-      webhook_messages: 0,
-      webhook_deliveries: 0,
-    });
-  });
-
-  it('waits for nobody: what somebody holds is left to a later batch', async () => {
-    const runId = await agedRun(api, org, { connectionId, madeDaysAgo: 200, endedDaysAgo: 1 });
-    await agedCalls(api, org, { runId, days: 100, count: 3 });
-    const [held, messageHeld] = [await agedEvent(api, org, { days: 100 }), await agedEvent(api, org, { days: 100 })];
-    await agedEvent(api, org, { days: 100 });
-    await api.deps.db.transaction().execute(async (tx) => {
-      await tx.selectFrom('callLog').select('id').where('runId', '=', runId).limit(1).forUpdate().execute();
-      await tx.selectFrom('webhookEvents').select('id').where('id', '=', held).forKeyShare().execute();
-      await tx.selectFrom('webhookMessages').select('seq').where('eventId', '=', messageHeld).forUpdate().execute();
-      expect(await purgeCalls(api.deps.db, old())).toBe(2);
-      expect(await purgeEvents(api.deps.db, old())).toBe(1);
-    });
-    expect(await purgeCalls(api.deps.db, old())).toBe(1);
-    expect(await purgeEvents(api.deps.db, old())).toBe(2);
-  });
-});
-
-describe('an event that is asked for when it goes', () => {
-  it('is there for every delivery that is listed', async () => {
-    for (const days of [89, 91, 120]) {
-      const eventId = await agedEvent(api, org, { days });
-      await loggedAttempt(api, org, { eventId, endpointId });
-    }
-    await sweep();
-    const { body: listed } = await read('/webhook-deliveries');
-    expect(listed).toHaveLength(1);
-    for (const { id } of listed)
-      expect((await org.call('POST', `/webhook-deliveries/${id}/redeliver`)).status).toBe(202);
-  });
-
-  it('stays for a redelivery that came first', async () => {
-    const eventId = await agedEvent(api, org, { days: 100 });
-    const deliveryId = await loggedAttempt(api, org, { eventId, endpointId });
-    const scope = orgScope(org.orgId);
-    const asked = { eventId, endpointId, url: receiverUrl, trigger: 'redelivery', redeliveryOf: deliveryId } as const;
-    await api.deps.db.transaction().execute(async (tx) => {
-      await lockDeliveryTarget(tx, scope, deliveryId);
-      expect(await purgeEvents(api.deps.db, old())).toBe(0);
-      await insertAskedDelivery(tx, scope, asked);
-    });
-    expect(await purgeEvents(api.deps.db, old())).toBe(0);
-    expect((await read('/webhook-deliveries')).body).toHaveLength(2);
-  });
-
-  it('is gone for a redelivery that came second', async () => {
-    const eventId = await agedEvent(api, org, { days: 100 });
-    const deliveryId = await loggedAttempt(api, org, { eventId, endpointId });
-    const reply = await whileGoing(eventId, () => org.call('POST', `/webhook-deliveries/${deliveryId}/redeliver`));
-    expect(reply.status).toBe(404);
-  });
-
-  it('stays for a recovery that came first', async () => {
-    const eventId = await agedEvent(api, org, { days: 100, status: 'exhausted' });
-    await api.deps.db.transaction().execute(async (tx) => {
-      await insertRecovery(tx, orgScope(org.orgId), { ...around, endpointId, include: ['failed'] });
-      expect(await purgeEvents(api.deps.db, old())).toBe(0);
-    });
-    expect(await purgeEvents(api.deps.db, old())).toBe(0);
-    expect(await messagesOf(api, endpointId)).toMatchObject([{ eventId, status: 'pending' }]);
-  });
-
-  it('is gone for a recovery that came second', async () => {
-    const eventId = await agedEvent(api, org, { days: 100 });
-    const { id: newEndpointId } = await createEndpoint(org, { eventTypes: ['run.succeeded'] });
-    const body = { ...around, include: ['missing'] };
-    const reply = await whileGoing(eventId, () =>
-      org.call('POST', `/webhook-endpoints/${newEndpointId}/recover`, { body }),
-    );
-    expect(reply).toMatchObject({ status: 202, body: { total: 0, status: 'finished' } });
-  });
-
-  it('goes without its younger siblings', async () => {
-    const [gone, kept] = [await agedEvent(api, org, { days: 100 }), await happen(api, org)];
-    await sweep();
-    const left = await eventIds();
-    expect(left).toContain(kept);
-    expect(left).not.toContain(gone);
-  });
-});
-
-const around = { since: daysAgo(110).toISOString(), until: daysAgo(95).toISOString() };
-
-/** Makes a request while an event is being removed, and lets the removal end once the request waits for it. */
-function whileGoing<Reply>(eventId: string, request: () => Promise<Reply>): Promise<Reply> {
-  const { db } = api.deps;
-  return db
-    .transaction()
-    .execute(async (tx) => {
-      const { pid } = await tx.selectNoFrom(sql<number>`pg_backend_pid()`.as('pid')).executeTakeFirstOrThrow();
-      await tx.deleteFrom('webhookEvents').where('id', '=', eventId).execute();
-      const reply = request();
-      reply.catch(() => undefined);
-      await eventually('the request waits', async () => {
-        const { rows } = await sql`
-          select from pg_stat_activity where ${pid}::int = any(pg_blocking_pids(pid))`.execute(db);
-        return rows.length > 0;
-      });
-      return { reply };
-    })
-    .then(({ reply }) => reply);
-}

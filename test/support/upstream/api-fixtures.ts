@@ -134,3 +134,13 @@ export async function createActiveConnection(org: TestOrg, { specKey = 'acme' } 
   if (status !== 200) throw new Error(`Not active: ${JSON.stringify(body)}`);
   return id;
 }
+
+/** Runs that are queued and that no workflow has taken; their ids. */
+export async function queueRuns(org: TestOrg, connectionId: string, count: number): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const { body } = await org.call('POST', `/connections/${connectionId}/sync`, { body: { resource: 'items' } });
+    ids.push(body.id);
+  }
+  return ids;
+}

@@ -88,3 +88,13 @@ async function listen(server: Server): Promise<LocalServer> {
     },
   };
 }
+
+/** Responds with the statuses in turn, with the last one for ever. */
+export const serveStatuses = (statuses: readonly number[], headers: Readonly<Record<string, string>> = {}) => {
+  let turn = 0;
+  return serveHttp((_request, response) => {
+    const status = statuses[Math.min(turn, statuses.length - 1)] ?? 200;
+    turn += 1;
+    response.writeHead(status, status === 200 ? {} : headers).end('{"ok":true}');
+  });
+};

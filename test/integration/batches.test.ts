@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { recordBatch } from '../../db/queries/runs/batches.ts';
+import { endRun } from '../../db/queries/runs/lanes.ts';
+import { findRecordStates } from '../../db/queries/runs/record-state.ts';
+import { findPartition } from '../../db/queries/runs/run-dimensions.ts';
+import { findRun, requestCancel } from '../../db/queries/runs/runs.ts';
+import type { Receipt } from '../../src/core/model/receipt.ts';
+import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
+import { partitionEntry, quarantineEntry, receiptOf } from '../support/service/receipts.ts';
+import { laneRuns } from '../support/sync/lane-runs.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+const { twoRuns, attempt } = laneRuns(() => database.db);
+
+describe('recording a batch', () => {
+  it('advances counts, ledger, fingerprints and watermark together, once', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const { laneId, fence } = await attempt(scope, first);
+    const receipt = receiptOf(first, 1);
+    const record = () => recordBatch(database.db, scope, { owner: { laneId, fence }, receipt });
+    expect(await record()).toEqual({ outcome: 'recorded', stop: false });
+    expect(await record()).toEqual({ outcome: 'stale' });
+    expect(await findRun(database.db, scope, first)).toMatchObject({
+      statsJson: { recordsIn: 2, recordsOut: 1, skipped: 1, deleted: 0, quarantined: 0 },
+      watermarkAfter: '2026-01-01T00:00:00.000Z',
+    });
+    const states = await findRecordStates(database.db, scope, { laneId, externalIds: ['r1', 'unknown'] });
+    expect(states).toMatchObject([{ externalId: 'r1', status: 'delivered' }]);
+  });
+
+  it('is refused for an attempt that has lost the lane, and nothing of it is kept', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const old = await attempt(scope, first);
+    await attempt(scope, first);
+    const recorded = await recordBatch(database.db, scope, { owner: old, receipt: receiptOf(first, 1) });
+    expect(recorded).toEqual({ outcome: 'fenced' });
+    expect((await findRun(database.db, scope, first))?.statsJson.recordsIn).toBe(0);
+  });
+
+  it('says stop once the run was asked to cancel', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const owner = await attempt(scope, first);
+    await requestCancel(database.db, scope, first);
+    const recorded = await recordBatch(database.db, scope, { owner, receipt: receiptOf(first, 1) });
+    expect(recorded).toEqual({ outcome: 'recorded', stop: true });
+  });
+
+  it('keeps why the run fails with it for the next attempt, and never counts such a run as read', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const owner = await attempt(scope, first);
+    const receipt = receiptOf(first, 1, { failure: 'refused', partitions: [] });
+    await recordBatch(database.db, scope, { owner, receipt });
+    expect(await attempt(scope, first)).toMatchObject({ errorCode: 'record_invalid', errorMessage: 'refused' });
+    await requestCancel(database.db, scope, first);
+    const outcome = { status: 'canceled', error: null } as const;
+    const { run } = await endRun(database.db, scope, { runId: first, outcome, breaksConnection: false });
+    expect(run).toMatchObject({ status: 'canceled', watermarkAfter: null });
+  });
+
+  it('records what is said to be new, be it or not', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const owner = await attempt(scope, first);
+    const record = (batchNo: number, ids: readonly string[], hash: string) => {
+      const records = ids.map((externalId) => ({ ...receiptEntry, externalId, hash }));
+      return recordBatch(database.db, scope, { owner, receipt: receiptOf(first, batchNo, { records, allNew: true }) });
+    };
+    expect(await record(1, ['a', 'b'], 'AAAA')).toEqual({ outcome: 'recorded', stop: false });
+    expect(await record(2, ['c', 'b'], 'BBBB')).toEqual({ outcome: 'recorded', stop: false });
+    expect(await record(2, ['d'], 'CCCC')).toEqual({ outcome: 'stale' });
+    const states = await findRecordStates(database.db, scope, {
+      laneId: owner.laneId,
+      externalIds: ['a', 'b', 'c', 'd'],
+    });
+    const found = states.map(({ externalId, hash }) => `${externalId} ${hash}`);
+    expect(found.toSorted()).toEqual(['a AAAA', 'b BBBB', 'c BBBB']);
+  });
+
+  it('keeps one open quarantine row per record, and closes it when the record is delivered', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const owner = await attempt(scope, first);
+    const record = (batchNo: number, parts: Partial<Receipt>) =>
+      recordBatch(database.db, scope, { owner, receipt: receiptOf(first, batchNo, parts) });
+    await record(1, { records: [], quarantine: [quarantineEntry({ id: 'quar_1' })] });
+    await record(2, { records: [], quarantine: [quarantineEntry({ id: 'quar_2' })] });
+    const rows = () =>
+      database.db.selectFrom('quarantine').select(['id', 'resolvedAt']).where('orgId', '=', scope.orgId).execute();
+    expect(await rows()).toEqual([{ id: 'quar_1', resolvedAt: null }]);
+    await record(3, { quarantine: [] });
+    expect(await rows()).toEqual([{ id: 'quar_1', resolvedAt: expect.any(String) }]);
+  });
+
+  it('never fails on text that no column holds: a lane must not be blocked by what an API sent', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const owner = await attempt(scope, first);
+    const errors = [{ path: '', message: 'NUL \0 and \ud800', keyword: 'transform' }];
+    const quarantine = [
+      quarantineEntry({ id: 'quar_10', externalId: 'a', rawJson: '{"v":"\\u0000"}', errors }),
+      quarantineEntry({ id: 'quar_11', externalId: 'b', rawJson: '{"account":[redacted]}', errors }),
+    ];
+    const recorded = await recordBatch(database.db, scope, { owner, receipt: receiptOf(first, 1, { quarantine }) });
+    expect(recorded.outcome).toBe('recorded');
+  });
+
+  it('takes a watermark back when the read no longer claims it', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const owner = await attempt(scope, first);
+    await recordBatch(database.db, scope, { owner, receipt: receiptOf(first, 1) });
+    const partitions = [partitionEntry({ watermark: null })];
+    await recordBatch(database.db, scope, { owner, receipt: receiptOf(first, 2, { partitions }) });
+    expect((await findRun(database.db, scope, first))?.watermarkAfter).toBeNull();
+    const stored = await findPartition(database.db, scope, { laneId: owner.laneId, partition: '' });
+    expect(stored?.watermark).toBeNull();
+  });
+});
+
+const receiptEntry = { cursor: null, status: 'delivered', fields: null } as const;
