@@ -2,15 +2,14 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import { syncRunId } from '../../workflows/contract.ts';
-import { type AuditedDestination, openAuditedDestination } from '../support/destinations/audit.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { useStack } from '../support/service/use-stack.ts';
+import { openEngineConnection } from '../support/sync/engine-connection.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
 const records = 1000;
 /** Enough that a run is stopped long before its end. */
 const many = 20_000;
-const token = 'good-token';
 let refused = false;
 let down = false;
 /** Seconds that the API asks to wait for, once; 0: it does not. */
@@ -37,6 +36,9 @@ const shared = useStack({
     return down && url.includes('/down') ? { status: 503, body: '{}' } : undefined;
   },
 });
+
+const connect = (collection: string, resource?: Record<string, unknown>, options?: { readonly password?: string }) =>
+  openEngineConnection(shared(), collection, resource, options);
 
 describe('a record that fails its run', () => {
   it('costs nothing once it is mended: every record of the pages after it arrives', async () => {
@@ -249,101 +251,4 @@ describe('a destination that refuses the login', () => {
       expect((await connection.get()).status).toBe(status);
     }
   });
-});
-
-interface Connection {
-  get(): Promise<{ readonly status: string }>;
-  post(action: string): Promise<{ readonly status: string }>;
-  requestSync(): Promise<{ readonly status: number; readonly body: RunRow }>;
-  /** Resolves with the final row of a new run. */
-  sync(): Promise<RunRow>;
-  /** Rows at the destination. */
-  count(): Promise<number>;
-}
-
-let specs = 0;
-
-async function connect(
-  collection: string,
-  resource: Record<string, unknown> = {},
-  { password }: { readonly password?: string } = {},
-): Promise<Connection> {
-  const { stack, upstream } = shared();
-  const { call, workspaceId } = stack.org;
-  const destination = await openAuditedDestination();
-  const databaseUrl = new URL(destination.url);
-  if (password !== undefined) databaseUrl.password = password;
-  specs += 1;
-  const key = `engine-${specs}`;
-  const ask = async (method: string, path: string, body?: unknown) => {
-    const reply = await call(method, path, { body });
-    expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(400);
-    return reply.body;
-  };
-  await ask('POST', '/specs', specDocument({ key, url: upstream.url, collection, resource }));
-  await ask('POST', `/specs/${key}/versions/1.0.0/publish`);
-  const { id } = await ask('POST', '/connections', {
-    workspaceId,
-    specKey: key,
-    specVersion: '1.0.0',
-    displayName: key,
-    params: {},
-    secrets: { token, databaseUrl: databaseUrl.href },
-  });
-  await ask('POST', `/connections/${id}/activate`);
-  const requestSync = () => call('POST', `/connections/${id}/sync`, { body: { resource: collection } });
-  return {
-    get: () => ask('GET', `/connections/${id}`),
-    post: (action) => ask('POST', `/connections/${id}/${action}`),
-    requestSync,
-    async sync() {
-      const { body } = await requestSync();
-      return eventually(
-        'the run ends',
-        async () => {
-          const run = await ask('GET', `/runs/${body.id}`);
-          return run.finishedAt !== null && run;
-        },
-        { timeoutMs: 60_000 },
-      );
-    },
-    count: () => countRows(destination, collection),
-  };
-}
-
-async function countRows(destination: AuditedDestination, table: string): Promise<number> {
-  const [row] = await destination.query<{ count: string }>(`select count(*) from ${table}`);
-  return Number(row?.count);
-}
-
-interface SpecParts {
-  readonly key: string;
-  readonly url: string;
-  readonly collection: string;
-  readonly resource: Record<string, unknown>;
-}
-
-const specDocument = ({ key, url, collection, resource }: SpecParts) => ({
-  metadata: { key, name: key, version: '1.0.0' },
-  connectionParams: [
-    { key: 'token', type: 'string', secret: true },
-    { key: 'databaseUrl', type: 'string', secret: true },
-  ],
-  auth: { kind: 'bearer', token: '{{ secrets.token }}' },
-  http: { baseUrl: url, rateLimit: { requests: 1_000_000, perSeconds: 1 }, retry: { baseMs: 10 } },
-  resources: [
-    {
-      key: collection,
-      primaryKey: 'id',
-      request: {
-        path: `/cursor/${collection}`,
-        query: { per_page: '{{ page.size }}', updated_since: '{{ window.from }}' },
-      },
-      response: { records: 'data' },
-      pagination: { kind: 'cursor', next: 'body.next_cursor', size: 100, inject: { in: 'query', name: 'cursor' } },
-      incremental: { kind: 'cursor', cursor: { field: 'updated_at', type: 'datetime' }, order: 'asc' },
-      ...resource,
-    },
-  ],
-  destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
 });

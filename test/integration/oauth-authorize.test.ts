@@ -5,9 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { purgeOauthStates } from '../../db/queries/connections/oauth-states.ts';
 import { createApp } from '../../src/api/app.ts';
 import { caseFigure, figure } from '../support/security/figure.ts';
-import { type Reply, startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { eventually } from '../support/service/eventually.ts';
-import { specDocument } from '../support/upstream/api-fixtures.ts';
+import { oauthFlow } from '../support/sync/oauth-flow.ts';
 import { type OauthServer, startOauthServer } from '../support/upstream/oauth-server.ts';
 
 const clientSecret = 'c1ient+secret/of:this=test';
@@ -26,6 +26,13 @@ beforeEach(() => {
   oauth.sentBack = {};
 });
 afterAll(() => started.disposeAsync());
+
+const { connect, authorizeUrl, come, tokensOf } = oauthFlow(() => ({
+  api,
+  org,
+  oauth,
+  clientSecret,
+}));
 
 describe('authorize', () => {
   it('gives the page of the provider with all that the flow needs', async () => {
@@ -263,57 +270,9 @@ describe('deleting a connection', () => {
 
 const unauthorized = { status: 401, body: { error: { code: 'unauthorized' } } };
 
-let connections = 0;
-
-/** A pending connection of a spec of its own; its id. */
-async function connect(
-  changes: Readonly<Record<string, unknown>> = {},
-  auth: unknown = { ...authorizationCode(), ...changes },
-  { call, workspaceId }: TestOrg = org,
-): Promise<string> {
-  connections += 1;
-  const specKey = `oauth-${connections}`;
-  const ask = async (path: string, body?: unknown) => {
-    const reply = await call('POST', path, { body });
-    expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(400);
-    return reply.body;
-  };
-  await ask('/specs', { ...specDocument({ key: specKey }), auth });
-  await ask(`/specs/${specKey}/versions/1.0.0/publish`);
-  const names = { workspaceId, specKey, specVersion: '1.0.0', displayName: specKey };
-  return (await ask('/connections', { ...names, params: {}, secrets: { apiKey: clientSecret } })).id;
-}
-
-const authorizationCode = () => ({
-  kind: 'oauth2_authorization_code',
-  authorizeUrl: `${oauth.url}/authorize`,
-  tokenUrl: oauth.tokenUrl,
-  revokeUrl: `${oauth.url}/revoke`,
-  clientId: 'client',
-  clientSecret: '{{ secrets.apiKey }}',
-  scopes: ['read:a', 'read:b'],
-  scopeSeparator: ',',
-  authorizeParams: { access_type: 'offline', state: 'not ours' },
-  tokenParams: { audience: 'api' },
-});
-
-async function authorizeUrl(connectionId: string, { call }: TestOrg = org): Promise<string> {
-  const { status, body } = await call('GET', `/oauth/${connectionId}/authorize`);
-  expect(status, JSON.stringify(body)).toBe(200);
-  return body.authorizeUrl;
-}
-
-/** The customer comes back. */
-const come = (path: string): Promise<Reply> => org.call('GET', path, { apiKey: null });
-
 const stateRow = (stateId = '') =>
   api.deps.db
     .selectFrom('oauthStates')
     .selectAll()
     .where('stateHash', '=', createHash('sha256').update(stateId).digest())
     .executeTakeFirst();
-
-async function tokensOf(connectionId: string): Promise<number> {
-  const rows = await api.deps.db.selectFrom('tokens').select('slot').where('connectionId', '=', connectionId).execute();
-  return rows.length;
-}

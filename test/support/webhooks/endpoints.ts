@@ -8,6 +8,7 @@ import type { WebhookDeliveryDetail, WebhookDeliveryView } from '../../../src/co
 import type { WebhookEndpointRow } from '../../../src/core/resources/webhook-endpoint.ts';
 import { createLog } from '../../../src/log.ts';
 import { createOrchestrator } from '../../../src/temporal/orchestrator.ts';
+import { eventually } from '../service/eventually.ts';
 import type { Stack } from '../service/stack.ts';
 import type { EventReceiver } from './event-receiver.ts';
 
@@ -22,6 +23,8 @@ export interface TestEndpoint {
   attempts(): Promise<readonly WebhookDeliveryDetail[]>;
   /** The queue: how many events are in which state. */
   queue(): Promise<Readonly<Record<string, number>>>;
+  /** Resolves once the queue is this. */
+  queued(expected: Readonly<Record<string, number>>): Promise<unknown>;
   /** Asks for one more attempt. Throws on an error. */
   redeliver(deliveryId: string): Promise<WebhookDeliveryView>;
 }
@@ -39,6 +42,15 @@ export async function createEndpoint(
     return reply.body;
   };
   const { id, secret } = await ask('POST', '/webhook-endpoints', { url: receiver.url(name), ...settings });
+  const queue = async (): Promise<Readonly<Record<string, number>>> => {
+    const rows = await stack.db
+      .selectFrom('webhookMessages')
+      .select((eb) => ['status', eb.fn.countAll<number>().as('count')])
+      .where('endpointId', '=', id)
+      .groupBy('status')
+      .execute();
+    return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+  };
   return {
     id,
     secret,
@@ -54,15 +66,12 @@ export async function createEndpoint(
         .execute();
       return await Promise.all(rows.map((row) => ask('GET', `/webhook-deliveries/${row.id}`)));
     },
-    async queue() {
-      const rows = await stack.db
-        .selectFrom('webhookMessages')
-        .select((eb) => ['status', eb.fn.countAll<number>().as('count')])
-        .where('endpointId', '=', id)
-        .groupBy('status')
-        .execute();
-      return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
-    },
+    queue,
+    queued: (expected) =>
+      eventually(
+        `the queue is ${JSON.stringify(expected)}`,
+        async () => JSON.stringify(await queue()) === JSON.stringify(expected),
+      ),
     redeliver: (deliveryId) => ask('POST', `/webhook-deliveries/${deliveryId}/redeliver`),
   };
 }

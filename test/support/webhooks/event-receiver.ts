@@ -1,6 +1,7 @@
 /** An org's webhook receiver: writes down every request, and answers as the test says. */
 import { hash } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
+import { eventually } from '../service/eventually.ts';
 import type { UpstreamResponse } from '../upstream/paging.ts';
 import { startUpstream, type Upstream } from '../upstream/upstream.ts';
 
@@ -26,10 +27,14 @@ export interface EventReceiver extends AsyncDisposable {
   readonly hostPort: string;
   /** Requests to an endpoint so far, in the order of arrival. */
   events(endpoint: string): readonly ReceivedEvent[];
+  /** As {@link events}, once there are so many. */
+  received(endpoint: string, count: number): Promise<readonly ReceivedEvent[]>;
   /** Of the server: its gates and faults. */
   readonly upstream: Upstream;
   /** Decides what an endpoint answers from now on; undefined: 204. */
   reply(endpoint: string, script: (event: ReceivedEvent) => UpstreamResponse | undefined): void;
+  /** Makes an endpoint respond with the statuses in turn, then with 204. */
+  replyInTurn(endpoint: string, ...statuses: readonly number[]): void;
 }
 
 /** Starts it. */
@@ -46,12 +51,25 @@ export async function startEventReceiver(): Promise<EventReceiver> {
       return scripts.get(endpoint)?.(event) ?? { status: 204, body: '' };
     },
   });
+  const events = (endpoint: string) => received.filter((event) => event.endpoint === endpoint);
   return {
     url: (endpoint) => `${upstream.url}/${endpoint}`,
     hostPort: upstream.hostPort,
-    events: (endpoint) => received.filter((event) => event.endpoint === endpoint),
+    events,
+    received: (endpoint, count) =>
+      eventually(`${count} requests to ${endpoint}`, async () => {
+        const found = events(endpoint);
+        return found.length >= count && found;
+      }),
     upstream,
     reply: (endpoint, script) => void scripts.set(endpoint, script),
+    replyInTurn(endpoint, ...statuses) {
+      const left = [...statuses];
+      scripts.set(endpoint, () => {
+        const status = left.shift();
+        return status === undefined ? undefined : { status, body: `${status}` };
+      });
+    },
     [Symbol.asyncDispose]: () => upstream[Symbol.asyncDispose](),
   };
 }
