@@ -1,9 +1,10 @@
 import type { Receipt } from '../../../src/core/model/receipt.ts';
+import type { Recorded } from '../../../src/core/run/run-ledger.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import type { BatchOwner } from './batch-owner.ts';
 import { settleRest } from './batch-rest.ts';
-import { type BatchToSettle, isPlain, type Recorded, settleBatch, total } from './settlement.ts';
+import { type BatchToSettle, isPlain, settleBatch, total } from './settlement.ts';
 
 type Batch = Omit<BatchToSettle, 'onlyNew'>;
 

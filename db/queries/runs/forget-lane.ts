@@ -1,16 +1,8 @@
 import { sql } from 'kysely';
-import type { RunPosition } from '../../../src/core/model/run-position.ts';
+import type { Forgotten } from '../../../src/core/run/run-ledger.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type BatchOwner, holdsLane } from './batch-owner.ts';
-
-/** What was deleted of a lane. */
-interface Forgotten {
-  /** Records that were known. */
-  readonly records: number;
-  /** Where the run continues; null: at its beginning. */
-  readonly position: RunPosition | null;
-}
 
 /**
  * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where

@@ -5,18 +5,11 @@ import { storableJson } from '../../../src/core/json/storable-json.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
 import { columnOf, type PageEntry, type Receipt, type RecordEntry } from '../../../src/core/model/receipt.ts';
 import type { RunStatus } from '../../../src/core/resources/run.ts';
+import type { Recorded } from '../../../src/core/run/run-ledger.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
 import type { BatchOwner } from './batch-owner.ts';
-
-/**
- * The result of recording a batch. `stop`: the run was canceled or ended. `stale`: recorded before. `fenced`: a newer
- * attempt holds the lane.
- */
-export type Recorded =
-  | { readonly outcome: 'recorded'; readonly stop: boolean }
-  | { readonly outcome: 'stale' | 'fenced' };
 
 /** The place of a run. */
 export interface RecordedRun {

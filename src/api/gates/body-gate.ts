@@ -1,5 +1,5 @@
 import { invalid } from '../../core/errors.ts';
-import { findJsonFault, type JsonFault } from '../../core/json/json-fault.ts';
+import { findJsonIssue, type JsonIssue } from '../../core/json/json-issue.ts';
 import { jsonLimits } from '../../core/json/json-limits.ts';
 import { HttpRejection } from '../errors.ts';
 
@@ -26,7 +26,7 @@ export async function readBody(request: Request, whenEmpty?: unknown): Promise<u
  * NUL, lone surrogates, numbers beyond a double, keys of the prototype chain. Throws a validation error naming the path.
  */
 function checkDocument(document: unknown): void {
-  const fault = findJsonFault(document, jsonLimits);
+  const fault = findJsonIssue(document, jsonLimits);
   if (fault === null) return;
   const path = [...fault.path, ...(fault.name === null ? [] : [fault.name])].join('.').slice(0, pathLengthMax);
   throw invalid('The body is not valid.', [{ code: 'schema', path, message: messageOf(fault) }]);
@@ -35,7 +35,7 @@ function checkDocument(document: unknown): void {
 /** Longer names and paths are cut: the caller knows the rest, and a response is no echo. */
 const pathLengthMax = 200;
 
-function messageOf({ kind, name }: JsonFault): string {
+function messageOf({ kind, name }: JsonIssue): string {
   if (kind === 'reserved') return 'has a name that is not allowed';
   return name === null ? messages[kind] : `has a name that ${messages[kind]}`;
 }

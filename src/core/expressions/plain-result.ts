@@ -39,7 +39,7 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * Like `findJsonFault`, which cannot serve here: of a result the functions and the length of all texts together count
+ * Like `findJsonIssue`, which cannot serve here: of a result the functions and the length of all texts together count
  * too, undefined is allowed, and the prototype's names are data that JSON text carries safely.
  */
 function findIssue(root: unknown): EvaluationFailure | null {

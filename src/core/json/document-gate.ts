@@ -1,5 +1,5 @@
 import type { Issue } from '../errors.ts';
-import { findJsonFault, type JsonFault } from './json-fault.ts';
+import { findJsonIssue, type JsonIssue } from './json-issue.ts';
 import { jsonLimits } from './json-limits.ts';
 
 /**
@@ -8,11 +8,11 @@ import { jsonLimits } from './json-limits.ts';
  * the document passes. Stops at the first issue.
  */
 export function documentGate(document: unknown): Issue | null {
-  const fault = findJsonFault(document, jsonLimits);
-  return fault && { code: 'schema', path: fault.path.join('.'), message: messageOf(fault) };
+  const issue = findJsonIssue(document, jsonLimits);
+  return issue && { code: 'schema', path: issue.path.join('.'), message: messageOf(issue) };
 }
 
-function messageOf({ kind, name, value }: JsonFault): string {
+function messageOf({ kind, name, value }: JsonIssue): string {
   if (name !== null) return `the key ${JSON.stringify(name.slice(0, 100))} is not allowed`;
   return kind === 'type' ? `a ${typeof value} is not JSON` : messages[kind];
 }

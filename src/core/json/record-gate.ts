@@ -1,4 +1,4 @@
-import { findJsonFault, type JsonFault } from './json-fault.ts';
+import { findJsonIssue, type JsonIssue } from './json-issue.ts';
 import { jsonLimits, textIssue } from './json-limits.ts';
 
 /**
@@ -6,15 +6,15 @@ import { jsonLimits, textIssue } from './json-limits.ts';
  * alone, never throws and takes any depth, so that failures are isolated per record.
  */
 export function findIssue(record: unknown): string | null {
-  const fault = findJsonFault(record);
-  if (fault === null) return null;
-  if (fault.name === null) return valueIssue(fault);
-  return fault.kind === 'reserved'
-    ? `has a property named "${fault.name}"`
-    : `has a property name that ${textIssue(fault.name)}`;
+  const issue = findJsonIssue(record);
+  if (issue === null) return null;
+  if (issue.name === null) return valueIssue(issue);
+  return issue.kind === 'reserved'
+    ? `has a property named "${issue.name}"`
+    : `has a property name that ${textIssue(issue.name)}`;
 }
 
-function valueIssue({ kind, value }: JsonFault): string | null {
+function valueIssue({ kind, value }: JsonIssue): string | null {
   if (kind === 'large') return `has more than ${jsonLimits.nodesMax} values`;
   if (kind === 'deep') return `is nested deeper than ${jsonLimits.depthMax} levels`;
   if (kind === 'number') return 'contains a number beyond the range of JSON';

@@ -7,7 +7,7 @@ import { isObject } from './values.ts';
 /**
  * The result as a process would return it: plain JSON without the marks of sequences. Values that JSON or a database
  * cannot hold, or that may be too large, are handed back, because JSONata's process reports them best. Parts of the
- * record are shared and not copied. It checks while it copies: `findJsonFault` would be a second walk for each record.
+ * record are shared and not copied. It checks while it copies: `findJsonIssue` would be a second walk for each record.
  */
 export function cleanResult(value: unknown, evaluation: Evaluation): unknown {
   return clean(value, { evaluation, lengthLeft: lengthMax, depthLeft: jsonLimits.depthMax });

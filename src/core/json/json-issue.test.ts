@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { findJsonFault } from './json-fault.ts';
+import { findJsonIssue } from './json-issue.ts';
 import { jsonLimits } from './json-limits.ts';
 
 const { depthMax, nodesMax } = jsonLimits;
 const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
 
-describe('findJsonFault', () => {
+describe('findJsonIssue', () => {
   test('finds none in JSON at its limits', () => {
-    expect(findJsonFault({ a: [1, 'ü', null, true, {}], '😀': -0.5 })).toBeNull();
-    expect(findJsonFault(nested(depthMax))).toBeNull();
-    expect(findJsonFault(Array.from({ length: nodesMax - 1 }, () => 0))).toBeNull();
+    expect(findJsonIssue({ a: [1, 'ü', null, true, {}], '😀': -0.5 })).toBeNull();
+    expect(findJsonIssue(nested(depthMax))).toBeNull();
+    expect(findJsonIssue(Array.from({ length: nodesMax - 1 }, () => 0))).toBeNull();
   });
 
   test.each([
@@ -21,7 +21,7 @@ describe('findJsonFault', () => {
     ['what is not JSON', { a: [undefined] }, 'type', ['a', '0']],
     ['a root that is not JSON', () => 1, 'type', []],
   ])('names the place of %s', (_, value, kind, path) => {
-    expect(findJsonFault(value)).toMatchObject({ kind, path, name: null });
+    expect(findJsonIssue(value)).toMatchObject({ kind, path, name: null });
   });
 
   test.each([
@@ -32,28 +32,28 @@ describe('findJsonFault', () => {
     ['\udc00', 'surrogate'],
   ])('names the object with a property named %j', (name, kind) => {
     const value = { a: [JSON.parse(`{"ok":1,${JSON.stringify(name)}:1}`)] };
-    expect(findJsonFault(value)).toMatchObject({ kind, path: ['a', '0'], name });
+    expect(findJsonIssue(value)).toMatchObject({ kind, path: ['a', '0'], name });
   });
 
   test('limits texts and names in length only where it is told to', () => {
     const [text, long] = ['x'.repeat(10), 'x'.repeat(11)];
-    expect(findJsonFault({ [text]: text }, { textLengthMax: 10 })).toBeNull();
-    expect(findJsonFault({ a: long }, { textLengthMax: 10 })).toMatchObject({ kind: 'long', path: ['a'], name: null });
-    expect(findJsonFault({ [long]: 1 }, { textLengthMax: 10 })).toMatchObject({ kind: 'long', path: [], name: long });
-    expect(findJsonFault({ [long]: long })).toBeNull();
+    expect(findJsonIssue({ [text]: text }, { textLengthMax: 10 })).toBeNull();
+    expect(findJsonIssue({ a: long }, { textLengthMax: 10 })).toMatchObject({ kind: 'long', path: ['a'], name: null });
+    expect(findJsonIssue({ [long]: 1 }, { textLengthMax: 10 })).toMatchObject({ kind: 'long', path: [], name: long });
+    expect(findJsonIssue({ [long]: long })).toBeNull();
   });
 
-  test('names the first of several faults in the order of the document', () => {
-    expect(findJsonFault([{ a: 'x\0' }, { constructor: 1 }])).toMatchObject({ kind: 'nul', path: ['0', 'a'] });
-    expect(findJsonFault({ a: Number.NaN, b: 'x\0' })).toMatchObject({ kind: 'number', path: ['a'] });
+  test('names the first of several issues in the order of the document', () => {
+    expect(findJsonIssue([{ a: 'x\0' }, { constructor: 1 }])).toMatchObject({ kind: 'nul', path: ['0', 'a'] });
+    expect(findJsonIssue({ a: Number.NaN, b: 'x\0' })).toMatchObject({ kind: 'number', path: ['a'] });
   });
 
   test('ends at a value that contains itself, and at one that has the same part again and again', () => {
     const loop: unknown[] = [];
     loop.push(loop);
-    expect(findJsonFault(loop)).toMatchObject({ kind: 'deep' });
+    expect(findJsonIssue(loop)).toMatchObject({ kind: 'deep' });
     let doubled: unknown = 0;
     for (let level = 0; level < 60; level += 1) doubled = [doubled, doubled];
-    expect(findJsonFault(doubled)).toMatchObject({ kind: 'large' });
+    expect(findJsonIssue(doubled)).toMatchObject({ kind: 'large' });
   });
 });
