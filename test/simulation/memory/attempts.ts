@@ -1,0 +1,57 @@
+import type * as real from '../../../db/queries/runs/attempts.ts';
+import { takenOver } from '../../../src/core/errors.ts';
+import { storableText } from '../../../src/core/json/storable-text.ts';
+import type { ControlState } from './control-state.ts';
+import { memoryOf } from './memory-db.ts';
+
+/** As in the real module, ms. */
+const clockJumpMsMax = 2000;
+
+/** As the query of the same name. */
+export const takeLane: typeof real.takeLane = (db, _scope, runId, scheduledAtMs) =>
+  memoryOf(db).transact('takeLane', (state) => take(state, runId, scheduledAtMs ?? state.nowMs()));
+
+function take(state: ControlState, runId: string, scheduledAtMs: number): real.Attempt | undefined {
+  const run = state.runs.get(runId);
+  const lane = run?.status === 'running' ? state.lanes.get(String(run.laneId)) : undefined;
+  if (!run || !lane) return undefined;
+  const isFree = lane.fence <= scheduledAtMs + clockJumpMsMax || lane.fence > state.nowMs() + clockJumpMsMax;
+  if (!isFree) throw takenOver();
+  const { fence } = state.lanes.update(lane, { fence: Math.max(lane.fence + 1, scheduledAtMs) });
+  const taken = state.runs.update(run, { attempts: run.attempts + 1, progressedAt: state.now() });
+  return { laneId: lane.id, fence, fenceBefore: lane.fence, ...factsOf(taken) };
+}
+
+type Facts = Omit<real.Attempt, 'laneId' | 'fence' | 'fenceBefore'>;
+
+const factsOf = (run: Facts): Facts => ({
+  connectionId: run.connectionId,
+  resourceKey: run.resourceKey,
+  startedAt: run.startedAt,
+  cancelRequestedAt: run.cancelRequestedAt,
+  attempts: run.attempts,
+  batchNo: run.batchNo,
+  pageNo: run.pageNo,
+  position: run.position,
+  readCompleted: run.readCompleted,
+  watermarkBefore: run.watermarkBefore,
+  recordsIn: run.recordsIn,
+  invalid: run.invalid,
+  seq: run.seq,
+  backfill: run.backfill,
+  errorCode: run.errorCode,
+  errorMessage: run.errorMessage,
+});
+
+/** As the query of the same name. */
+export const resetAttempts: typeof real.resetAttempts = (db, _scope, runId) =>
+  memoryOf(db).transact('resetAttempts', (state) => {
+    state.runs.updateWhere(({ id }) => id === runId, { attempts: 0, errorCode: null, errorMessage: null });
+  });
+
+/** As the query of the same name. */
+export const noteFailure: typeof real.noteFailure = (db, _scope, { runId, code, message }) =>
+  memoryOf(db).transact('noteFailure', (state) => {
+    const failure = { errorCode: code, errorMessage: storableText(message) };
+    state.runs.updateWhere(({ id, status }) => id === runId && status === 'running', failure);
+  });

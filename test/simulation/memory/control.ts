@@ -1,0 +1,62 @@
+/** What the API does to connections: each is one transaction of src/control, without events and schedules. */
+import type { Db } from '../../../db/client.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { notFound } from '../../../src/core/errors.ts';
+import type { ConnectionRow } from '../../../src/core/resources/connection.ts';
+import type { RunRow } from '../../../src/core/resources/run.ts';
+import type { SpecUpgrade } from '../../../src/core/resources/spec.ts';
+import { connectionRow } from './connections.ts';
+import type { ControlState, StoredConnection } from './control-state.ts';
+import { requestResetIn } from './lane-reset.ts';
+import { memoryOf } from './memory-db.ts';
+import { runRow } from './run-row.ts';
+import { cancelOpenIn, cancelRunningIn } from './runs.ts';
+
+/** A connection that changed, and its runs that were asked to stop: notify the workflows of those that have not ended. */
+export interface Changed {
+  readonly connection: ConnectionRow;
+  readonly stopped: readonly RunRow[];
+}
+
+/** Sets a connection active, from any status. Throws not_found. */
+export const activateConnection = (db: Db, _scope: OrgScope, id: string): Promise<ConnectionRow> =>
+  memoryOf(db).transact('activateConnection', (state) => {
+    const change = { status: 'active', errorSince: null } as const;
+    return connectionRow(state.connections.update(found(state, id), change));
+  });
+
+/** Sets a connection paused, from any status, and asks its open runs to stop. Throws not_found. */
+export const pauseConnection = (db: Db, _scope: OrgScope, id: string): Promise<Changed> =>
+  memoryOf(db).transact('pauseConnection', (state) => {
+    const connection = state.connections.update(found(state, id), { status: 'paused', errorSince: null });
+    const stopped = cancelOpenIn(state, (run) => run.connectionId === id);
+    return { connection: connectionRow(connection), stopped: stopped.map(runRow) };
+  });
+
+/**
+ * Pins a connection to another version of its spec. Lanes of which the plan says so start over with their next run, and
+ * running runs of those are asked to stop. Throws not_found.
+ *
+ * @param plan of `planUpgrade`, without issues.
+ */
+export const upgradeConnection = (
+  db: Db,
+  _scope: OrgScope,
+  { id, version, plan }: { readonly id: string; readonly version: string; readonly plan: SpecUpgrade['plan'] },
+): Promise<Changed> =>
+  memoryOf(db).transact('upgradeConnection', (state) => {
+    const connection = state.connections.update(found(state, id), { pinnedSpecVersion: version });
+    for (const { resourceKey, resets } of plan.resources) {
+      if (resets !== 'nothing') requestResetIn(state, { connectionId: id, resourceKey, reset: resets });
+    }
+    const touched = plan.resources.filter((resource) => resource.class !== 'compatible');
+    const resourceKeys = touched.map(({ resourceKey }) => resourceKey);
+    const stopped = cancelRunningIn(state, { connectionId: id, resourceKeys });
+    return { connection: connectionRow(connection), stopped: stopped.map(runRow) };
+  });
+
+function found(state: ControlState, id: string): StoredConnection {
+  const connection = state.connections.get(id);
+  if (!connection || connection.deletedAt !== null) throw notFound('Connection');
+  return connection;
+}

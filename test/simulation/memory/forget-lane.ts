@@ -1,0 +1,18 @@
+import type * as real from '../../../db/queries/runs/forget-lane.ts';
+import { holdsLaneIn } from './batches.ts';
+import { memoryOf } from './memory-db.ts';
+
+/** As the query of the same name. */
+export const forgetLane: typeof real.forgetLane = (db, _scope, { runId, ...owner }) =>
+  memoryOf(db).transact('forgetLane', (state) => {
+    const { laneId } = owner;
+    if (!holdsLaneIn(state, owner)) return null;
+    const records = state.records.deleteWhere((row) => row.laneId === laneId);
+    const partitions = state.partitions.deleteWhere((row) => row.laneId === laneId);
+    const run = state.runs.get(runId);
+    if (run?.laneId !== laneId || run.status !== 'running') return { records, position: null };
+    const keepsList = records === 0 && partitions === 0 && run.position?.stage === 'list';
+    const position = keepsList ? run.position : null;
+    state.runs.update(run, { position, readCompleted: false, watermarkBefore: null, watermarkAfter: null });
+    return { records, position };
+  });

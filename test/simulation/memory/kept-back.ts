@@ -1,0 +1,57 @@
+import type { QuarantineEntry } from '../../../src/core/model/receipt.ts';
+import type { ControlState, StoredQuarantine, StoredRun } from './control-state.ts';
+import { stored, storedObject } from './stored-json.ts';
+
+type OfResource = Pick<StoredRun, 'orgId' | 'connectionId' | 'resourceKey'>;
+
+/** Opens a row for each entry, or changes the open one: there is one open row per record. */
+export function keepQuarantine(
+  state: ControlState,
+  { orgId, connectionId, resourceKey }: OfResource,
+  { entries, runId }: { readonly entries: readonly QuarantineEntry[]; readonly runId: string },
+): void {
+  for (const { id, externalId, rawJson, each, errors } of entries) {
+    const content = {
+      rawJson: jsonOrText(rawJson),
+      eachJson: storedObject(each),
+      validationErrors: stored(errors),
+      runId,
+    };
+    const [open] = openRows(state, { connectionId, resourceKey }, new Set([externalId]));
+    if (open) state.quarantine.update(open, content);
+    else {
+      const key = { id, orgId, connectionId, resourceKey, externalId };
+      state.quarantine.insert({ ...key, ...content, createdAt: state.now(), requeuedAt: null, resolvedAt: null });
+    }
+  }
+}
+
+/** Closes the open rows of records that are now delivered. */
+export function resolveQuarantine(
+  state: ControlState,
+  resource: Omit<OfResource, 'orgId'>,
+  externalIds: ReadonlySet<string>,
+): void {
+  for (const row of openRows(state, resource, externalIds)) state.quarantine.update(row, { resolvedAt: state.now() });
+}
+
+const openRows = (
+  state: ControlState,
+  { connectionId, resourceKey }: Omit<OfResource, 'orgId'>,
+  externalIds: ReadonlySet<string>,
+): StoredQuarantine[] =>
+  state.quarantine.where(
+    (row) =>
+      row.resolvedAt === null &&
+      row.connectionId === connectionId &&
+      row.resourceKey === resourceKey &&
+      externalIds.has(row.externalId),
+  );
+
+function jsonOrText(text: string): unknown {
+  try {
+    return stored(JSON.parse(text) as unknown);
+  } catch {
+    return stored(text);
+  }
+}

@@ -1,0 +1,77 @@
+/** What is known of a lane: records, partitions, watermark. */
+import type { PartitionEntry, Receipt, RecordEntry } from '../../../src/core/model/receipt.ts';
+import { type ControlState, keyOf, type StoredRun } from './control-state.ts';
+import { stored, storedObject } from './stored-json.ts';
+
+type OfLane = Pick<StoredRun, 'orgId' | 'laneId'>;
+
+/** Inserts the records, or puts this version in place of the stored one. Throws when one is there twice. */
+export function putRecords(state: ControlState, { orgId, laneId }: OfLane, records: readonly RecordEntry[]): void {
+  refuseTwice(records.map(({ externalId }) => externalId));
+  for (const { externalId, hash, cursor, status, fields } of records) {
+    const known = state.records.get(keyOf(laneId, externalId)) ?? { partition: '', seenRun: null };
+    state.records.put({
+      ...known,
+      orgId,
+      laneId,
+      externalId,
+      hash: Buffer.from(hash, 'base64url').toString('base64url'),
+      cursor,
+      status,
+      fields: fields === null ? null : storedObject(fields),
+      changedAt: fields === null ? null : state.now(),
+    });
+  }
+}
+
+/** Notes how far partitions are read. Throws when one is there twice. */
+export function putPartitions(
+  state: ControlState,
+  { orgId, laneId }: OfLane,
+  entries: readonly PartitionEntry[],
+): void {
+  refuseTwice(entries.map(({ partition }) => partition));
+  for (const { partition, watermark, completed } of entries) {
+    const known = state.partitions.get(keyOf(laneId, partition));
+    state.partitions.put({
+      orgId,
+      laneId,
+      partition,
+      watermark,
+      listedAt: completed?.listedAt ?? known?.listedAt ?? null,
+      validators: stored(completed?.validators ?? null),
+      updatedAt: state.now(),
+    });
+  }
+}
+
+function refuseTwice(keys: readonly string[]): void {
+  if (new Set(keys).size < keys.length) throw new Error('ON CONFLICT DO UPDATE cannot affect row a second time');
+}
+
+/** Notes what a full scan has seen, and what is deleted. */
+export function putSeen(
+  state: ControlState,
+  { laneId, seq }: Pick<StoredRun, 'laneId' | 'seq'>,
+  { seen, deleted }: Pick<Receipt, 'seen' | 'deleted'>,
+): void {
+  for (const { partition, externalIds } of seen) {
+    for (const record of knownOf(state, laneId, externalIds)) state.records.update(record, { partition, seenRun: seq });
+  }
+  for (const record of knownOf(state, laneId, deleted)) state.records.update(record, { status: 'deleted' });
+}
+
+/** The stored ones of the given records, each once. */
+export const knownOf = (state: ControlState, laneId: number, externalIds: readonly string[]) =>
+  [...new Set(externalIds)].flatMap((externalId) => state.records.get(keyOf(laneId, externalId)) ?? []);
+
+/** The lowest watermark of a lane, null while one of its partitions has none; integers compare as numbers. */
+export function laneWatermark(state: ControlState, laneId: number): string | null {
+  const watermarks = state.partitions.where((row) => row.laneId === laneId).map(({ watermark }) => watermark);
+  const known = watermarks.filter((watermark) => watermark !== null);
+  if (known.length < watermarks.length || known.length === 0) return null;
+  if (!known.every((watermark) => /^-?[0-9]+$/.test(watermark))) return known.reduce(lowerText);
+  return String(known.map(BigInt).reduce((least, value) => (value < least ? value : least)));
+}
+
+const lowerText = (a: string, b: string): string => (Buffer.compare(Buffer.from(a), Buffer.from(b)) <= 0 ? a : b);

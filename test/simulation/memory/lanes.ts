@@ -1,0 +1,100 @@
+import type * as real from '../../../db/queries/runs/lanes.ts';
+import { takenOver } from '../../../src/core/errors.ts';
+import { storableText } from '../../../src/core/json/storable-text.ts';
+import { holdsLaneIn } from './batches.ts';
+import type { ControlState, StoredRun } from './control-state.ts';
+import { resetLaneIn } from './lane-reset.ts';
+import { laneWatermark } from './lane-state.ts';
+import { memoryOf } from './memory-db.ts';
+import { closePartitionsIn } from './run-dimensions.ts';
+import { runRow } from './run-row.ts';
+import { findNextRunsIn, noteReadyIn, runsInTurn } from './turns.ts';
+
+/** As the query of the same name; no event is recorded. */
+export const beginRun: typeof real.beginRun = async (db, _scope, runId) => {
+  const ask = () => memoryOf(db).transact('beginRun', (state) => askToBegin(state, runId));
+  const { turn, isNews } = await ask();
+  return isNews ? (await ask()).turn : turn;
+};
+
+interface Asked {
+  readonly turn: Awaited<ReturnType<typeof real.beginRun>>;
+  /** It waits, and was not marked as ready until now. */
+  readonly isNews: boolean;
+}
+
+function askToBegin(state: ControlState, runId: string): Asked {
+  const run = state.runs.get(runId);
+  if (!run) return { turn: null, isNews: false };
+  if (run.status !== 'queued') return { turn: run.status, isNews: false };
+  const connection = state.connections.get(run.connectionId);
+  if (connection?.status !== 'active') {
+    state.runs.update(run, { status: 'canceled', ...ending(state) });
+    return { turn: 'canceled', isNews: false };
+  }
+  if (run.cancelRequestedAt === null && runsInTurn(state, runId).some(({ id }) => id === runId)) {
+    const watermark = laneWatermark(state, run.laneId);
+    state.runs.update(run, {
+      status: 'running',
+      startedAt: state.now(),
+      progressedAt: state.now(),
+      dispatchedAt: run.dispatchedAt ?? state.now(),
+      watermarkBefore: watermark,
+      watermarkAfter: watermark,
+      specVersion: connection.pinnedSpecVersion,
+      specOverridesJson: connection.specOverridesJson,
+      paramsJson: connection.paramsJson,
+    });
+    resetLaneIn(state, runId);
+    return { turn: 'running', isNews: false };
+  }
+  const isReady = noteReadyIn(state, runId);
+  return { turn: 'waiting', isNews: isReady && run.readyAt === null };
+}
+
+/** As the query of the same name; no event is recorded. */
+export const endRun: typeof real.endRun = async (db, _scope, end) => {
+  const memory = memoryOf(db);
+  const made = await memory.transact('endRun', (state) => endIn(state, end));
+  return { ...made, next: await memory.transact('findNextRuns', (state) => findNextRunsIn(state, end.runId)) };
+};
+
+function endIn(
+  state: ControlState,
+  { runId, outcome, owner, breaksConnection }: real.RunEnd,
+): Pick<real.EndedRun, 'run' | 'ended'> {
+  if (owner && !holdsLaneIn(state, owner)) throw takenOver();
+  const open = state.runs.get(runId);
+  if (!open) return { run: undefined, ended: false };
+  if (open.status !== 'queued' && open.status !== 'running') return { run: runRow(open), ended: false };
+  const { error } = outcome;
+  state.runs.update(open, {
+    status: statusOf(open, outcome),
+    errorCode: error?.code ?? null,
+    errorMessage: error === null ? null : storableText(error.message),
+    ...ending(state),
+  });
+  closePartitionsIn(state, runId);
+  const run = state.runs.get(runId) ?? open;
+  if (breaksConnection && run.status === 'failed') breakConnection(state, run.connectionId);
+  return { run: runRow(run), ended: true };
+}
+
+function statusOf(run: StoredRun, { status }: real.RunOutcome): StoredRun['status'] {
+  const failed = status === 'failed';
+  const canceled = run.cancelRequestedAt !== null || status === 'canceled';
+  if (canceled && (failed || !run.readCompleted)) return 'canceled';
+  if (failed) return 'failed';
+  return run.quarantined > 0 || run.incomplete || status === 'partial' ? 'partial' : 'succeeded';
+}
+
+function breakConnection(state: ControlState, connectionId: string): void {
+  const broken = { status: 'error', errorSince: state.now() } as const;
+  state.connections.updateWhere(({ id, status }) => id === connectionId && status === 'active', broken);
+}
+
+/** What every end of a run sets. */
+export const ending = (state: ControlState): Pick<StoredRun, 'finishedAt' | 'endedNo'> => ({
+  finishedAt: state.now(),
+  endedNo: state.nextNo(),
+});

@@ -1,0 +1,25 @@
+import type * as real from '../../../db/queries/runs/missing-records.ts';
+import type { ControlState, StoredRecord } from './control-state.ts';
+import { memoryOf } from './memory-db.ts';
+
+/** As the query of the same name. */
+export const countMissing: typeof real.countMissing = (db, _scope, scan) =>
+  memoryOf(db).transact('countMissing', (state) => {
+    const records = known(state, scan);
+    return { known: records.length, missing: records.filter(({ seenRun }) => seenRun !== scan.seq).length };
+  });
+
+/** As the query of the same name. */
+export const findMissing: typeof real.findMissing = (db, _scope, { limit, ...scan }) =>
+  memoryOf(db).transact('findMissing', (state) => {
+    const missing = known(state, scan).filter(({ seenRun }) => seenRun !== scan.seq);
+    return missing
+      .map(({ externalId }) => externalId)
+      .toSorted()
+      .slice(0, limit);
+  });
+
+const known = (state: ControlState, { laneId, partition }: real.Scan): StoredRecord[] =>
+  state.records.where(
+    (row) => row.laneId === laneId && row.status !== 'deleted' && (partition === null || row.partition === partition),
+  );

@@ -1,0 +1,8 @@
+import { storableJson } from '../../../src/core/json/storable-json.ts';
+import type { JsonObject } from '../../../src/core/resources/values.ts';
+
+/** A copy of the value as jsonb returns it. */
+export const stored = <Value>(value: Value): Value => JSON.parse(storableJson(value)) as Value;
+
+/** As {@link stored}, of an object with any values. */
+export const storedObject = (value: Readonly<Record<string, unknown>>): JsonObject => stored(value);
