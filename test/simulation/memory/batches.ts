@@ -1,15 +1,14 @@
+import type { BatchOwner } from '../../../db/queries/runs/batch-owner.ts';
 import type * as real from '../../../db/queries/runs/batches.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
 import type { PageEntry, Receipt } from '../../../src/core/model/receipt.ts';
+import type { Recorded } from '../../../src/core/run/run-ledger.ts';
 import type { ControlState, StoredRun } from './control-state.ts';
 import { keepQuarantine, resolveQuarantine } from './kept-back.ts';
 import { putPartitions, putRecords, putSeen } from './lane-state.ts';
 import { memoryOf } from './memory-db.ts';
 import { markRetriedIn } from './requeue.ts';
 import { stored } from './stored-json.ts';
-
-/** Nothing is made ahead. */
-export const prepareRecord: typeof real.prepareRecord = () => undefined;
 
 /** As the query of the same name. */
 export const recordBatch: typeof real.recordBatch = (db, _scope, { owner, receipt }) =>
@@ -37,17 +36,17 @@ export const recordCarried: typeof real.recordCarried = (db, _scope, { owner, re
   });
 
 /** Whether the attempt holds its lane. */
-export const holdsLaneIn = (state: ControlState, { laneId, fence }: real.BatchOwner): boolean =>
+export const holdsLaneIn = (state: ControlState, { laneId, fence }: BatchOwner): boolean =>
   state.lanes.get(String(laneId))?.fence === fence;
 
 interface Settled {
-  readonly recorded: real.Recorded;
+  readonly recorded: Recorded;
   /** Null: the batch was not recorded. */
   readonly run: StoredRun | null;
 }
 
 /** What one statement does in PostgreSQL: run, ledger, fingerprints, partitions. */
-function settle(state: ControlState, owner: real.BatchOwner, receipt: Receipt): Settled {
+function settle(state: ControlState, owner: BatchOwner, receipt: Receipt): Settled {
   if (!holdsLaneIn(state, owner)) return { recorded: { outcome: 'fenced' }, run: null };
   const before = state.runs.get(receipt.runId);
   if (before?.laneId !== owner.laneId || before.batchNo !== receipt.batchNo - 1)

@@ -7,7 +7,7 @@ import { type PageServer, servePage } from './host-page.ts';
 /** The code that the guide of the widget tells integrators to use. */
 const guide = readFileSync(new URL('../../../docs/widget.md', import.meta.url), 'utf8');
 /** The code of that language in the guide; empty: it has none. */
-export const shown = (language: string): string =>
+const shown = (language: string): string =>
   new RegExp(`\`\`\`${language}\\n(?<code>[^\`]*connector-freshness[^\`]*)\`\`\``).exec(guide)?.groups?.['code'] ?? '';
 
 /** What differs from the guide's page. */

@@ -1,0 +1,122 @@
+/** The customer's database: rows and the checkpoint of a lane change in one transaction, and the greatest fence wins. */
+
+import type { Destination, LaneClaim, OpenedLane } from '../../src/core/destinations/destination.ts';
+import { AppError, takenOver } from '../../src/core/errors.ts';
+import type { Batch } from '../../src/core/model/batch.ts';
+import { type Counts, count, type Effect } from './effects.ts';
+
+/** What the destination has of a lane. */
+export interface DestinationLane {
+  fence: number;
+  /** Grows when the table is dropped and made again. */
+  table: number;
+  /** The table that the last batch went into. */
+  filled: number;
+  checkpoint: { readonly runId: string; readonly batchNo: number; readonly receipt: string } | null;
+  /** By external id. */
+  readonly rows: Map<string, DestinationRow>;
+  /** Every version that was ever applied: `id/version`, and `id/hash`. */
+  readonly applied: Set<string>;
+}
+
+/** A lane that nobody has claimed. */
+export const emptyLane = { fence: 0, table: 1, filled: 0, checkpoint: null } as const;
+
+interface Held {
+  readonly claim: LaneClaim;
+  /** The table that the claim has found. */
+  readonly table: number;
+}
+
+/** A row as it was applied. */
+export interface DestinationRow {
+  readonly version: number;
+  readonly hash: string | null;
+}
+
+/** A database without lanes. */
+export interface SimDatabase {
+  readonly lanes: Map<string, DestinationLane>;
+  /** What must never happen and did. */
+  readonly violations: string[];
+  /** A connection to it. */
+  connect(): Destination;
+  /** The customer drops a table; whoever opens the lane next makes it again. */
+  drop(lane: string): void;
+}
+
+/** A database that rejects rows named `rejected`. */
+export function createDatabase(effect: Effect, counts: Counts): SimDatabase {
+  const lanes = new Map<string, DestinationLane>();
+  const violations: string[] = [];
+  const laneOf = (lane: string): DestinationLane => {
+    const known = lanes.get(lane) ?? { ...emptyLane, rows: new Map(), applied: new Set() };
+    lanes.set(lane, known);
+    return known;
+  };
+  const route = (name: string) =>
+    ({
+      name,
+      faults: 0.03,
+      latencyMs: [1, 40],
+      slow: [0.02, 8000],
+      failure: () => new AppError('destination_unavailable', 'The destination could not be reached.'),
+    }) as const;
+
+  const apply = ({ claim, table }: Held, batch: Batch): void => {
+    const lane = laneOf(claim.lane);
+    if (lane.fence !== claim.fence) {
+      count(counts, 'attempts fenced off at the destination');
+      throw takenOver();
+    }
+    if (lane.table !== table) throw new AppError('destination_unavailable', 'The table does not exist any more.');
+    for (const { externalId, hash, data } of batch.rows) {
+      const version = Number(data['version']);
+      const before = lane.rows.get(externalId);
+      if (before?.hash === hash) violations.push(`${claim.lane}: ${externalId} version ${version} is delivered twice`);
+      lane.rows.set(externalId, { version, hash });
+      lane.applied.add(`${externalId}/${version}`).add(`${externalId}/${hash}`);
+    }
+    for (const { externalId } of batch.tombstones) lane.rows.delete(externalId);
+    lane.filled = table;
+    lane.checkpoint = { runId: batch.runId, batchNo: batch.batchNo, receipt: batch.receipt([]) };
+    count(counts, 'batches applied');
+  };
+
+  return {
+    lanes,
+    violations,
+    connect() {
+      let held: Held | null = null;
+      return {
+        check: async () => 'reachable',
+        async open(claim) {
+          return await effect(route('claim at the destination'), (): OpenedLane => {
+            const lane = laneOf(claim.lane);
+            if (lane.fence > claim.fence) throw takenOver();
+            lane.fence = claim.fence;
+            const { checkpoint, table, filled } = lane;
+            held = { claim, table };
+            const isFresh = checkpoint === null || filled !== table;
+            return isFresh ? { fresh: true, checkpoint: null } : { fresh: false, checkpoint };
+          });
+        },
+        prepare() {},
+        async apply(batch) {
+          const lane = held;
+          if (!lane) throw new Error('apply needs a lane that open has claimed');
+          await effect(route('batch at the destination'), () => apply(lane, batch));
+          return [];
+        },
+        [Symbol.asyncDispose]: async () => {},
+      };
+    },
+    drop(name) {
+      const lane = lanes.get(name);
+      if (!lane) return;
+      lane.rows.clear();
+      lane.table += 1;
+      count(counts, 'tables dropped');
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import type { JsonObject } from '../../../src/core/resources/values.ts';
+import type { ControlState } from './control-state.ts';
+
+/**
+ * Makes the org of a store and an active connection that is pinned to the first of the given versions of its spec.
+ *
+ * @param versions documents by version.
+ */
+export function seedTenant(
+  state: ControlState,
+  versions: Readonly<Record<string, JsonObject>>,
+  params: JsonObject = {},
+): { readonly orgId: string; readonly connectionId: string } {
+  return state.atomically(() => {
+    const [orgId, specId, connectionId] = [state.newId('org'), state.newId('spec'), state.newId('con')];
+    const createdAt = state.now();
+    for (const [version, specJson] of Object.entries(versions)) {
+      const id = state.newId('specver');
+      const row = { id, orgId, specId, version, specJson, checksum: '', createdAt, publishedAt: createdAt };
+      state.specVersions.insert({ ...row, status: 'published' });
+    }
+    state.connections.insert({
+      ...{ id: connectionId, orgId, specId, createdAt, deletedAt: null, errorSince: null, externalCustomerId: null },
+      workspaceId: state.newId('ws'),
+      pinnedSpecVersion: Object.keys(versions)[0] ?? '',
+      displayName: 'Simulated',
+      status: 'active',
+      paramsJson: params,
+      specOverridesJson: null,
+    });
+    return { orgId, connectionId };
+  });
+}

@@ -1,0 +1,31 @@
+/** A bug that is planted into the engine, to show that the simulation finds it. */
+export interface Plant {
+  readonly name: string;
+  /** From the root of the tree. */
+  readonly file: string;
+  /** Its code, and what takes its place. */
+  readonly code: string;
+  readonly bug: string;
+}
+
+/** One for each promise that holds the engine together. */
+export const plants: readonly Plant[] = [
+  {
+    name: 'the ledger is committed before the destination',
+    file: 'src/core/run/delivery.ts',
+    code: 'const rejected = brings || isFirst ? await destination.apply(batch) : [];',
+    bug: 'await ledger.record(batch.receiptOf([])); const rejected = brings || isFirst ? await destination.apply(batch) : [];',
+  },
+  {
+    name: 'the watermark advances early',
+    file: 'src/core/source/read/read-window.ts',
+    code: "if (cursor.order !== 'asc') return position.claim;",
+    bug: '',
+  },
+  {
+    name: 'the fence is dropped',
+    file: 'src/core/run/repair.ts',
+    code: 'fence, connectionId, target })',
+    bug: 'fence: 1, connectionId, target })',
+  },
+];

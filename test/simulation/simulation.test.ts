@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { plants } from './plants.ts';
+
+const program = new URL('simulate.ts', import.meta.url).pathname;
+
+/** What the simulation prints, and whether every seed holds. */
+const simulated = (...args: readonly string[]): Promise<{ readonly holds: boolean; readonly output: string }> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, [program, ...args], (error, stdout, stderr) =>
+      resolve({ holds: error === null, output: stdout + stderr }),
+    );
+  });
+
+describe('the engine under one seeded scheduler', { timeout: 300_000 }, () => {
+  it('loses nothing, delivers nothing twice and ends every run, in every one of 300 interleavings', async () => {
+    const { holds, output } = await simulated('--seeds', '300');
+    expect(output).toContain('300 seeds, 0 failed');
+    expect(holds).toBe(true);
+    for (const event of ['kills of a worker with activities', 'zombies', 'workflows lost', 'batches applied'])
+      expect(output).toMatch(new RegExp(`[1-9]\\d* ${event}\\n`));
+  });
+
+  it('gives the same events for the same seed', async () => {
+    const [first, second] = await Promise.all([simulated('--seed', '7'), simulated('--seed', '7')]);
+    const withoutSpeed = ({ output }: { readonly output: string }) => output.replace(/, [\d.]+ seeds\/s/, '');
+    expect(withoutSpeed(first)).toBe(withoutSpeed(second));
+    expect(first.output.split('\n').length).toBeGreaterThan(50);
+  });
+
+  it.each(plants.map(({ name }) => name))('finds the planted bug within 2,000 seeds: %s', async (name) => {
+    const { holds, output } = await simulated('--seeds', '2000', '--plant', name);
+    expect(output).toMatch(/^seed \d+:$/m);
+    expect(holds).toBe(false);
+  });
+});

@@ -1,0 +1,302 @@
+/**
+ * Temporal, as far as runs need it: workflows that outlive every worker, activities that are handed to workers, heartbeats,
+ * timeouts, retries, cancels. It keeps its promises, and no more: an activity may run twice at once, and a worker that froze
+ * goes on with an attempt that was replaced.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  ActivityFailure,
+  type ActivityOptions,
+  ApplicationFailure,
+  CancelledFailure,
+  RetryState,
+} from '@temporalio/common';
+import { type Counts, count, type Effect } from './effects.ts';
+import { inProcess, type Scheduler, type SimProcess } from './scheduler.ts';
+
+/** A workflow that was started. */
+export interface Execution {
+  readonly id: string;
+  isOpen: boolean;
+  isCanceled: boolean;
+  readonly handlers: Map<string, (...args: readonly unknown[]) => void>;
+  /** Whatever the workflow waits for: looked at after each event of its own. */
+  readonly waits: Set<{ readonly look: () => void; readonly cancel: (reason: Error) => void }>;
+  readonly tasks: Set<Task>;
+}
+
+interface Task {
+  readonly execution: Execution;
+  readonly name: string;
+  readonly args: readonly unknown[];
+  readonly options: ActivityOptions;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+  attempt: number;
+  current: AttemptAtTask | null;
+  isCanceled: boolean;
+}
+
+/** One attempt at an activity, on one worker. */
+export interface AttemptAtTask {
+  readonly task: Task;
+  readonly attempt: number;
+  readonly scheduledAt: number;
+  readonly worker: SimWorker;
+  readonly stop: AbortController;
+  heardAt: number;
+}
+
+/** A worker process with its activities. */
+export interface SimWorker {
+  readonly process: SimProcess;
+  readonly activities: Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>;
+  readonly running: Set<AttemptAtTask>;
+}
+
+const executions = new AsyncLocalStorage<Execution>();
+const attempts = new AsyncLocalStorage<AttemptAtTask>();
+
+/** The workflow whose code runs. */
+export function currentExecution(): Execution {
+  const execution = executions.getStore();
+  if (!execution) throw new Error('No workflow runs here');
+  return execution;
+}
+
+/** The attempt at an activity whose code runs. */
+export function currentAttempt(): AttemptAtTask {
+  const attempt = attempts.getStore();
+  if (!attempt) throw new Error('No activity runs here');
+  return attempt;
+}
+
+/** Restarts the history of a workflow with these arguments. */
+export class Continued extends Error {
+  readonly args: readonly unknown[];
+
+  constructor(args: readonly unknown[]) {
+    super('continued as new');
+    this.args = args;
+  }
+}
+
+type Workflow = (...args: readonly never[]) => Promise<unknown>;
+
+/** What the service and the workflows ask of Temporal. */
+export interface TemporalServer {
+  /** False: one of this id is open, or has been and may not run again. */
+  start(id: string, run: Workflow, options: { readonly args: readonly unknown[]; readonly again: boolean }): boolean;
+  find(id: string): Execution | undefined;
+  cancel(id: string): void;
+  signal(id: string, name: string): void;
+  /** Forgets a workflow, as if its namespace had been wiped. */
+  lose(id: string): void;
+  schedule(name: string, args: readonly unknown[], options: ActivityOptions): Promise<unknown>;
+  heartbeat(attempt: AttemptAtTask): void;
+  openIds(): readonly string[];
+}
+
+interface ServerOptions {
+  readonly scheduler: Scheduler;
+  readonly counts: Counts;
+  readonly effect: Effect;
+  readonly isCalm: () => boolean;
+  /** Those alive. */
+  readonly workers: () => readonly SimWorker[];
+}
+
+/** A server without workflows. */
+export function createTemporalServer({ scheduler, counts, effect, isCalm, workers }: ServerOptions): TemporalServer {
+  const { random } = scheduler;
+  const known = new Map<string, Execution>();
+
+  const look = ({ waits }: Execution): void => {
+    for (const wait of waits) wait.look();
+  };
+
+  const run = async (execution: Execution, workflow: Workflow, args: readonly unknown[]): Promise<void> => {
+    try {
+      await (workflow as (...given: readonly unknown[]) => Promise<unknown>)(...args);
+    } catch (error) {
+      if (error instanceof Continued && execution.isOpen) {
+        count(counts, 'histories continued as new');
+        execution.handlers.clear();
+        return await run(execution, workflow, error.args);
+      }
+    }
+    execution.isOpen = false;
+  };
+
+  const dispatch = (task: Task, afterMs: number): void => {
+    const scheduledAt = scheduler.now() + afterMs;
+    scheduler.after(afterMs, () => hand(task, scheduledAt));
+  };
+
+  /** A frozen worker may have asked for work before it froze; it begins when it thaws. */
+  const hand = (task: Task, scheduledAt: number): void => {
+    if (!task.execution.isOpen) return;
+    const all = workers();
+    const awake = all.filter(({ process }) => process.frozenUntil <= scheduler.now());
+    const from = awake.length === 0 || random.chance(0.05) ? all : awake;
+    if (from.length === 0) return void scheduler.after(500, () => hand(task, scheduledAt));
+    const worker = random.pick(from);
+    const heardAt = scheduler.now();
+    const { attempt } = task;
+    const given = { task, attempt, scheduledAt, worker, stop: new AbortController(), heardAt };
+    task.current = given;
+    watch(given);
+    scheduler.after(random.between(1, 5), () => void execute(given), worker.process);
+  };
+
+  const execute = async (given: AttemptAtTask): Promise<void> => {
+    const { task, worker } = given;
+    count(counts, 'attempts');
+    if (task.current !== given) count(counts, 'attempts begun late');
+    worker.running.add(given);
+    const route = {
+      name: 'report to Temporal',
+      faults: 0.02,
+      latencyMs: [1, 4],
+      failure: () => new Error('lost'),
+    } as const;
+    const report = async (settle: () => void): Promise<void> => {
+      worker.running.delete(given);
+      await effect(route, () => task.current === given && settle()).catch(() => undefined);
+    };
+    try {
+      const activity = worker.activities[task.name];
+      if (!activity) throw new Error(`No activity ${task.name}`);
+      const result = await inProcess(worker.process, () => attempts.run(given, () => activity(...task.args)));
+      await report(() => finish(task, () => task.resolve(result)));
+    } catch (error) {
+      await report(() => fail(task, error));
+    }
+  };
+
+  const finish = (task: Task, settle: () => void): void => {
+    task.current = null;
+    task.execution.tasks.delete(task);
+    // A workflow that was forgotten hears of nothing.
+    if (known.get(task.execution.id) === task.execution) settle();
+  };
+
+  const fail = (task: Task, error: unknown): void => {
+    const isFinal = error instanceof ApplicationFailure && error.nonRetryable === true;
+    if (isFinal || error instanceof CancelledFailure || task.isCanceled) {
+      const cause = task.isCanceled && !isFinal ? new CancelledFailure('CANCELLED') : (error as Error);
+      finish(task, () => task.reject(failureOf(task, cause)));
+      return;
+    }
+    again(task);
+  };
+
+  const again = (task: Task): void => {
+    const { initialInterval, backoffCoefficient = 2, maximumInterval } = task.options.retry ?? {};
+    const delay = Math.min(
+      msOf(maximumInterval ?? '100s'),
+      msOf(initialInterval ?? '1s') * backoffCoefficient ** (task.attempt - 1),
+    );
+    task.current = null;
+    task.attempt += 1;
+    dispatch(task, delay);
+  };
+
+  const watch = (given: AttemptAtTask): void => {
+    const { task } = given;
+    const { heartbeatTimeout, startToCloseTimeout = '1000s' } = task.options;
+    const endsAt = scheduler.now() + msOf(startToCloseTimeout);
+    const check = (): void => {
+      if (task.current !== given || !task.execution.isOpen) return;
+      const silentAt = heartbeatTimeout === undefined ? endsAt : given.heardAt + msOf(heartbeatTimeout);
+      const due = Math.min(silentAt, endsAt);
+      if (scheduler.now() < due) return void scheduler.after(due - scheduler.now(), check);
+      count(counts, 'attempts timed out');
+      if (task.isCanceled) finish(task, () => task.reject(failureOf(task, new CancelledFailure('CANCELLED'))));
+      else again(task);
+    };
+    check();
+  };
+
+  return {
+    start(id, workflow, { args, again: mayRunAgain }) {
+      const before = known.get(id);
+      if (before && (before.isOpen || !mayRunAgain)) return false;
+      const execution: Execution = {
+        id,
+        isOpen: true,
+        isCanceled: false,
+        handlers: new Map(),
+        waits: new Set(),
+        tasks: new Set(),
+      };
+      known.set(id, execution);
+      scheduler.after(
+        random.between(1, 20),
+        () => void executions.run(execution, () => run(execution, workflow, args)),
+      );
+      return true;
+    },
+    find: (id) => known.get(id),
+    cancel(id) {
+      const execution = known.get(id);
+      if (!execution?.isOpen) return;
+      scheduler.after(1, () => {
+        execution.isCanceled = true;
+        for (const task of execution.tasks) task.isCanceled = true;
+        for (const wait of [...execution.waits]) wait.cancel(new CancelledFailure('Workflow canceled'));
+      });
+    },
+    signal(id, name) {
+      const execution = known.get(id);
+      if (!execution?.isOpen) return;
+      scheduler.after(1, () => {
+        execution.handlers.get(name)?.();
+        look(execution);
+      });
+    },
+    lose(id) {
+      const execution = known.get(id);
+      if (!execution) return;
+      execution.isOpen = false;
+      known.delete(id);
+    },
+    schedule(name, args, options) {
+      const execution = currentExecution();
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      const task: Task = {
+        execution,
+        name,
+        args,
+        options,
+        resolve,
+        reject,
+        attempt: 1,
+        current: null,
+        isCanceled: false,
+      };
+      execution.tasks.add(task);
+      dispatch(task, random.between(1, 10));
+      return promise;
+    },
+    heartbeat(given) {
+      const { task, stop } = given;
+      const isReplaced = task.current !== given || known.get(task.execution.id) !== task.execution;
+      if (!isReplaced) given.heardAt = scheduler.now();
+      // An attempt that was replaced hears of it, unless the network keeps it apart.
+      if (isReplaced && (isCalm() || random.chance(0.5))) stop.abort(new CancelledFailure('NOT_FOUND'));
+      if (!isReplaced && task.isCanceled) stop.abort(new CancelledFailure('CANCELLED'));
+    },
+    openIds: () => [...known.values()].filter(({ isOpen }) => isOpen).map(({ id }) => id),
+  };
+}
+
+const failureOf = (task: Task, cause: Error): ActivityFailure =>
+  new ActivityFailure(undefined, task.name, '1', RetryState.NON_RETRYABLE_FAILURE, 'worker', cause);
+
+/** Milliseconds of a duration such as `30s`. */
+export function msOf(duration: string | number): number {
+  if (typeof duration === 'number') return duration;
+  const [, amount = '', unit = ''] = /^(\d+)(ms|s|m)$/.exec(duration) ?? [];
+  return Number(amount) * ({ ms: 1, s: 1000, m: 60_000 }[unit] ?? Number.NaN);
+}

@@ -1,0 +1,342 @@
+/** One simulation: its parties, what happens to them, and what must hold. */
+import { createRunActivities } from '../../activities/runs.ts';
+import { createSyncChunk } from '../../activities/sync-chunk.ts';
+import { orgScope } from '../../db/scope.ts';
+import { startQueuedRun } from '../../src/connect/start-run.ts';
+import { withCompiledExpressions } from '../../src/core/expressions/compiled-evaluator.ts';
+import type { RunRow } from '../../src/core/resources/run.ts';
+import { planUpgrade } from '../../src/core/spec/connection/upgrade-plan.ts';
+import type { Deps } from '../../src/deps.ts';
+import type { Log } from '../../src/log.ts';
+import { repairSilentRuns, startMissedRuns } from '../../src/maintenance/run-sweep.ts';
+import type { Orchestrator } from '../../src/temporal/orchestrator.ts';
+import { laneFreeSignal, type SyncRunInput, syncRunId } from '../../workflows/contract.ts';
+import { syncRun } from '../../workflows/sync-run.ts';
+import { createApi } from './api.ts';
+import { begin } from './current.ts';
+import { createDatabase } from './destination.ts';
+import { type Counts, count, createEffects, type Effect, type Route } from './effects.ts';
+import { createJudge } from './judge.ts';
+import { activateConnection, pauseConnection, upgradeConnection } from './memory/control.ts';
+import { ControlState } from './memory/control-state.ts';
+import { asDb, type MemoryDb } from './memory/memory-db.ts';
+import { requeueAll } from './memory/requeue.ts';
+import { insertRun, requestCancel } from './memory/runs.ts';
+import { seedTenant } from './memory/seed-tenant.ts';
+import { createRandom } from './random.ts';
+import { createScheduler, inProcess, type SimProcess } from './scheduler.ts';
+import { resourceKeys, specsOf, versions } from './specs.ts';
+import { createTemporalServer, type SimWorker, type TemporalServer } from './temporal-server.ts';
+
+/** What came of a seed. */
+export interface Report {
+  readonly seed: number;
+  /** What must never happen and did; empty: all holds. */
+  readonly violations: readonly string[];
+  readonly counts: Counts;
+  readonly events: number;
+}
+
+interface WorldOptions {
+  /** Takes a line for each event that a reader of a failing seed wants to see; null: nobody reads. */
+  readonly trace: ((line: string) => void) | null;
+}
+
+/** Events after which a seed counts as endless. */
+const eventsMax = 200_000;
+/** Virtual time in which every run ends once nothing goes wrong any more, ms. */
+const calmMsMax = 30 * 60_000;
+
+/** Runs one seed. */
+export async function simulate(seed: number, { trace }: WorldOptions): Promise<Report> {
+  const world = createWorld(seed, trace);
+  const { scheduler, violations, counts } = world;
+  let events = 0;
+  try {
+    events += await scheduler.run(() => world.isCalm() && world.isIdle(), eventsMax);
+    world.activate();
+    events += await scheduler.run(() => world.isIdle(), eventsMax);
+    world.requestLast();
+    events += await scheduler.run(() => world.isIdle(), eventsMax);
+    violations.push(...world.judgeEnd());
+  } catch (error) {
+    violations.push(error instanceof Error ? error.message : String(error));
+  }
+  return { seed, violations, counts, events };
+}
+
+function createWorld(seed: number, trace: WorldOptions['trace']) {
+  const random = createRandom(seed);
+  const scheduler = createScheduler(random);
+  const counts: Counts = new Map();
+  const violations: string[] = [];
+  const workers: SimWorker[] = [];
+  const say = (line: string): void => trace?.(`${new Date(scheduler.now()).toISOString().slice(11, 23)} ${line}`);
+  let calmAt = Number.POSITIVE_INFINITY;
+  const isCalm = () => scheduler.now() >= calmAt;
+  const atAwait = (process: SimProcess): void => {
+    const worker = workers.find((one) => one.process === process);
+    if (!worker || isCalm() || scheduler.now() < process.frozenUntil) return;
+    if (random.chance(killsPerAwait)) kill(worker);
+    else if (random.chance(freezesPerAwait)) freeze(worker);
+  };
+  const effect = createEffects({ scheduler, counts, isCalm, say, atAwait });
+
+  const api = createApi({ scheduler, effect, isCalm });
+  const database = createDatabase(effect, counts);
+  const judge = createJudge(api, database);
+  const state = new ControlState(() => scheduler.now());
+  const specs = specsOf(random.pick(['asc', 'none'] as const));
+  begin({
+    ...{ scheduler, api, database, specs, ids: { next: () => state.nextNo() } },
+    get server() {
+      return server;
+    },
+    evaluator: withCompiledExpressions(noOtherEvaluator).forOrg('org'),
+  });
+  const documents = Object.fromEntries(versions.map((version) => [version, { metadata: { version } }]));
+  const { orgId, connectionId } = seedTenant(state, documents);
+  const scope = orgScope(orgId);
+
+  const db: MemoryDb = {
+    transact: (name, work) =>
+      effect(transaction, () => {
+        const result = state.atomically(work);
+        say(`${name} ${trace ? JSON.stringify(result)?.slice(0, 160) : ''}`);
+        if (judged.has(name)) report(judge.now(state));
+        return result;
+      }),
+  };
+  const report = (found: readonly string[]): void => {
+    for (const line of found) say(`VIOLATION ${line}`);
+    violations.push(...found.filter((line) => !violations.includes(line)));
+  };
+
+  const server: TemporalServer = createTemporalServer({ scheduler, counts, effect, isCalm, workers: () => workers });
+  const deps = {
+    db: asDb(db),
+    log: logTo(say),
+    orchestrator: orchestratorOf(server, effect),
+    config: { recordBytesMax: 1_000_000 },
+    evaluators: withCompiledExpressions(noOtherEvaluator),
+    egress: null,
+    secretBox: null,
+  } as unknown as Deps;
+
+  let incarnations = 0;
+  const startWorker = (): void => {
+    incarnations += 1;
+    const process: SimProcess = { name: `worker ${incarnations}`, alive: true, frozenUntil: 0 };
+    const activities = { ...createSyncChunk(deps, { lend: () => () => undefined }), ...createRunActivities(deps) };
+    workers.push({ process, activities: activities as unknown as SimWorker['activities'], running: new Set() });
+    sweep(process);
+  };
+  /** Maintenance runs in the worker, every second. */
+  const sweep = (process: SimProcess): void => {
+    const round = async (): Promise<void> => {
+      try {
+        await startMissedRuns(deps);
+        await repairSilentRuns(deps);
+      } catch {
+        // The next round tries again.
+      }
+      scheduler.after(1000, () => void round(), process);
+    };
+    scheduler.after(random.between(0, 1000), () => void round(), process);
+  };
+  const kill = (worker: SimWorker): void => {
+    workers.splice(workers.indexOf(worker), 1);
+    worker.process.alive = false;
+    count(counts, 'kills');
+    if (worker.running.size > 0) count(counts, 'kills of a worker with activities');
+    say(`kill ${worker.process.name}`);
+    scheduler.after(random.between(200, 8000), startWorker);
+  };
+  const freeze = (worker: SimWorker): void => {
+    worker.process.frozenUntil = scheduler.now() + random.between(500, 25_000);
+    count(counts, 'freezes');
+    if (worker.running.size > 0) count(counts, 'zombies');
+    say(`freeze ${worker.process.name} until ${new Date(worker.process.frozenUntil).toISOString().slice(11, 23)}`);
+  };
+
+  const user: SimProcess = { name: 'API', alive: true, frozenUntil: 0 };
+  let asking = 0;
+  /** What a user asks for; errors are the user's to see. */
+  const ask = (what: string, work: () => Promise<unknown>): void => {
+    say(what);
+    asking += 1;
+    const end = (): void => {
+      asking -= 1;
+    };
+    inProcess(
+      user,
+      () =>
+        void work().then(end, (error: unknown) => {
+          say(`${what}: ${String(error)}`);
+          end();
+        }),
+    );
+  };
+  const requestSync = (resourceKey: string): void =>
+    ask(`sync ${resourceKey}`, async () => {
+      count(counts, 'syncs');
+      const terms = { concurrentMax: 4, waitsFor: [], backfill: null, trigger: 'manual' } as const;
+      const run = await insertRun(deps.db, scope, { connectionId, resourceKey, ...terms });
+      await startQueuedRun(deps, scope, run);
+    });
+  const notify = async (stopped: readonly RunRow[]): Promise<void> => {
+    for (const { id: runId, resourceKey, finishedAt } of stopped) {
+      if (finishedAt === null) await deps.orchestrator.cancelRun({ orgId, connectionId, resourceKey, runId });
+    }
+  };
+  const openRuns = () => state.runs.where(({ finishedAt }) => finishedAt === null);
+
+  const acts: Readonly<Record<string, () => void>> = {
+    change: () => api.change(),
+    cancel() {
+      const [run] = openRuns();
+      if (!run) return;
+      ask('cancel', async () => {
+        count(counts, 'cancels');
+        const stopped = await requestCancel(deps.db, scope, run.id);
+        await notify(stopped ? [stopped] : []);
+      });
+    },
+    pause() {
+      ask('pause', async () => {
+        count(counts, 'pauses');
+        await notify((await pauseConnection(deps.db, scope, connectionId)).stopped);
+      });
+      scheduler.after(random.between(1000, 20_000), () =>
+        ask('activate', () => activateConnection(deps.db, scope, connectionId)),
+      );
+    },
+    upgrade: () =>
+      ask('upgrade', async () => {
+        count(counts, 'upgrades');
+        const [before, after] = [specs.get('1.0.0') ?? null, specs.get('2.0.0') ?? null];
+        const plan = planUpgrade({ before, after, issues: [] });
+        await notify((await upgradeConnection(deps.db, scope, { id: connectionId, version: '2.0.0', plan })).stopped);
+      }),
+    lose() {
+      const ids = server.openIds();
+      if (ids.length === 0) return;
+      count(counts, 'workflows lost');
+      server.lose(random.pick(ids));
+      say('a workflow is lost');
+    },
+    jump() {
+      count(counts, 'clock jumps');
+      scheduler.jump(random.between(1000, 40_000));
+    },
+    drop() {
+      const resourceKey = random.pick(resourceKeys);
+      say(`the table of ${resourceKey} is dropped`);
+      database.drop(`${connectionId}/${resourceKey}`);
+    },
+    requeue: () =>
+      ask('requeue', async () => {
+        count(counts, 'requeues');
+        await requeueAll(deps.db, scope, { connectionId, resourceKey: random.pick(resourceKeys) });
+      }),
+  };
+  const chaosMs = random.between(3000, 40_000);
+  const plan = (name: string, times: number): void => {
+    for (let time = 0; time < times; time += 1) scheduler.after(random.between(0, chaosMs), () => acts[name]?.());
+  };
+  startWorker();
+  startWorker();
+  for (const [name, most] of Object.entries(often)) plan(name, random.between(0, most));
+  for (const [name, probability] of Object.entries(rarely)) plan(name, random.chance(probability) ? 1 : 0);
+  plan('change', random.between(0, 150));
+  for (const resourceKey of resourceKeys) {
+    const syncs = random.between(1, 6);
+    for (let no = 0; no < syncs; no += 1) scheduler.after(random.between(0, chaosMs), () => requestSync(resourceKey));
+  }
+  scheduler.after(chaosMs, () => {
+    calmAt = scheduler.now();
+    say('calm');
+    for (const { process } of workers) process.frozenUntil = 0;
+    scheduler.after(calmMsMax, () => {
+      throw new Error(`Not ended after ${calmMsMax / 60_000} quiet minutes: ${JSON.stringify(openRuns()[0])}`);
+    });
+  });
+
+  return {
+    scheduler,
+    counts,
+    violations,
+    isCalm,
+    isIdle: () => asking === 0 && openRuns().length === 0 && server.openIds().length === 0,
+    activate: () => ask('activate', () => activateConnection(deps.db, scope, connectionId)),
+    requestLast: () => {
+      for (const resourceKey of resourceKeys) requestSync(resourceKey);
+    },
+    judgeEnd(): readonly string[] {
+      const failed = resourceKeys.flatMap((resourceKey) => {
+        const last = state.runs.where((run) => run.resourceKey === resourceKey).at(-1);
+        return last?.status === 'succeeded' || last?.status === 'partial'
+          ? []
+          : [`the last run of ${resourceKey} is ${last?.status}: ${last?.errorMessage}`];
+      });
+      return [...database.violations, ...failed, ...judge.now(state), ...judge.atEnd(state)];
+    },
+  };
+}
+
+/** Probability that a worker dies, or freezes, between a request and its response. */
+const killsPerAwait = 0.004;
+const freezesPerAwait = 0.003;
+/** At most so many of each in a seed. */
+const often = { cancel: 2, requeue: 2, jump: 1 } as const;
+/** Once, with this probability. */
+const rarely = { pause: 0.3, upgrade: 0.3, lose: 0.3, drop: 0.1 } as const;
+
+/** After these transactions the judge looks. */
+const judged: ReadonlySet<string> = new Set(['recordBatch', 'recordCarried', 'beginRun', 'endRun']);
+
+const transaction: Route = {
+  name: 'transaction',
+  faults: 0.01,
+  latencyMs: [0, 6],
+  slow: [0.005, 9000],
+  failure: () => new Error('Connection terminated unexpectedly'),
+  isQuiet: true,
+};
+
+/** The specs of the simulation need no evaluator but the compiled one. */
+const noOtherEvaluator = {
+  forOrg: () => ({
+    transform: () => Promise.reject(new Error('The expression is not compiled')),
+    evaluate: () => Promise.reject(new Error('The expression is not compiled')),
+  }),
+  [Symbol.asyncDispose]: async () => {},
+} as unknown as Deps['evaluators'];
+
+function logTo(say: (line: string) => void): Log {
+  const line = (message: string, fields?: object): void => {
+    const error = fields && 'error' in fields ? String(fields.error) : '';
+    say(`log: ${message} ${error}`);
+  };
+  const log: Log = { trace: line, debug: line, info: line, warn: line, error: line, child: () => log };
+  return log;
+}
+
+function orchestratorOf(server: TemporalServer, effect: Effect): Orchestrator {
+  const failure = () => new Error('unavailable');
+  const route: Route = { name: 'call of Temporal', faults: 0.08, latencyMs: [1, 30], failure };
+  const call = <Result>(work: () => Result): Promise<Result> => effect(route, work);
+  return {
+    startRun: async (input: SyncRunInput) =>
+      void (await call(() => server.start(syncRunId(input), syncRun, { args: [input], again: false }))),
+    restartRun: async (input: SyncRunInput) =>
+      void (await call(() => server.start(syncRunId(input), syncRun, { args: [input], again: true }))),
+    cancelRun: (input: SyncRunInput) => call(() => server.cancel(syncRunId(input))),
+    wakeRun: (input: SyncRunInput) => call(() => server.signal(syncRunId(input), laneFreeSignal)),
+    describeRun: (input: SyncRunInput) =>
+      call(() => {
+        const found = server.find(syncRunId(input));
+        return found === undefined ? 'absent' : found.isOpen ? 'open' : 'closed';
+      }),
+  } as unknown as Orchestrator;
+}
