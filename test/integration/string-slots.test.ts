@@ -8,7 +8,8 @@ import type { TestOrg } from '../support/service/api.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { useStack } from '../support/service/use-stack.ts';
 import { startTdsFake } from '../support/sqlserver/tds-fake.ts';
-import { type Addresses, type BaseDocument, baseDocuments, response } from '../support/string-slots/documents.ts';
+import type { Addresses, BaseDocument } from '../support/string-slots/base-document.ts';
+import { baseDocuments, response } from '../support/string-slots/documents.ts';
 import { attacks, hostileStrings } from '../support/string-slots/hostile-strings.ts';
 import { replaced, type Slot, slotsOf, slotsOfSchema, textsOf } from '../support/string-slots/slots.ts';
 

@@ -1,9 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import {
-  documentedExpressions,
-  expressionsNotCompiled,
-  recordsByHand,
-} from '../../../test/support/expressions/expressions-by-hand.ts';
+import { documentedExpressions } from '../../../test/support/expressions/documented-expressions.ts';
+import { expressionsNotCompiled, recordsByHand } from '../../../test/support/expressions/expressions-by-hand.ts';
 import { splitExpression } from './compiled/split.ts';
 import { withCompiledExpressions } from './compiled-evaluator.ts';
 import { type Evaluator } from './evaluation.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { documentedExpressions } from '../../../../test/support/expressions/documented-expressions.ts';
 import {
   agree,
   type Case,
@@ -8,7 +9,6 @@ import {
 } from '../../../../test/support/expressions/expression-engines.ts';
 import {
   combinedExpressions,
-  documentedExpressions,
   expressionsNotCompiled,
   recordsByHand,
 } from '../../../../test/support/expressions/expressions-by-hand.ts';

@@ -1,0 +1,72 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { type Addresses, type BaseDocument, type Json, param, spec } from './base-document.ts';
+
+const { privateKey } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+});
+
+/** One spec for each kind of auth. */
+export function authDocuments(at: Addresses): readonly BaseDocument[] {
+  const oauth = {
+    tokenUrl: `${at.api}/oauth/token`,
+    clientId: 'client',
+    clientSecret: '{{ secrets.key }}',
+    scopes: ['read', 'write'],
+    scopeSeparator: ',',
+    tokenResponse: {
+      accessToken: 'access_token',
+      refreshToken: 'refresh_token',
+      expiresIn: 'expires_in',
+      metadata: { account: 'account' },
+    },
+    put: { in: 'header', name: 'Authorization', prefix: 'Bearer ' },
+  };
+  const kinds: Readonly<Record<string, Json>> = {
+    api_key: { in: 'header', name: 'X-Key', value: '{{ secrets.key }}', prefix: 'Key ' },
+    basic: { username: '{{ secrets.key }}', password: '{{ secrets.key }}' },
+    bearer: { token: '{{ secrets.key }}' },
+    headers: { headers: { 'X-A': '{{ secrets.key }}' } },
+    oauth2_client_credentials: { ...oauth, params: { audience: 'x' } },
+    oauth2_authorization_code: {
+      ...oauth,
+      authorizeUrl: `${at.api}/oauth/authorize`,
+      authorizeParams: { prompt: 'consent' },
+      tokenParams: { audience: 'x' },
+      refreshUrl: `${at.api}/oauth/refresh`,
+      revokeUrl: `${at.api}/oauth/revoke`,
+    },
+    session: {
+      login: { method: 'POST', path: '/login', body: { json: { user: 'u', password: '{{ secrets.key }}' } } },
+      tokenFrom: 'body.token',
+      expiresFrom: 'body.expires_at',
+      put: { in: 'cookie', name: 'session', prefix: '' },
+    },
+    jwt: {
+      algorithm: 'RS256',
+      key: '{{ secrets.key }}',
+      keyId: 'k1',
+      claims: { iss: 'us', deep: { aud: ['them'] } },
+      exchange: { tokenUrl: `${at.api}/oauth/token`, params: { audience: 'x' } },
+    },
+    hmac: {
+      algorithm: 'sha256',
+      secret: '{{ secrets.key }}',
+      stringToSign: '{{ method }}',
+      headers: { 'X-Signature': '{{ signature }}' },
+    },
+  };
+  return Object.entries(kinds).map(([kind, block]) => ({
+    name: `auth-${kind.replaceAll('_', '-')}`,
+    document: spec(`auth-${kind.replaceAll('_', '-')}`, at, {
+      auth: { kind, ...block },
+      connectionParams: [param('databaseUrl', { secret: true }), param('key', { secret: true })],
+    }),
+    params: {},
+    secrets: { databaseUrl: at.database.href, key: kind === 'jwt' ? privateKey : 'a-secret' },
+    // Nobody has agreed to it.
+    ends: kind === 'oauth2_authorization_code' ? 'auth_failed' : 'succeeded',
+    changed: ['auth'],
+  }));
+}
