@@ -2,9 +2,8 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
-import type { EgressProxy } from '../core/http/proxy-tunnel.ts';
 import * as form from './env-forms.ts';
-import { type KeyRing, keyRingForm } from './key-ring.ts';
+import { keyRingForm } from './key-ring.ts';
 
 /** Exit code of a process whose environment has faults (`EX_CONFIG` of sysexits). */
 export const configExitCode = 78;
@@ -19,62 +18,6 @@ export type WorkerQueue = (typeof workerQueues)[number];
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 /** The least severe level that is logged. */
 export type LogLevel = (typeof logLevels)[number];
-
-/** What this process was told. Paths are absolute. */
-export interface Config {
-  /** True under NODE_ENV=production: no embedded services, no generated secrets. */
-  readonly production: boolean;
-  readonly host: string;
-  readonly port: number;
-  /** Base of links to the API, without a trailing slash. */
-  readonly publicUrl: string;
-  readonly dataDir: string;
-  /** Null: an embedded PostgreSQL is to be started. Never null in production. */
-  readonly databaseUrl: string | null;
-  /** Connections this process opens at most. */
-  readonly databasePoolSize: number;
-  /** False: an embedded dev server is to be started. True: `@temporalio/envconfig` knows where Temporal is. */
-  readonly temporalConfigured: boolean;
-  /** Part of the address at which the Temporal UI has payloads decrypted; null: there is no such address. */
-  readonly temporalCodecToken: string | null;
-  /** Path of the Temporal CLI; null: it is looked for. */
-  readonly temporalCli: string | null;
-  /** Folder for programs that are downloaded once per user. */
-  readonly cacheDir: string;
-  /** Null only outside production: `developmentKeyRing` of `dev-secrets.ts` then makes one. */
-  readonly secretsKeys: KeyRing | null;
-  /** Null: in development `dev-secrets.ts` derives one, in production there is no OAuth. */
-  readonly oauthStateKeys: KeyRing | null;
-  /** Null: in development `dev-secrets.ts` derives one, in production there are no embed tokens. */
-  readonly embedKeys: KeyRing | null;
-  /** Origins of pages that may read an embedded connection; `*`: every one. */
-  readonly embedAllowedOrigins: '*' | readonly string[];
-  /** `host-or-CIDR:port,…`, not parsed; empty allows nothing more. */
-  readonly egressAllow: string;
-  /** In the same form as `egressAllow`. */
-  readonly egressDeny: string;
-  readonly egressAllowHttp: boolean;
-  /** Null: sockets are opened directly. */
-  readonly egressProxy: EgressProxy | null;
-  /** Destination of specs that declare none, not checked beyond being an object; null: there is none. */
-  readonly defaultDestination: unknown;
-  /** A cron expression that fires more often is refused. */
-  readonly scheduleMinIntervalSeconds: number;
-  /** Of one API key, on average; null: no limit. */
-  readonly apiRequestsPerSecond: number | null;
-  /** Seconds between the attempts to deliver an event, before jitter: one more attempt than there are. */
-  readonly webhookRetryScheduleSeconds: readonly number[];
-  /** Days for which logs, ledgers of ended runs, events and resolved quarantined records are kept. */
-  readonly retentionDays: number;
-  /** Bytes of a record's JSON, at most. */
-  readonly recordBytesMax: number;
-  readonly workerQueues: readonly WorkerQueue[];
-  /** Runs one worker advances at once. */
-  readonly workerConcurrency: number;
-  /** Where a worker responds to health probes; null: nowhere. */
-  readonly workerHealthPort: number | null;
-  readonly logLevel: LogLevel;
-}
 
 /** The environment has faults; `issues` names every one: variable and expected form, never the value. */
 export class ConfigError extends Error {
@@ -193,6 +136,35 @@ const Environment = v.object({
   LOG_LEVEL: variable(v.optional(form.oneOf(logLevels), 'info'), 'Least severe level that is logged.'),
 });
 
+type Environment = v.InferOutput<typeof Environment>;
+
+/** The field of a variable: `DATABASE_POOL_SIZE` is `databasePoolSize`. */
+type FieldOf<Name extends string> = Name extends `${infer Word}_${infer Rest}`
+  ? `${Lowercase<Word>}${Capitalize<FieldOf<Rest>>}`
+  : Lowercase<Name>;
+
+/** The variables as fields; null: unset, and without a default. */
+type Fields = {
+  readonly [Name in keyof Environment as FieldOf<Name>]-?:
+    | Exclude<Environment[Name], undefined>
+    | (undefined extends Environment[Name] ? null : never);
+};
+
+/** What this process was told: each variable as {@link Environment} explains it, and what follows from them. */
+export interface Config extends Fields {
+  /** True under NODE_ENV=production: no embedded services, no generated secrets. */
+  readonly production: boolean;
+  readonly host: string;
+  /** Base of links to the API, without a trailing slash. */
+  readonly publicUrl: string;
+  /** Absolute. */
+  readonly dataDir: string;
+  /** False: an embedded dev server is to be started. True: `@temporalio/envconfig` knows where Temporal is. */
+  readonly temporalConfigured: boolean;
+  /** Folder for programs that are downloaded once per user. */
+  readonly cacheDir: string;
+}
+
 /**
  * Reads and checks the environment; an empty variable counts as unset.
  * @throws ConfigError naming all faults at once. The caller then exits with {@link configExitCode}.
@@ -204,37 +176,23 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   if (!success || messages.length > 0) throw new ConfigError(messages);
   const production = output.NODE_ENV === 'production';
   return {
+    ...fieldsOf(output),
     production,
     host: output.HOST ?? (production ? '0.0.0.0' : '127.0.0.1'),
-    port: output.PORT,
     publicUrl: (output.PUBLIC_URL ?? `http://localhost:${output.PORT}`).replace(/\/+$/, ''),
     dataDir: resolve(output.DATA_DIR),
-    databaseUrl: output.DATABASE_URL ?? null,
-    databasePoolSize: output.DATABASE_POOL_SIZE,
     temporalConfigured: temporalVariables.some((name) => output[name] !== undefined),
-    temporalCodecToken: output.TEMPORAL_CODEC_TOKEN ?? null,
-    temporalCli: output.TEMPORAL_CLI ?? null,
     cacheDir: join(output.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'connector-sync'),
-    secretsKeys: output.SECRETS_KEYS ?? null,
-    oauthStateKeys: output.OAUTH_STATE_KEYS ?? null,
-    embedKeys: output.EMBED_KEYS ?? null,
-    embedAllowedOrigins: output.EMBED_ALLOWED_ORIGINS,
-    egressAllow: output.EGRESS_ALLOW,
-    egressDeny: output.EGRESS_DENY,
-    egressAllowHttp: output.EGRESS_ALLOW_HTTP,
-    egressProxy: output.EGRESS_PROXY ?? null,
-    defaultDestination: output.DEFAULT_DESTINATION ?? null,
-    scheduleMinIntervalSeconds: output.SCHEDULE_MIN_INTERVAL_SECONDS,
-    apiRequestsPerSecond: output.API_REQUESTS_PER_SECOND ?? null,
-    webhookRetryScheduleSeconds: output.WEBHOOK_RETRY_SCHEDULE_SECONDS,
-    retentionDays: output.RETENTION_DAYS,
-    recordBytesMax: output.RECORD_BYTES_MAX,
-    workerQueues: output.WORKER_QUEUES,
-    workerConcurrency: output.WORKER_CONCURRENCY,
-    workerHealthPort: output.WORKER_HEALTH_PORT ?? null,
-    logLevel: output.LOG_LEVEL,
   };
 }
+
+const fieldsOf = (output: Environment): Fields =>
+  Object.fromEntries(
+    Object.keys(Environment.entries).map((name) => [fieldOf(name), Reflect.get(output, name) ?? null]),
+  ) as Fields;
+
+const fieldOf = (name: string): string =>
+  name.toLowerCase().replaceAll(/_(\w)/g, (_all, letter: string) => letter.toUpperCase());
 
 /** What `.env.example` says about a variable. */
 export interface VariableDoc {
