@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { mapWithPauses } from './pauses.ts';
+import { countingTurns } from './turns-fixture.ts';
 
 const busy = (ms: number): void => {
   const end = performance.now() + ms;
@@ -13,15 +14,9 @@ test('gives what map gives, in order', async () => {
 });
 
 test('lets other work have its turn during a long loop', async () => {
-  let turns = 0;
-  let done = false;
-  const turn = (): void => {
-    turns += 1;
-    if (!done) setImmediate(turn);
-  };
-  setImmediate(turn);
-  await mapWithPauses(Array.from({ length: 60 }), () => busy(1));
-  done = true;
+  const { turns } = await countingTurns(async () => ({
+    items: await mapWithPauses(Array.from({ length: 60 }), () => busy(1)),
+  }));
   expect(turns).toBeGreaterThanOrEqual(3);
 });
 

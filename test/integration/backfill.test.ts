@@ -1,16 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
-import { useStack } from '../support/service/use-stack.ts';
-import { type Account, type AccountOptions, openAccount } from '../support/sync/account.ts';
+import { type Account } from '../support/sync/account.ts';
+import { useAccounts } from '../support/sync/use-accounts.ts';
 import { createAsked } from '../support/upstream/asked.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ reply: api.reply });
+const { account, shared } = useAccounts(api);
 const asked = createAsked(() => shared().upstream);
-
-const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
-  openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
 
 const day = (no: number) => new Date(Date.UTC(2025, 0, no)).toISOString();
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { holdWrites } from '../support/service/sql-gate.ts';
-import { useStack } from '../support/service/use-stack.ts';
-import { type Account, type AccountOptions, openAccount } from '../support/sync/account.ts';
+import { useAccounts } from '../support/sync/use-accounts.ts';
 import {
   type ListedResourceOptions,
   type ListedRow,
@@ -11,10 +10,7 @@ import {
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ reply: api.reply });
-
-const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
-  openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
+const { account, shared } = useAccounts(api);
 
 const resource = (key: string, deletes: ListedResourceOptions['deletes'], reply: ListedResourceOptions['reply']) =>
   listedResource(api, key, { deletes, reply });

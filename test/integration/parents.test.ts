@@ -1,17 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { syncRunId } from '../../workflows/contract.ts';
 import { eventually } from '../support/service/eventually.ts';
-import { useStack } from '../support/service/use-stack.ts';
-import { type Account, type AccountOptions, openAccount } from '../support/sync/account.ts';
+import { useAccounts } from '../support/sync/use-accounts.ts';
 import { createAsked } from '../support/upstream/asked.ts';
 import { createScriptedApi, type ScriptedReply } from '../support/upstream/scripted-api.ts';
 import type { UpstreamRequest } from '../support/upstream/upstream.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ reply: api.reply });
-
-const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
-  openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
+const { account, shared } = useAccounts(api);
 
 const asked = createAsked(() => shared().upstream);
 /** The second segment of a path. */

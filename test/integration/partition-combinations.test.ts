@@ -1,15 +1,11 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { useStack } from '../support/service/use-stack.ts';
-import { type Account, type AccountOptions, openAccount } from '../support/sync/account.ts';
+import { useAccounts } from '../support/sync/use-accounts.ts';
 import { createPartsAsked, partsOf } from '../support/upstream/asked.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ reply: api.reply });
-
-const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
-  openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
+const { account, shared } = useAccounts(api);
 
 const partsAsked = createPartsAsked(() => shared().upstream);
 

@@ -1,14 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
-import { useStack } from '../support/service/use-stack.ts';
-import { type Account, type AccountOptions, openAccount } from '../support/sync/account.ts';
+import { useAccounts } from '../support/sync/use-accounts.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ reply: api.reply });
-
-const account = (parts: Omit<AccountOptions, 'baseUrl'>): Promise<Account> =>
-  openAccount(shared().stack, { baseUrl: shared().upstream.url, ...parts });
+const { account, shared } = useAccounts(api);
 
 const day = (no: number) => new Date(Date.UTC(2025, 0, no)).toISOString();
 

@@ -3,6 +3,7 @@ import { createTestEvaluator } from '../expressions/evaluator-fixture.ts';
 import type { PageOutcome } from '../model/page-outcome.ts';
 import { checkSpec } from '../spec/check/check.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
+import { countingTurns } from '../turns-fixture.ts';
 import { createKnownRecords, type KnownRecord } from './known-records.ts';
 import { createPipeline } from './process-page.ts';
 
@@ -216,20 +217,6 @@ const passing = () => {
   let ms = 0;
   return () => (ms += 1);
 };
-
-/** What `work` gives, and how often the event loop came round meanwhile. */
-async function countingTurns<Result extends object>(work: () => Promise<Result>) {
-  let turns = 0;
-  let done = false;
-  const turn = (): void => {
-    turns += 1;
-    if (!done) setImmediate(turn);
-  };
-  setImmediate(turn);
-  const result = await work();
-  done = true;
-  return { ...result, turns };
-}
 
 function pipeline(parts: Record<string, unknown>, stored: readonly StoredRecord[] = []) {
   const stages = stagesOf(parts, stored);
