@@ -1,6 +1,8 @@
+import { relative } from 'node:path';
 import type { Reporter, TestModule } from 'vitest/node';
+import { slowestFiles } from './slowest-files.ts';
 
-/** Ends the output with one line that a script can read: `N passed, N failed, N skipped`. */
+/** Ends the output with the slowest files and one line that a script can read: `N passed, N failed, N skipped`. */
 export default class CiReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -12,8 +14,14 @@ export default class CiReporter implements Reporter {
       // A file that cannot even be loaded has no tests to count, and must not look like success.
       if (module.state() === 'failed' && module.errors().length > 0) counts.failed += 1;
     }
+    const slowest = modules.length > 1 ? slowestFiles(modules.map(durationOf)) : '';
     process.once('exit', () => {
-      process.stdout.write(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
+      process.stdout.write(`${slowest}${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
     });
   }
 }
+
+const durationOf = (module: TestModule) => ({
+  file: relative(module.project.config.root, module.moduleId),
+  durationMs: module.diagnostic().duration,
+});
