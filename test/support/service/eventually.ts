@@ -4,9 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface EventuallyOptions {
   /** 30 s unless given. */
   readonly timeoutMs?: number;
-  /** Between two questions; 50 ms unless given. */
+  /** Between the first questions; 50 ms unless given. They become rarer the longer it takes. */
   readonly everyMs?: number;
 }
+
+/** Share of the time that has passed: what takes long is asked for rarely, and noticed hardly later. */
+const pauseShare = 0.1;
+/** Between two questions at most, unless the first ones are further apart. */
+const pauseMsMax = 250;
 
 /**
  * Asks until the response is neither null nor undefined nor false, and returns it. Usable outside vitest too.
@@ -17,7 +22,7 @@ export async function eventually<Value>(
   ask: () => Promise<Value | null | undefined | false>,
   { timeoutMs = 30_000, everyMs = 50 }: EventuallyOptions = {},
 ): Promise<Value> {
-  const deadline = Date.now() + timeoutMs;
+  const startedAt = Date.now();
   let failure: unknown;
   for (;;) {
     try {
@@ -26,7 +31,8 @@ export async function eventually<Value>(
     } catch (error) {
       failure = error;
     }
-    if (Date.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}`, { cause: failure });
-    await sleep(everyMs);
+    const passedMs = Date.now() - startedAt;
+    if (passedMs > timeoutMs) throw new Error(`Not within ${timeoutMs} ms: ${what}`, { cause: failure });
+    await sleep(Math.max(everyMs, Math.min(passedMs * pauseShare, pauseMsMax)));
   }
 }
