@@ -19,9 +19,23 @@ export default async function setup(): Promise<() => Promise<void>> {
   const { temporalCli, cacheDir } = loadConfig({ ...process.env, DATABASE_URL: '' });
   const log = createLog({ level: 'warn', name: 'test' });
   process.env['TEMPORAL_CLI'] = await findTemporalCli({ temporalCli, cacheDirs: [cacheDir], log });
-  process.env['TEST_DATABASE_URL'] ??= stack.use(await startScratchDatabase()).url;
+  process.env['TEST_DATABASE_URL'] ??= await startServer(stack);
   await makeTemplate(process.env['TEST_DATABASE_URL']);
   return () => stack.disposeAsync();
+}
+
+/**
+ * The run's own server never waits for the disk. The processes that tests kill lose nothing by it: what is committed is with
+ * the operating system. A commit takes 0.1 ms instead of 3, and dropping a database 20 instead of 190 (measured).
+ */
+async function startServer(stack: AsyncDisposableStack): Promise<string> {
+  const { url } = stack.use(await startScratchDatabase());
+  const server = openDatabase(url, { poolSize: 1, applicationName: 'test', onIdleError() {} });
+  for (const setting of ['fsync', 'full_page_writes'])
+    await sql`alter system set ${sql.id(setting)} = off`.execute(server);
+  await sql`select pg_reload_conf()`.execute(server);
+  await server.destroy();
+  return url;
 }
 
 async function makeTemplate(serverUrl: string): Promise<void> {
