@@ -4,6 +4,9 @@ import { slowestFiles } from './slowest-files.ts';
 
 /** Ends the output with the slowest files and one line that a script can read: `N passed, N failed, N skipped`. */
 export default class CiReporter implements Reporter {
+  /** Of the last run: with `--watch` there are several. */
+  #summary = '';
+
   onTestRunEnd(modules: readonly TestModule[]): void {
     const counts = { passed: 0, failed: 0, skipped: 0 };
     for (const module of modules) {
@@ -14,10 +17,10 @@ export default class CiReporter implements Reporter {
       // A file that cannot even be loaded has no tests to count, and must not look like success.
       if (module.state() === 'failed' && module.errors().length > 0) counts.failed += 1;
     }
+    // Whoever registers last writes last.
+    if (this.#summary === '') process.once('exit', () => process.stdout.write(this.#summary));
     const slowest = modules.length > 1 ? slowestFiles(modules.map(durationOf)) : '';
-    process.once('exit', () => {
-      process.stdout.write(`${slowest}${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
-    });
+    this.#summary = `${slowest}${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`;
   }
 }
 
