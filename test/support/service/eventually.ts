@@ -4,14 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface EventuallyOptions {
   /** 30 s unless given. */
   readonly timeoutMs?: number;
-  /** Between the first questions; 50 ms unless given. They become rarer the longer it takes. */
+  /** Between two questions. Unless given, it grows with the time that has passed, from 50 to 250 ms. */
   readonly everyMs?: number;
 }
 
-/** Share of the time that has passed: what takes long is asked for rarely, and noticed hardly later. */
-const pauseShare = 0.1;
-/** Between two questions at most, unless the first ones are further apart. */
-const pauseMsMax = 250;
+/** What takes long is asked for rarely, and noticed hardly later. */
+const pauseMs = (passedMs: number): number => Math.min(Math.max(50, passedMs / 10), 250);
 
 /**
  * Asks until the response is neither null nor undefined nor false, and returns it. Usable outside vitest too.
@@ -20,7 +18,7 @@ const pauseMsMax = 250;
 export async function eventually<Value>(
   what: string,
   ask: () => Promise<Value | null | undefined | false>,
-  { timeoutMs = 30_000, everyMs = 50 }: EventuallyOptions = {},
+  { timeoutMs = 30_000, everyMs }: EventuallyOptions = {},
 ): Promise<Value> {
   const startedAt = Date.now();
   let failure: unknown;
@@ -33,6 +31,6 @@ export async function eventually<Value>(
     }
     const passedMs = Date.now() - startedAt;
     if (passedMs > timeoutMs) throw new Error(`Not within ${timeoutMs} ms: ${what}`, { cause: failure });
-    await sleep(Math.max(everyMs, Math.min(passedMs * pauseShare, pauseMsMax)));
+    await sleep(everyMs ?? pauseMs(passedMs));
   }
 }

@@ -62,7 +62,7 @@ export async function connectCustomer({ org }: Stack, options: CustomerOptions):
           const { body } = await org.call('GET', `/runs/${id}`);
           return body.finishedAt !== null && body;
         },
-        { timeoutMs: 120_000, everyMs: 50 },
+        { timeoutMs: 120_000 },
       );
     },
     calls: async (runId) => (await org.call('GET', `/runs/${runId}/calls`)).body,

@@ -89,7 +89,7 @@ export async function createSyncInto<Destination extends CountedDestination>(
           const row = await run(runId);
           return row.finishedAt !== null && row;
         },
-        { timeoutMs, everyMs: 100 },
+        { timeoutMs },
       ),
     fetches: () => requests().length,
     async pagesInFlight() {
