@@ -11,10 +11,10 @@ import { type IdPrefix, idPattern } from '../../../src/core/ids.ts';
 import { Table, type Undo } from './table.ts';
 
 /** A row of `runs`. */
-export interface StoredRun extends Omit<Selectable<Database['runs']>, 'triggerClass'> {
+export type StoredRun = Omit<Selectable<Database['runs']>, 'triggerClass'> & {
   /** The order in which runs ended: several may end in one millisecond. Null: it has not ended. */
   readonly endedNo: number | null;
-}
+};
 /** A row of `lanes`. */
 export type StoredLane = Omit<Selectable<Database['lanes']>, 'overdueSince'>;
 /** A row of `partitions`. */

@@ -1,0 +1,276 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SpecUpgrade } from '../../src/core/resources/spec.ts';
+import { controlStores, failed, openCase } from '../support/control-stores/case.ts';
+import type { ControlStore } from '../support/control-stores/control-store.ts';
+import { listPosition } from '../support/control-stores/random-receipts.ts';
+import { partitionEntry, quarantineEntry, receiptOf, watermark } from '../support/service/receipts.ts';
+
+type Plan = SpecUpgrade['plan'];
+
+/** A plan in which resource `a` resets what it says. */
+function planOf(resets: Plan['resources'][number]['resets']): Plan {
+  const resource = { resourceKey: 'a', class: 'resets', resets, redelivers: 'nothing', rekeyedTable: null } as const;
+  const resources = [{ ...resource, changed: [], backfillRecommended: false, effect: '' }];
+  return { class: 'resets', changed: [], backfillRecommended: false, issues: [], resources };
+}
+
+describe.each(controlStores)('what a control store on $name knows', ({ open }) => {
+  let store: ControlStore;
+  beforeAll(async () => {
+    store = await open();
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+  const start = () => openCase(store);
+
+  describe('of a full scan', () => {
+    it('is which records the run has not seen, in its partition or in all', async () => {
+      const { queries, db, scope, started, record } = await start();
+      const { id, attempt } = await started();
+      const { laneId, seq } = attempt;
+      const records = ['r1', 'r2', 'r3'].map((externalId) => ({ ...receiptOf(id, 1).records[0], externalId }) as never);
+      await record(attempt, receiptOf(id, 1, { records, seen: [{ partition: 'p', externalIds: ['r1', 'r2'] }] }));
+      const scan = { laneId, seq, partition: null };
+      expect(await queries.countMissing(db, scope, scan)).toEqual({ known: 3, missing: 1 });
+      expect(await queries.findMissing(db, scope, { ...scan, limit: 9 })).toEqual(['r3']);
+      const later = { laneId, seq: seq + 1000 };
+      expect(await queries.findMissing(db, scope, { ...later, partition: 'p', limit: 1 })).toEqual(['r1']);
+      await record(attempt, receiptOf(id, 2, { records: [], deleted: ['r1', 'r3'] }));
+      expect(await queries.countMissing(db, scope, { ...later, partition: null })).toEqual({ known: 1, missing: 1 });
+    });
+  });
+
+  describe('of quarantined records', () => {
+    const entry = (id: string, externalId = 'r1') => quarantineEntry({ id: `${id}_${Math.random()}`, externalId });
+
+    it('is one open row per record, until the record is delivered', async () => {
+      const { tenant, started, record } = await start();
+      const { id, attempt } = await started();
+      await record(attempt, receiptOf(id, 1, { records: [], quarantine: [entry('first')] }));
+      await record(
+        attempt,
+        receiptOf(id, 2, { records: [], quarantine: [{ ...entry('second'), rawJson: 'no JSON' }] }),
+      );
+      const [kept, ...others] = (await tenant.rows()).quarantine;
+      expect(others).toEqual([]);
+      expect(kept).toMatchObject({ externalId: 'r1', rawJson: 'no JSON', resolvedAt: null, requeuedAt: null });
+      await record(attempt, receiptOf(id, 3));
+      expect((await tenant.rows()).quarantine).toMatchObject([{ resolvedAt: expect.any(String), requeuedAt: null }]);
+    });
+
+    it('is which ones wait for another try, until a batch says that it tried them', async () => {
+      const { queries, db, scope, connectionId, started, record } = await start();
+      const { id, attempt } = await started();
+      const [kept, large] = [entry('kept'), { ...entry('large', 'r2') }];
+      const errors = [{ path: '', message: 'm', keyword: 'too_large' }];
+      await record(attempt, receiptOf(id, 1, { records: [], quarantine: [kept, { ...large, errors }] }));
+      expect(await queries.requeueOne(db, scope, kept.id)).toBe(true);
+      expect(await queries.requeueOne(db, scope, kept.id)).toBe(false);
+      const ofLane = { connectionId, resourceKey: 'a' };
+      expect(await queries.requeueAll(db, scope, { connectionId, resourceKey: null })).toBe(1);
+      const page = { ...ofLane, after: null, limit: 10 };
+      expect(await queries.findRequeued(db, scope, page)).toEqual([{ id: kept.id, record: { v: 1 }, each: {} }]);
+      await record(attempt, receiptOf(id, 2, { retried: [kept.id] }));
+      expect(await queries.findRequeued(db, scope, page)).toEqual([]);
+    });
+  });
+
+  describe('of partitions', () => {
+    it('is a watermark for the lane once each of them has one, integers by their value', async () => {
+      const { queries, db, scope, started, record, end, run } = await start();
+      const { id, attempt } = await started();
+      const part = { runId: id, owner: attempt, dimension: 0, position: listPosition(1) };
+      const value = (key: string) => ({ key, value: { key } });
+      expect(await queries.addToDimension(db, scope, { ...part, values: [value('x'), value('x'), value('y')] })).toBe(
+        true,
+      );
+      expect(await queries.addToDimension(db, scope, { ...part, values: [value('y')] })).toBe(true);
+      expect(await queries.countDimensions(db, scope, id)).toEqual([{ dimension: 0, count: 2 }]);
+      expect(await queries.findDimensionValue(db, scope, { runId: id, dimension: 0, no: 1 })).toEqual(value('y'));
+      const partitions = ['x', 'y'].map((key, index) =>
+        partitionEntry({ partition: key, watermark: ['10', '9'][index] ?? null }),
+      );
+      await record(attempt, receiptOf(id, 1, { partitions }));
+      await end(id);
+      expect((await run(id))?.watermarkAfter).toBe('9');
+      expect(await queries.countDimensions(db, scope, id)).toEqual([]);
+    });
+
+    it('is every combination of the lists, those of the last changing fastest', async () => {
+      const { queries, db, scope, started } = await start();
+      const { id, attempt } = await started();
+      for (const [dimension, keys] of [
+        ['a', 'b'],
+        ['x', 'y'],
+      ].entries()) {
+        const values = keys.map((key) => ({ key, value: key }));
+        await queries.addToDimension(db, scope, {
+          runId: id,
+          owner: attempt,
+          dimension,
+          values,
+          position: listPosition(2),
+        });
+      }
+      const lists = [0, 1].map((dimension) => ({ dimension, count: 2 }));
+      expect(await queries.findCombinations(db, scope, { runId: id, lists, from: 1, limit: 2 })).toEqual([
+        { no: 1, keys: ['a', 'y'] },
+        { no: 2, keys: ['b', 'x'] },
+      ]);
+      expect(await queries.clearDimension(db, scope, { runId: id, owner: attempt, dimension: 1 })).toBe(true);
+      const fencedOff = { laneId: attempt.laneId, fence: attempt.fence - 1 };
+      expect(await queries.clearDimension(db, scope, { runId: id, owner: fencedOff, dimension: 0 })).toBe(false);
+      expect(await queries.countDimensions(db, scope, id)).toEqual([{ dimension: 0, count: 2 }]);
+    });
+  });
+
+  describe('of a lane', () => {
+    it('is forgotten for a new destination, by the holder of the lane only', async () => {
+      const { queries, db, scope, started, record, take, partition, states } = await start();
+      const { id, attempt } = await started();
+      await record(attempt, receiptOf(id, 1, { position: listPosition(0) }));
+      const { laneId, fence } = await take(id);
+      expect(await queries.forgetLane(db, scope, { runId: id, laneId, fence: attempt.fence })).toBeNull();
+      expect(await queries.forgetLane(db, scope, { runId: id, laneId, fence })).toEqual({ records: 1, position: null });
+      expect([await partition(laneId), await states(laneId, ['r1'])]).toEqual([undefined, []]);
+      expect(await take(id)).toMatchObject({ position: null, readCompleted: false, watermarkBefore: null, batchNo: 1 });
+    });
+
+    it('keeps the list of a run that has only listed so far', async () => {
+      const { queries, db, scope, started } = await start();
+      const { id, attempt } = await started();
+      const position = listPosition(1);
+      await queries.addToDimension(db, scope, { runId: id, owner: attempt, dimension: 0, values: [], position });
+      expect(await queries.forgetLane(db, scope, { ...attempt, runId: id })).toEqual({ records: 0, position });
+    });
+
+    it.each(['watermark', 'state'] as const)('is reset to no %s by the first run after an upgrade', async (resets) => {
+      const { tenant, queries, db, scope, started, record, end, partition, states, row } = await start();
+      const { id, attempt } = await started();
+      await record(attempt, receiptOf(id, 1, { position: listPosition(0) }));
+      await tenant.upgrade('2.0.0', planOf(resets));
+      expect(await partition(attempt.laneId)).toEqual({ watermark, validators: null });
+      expect(await record(attempt, receiptOf(id, 2))).toEqual({ outcome: 'recorded', stop: true });
+      await end(id, failed);
+      const next = await started();
+      expect(next.attempt.watermarkBefore).toBeNull();
+      expect(await partition(attempt.laneId)).toBeUndefined();
+      expect(await states(attempt.laneId, ['r1'])).toHaveLength(resets === 'state' ? 0 : 1);
+      // What only the destination has of the earlier run brings nothing back.
+      expect(await row(id)).toMatchObject({ batchNo: 3 });
+      expect(await record(next.attempt, receiptOf(id, 3))).toEqual({ outcome: 'stale' });
+      expect(await queries.findBegunWith(db, scope, next.id)).toMatchObject({ specJson: { v: 2 } });
+      expect(await queries.findBegunWith(db, scope, id)).toMatchObject({ specJson: {} });
+    });
+  });
+
+  describe('of ends and cancels', () => {
+    it('is canceled at once for a run that no workflow took, and asked for otherwise', async () => {
+      const { queries, db, scope, insert, end, row, begin } = await start();
+      const [untaken, taken] = [await insert(), await insert()];
+      await queries.markDispatched(db, scope, taken);
+      expect(await queries.requestCancel(db, scope, untaken)).toMatchObject({ status: 'canceled' });
+      expect(await queries.requestCancel(db, scope, untaken)).toBeUndefined();
+      expect(await queries.requestCancel(db, scope, taken)).toMatchObject({ status: 'queued' });
+      expect(await begin(taken)).toBe('waiting');
+      expect((await end(taken)).run).toMatchObject({ status: 'canceled' });
+      expect(await row(taken)).toMatchObject({ cancelRequestedAt: expect.any(String) });
+    });
+
+    it('is the outcome that the records of the run allow', async () => {
+      const { queries, db, scope, started, record, end } = await start();
+      const quarantining = await started();
+      const page = { ...receiptOf('', 1).pages[0], quarantined: 1 } as never;
+      await record(quarantining.attempt, receiptOf(quarantining.id, 1, { pages: [page] }));
+      expect(await queries.isClean(db, scope, quarantining.id)).toBe(false);
+      expect((await end(quarantining.id)).run?.status).toBe('partial');
+      const read = await started();
+      expect(await queries.isClean(db, scope, read.id)).toBe(true);
+      await record(read.attempt, receiptOf(read.id, 1));
+      await queries.requestCancel(db, scope, read.id);
+      expect((await end(read.id)).run?.status).toBe('succeeded');
+    });
+
+    it('is written by the holder of the lane, and breaks a connection that is active', async () => {
+      const { tenant, queries, db, scope, started, begin, insert } = await start();
+      const { id, attempt } = await started();
+      const waiting = await insert();
+      const owner = { laneId: attempt.laneId, fence: attempt.fence - 1 };
+      const broken = { runId: id, outcome: failed, breaksConnection: true };
+      await expect(queries.endRun(db, scope, { ...broken, owner })).rejects.toMatchObject({ code: 'fenced' });
+      expect(await queries.endRun(db, scope, { ...broken, owner: attempt })).toMatchObject({ ended: true, next: [] });
+      expect((await tenant.rows()).connections).toMatchObject([{ status: 'error' }]);
+      expect(await begin(waiting)).toBe('canceled');
+    });
+
+    it('follows a pause: open runs are asked to stop, and none begins until the connection is active', async () => {
+      const { tenant, queries, db, scope, started, insert, begin, row } = await start();
+      const { id } = await started();
+      const untaken = await insert();
+      await tenant.pause();
+      expect(await row(id)).toMatchObject({ status: 'running', cancelRequestedAt: expect.any(String) });
+      expect(await row(untaken)).toMatchObject({ status: 'canceled' });
+      const late = await insert({ resourceKey: 'b', concurrentMax: 9 });
+      await queries.markDispatched(db, scope, late);
+      expect(await begin(late)).toBe('canceled');
+      await tenant.activate();
+      expect(await begin(await insert({ resourceKey: 'b', concurrentMax: 9 }))).toBe('running');
+    });
+
+    it('counts how many of the last runs failed at the login of the destination', async () => {
+      const { queries, db, scope, connectionId, started, end } = await start();
+      const login = { status: 'failed', error: { code: 'destination_login', message: 'm' } } as const;
+      for (const outcome of [failed, login, login]) await end((await started()).id, outcome);
+      expect(await queries.countLoginFailures(db, scope, { connectionId, last: 2 })).toBe(2);
+      expect(await queries.countLoginFailures(db, scope, { connectionId, last: 3 })).toBe(2);
+      await end((await started()).id);
+      expect(await queries.countLoginFailures(db, scope, { connectionId, last: 2 })).toBe(1);
+    });
+  });
+
+  describe('for the sweeper', () => {
+    it('is which runs no workflow took, and which taken ones are silent', async () => {
+      const { tenant, queries, db, scope, insert, begin } = await start();
+      const [untaken, running] = [await insert(), await insert({ resourceKey: 'b' })];
+      await begin(running);
+      const find = async (olderThanMs: number) => {
+        const options = { olderThanMs, limit: 100_000 };
+        const found = [await queries.findUndispatchedRuns(db, options), await queries.findSilentRuns(db, options)];
+        return found.map((list) => list.filter(({ orgId }) => orgId === scope.orgId).map(({ id }) => id));
+      };
+      expect(await find(30_000)).toEqual([[], []]);
+      await tenant.passes(40_000);
+      expect(await find(30_000)).toEqual([[untaken], [running]]);
+      await queries.markDispatched(db, scope, untaken);
+      await queries.markAlive(db, scope, running);
+      expect(await find(30_000)).toEqual([[], []]);
+      expect([
+        await queries.countRestart(db, scope, running, 1),
+        await queries.countRestart(db, scope, running, 1),
+      ]).toEqual([true, false]);
+    });
+  });
+
+  describe('of values that were looked up', () => {
+    it('are those of the run or of all runs of the connection, until they expire', async () => {
+      const { tenant, queries, db, scope, connectionId } = await start();
+      const values = [{ key: 'k', value: '1', ttlSeconds: 60 }];
+      const find = (runId: string | null) =>
+        queries.findLookupValues(db, scope, { connectionId, runId, keys: ['k', 'l'] });
+      await queries.putLookupValues(db, scope, { connectionId, runId: null, values });
+      await queries.putLookupValues(db, scope, {
+        connectionId,
+        runId: 'run_1',
+        values: [{ ...values[0], value: null } as never],
+      });
+      expect([await find(null), await find('run_1'), await find('run_2')]).toEqual([
+        [{ key: 'k', value: '1' }],
+        [{ key: 'k', value: null }],
+        [],
+      ]);
+      await queries.dropLookupValues(db, scope, { connectionId, runId: 'run_1' });
+      expect(await find('run_1')).toEqual([]);
+      await tenant.passes(70_000);
+      expect(await find(null)).toEqual([]);
+    });
+  });
+});

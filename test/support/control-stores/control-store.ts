@@ -1,0 +1,88 @@
+/** The two stores that pass the same contract: the real queries on PostgreSQL, and those of the simulation in memory. */
+import type { Db } from '../../../db/client.ts';
+import { findConnection } from '../../../db/queries/connections/connections.ts';
+import * as attempts from '../../../db/queries/runs/attempts.ts';
+import * as batches from '../../../db/queries/runs/batches.ts';
+import * as calls from '../../../db/queries/runs/calls.ts';
+import { forgetLane } from '../../../db/queries/runs/forget-lane.ts';
+import * as lanes from '../../../db/queries/runs/lanes.ts';
+import * as lookups from '../../../db/queries/runs/lookup-cache.ts';
+import * as missing from '../../../db/queries/runs/missing-records.ts';
+import { findRecordStates } from '../../../db/queries/runs/record-state.ts';
+import * as requeue from '../../../db/queries/runs/requeue.ts';
+import * as dimensions from '../../../db/queries/runs/run-dimensions.ts';
+import { findBegunWith } from '../../../db/queries/runs/run-setup.ts';
+import * as runs from '../../../db/queries/runs/runs.ts';
+import * as sweep from '../../../db/queries/runs/sweep.ts';
+import { findPinnedSpec } from '../../../db/queries/specs.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import type { SpecUpgrade } from '../../../src/core/resources/spec.ts';
+import type { Rows } from './observed.ts';
+
+/** The queries that both stores have, as the real modules export them. */
+export const realQueries = {
+  findConnection,
+  findPinnedSpec,
+  takeLane: attempts.takeLane,
+  resetAttempts: attempts.resetAttempts,
+  noteFailure: attempts.noteFailure,
+  recordBatch: batches.recordBatch,
+  recordCarried: batches.recordCarried,
+  forgetLane,
+  insertCalls: calls.insertCalls,
+  lastCallSequence: calls.lastCallSequence,
+  beginRun: lanes.beginRun,
+  endRun: lanes.endRun,
+  findLookupValues: lookups.findLookupValues,
+  putLookupValues: lookups.putLookupValues,
+  dropLookupValues: lookups.dropLookupValues,
+  countMissing: missing.countMissing,
+  findMissing: missing.findMissing,
+  findRecordStates,
+  requeueOne: requeue.requeueOne,
+  requeueAll: requeue.requeueAll,
+  findRequeued: requeue.findRequeued,
+  clearDimension: dimensions.clearDimension,
+  addToDimension: dimensions.addToDimension,
+  countDimensions: dimensions.countDimensions,
+  findDimensionValue: dimensions.findDimensionValue,
+  findCombinations: dimensions.findCombinations,
+  findPartition: dimensions.findPartition,
+  findBegunWith,
+  insertRun: runs.insertRun,
+  findRun: runs.findRun,
+  findRuns: runs.findRuns,
+  findWaitingRun: runs.findWaitingRun,
+  markDispatched: runs.markDispatched,
+  requestCancel: runs.requestCancel,
+  countLoginFailures: runs.countLoginFailures,
+  markAlive: runs.markAlive,
+  countRestart: runs.countRestart,
+  isClean: runs.isClean,
+  findUndispatchedRuns: sweep.findUndispatchedRuns,
+  findSilentRuns: sweep.findSilentRuns,
+};
+
+/** See {@link realQueries}. */
+export type Queries = typeof realQueries;
+
+/** An org with one active connection, pinned to version 1.0.0 of a spec that also has 2.0.0. */
+export interface Tenant {
+  readonly db: Db;
+  readonly scope: OrgScope;
+  readonly connectionId: string;
+  readonly queries: Queries;
+  /** What the API does to a connection. */
+  pause(): Promise<unknown>;
+  activate(): Promise<unknown>;
+  upgrade(version: string, plan: SpecUpgrade['plan']): Promise<unknown>;
+  /** So much time passes for runs and for kept lookup values, ms. */
+  passes(ms: number): Promise<void>;
+  /** Every row of the connection. */
+  rows(): Promise<Rows>;
+}
+
+/** A kind of control store. */
+export interface ControlStore extends AsyncDisposable {
+  openTenant(): Promise<Tenant>;
+}

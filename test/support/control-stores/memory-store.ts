@@ -1,0 +1,93 @@
+import { orgScope } from '../../../db/scope.ts';
+import * as attempts from '../../simulation/memory/attempts.ts';
+import * as batches from '../../simulation/memory/batches.ts';
+import * as calls from '../../simulation/memory/calls.ts';
+import { findConnection } from '../../simulation/memory/connections.ts';
+import { activateConnection, pauseConnection, upgradeConnection } from '../../simulation/memory/control.ts';
+import { ControlState } from '../../simulation/memory/control-state.ts';
+import { forgetLane } from '../../simulation/memory/forget-lane.ts';
+import * as lanes from '../../simulation/memory/lanes.ts';
+import * as lookups from '../../simulation/memory/lookup-cache.ts';
+import { asDb } from '../../simulation/memory/memory-db.ts';
+import * as missing from '../../simulation/memory/missing-records.ts';
+import { findRecordStates } from '../../simulation/memory/record-state.ts';
+import * as requeue from '../../simulation/memory/requeue.ts';
+import * as dimensions from '../../simulation/memory/run-dimensions.ts';
+import { findBegunWith } from '../../simulation/memory/run-setup.ts';
+import * as runs from '../../simulation/memory/runs.ts';
+import { seedTenant } from '../../simulation/memory/seed-tenant.ts';
+import { findPinnedSpec } from '../../simulation/memory/specs.ts';
+import * as sweep from '../../simulation/memory/sweep.ts';
+import type { ControlStore, Queries, Tenant } from './control-store.ts';
+import type { Rows } from './observed.ts';
+
+const memoryQueries: Queries = {
+  findConnection,
+  findPinnedSpec,
+  ...{ takeLane: attempts.takeLane, resetAttempts: attempts.resetAttempts, noteFailure: attempts.noteFailure },
+  ...{ recordBatch: batches.recordBatch, recordCarried: batches.recordCarried },
+  forgetLane,
+  ...{ insertCalls: calls.insertCalls, lastCallSequence: calls.lastCallSequence },
+  ...{ beginRun: lanes.beginRun, endRun: lanes.endRun },
+  ...lookups,
+  ...missing,
+  findRecordStates,
+  ...{ requeueOne: requeue.requeueOne, requeueAll: requeue.requeueAll, findRequeued: requeue.findRequeued },
+  ...dimensions,
+  findBegunWith,
+  ...runs,
+  ...sweep,
+};
+
+/** The queries of the simulation. Every transaction happens at once, in a millisecond of its own. */
+export const openMemoryStore = async (): Promise<ControlStore> => ({
+  openTenant: async () => openTenant(),
+  async [Symbol.asyncDispose]() {},
+});
+
+function openTenant(): Tenant {
+  let nowMs = Date.now();
+  const state = new ControlState(() => nowMs);
+  const db = asDb({
+    async transact(_name, work) {
+      nowMs += 1;
+      return state.atomically(work);
+    },
+  });
+  const { orgId, connectionId } = seedTenant(state, { '1.0.0': {}, '2.0.0': { v: 2 } });
+  const scope = orgScope(orgId);
+  return {
+    db,
+    scope,
+    connectionId,
+    queries: memoryQueries,
+    pause: async () => (await pauseConnection(db, scope, connectionId)).connection,
+    activate: () => activateConnection(db, scope, connectionId),
+    upgrade: (version, plan) => upgradeConnection(db, scope, { id: connectionId, version, plan }),
+    async passes(ms) {
+      nowMs += ms;
+    },
+    rows: async () => rowsOf(state),
+  };
+}
+
+const rowsOf = (state: ControlState): Rows => ({
+  connections: state.connections.all(),
+  lanes: sorted(state.lanes.all(), ({ resourceKey }) => [resourceKey]),
+  runs: sorted(state.runs.all(), ({ seq }) => [seq]),
+  partitions: sorted(state.partitions.all(), ({ laneId, partition }) => [laneId, partition]),
+  recordState: sorted(state.records.all(), ({ laneId, externalId }) => [laneId, externalId]),
+  quarantine: sorted(state.quarantine.all(), ({ id }) => [id]),
+  runPages: sorted(state.pages.all(), ({ runId, pageNo }) => [runId, pageNo]),
+  runDimensions: sorted(state.dimensions.all(), ({ runId, dimension, no }) => [runId, dimension, no]),
+});
+
+type Key = readonly (string | number)[];
+
+const sorted = <Row>(rows: readonly Row[], keyOf: (row: Row) => Key): Row[] =>
+  rows.toSorted((a, b) => compareKeys(keyOf(a), keyOf(b)));
+
+function compareKeys(a: Key, b: Key): number {
+  const [place = -1] = a.flatMap((part, index) => (part === b[index] ? [] : [index]));
+  return (a[place] ?? 0) < (b[place] ?? 0) ? -1 : 1;
+}

@@ -1,0 +1,106 @@
+import type {
+  PageEntry,
+  PartitionEntry,
+  QuarantineEntry,
+  Receipt,
+  RecordEntry,
+} from '../../../src/core/model/receipt.ts';
+import type { RunPosition } from '../../../src/core/model/run-position.ts';
+import type { Dice } from './dice.ts';
+
+const totals = { count: 2, skipped: 0, gaps: false };
+
+/** A position of some stage; null: nothing is left. */
+const randomPosition = (dice: Dice): RunPosition | null =>
+  dice.pick([
+    null,
+    { stage: 'retry', after: 'quar_7' },
+    { stage: 'sweep', totals },
+    { stage: 'switch', gaps: dice.chance(0.5) },
+    listPosition(dice.below(3)),
+  ] as const);
+
+/** A position in the list of partitions. */
+export const listPosition = (dimension: number): RunPosition => ({
+  stage: 'list',
+  ...{ dimension, after: null, read: null, part: null, listedAt: null, gaps: false, incomplete: false },
+});
+
+/** Ids of records: few, so that batches meet the same ones. */
+export const recordIds = ['r1', 'r2', 'r3', 'r4', 'r5', 'r6'] as const;
+
+interface ReceiptFacts {
+  readonly runId: string;
+  readonly batchNo: number;
+  /** Of its first page. */
+  readonly pageNo: number;
+  /** Of quarantine rows of the tenant. */
+  readonly quarantineIds: readonly string[];
+  readonly newQuarantineId: () => string;
+}
+
+/** A receipt of which every part may be there or not; some can be recorded by no store. */
+export function randomReceipt(dice: Dice, facts: ReceiptFacts): Receipt {
+  const { runId, batchNo, quarantineIds } = facts;
+  const isPlain = dice.chance(0.5);
+  const rare = <Item>(make: () => Item): Item[] => (!isPlain && dice.chance(0.4) ? [make()] : []);
+  const position = randomPosition(dice);
+  return {
+    runId,
+    batchNo,
+    pages: dice.list(2, (index) => page(dice, facts.pageNo + index)),
+    records: dice.some(recordIds, dice.chance(0.02) ? 'with repeats' : 'once').map((id) => record(dice, id)),
+    allNew: dice.chance(0.3),
+    deleted: rare(() => dice.pick(recordIds)),
+    seen: rare(() => ({ partition: dice.pick(['', 'p1', 'p2']), externalIds: dice.some(recordIds, 'once') })),
+    quarantine: [...rare(() => kept(dice, facts)), ...rare(() => kept(dice, facts))],
+    retried: quarantineIds.length > 0 ? rare(() => dice.pick(quarantineIds)) : [],
+    partitions: dice
+      .some(dice.pick([[''], [''], ['p1', 'p2']]), dice.chance(0.02) ? 'with repeats' : 'once')
+      .map((key) => partition(dice, key)),
+    incomplete: dice.chance(0.1),
+    position,
+    failure: position === null && dice.chance(0.2) ? 'a record was refused' : null,
+  };
+}
+
+const page = (dice: Dice, pageNo: number): PageEntry => ({
+  pageNo,
+  requestKey: 'k',
+  recordsIn: dice.below(5),
+  recordsOut: dice.below(5),
+  skipped: dice.below(3),
+  quarantined: dice.chance(0.2) ? 1 : 0,
+  invalid: dice.below(2),
+  deleted: dice.below(2),
+});
+
+const record = (dice: Dice, externalId: string): RecordEntry => ({
+  externalId,
+  hash: dice.pick(['aGFzaA', 'b3RoZXI', '-_-_']),
+  cursor: dice.pick([null, '4', '11']),
+  status: dice.chance(0.8) ? 'delivered' : 'quarantined',
+  fields: dice.chance(0.3) ? { name: 'n', deep: { list: [1, null] } } : null,
+});
+
+const kept = (dice: Dice, { quarantineIds, newQuarantineId }: ReceiptFacts): QuarantineEntry => ({
+  id: quarantineIds.length > 0 && dice.chance(0.05) ? dice.pick(quarantineIds) : newQuarantineId(),
+  externalId: dice.pick(recordIds),
+  rawJson: dice.pick(['{"v":1}', 'no JSON', '[2]']),
+  each: dice.pick([{}, { project: { key: 'a' } }]),
+  errors: dice.pick([
+    [],
+    [{ path: 'a', message: 'm', keyword: 'type' }],
+    [{ path: '', message: 'm', keyword: 'too_large' }],
+  ]),
+});
+
+const partition = (dice: Dice, key: string): PartitionEntry => ({
+  partition: key,
+  watermark: dice.pick([null, '3', '20', '-5', '007', 'm', 'é']),
+  completed: dice.pick([
+    null,
+    { listedAt: null, validators: null },
+    { listedAt: '2026-01-01T00:00:00.000Z', validators: { etag: '"e"', lastModified: null } as never },
+  ]),
+});
