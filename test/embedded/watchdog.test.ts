@@ -70,9 +70,21 @@ function childrenOf(parent: number | null) {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,time='], { encoding: 'utf8' }).split('\n');
   return lines.flatMap((line) => {
     const [pid, ppid, time = ''] = line.trim().split(/\s+/);
-    const cpuSeconds = time.split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
-    return Number(ppid) === parent ? [{ pid: Number(pid), cpuSeconds }] : [];
+    if (Number(ppid) !== parent) return [];
+    const inWholeSeconds = time.split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
+    return [{ pid: Number(pid), cpuSeconds: cpuSecondsOf(Number(pid)) ?? inWholeSeconds }];
   });
+}
+
+/** As Linux has it, in hundredths; null: the process has ended, or the system is another. */
+function cpuSecondsOf(pid: number): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return null;
+  }
 }
 
 const harms = [
