@@ -1,4 +1,5 @@
 /** One simulation: its parties, what happens to them, and what must hold. */
+import { CancelledFailure } from '@temporalio/common';
 import { createRunActivities } from '../../activities/runs.ts';
 import { createSyncChunk } from '../../activities/sync-chunk.ts';
 import { orgScope } from '../../db/scope.ts';
@@ -159,6 +160,19 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     say(`freeze ${worker.process.name} until ${new Date(worker.process.frozenUntil).toISOString().slice(11, 23)}`);
   };
 
+  /** An orderly stop: it takes no new work, and what runs may end within 10 s. */
+  const shutDown = (): void => {
+    const worker = workers.pop();
+    if (!worker) return;
+    count(counts, 'shutdowns');
+    say(`shut down ${worker.process.name}`);
+    for (const { stop } of worker.running) stop.abort(new CancelledFailure('WORKER_SHUTDOWN'));
+    scheduler.after(12_000, () => {
+      worker.process.alive = false;
+    });
+    scheduler.after(random.between(200, 3000), startWorker);
+  };
+
   const user: SimProcess = { name: 'API', alive: true, frozenUntil: 0 };
   let asking = 0;
   /** What a user asks for; errors are the user's to see. */
@@ -192,6 +206,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
   const openRuns = () => state.runs.where(({ finishedAt }) => finishedAt === null);
 
   const acts: Readonly<Record<string, () => void>> = {
+    shutDown,
     change: () => api.change(),
     cancel() {
       const [run] = openRuns();
@@ -290,7 +305,7 @@ const freezesPerAwait = 0.003;
 /** At most so many of each in a seed. */
 const often = { cancel: 2, requeue: 2, jump: 1 } as const;
 /** Once, with this probability. */
-const rarely = { pause: 0.3, upgrade: 0.3, lose: 0.3, drop: 0.1 } as const;
+const rarely = { shutDown: 0.3, pause: 0.3, upgrade: 0.3, lose: 0.3, drop: 0.1 } as const;
 
 /** After these transactions the judge looks. */
 const judged: ReadonlySet<string> = new Set(['recordBatch', 'recordCarried', 'beginRun', 'endRun']);
