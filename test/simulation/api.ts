@@ -4,6 +4,7 @@ import { ThrottledError } from '../../src/core/http/client.ts';
 import type { HttpClient, HttpRequest, SendOptions } from '../../src/core/model/http.ts';
 import type { Effect } from './effects.ts';
 import type { Scheduler } from './scheduler.ts';
+import { groups, resourceKeys } from './specs.ts';
 
 /** A record; `at` grows with every change of any record. */
 export interface ApiRecord {
@@ -14,12 +15,15 @@ export interface ApiRecord {
   readonly name: string | number;
 }
 
+/** The partition of a record of `parts`. */
+export const groupOf = (id: string): string => groups[Number(id.slice(1)) % groups.length] ?? '';
+
 /** One collection of records, by id. */
 export type Collection = Map<string, ApiRecord>;
 
 /** The API and its records. */
 export interface SimApi {
-  readonly collections: Readonly<Record<'changes' | 'whole', Collection>>;
+  readonly collections: Readonly<Record<'changes' | 'whole' | 'parts', Collection>>;
   readonly client: HttpClient;
   /** Changes a record, adds one, or deletes one where deletes are found. */
   change(): void;
@@ -34,7 +38,13 @@ interface ApiOptions {
 /** An API with some records. */
 export function createApi({ scheduler, effect, isCalm }: ApiOptions): SimApi {
   const { random } = scheduler;
-  const collections = { changes: new Map<string, ApiRecord>(), whole: new Map<string, ApiRecord>() };
+  const collections = {
+    changes: new Map<string, ApiRecord>(),
+    whole: new Map<string, ApiRecord>(),
+    parts: new Map<string, ApiRecord>(),
+  };
+  /** Of `parts`, by group. */
+  const deleted: { readonly id: string; readonly group: string }[] = [];
   let at = 0;
   let ids = 0;
   const put = (collection: Collection, id: string): void => {
@@ -54,13 +64,16 @@ export function createApi({ scheduler, effect, isCalm }: ApiOptions): SimApi {
   const pageSize = random.between(2, 8);
 
   const pageOf = (url: URL): unknown => {
+    const [, name = '', group = ''] = url.pathname.split('/');
+    if (name === 'deleted') return { data: deleted.filter((one) => one.group === group) };
     const after = url.searchParams.get('after') ?? '';
     const since = Number(url.searchParams.get('since') ?? 0);
-    const isWhole = url.pathname === '/whole';
+    const isWhole = name === 'whole';
     const isSorted = url.searchParams.get('order') === 'asc';
     const keyOf = (record: ApiRecord): string =>
       !isSorted ? record.id : `${String(record.at).padStart(16, '0')}/${record.id}`;
-    const records = [...collections[isWhole ? 'whole' : 'changes'].values()]
+    const records = [...collections[name as keyof typeof collections].values()]
+      .filter((record) => group === '' || groupOf(record.id) === group)
       .filter((record) => (isWhole || record.at >= since) && keyOf(record) > after)
       .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
     const page = records.slice(0, pageSize);
@@ -68,17 +81,19 @@ export function createApi({ scheduler, effect, isCalm }: ApiOptions): SimApi {
     return { data: page, next: last && records.length > pageSize ? keyOf(last) : null };
   };
 
-  const respond = (request: HttpRequest): Uint8Array => {
+  const respond = (request: HttpRequest): { readonly status: number; readonly body: Uint8Array } => {
+    const page = (body: string, status = 200) => ({ status, body: new TextEncoder().encode(body) });
     if (!isCalm()) {
       if (random.chance(0.01)) throw new AppError('source_unavailable', 'The API responded with 503.');
       if (random.chance(0.01)) throw new ThrottledError(random.between(10_001, 60_000));
-      if (random.chance(0.002)) return new TextEncoder().encode('<html>');
+      if (random.chance(0.002)) return page('<html>');
+      if (random.chance(0.01)) return page('{}', 404);
     }
-    return new TextEncoder().encode(JSON.stringify(pageOf(request.url)));
+    return page(JSON.stringify(pageOf(request.url)));
   };
 
   const send = async (request: HttpRequest, { signal, classify, onResponse }: SendOptions) => {
-    const body = await effect(
+    const { status, body } = await effect(
       {
         name: 'request to the API',
         faults: 0.01,
@@ -89,24 +104,25 @@ export function createApi({ scheduler, effect, isCalm }: ApiOptions): SimApi {
       },
       () => respond(request),
     );
-    const response = { status: 200, headers: {}, body, url: request.url };
+    const response = { status, headers: {}, body, url: request.url };
     await onResponse?.(response);
     const verdict = (await classify?.(response, request)) ?? { action: 'accept' };
     if ('error' in verdict) throw verdict.error;
-    return response;
+    return 'meaning' in verdict && verdict.meaning ? { ...response, meaning: verdict.meaning } : response;
   };
 
   return {
     collections,
     client: { send, logSaved: async () => {}, logBlocked: async () => {}, [Symbol.asyncDispose]: async () => {} },
     change() {
-      const name = random.chance(0.5) ? 'changes' : 'whole';
+      const name = random.pick(resourceKeys);
       const collection = collections[name];
       const known = [...collection.keys()];
       if (known.length === 0 || random.chance(0.3)) return add(collection);
       const id = random.pick(known);
-      if (name === 'whole' && random.chance(0.3)) collection.delete(id);
-      else put(collection, id);
+      if (name === 'changes' || !random.chance(0.3)) return put(collection, id);
+      collection.delete(id);
+      if (name === 'parts') deleted.push({ id, group: groupOf(id) });
     },
   };
 }

@@ -1,5 +1,5 @@
 /** What must hold: after each commit of the ledger, and at the end. A sentence for each breach. */
-import type { Collection, SimApi } from './api.ts';
+import { type Collection, groupOf, type SimApi } from './api.ts';
 import { type DestinationLane, emptyLane, type SimDatabase } from './destination.ts';
 import type { ControlState, StoredLane } from './memory/control-state.ts';
 
@@ -44,7 +44,7 @@ export function createJudge(api: SimApi, database: SimDatabase): Judge {
 const nothing: DestinationLane = { ...emptyLane, rows: new Map(), applied: new Set() };
 
 const collectionOf = ({ collections }: SimApi, { resourceKey }: StoredLane): Collection =>
-  resourceKey === 'whole' ? collections.whole : collections.changes;
+  collections[resourceKey as keyof SimApi['collections']];
 
 const unacknowledged = (state: ControlState, { id: laneId }: StoredLane, { applied }: DestinationLane) =>
   state.records
@@ -58,14 +58,16 @@ function overclaimed(
   { id: laneId, resourceKey }: StoredLane,
   { delivered, collection }: { readonly delivered: DestinationLane; readonly collection: Collection },
 ): readonly string[] {
-  if (resourceKey !== 'changes') return [];
-  const [partition] = state.partitions.where((row) => row.laneId === laneId);
-  const watermark = partition?.watermark ?? null;
-  if (watermark === null) return [];
-  const claimed = Number.isNaN(Number(watermark)) ? Date.parse(watermark) : Number(watermark);
-  return [...collection.values()]
-    .filter(({ id, version, at, name }) => at < claimed && isValid(name) && !delivered.applied.has(`${id}/${version}`))
-    .map(({ id }) => id);
+  if (resourceKey === 'whole') return [];
+  return state.partitions
+    .where((row) => row.laneId === laneId && row.watermark !== null)
+    .flatMap(({ partition, watermark }) => {
+      const claimed = Number.isNaN(Number(watermark)) ? Date.parse(watermark ?? '') : Number(watermark);
+      return [...collection.values()]
+        .filter(({ id, at }) => at < claimed && (partition === '' || groupOf(id) === partition))
+        .filter(({ id, version, name }) => isValid(name) && !delivered.applied.has(`${id}/${version}`))
+        .map(({ id }) => id);
+    });
 }
 
 function runningOf(state: ControlState, { id: laneId, resourceKey }: StoredLane): readonly string[] {
@@ -77,7 +79,7 @@ function lost(name: string, { rows }: DestinationLane, collection: Collection): 
   const missing = [...collection.values()].filter(
     ({ id, version, name: text }) => isValid(text) && rows.get(id)?.version !== version,
   );
-  const left = name === 'whole' ? [...rows.keys()].filter((id) => !collection.has(id)) : [];
+  const left = name !== 'changes' ? [...rows.keys()].filter((id) => !collection.has(id)) : [];
   return [
     ...missing.map(({ id, version }) => `${name}: version ${version} of ${id} is lost`),
     ...left.map((id) => `${name}: ${id} was deleted at the API and is still there`),

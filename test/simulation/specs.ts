@@ -2,7 +2,10 @@ import * as v from 'valibot';
 import { ConnectorSpec } from '../../src/core/spec/schema/spec-schema.ts';
 
 /** The resources of a simulated connection. */
-export const resourceKeys = ['changes', 'whole'] as const;
+export const resourceKeys = ['changes', 'whole', 'parts'] as const;
+
+/** The partitions of `parts`, in the order in which they are read. */
+export const groups = ['a', 'b', 'c'] as const;
 
 /** Version 2 has another transform, so a connection that is upgraded delivers every record again. */
 export const versions = ['1.0.0', '2.0.0'] as const;
@@ -26,6 +29,20 @@ const specOf = (version: string, order: 'asc' | 'none') => ({
       ...commonOf('whole', version),
       request: { path: '/whole' },
       deletes: { mode: 'full_scan', effect: 'hard', maxRatio: 1, minRecords: 0 },
+    },
+    {
+      ...commonOf('parts', version),
+      forEach: [{ as: 'group', values: `{{ ${JSON.stringify(groups)} }}` }],
+      request: { path: '/parts/{{ each.group }}', query: { since: '{{ window.from }}', order } },
+      incremental: { kind: 'cursor', cursor: { field: 'at', type: 'epoch_ms' }, order },
+      errors: [{ when: { status: [404] }, action: 'skip_partition', message: 'No such group' }],
+      deletes: {
+        mode: 'endpoint',
+        request: { path: '/deleted/{{ each.group }}' },
+        records: 'data',
+        key: 'id',
+        effect: 'hard',
+      },
     },
   ],
 });
