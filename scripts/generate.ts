@@ -1,11 +1,12 @@
 /** `npm run generate`: files that follow from others. The check fails when one is out of step. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { renderEnvExample } from './env-example.ts';
-import { renderOpenApi } from './openapi.ts';
+import { renderOpenApi, renderSpecSchema } from './openapi.ts';
 import { renderSchemaTypes } from './schema-types.ts';
 
 const generated: Readonly<Record<string, () => Promise<string> | string>> = {
   'openapi.json': renderOpenApi,
+  'connector-spec.schema.json': renderSpecSchema,
   '.env.example': renderEnvExample,
   'db/schema.gen.ts': renderSchemaTypes,
 };

@@ -4,6 +4,7 @@ import { secureHeaders } from 'hono/secure-headers';
 import { findCredential } from '../../db/queries/orgs/credentials.ts';
 import { AppError } from '../core/errors.ts';
 import { sharedResponses } from '../core/shared-responses.ts';
+import { connectorSpecSchema } from '../core/spec/reference/json-schema.ts';
 import { probe, serviceName } from '../readiness.ts';
 import { authenticate } from './auth.ts';
 import { serveCodec } from './codec.ts';
@@ -44,8 +45,7 @@ export function createApp(made: AppDeps): Hono<ApiEnv> {
     (lookupId) => lookupId,
   );
   const authDeps = { ...deps, findCredential: findCredentialOnce };
-  const document = JSON.stringify(renderOpenApi());
-  const sendDocument = (c: Context) => c.body(document, 200, { 'content-type': 'application/json' });
+  const sendDocument = sender(renderOpenApi(), 'application/json');
 
   app.use(observe(deps.log), async (c, next) => {
     for (const [name, value] of safeHeaders) c.header(name, value);
@@ -57,6 +57,7 @@ export function createApp(made: AppDeps): Hono<ApiEnv> {
     return c.json(state, state.status === 'ready' ? 200 : 503);
   });
   app.get('/api/openapi.json', sendDocument);
+  app.get('/api/v1/connector-spec.schema.json', sender(connectorSpecSchema(), 'application/schema+json'));
   serveHooks(app, deps);
   serveCodec(app, deps);
   app.get(widgetPath, serveWidget);
@@ -81,6 +82,12 @@ export function createApp(made: AppDeps): Hono<ApiEnv> {
   app.notFound((c) => respondError(c, deps, noEndpoint()));
   app.onError(async (error, c) => respondError(c, deps, await orTooOften(error, limits, c)));
   return app;
+}
+
+/** Serves a document that never changes. */
+function sender(document: unknown, type: string): (c: Context) => Response {
+  const text = JSON.stringify(document);
+  return (c) => c.body(text, 200, { 'content-type': type });
 }
 
 /** Lets pages of other origins read an endpoint; without credentials of the browser's, since the token is in a header. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../db/client.ts';
@@ -45,6 +46,14 @@ describe('health', () => {
     expect(await response.json()).toEqual({ status: 'not_ready', detail: 'the database does not respond' });
     expect((await app.request('/api/health')).status).toBe(200);
     await db.destroy();
+  });
+});
+
+describe('the JSON Schema of a spec', () => {
+  it('is served without a key, as it is in the repository', async () => {
+    const { status, headers, body } = await get('/api/v1/connector-spec.schema.json');
+    expect({ status, type: headers.get('content-type') }).toEqual({ status: 200, type: 'application/schema+json' });
+    expect(body).toEqual(JSON.parse(readFileSync('connector-spec.schema.json', 'utf8')));
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { changedSpec } from '../../../../test/support/sync/spec-documents.ts';
-import { type Case, codesAndPaths } from './check-fixture.ts';
+import type { Case } from '../../../../test/support/sync/structural-cases.ts';
+import { codesAndPaths } from './check-fixture.ts';
 
 const application = {
   kind: 'entra_client_credentials',

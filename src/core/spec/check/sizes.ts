@@ -2,7 +2,7 @@ import type { Issue } from '../../errors.ts';
 import { valuesAt } from './document-paths.ts';
 
 /** The longest list allowed at each place; the rules across places take more than linear time in these. */
-const listLengths: readonly (readonly [pattern: string, max: number])[] = [
+export const listLengths: readonly (readonly [pattern: string, max: number])[] = [
   ['connectionParams', 200],
   ['lookups', 100],
   ['lookups.*.dependsOn', 100],

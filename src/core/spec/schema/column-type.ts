@@ -33,4 +33,5 @@ export const columnTypeHint = `expected text, ${words.join(', ')} or numeric(p,s
 export const ColumnTypeText = v.pipe(
   v.string(),
   v.check((text) => parseColumnType(text) !== null, columnTypeHint),
+  v.metadata({ title: 'column type', pattern: String.raw`^(?:text|${words.join('|')}|numeric\(\d{1,2}, ?\d{1,2}\))$` }),
 );

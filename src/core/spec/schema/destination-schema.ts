@@ -1,9 +1,10 @@
 import * as v from 'valibot';
-import { FieldPath, isColumnName, TableName } from '../../json/property-names.ts';
 import { mapOf, strictObject } from '../../strict-object.ts';
 import { ColumnTypeText } from './column-type.ts';
 import { entraHosts } from './entra-hosts.ts';
+import { field } from './field.ts';
 import { HeaderTemplates, Template } from './http-schema.ts';
+import { ColumnName, FieldPath, TableName } from './names.ts';
 
 const Port = v.union(
   [v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(65_535)), Template],
@@ -12,87 +13,150 @@ const Port = v.union(
 
 /** An application that is registered in a tenant of Entra ID, used instead of a user of the database server. */
 const EntraAuthentication = strictObject({
-  kind: v.literal('entra_client_credentials'),
-  /** Its id, or one of its domains. */
-  tenantId: Template,
-  clientId: Template,
-  clientSecret: Template,
-  /** Of the cloud that the tenant is in; the public one unless given. */
-  authorityHost: v.exactOptional(v.picklist(entraHosts)),
+  kind: field(v.literal('entra_client_credentials'), 'The client credentials of an application of Entra ID.'),
+  tenantId: field(Template, "The tenant's id, or one of its domains.", '{{ params.tenantId }}'),
+  clientId: field(Template, "The application's id.", '{{ params.clientId }}'),
+  clientSecret: field(Template, "The application's secret.", '{{ secrets.clientSecret }}'),
+  authorityHost: field(
+    v.exactOptional(v.picklist(entraHosts)),
+    'The sign-in host of the cloud that the tenant is in. Absent: that of the public cloud.',
+  ),
 });
 
-/** Where records go: kind and options here, values by template from the connection's params and secrets. */
-export const DestinationSpec = v.variant('kind', [
-  strictObject({
-    kind: v.literal('postgres'),
-    /** Either `url`, or host with database, user and password. */
-    url: v.exactOptional(Template),
-    host: v.exactOptional(Template),
-    port: v.optional(Port, 5432),
-    database: v.exactOptional(Template),
-    user: v.exactOptional(Template),
-    password: v.exactOptional(Template),
-    /** As in libpq; `disable` works only for addresses on EGRESS_ALLOW. */
-    ssl: v.optional(v.picklist(['verify-full', 'require', 'disable']), 'verify-full'),
-    /** PEM text. */
-    ca: v.exactOptional(Template),
-    schema: v.exactOptional(TableName),
-  }),
-  strictObject({
-    kind: v.literal('sqlserver'),
-    host: Template,
-    port: v.optional(Port, 1433),
-    database: Template,
-    /** Either `user` with `password`, or `authentication`. */
-    user: v.exactOptional(Template),
-    password: v.exactOptional(Template),
-    authentication: v.exactOptional(EntraAuthentication),
-    /** `strict`: TLS before the first message (TDS 8). False works only for addresses on EGRESS_ALLOW. */
-    encrypt: v.optional(v.union([v.boolean(), v.literal('strict')], 'expected true, false or "strict"'), true),
-    ca: v.exactOptional(Template),
-    schema: v.optional(TableName, 'dbo'),
-  }),
-  strictObject({
-    kind: v.literal('webhook'),
-    url: Template,
-    signingSecret: Template,
-    headers: v.optional(HeaderTemplates, {}),
-    /** Records of one request. */
-    batchSize: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000)), 500),
-    /** Bytes of one request; a record that alone is larger is quarantined. */
-    maxBatchBytes: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1024), v.maxValue(4_194_304)), 1_048_576),
-    timeoutMs: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1000), v.maxValue(120_000)), 30_000),
-    /** Concurrent requests of a batch; all versions of a record are sent one after the other. */
-    parallelism: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(4)), 1),
-  }),
-]);
-export type DestinationSpec = v.InferOutput<typeof DestinationSpec>;
+const caText = 'Certificates that the server may be signed by, as PEM text. Absent: the public ones.';
+const ca = '{{ params.ca }}';
 
-const ColumnName = v.pipe(
-  v.string(),
-  v.check(isColumnName, 'expected 1 to 63 letters, digits or `_`, the first not a digit, and no column of the service'),
+/** Where records go: kind and options here, values by template from the connection's params and secrets. */
+export const DestinationSpec = v.pipe(
+  v.variant('kind', [
+    strictObject({
+      kind: field(v.literal('postgres'), 'Rows in PostgreSQL: one transaction per batch, nothing twice.'),
+      url: field(
+        v.exactOptional(Template),
+        'The whole address. Either this, or `host` with `database`, `user` and `password`.',
+        '{{ secrets.databaseUrl }}',
+      ),
+      host: field(v.exactOptional(Template), 'The host, where there is no `url`.', '{{ params.host }}'),
+      port: field(v.optional(Port, 5432), 'The port, a number or a template.'),
+      database: field(v.exactOptional(Template), 'The database, where there is no `url`.', '{{ params.database }}'),
+      user: field(v.exactOptional(Template), 'The user, where there is no `url`.', '{{ params.user }}'),
+      password: field(v.exactOptional(Template), 'The password, where there is no `url`.', '{{ secrets.password }}'),
+      ssl: field(
+        v.optional(v.picklist(['verify-full', 'require', 'disable']), 'verify-full'),
+        'As in libpq. `require` encrypts without checking the certificate; `disable` works only for addresses on EGRESS_ALLOW.',
+      ),
+      ca: field(v.exactOptional(Template), caText, ca),
+      schema: field(
+        v.exactOptional(TableName),
+        'The schema of the tables. Absent: the first one of the search path.',
+        'acme',
+      ),
+    }),
+    strictObject({
+      kind: field(v.literal('sqlserver'), 'Rows in SQL Server: one transaction per batch, nothing twice.'),
+      host: field(Template, 'The host.', '{{ params.host }}'),
+      port: field(v.optional(Port, 1433), 'The port, a number or a template.'),
+      database: field(Template, 'The database.', '{{ params.database }}'),
+      user: field(
+        v.exactOptional(Template),
+        'The user. Either `user` with `password`, or `authentication`.',
+        '{{ params.user }}',
+      ),
+      password: field(v.exactOptional(Template), 'The password of `user`.', '{{ secrets.password }}'),
+      authentication: field(
+        v.exactOptional(EntraAuthentication),
+        'An application of Entra ID that signs in instead of a user; only with `encrypt`.',
+        {
+          kind: 'entra_client_credentials',
+          tenantId: '{{ params.tenantId }}',
+          clientId: '{{ params.clientId }}',
+          clientSecret: '{{ secrets.clientSecret }}',
+        },
+      ),
+      encrypt: field(
+        v.optional(v.union([v.boolean(), v.literal('strict')], 'expected true, false or "strict"'), true),
+        'Whether the session is encrypted. `strict`: TLS before the first message (TDS 8). False works only for addresses on EGRESS_ALLOW.',
+      ),
+      ca: field(v.exactOptional(Template), caText, ca),
+      schema: field(v.optional(TableName, 'dbo'), 'The schema of the tables.'),
+    }),
+    strictObject({
+      kind: field(
+        v.literal('webhook'),
+        'Batches of records by POST, signed by Standard Webhooks. A repeated request is the same byte for byte, under the same id.',
+      ),
+      url: field(Template, 'The address of the receiver.', '{{ params.sinkUrl }}'),
+      signingSecret: field(Template, 'The secret of the signature.', '{{ secrets.sinkSecret }}'),
+      headers: field(v.optional(HeaderTemplates, {}), 'Further headers of each request.', {
+        'X-Tenant': '{{ params.tenant }}',
+      }),
+      batchSize: field(
+        v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000)), 500),
+        'The greatest number of records of one request.',
+      ),
+      maxBatchBytes: field(
+        v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1024), v.maxValue(4_194_304)), 1_048_576),
+        'The greatest number of bytes of one request; a record that alone is larger is quarantined.',
+      ),
+      timeoutMs: field(
+        v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1000), v.maxValue(120_000)), 30_000),
+        'Milliseconds in which the receiver must respond.',
+      ),
+      parallelism: field(
+        v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(4)), 1),
+        'Concurrent requests of a batch; all versions of a record are sent one after the other.',
+      ),
+    }),
+  ]),
+  v.metadata({
+    description:
+      "Where records go: kind and options here, values by template from the connection's params and secrets.",
+  }),
 );
+export type DestinationSpec = v.InferOutput<typeof DestinationSpec>;
 
 /** The author's settings of one column; the rest comes from `validate.schema`. */
 export const TargetColumn = strictObject({
-  type: v.exactOptional(ColumnTypeText),
-  /** Characters; for text. */
-  maxLength: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(10_485_760))),
-  nullable: v.exactOptional(v.boolean()),
-  /** Where the value is in the transformed record; absent: the property of the column's name. */
-  path: v.exactOptional(FieldPath),
+  type: field(
+    v.exactOptional(ColumnTypeText),
+    'The type of the column. Absent: it follows from `validate.schema`, or from the values.',
+    'numeric(18,4)',
+  ),
+  maxLength: field(
+    v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(10_485_760))),
+    'The greatest number of characters of a text. Absent: no limit.',
+    64,
+  ),
+  nullable: field(v.exactOptional(v.boolean()), 'Whether the column may be null. Absent: it may.'),
+  path: field(
+    v.exactOptional(FieldPath),
+    "Where the value is in the transformed record, as a dotted path. Absent: the property of the column's name.",
+    'owner.email',
+  ),
 });
 export type TargetColumn = v.InferOutput<typeof TargetColumn>;
 
 /** The table of a resource. */
 export const Target = strictObject({
-  table: v.exactOptional(TableName),
-  /** Absent: the destination's. */
-  schema: v.exactOptional(TableName),
-  mode: v.optional(v.picklist(['upsert', 'append', 'update', 'replace']), 'upsert'),
-  columns: v.optional(mapOf(ColumnName, TargetColumn), {}),
-  evolve: v.optional(v.picklist(['add_columns', 'none']), 'add_columns'),
-  onTypeConflict: v.optional(v.picklist(['quarantine', 'fail']), 'quarantine'),
+  table: field(v.exactOptional(TableName), 'The table. Absent: the key of the resource with `-` as `_`.', 'accounts'),
+  schema: field(v.exactOptional(TableName), "The schema of the table. Absent: the destination's.", 'crm'),
+  mode: field(
+    v.optional(v.picklist(['upsert', 'append', 'update', 'replace']), 'upsert'),
+    'How rows are written. `upsert`: one row per record, the latest version. `append`: one row per version. `update`: only the given columns of rows that exist. `replace`: a complete read replaces the table when it succeeds; only without `incremental`.',
+  ),
+  columns: field(
+    v.optional(mapOf(ColumnName, TargetColumn), {}),
+    'Settings of single columns by name; all others follow from the records.',
+    { owner_email: { type: 'text', maxLength: 200, path: 'owner.email' } },
+  ),
+  evolve: field(
+    v.optional(v.picklist(['add_columns', 'none']), 'add_columns'),
+    'What happens with a field that has no column: it is added, or the field is left out.',
+  ),
+  onTypeConflict: field(
+    v.optional(v.picklist(['quarantine', 'fail']), 'quarantine'),
+    'What happens with a record whose value does not fit its column.',
+  ),
 });
 /** `table` is filled in by the resource: its key with `-` as `_`. */
 export type Target = v.InferOutput<typeof Target> & { readonly table: string };

@@ -23,4 +23,8 @@ export const Duration = v.pipe(
     (text) => durationMs(text) !== null,
     'expected an ISO 8601 duration of at most 100 years, without years and months, such as P30D or PT90S',
   ),
+  v.metadata({
+    title: 'duration',
+    pattern: String.raw`^P(?!$)(?:\d{1,9}W|(?:\d{1,9}D)?(?:T(?!$)(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}(?:\.\d{1,3})?S)?)?)$`,
+  }),
 );

@@ -1,68 +1,136 @@
 import * as v from 'valibot';
 import { JsonObject } from '../../json/json-value.ts';
-import { Selector, VariableName } from '../../json/property-names.ts';
 import { strictObject } from '../../strict-object.ts';
+import { field, when } from './field.ts';
 import { Expression, RequestTemplate } from './http-schema.ts';
+import { Selector, VariableName } from './names.ts';
 import { Pagination } from './pagination-schema.ts';
 
 const Seconds = v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(2_592_000));
-const DependsOn = v.optional(v.array(v.string()), []);
+const DependsOn = field(
+  v.pipe(v.optional(v.array(v.string()), []), v.metadata({ maxItems: 100 })),
+  'Names of lookups that must be loaded before. What expressions use as `$lookups.<name>` counts without being listed.',
+  [],
+);
+const assignToText = 'The name of the result: `$lookups.<assignTo>`. No other lookup that the resource can see has it.';
 
 /** A table seen by every resource as `$lookups.<assignTo>`, loaded at most once per run. */
 export const Lookup = v.variant('kind', [
-  strictObject({ kind: v.literal('static'), assignTo: VariableName, table: JsonObject }),
   strictObject({
-    kind: v.literal('request'),
-    assignTo: VariableName,
-    request: RequestTemplate,
-    records: v.optional(Selector, '$'),
-    /** Over the item: its key in the table; of equal keys the last wins. */
-    keyBy: Expression,
-    /** Over the item; `$` is the whole item. */
-    value: v.optional(Expression, '$'),
-    pagination: v.optional(Pagination, { kind: 'none' }),
+    kind: field(v.literal('static'), 'The table is in the spec.'),
+    assignTo: field(VariableName, assignToText, 'countries'),
+    table: field(JsonObject, 'The values by key.', { Germany: 'DE', France: 'FR' }),
+  }),
+  strictObject({
+    kind: field(v.literal('request'), 'The table is read from the API.'),
+    assignTo: field(VariableName, assignToText, 'users'),
+    request: field(RequestTemplate, 'The request that reads the items of the table.', { path: '/users' }),
+    records: field(v.optional(Selector, '$'), 'Where a response has its items: `$` is the whole body.', 'data'),
+    keyBy: field(Expression, 'Over the item: its key in the table. Of equal keys the last wins.', 'id'),
+    value: field(
+      v.optional(Expression, '$'),
+      'Over the item: its value in the table. `$` is the whole item.',
+      "{ 'email': email }",
+    ),
+    pagination: field(v.optional(Pagination, { kind: 'none' }), 'How the next page of items is requested.', {
+      kind: 'next_url',
+      next: 'body.next',
+    }),
     dependsOn: DependsOn,
-    maxEntries: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000_000)), 100_000),
-    cache: v.optional(
-      strictObject({
-        scope: v.optional(v.picklist(['run', 'connection']), 'run'),
-        ttlSeconds: v.exactOptional(Seconds),
-      }),
-      {},
+    maxEntries: field(
+      v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000_000)), 100_000),
+      'The greatest number of keys. A larger table fails the run.',
+    ),
+    cache: field(
+      v.optional(
+        strictObject({
+          scope: field(
+            v.optional(v.picklist(['run', 'connection']), 'run'),
+            '`connection`: later runs of the connection use the table too, for `ttlSeconds`.',
+          ),
+          ttlSeconds: field(
+            v.exactOptional(Seconds),
+            'How many seconds a table of scope `connection` is used. Absent: an hour.',
+            900,
+          ),
+        }),
+        {},
+      ),
+      'How long a loaded table is used.',
+      { scope: 'connection', ttlSeconds: 900 },
     ),
   }),
 ]);
 export type Lookup = v.InferOutput<typeof Lookup>;
 
 /** A step per changed record whose result is `$lookups.<assignTo>`. */
-export const Enrichment = strictObject({
-  assignTo: VariableName,
-  request: RequestTemplate,
-  /** Cache and dedupe key; the same key is fetched once per page. */
-  key: v.exactOptional(Expression),
-  /** False: no request, the value is missing. */
-  when: v.exactOptional(Expression),
-  dependsOn: DependsOn,
-  /** One request for up to `size` keys. */
-  batch: v.exactOptional(
-    strictObject({
-      size: v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1000)),
-      results: Expression,
-      keyBy: Expression,
-    }),
-  ),
-  select: v.exactOptional(Expression),
-  cache: v.optional(
-    strictObject({
-      scope: v.optional(v.picklist(['none', 'run', 'connection']), 'run'),
-      ttlSeconds: v.exactOptional(Seconds),
-      negativeTtlSeconds: v.exactOptional(Seconds),
-    }),
-    {},
-  ),
-  /** 404, or the key is missing in the batch response. */
-  onMissing: v.optional(v.picklist(['null', 'fail', 'quarantine']), 'null'),
-  /** After retries. */
-  onError: v.optional(v.picklist(['fail', 'null', 'quarantine']), 'fail'),
-});
+export const Enrichment = v.pipe(
+  strictObject({
+    assignTo: field(VariableName, assignToText, 'plan'),
+    request: field(RequestTemplate, 'The request of one key, or of the keys of a batch.', { path: '/plans/{{ key }}' }),
+    key: field(
+      v.exactOptional(Expression),
+      'Over `record`: what the request asks for, as `key`. Records of a page with the same key share one request. Required with `batch` and `cache`. Absent: a request for each record.',
+      'record.plan_id',
+    ),
+    when: field(
+      v.exactOptional(Expression),
+      'False: no request is sent, the result is missing. Absent: every changed record.',
+      '$exists(record.plan_id)',
+    ),
+    dependsOn: DependsOn,
+    batch: field(
+      v.exactOptional(
+        strictObject({
+          size: field(
+            v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1000)),
+            'Keys of one request, which has them as `batch.keys`.',
+            100,
+          ),
+          results: field(Expression, 'The list of results in a response.', 'results'),
+          keyBy: field(Expression, 'The key of one result.', 'id'),
+        }),
+      ),
+      'One request for up to `size` keys. Absent: one request per key.',
+      { size: 100, results: 'results', keyBy: 'id' },
+    ),
+    select: field(
+      v.exactOptional(Expression),
+      'What of a response, or of a result of a batch, is kept. Absent: all of it.',
+      'data',
+    ),
+    cache: field(
+      v.optional(
+        strictObject({
+          scope: field(
+            v.optional(v.picklist(['none', 'run', 'connection']), 'run'),
+            'How long a result is used: for a page, for the run, or by later runs of the connection too.',
+          ),
+          ttlSeconds: field(
+            v.exactOptional(Seconds),
+            'How many seconds a result of scope `connection` is used. Absent: an hour.',
+            3600,
+          ),
+          negativeTtlSeconds: field(
+            v.exactOptional(Seconds),
+            'The same for a result that was missing. Absent: it is not kept.',
+            300,
+          ),
+        }),
+        {},
+      ),
+      'How long a result is used instead of a request.',
+      { scope: 'connection', ttlSeconds: 3600 },
+    ),
+    onMissing: field(
+      v.optional(v.picklist(['null', 'fail', 'quarantine']), 'null'),
+      'At a 404, or a key without result in a batch: the result is null, the run fails, or the record is quarantined.',
+    ),
+    onError: field(
+      v.optional(v.picklist(['fail', 'null', 'quarantine']), 'fail'),
+      'At any other failure, after retries: the same choice.',
+    ),
+  }),
+  v.metadata(when({ required: ['batch'] }, { required: ['key'] })),
+);
 export type Enrichment = v.InferOutput<typeof Enrichment>;

@@ -1,70 +1,135 @@
 import * as v from 'valibot';
-import { FieldPath } from '../../json/property-names.ts';
 import { strictObject } from '../../strict-object.ts';
+import { field } from './field.ts';
 import { Expression, HttpStatuses } from './http-schema.ts';
+import { FieldPath } from './names.ts';
 
-/** Where the page's position goes in the request; `body` takes a dotted path in the JSON body. */
+/** Where the page's position goes in the request. */
 export const Inject = strictObject({
-  in: v.picklist(['query', 'header', 'body']),
-  name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
+  in: field(v.picklist(['query', 'header', 'body']), 'The part of the request that carries the position.'),
+  name: field(
+    v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
+    'The query parameter or header; with `body` a dotted path in the JSON body.',
+    'page',
+  ),
 });
 export type Inject = v.InferOutput<typeof Inject>;
 
 const PageSize = v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(10_000));
 const Position = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const sizeText =
+  'Items per page. The request must send it itself, as `page.size`; no parameter is added. With `page`, `offset` and `keyset` a page with fewer items is the last one, unless `stopWhen` or a total decides.';
 
 const common = {
-  /** Items per page; reaches the request as `page.size`. */
-  size: v.exactOptional(PageSize),
-  /** Per window; reaching it fails the run. */
-  maxPages: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000_000)), 10_000),
-  /** True: this was the last page. */
-  stopWhen: v.exactOptional(Expression),
-  /** A token, URL or page hash that was seen before in this window. */
-  onRepeat: v.optional(v.picklist(['fail', 'stop']), 'fail'),
-  /** The API no longer knows a token. */
-  onExpired: v.exactOptional(
-    strictObject({
-      status: v.optional(HttpStatuses, []),
-      action: v.optional(v.picklist(['restart_window', 'fail']), 'fail'),
-    }),
+  size: field(v.exactOptional(PageSize), `${sizeText} Absent: \`page.size\` is missing.`, 100),
+  maxPages: field(
+    v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000_000)), 10_000),
+    'The greatest number of pages of one window of one partition. One page more fails the run with `page_limit`.',
+  ),
+  stopWhen: field(
+    v.exactOptional(Expression),
+    'True after a page: it was the last. Sees `body`, `headers`, `status`, `page` and `last`, the last raw item.',
+    'body.has_more = false',
+  ),
+  onRepeat: field(
+    v.optional(v.picklist(['fail', 'stop']), 'fail'),
+    'When a token, URL or whole page comes a second time in a window: `fail` ends the run with `page_loop`, `stop` takes it for the end. Use `stop` only for an API whose last page points to itself.',
+  ),
+  onExpired: field(
+    v.exactOptional(
+      strictObject({
+        status: field(v.optional(HttpStatuses, []), 'The statuses with which the API says that.', [410]),
+        action: field(
+          v.optional(v.picklist(['restart_window', 'fail']), 'fail'),
+          '`restart_window` reads the window again from its first page; records delivered already are skipped as unchanged.',
+        ),
+      }),
+    ),
+    'What happens when the API no longer knows a page token. Absent: the rules of `errors` decide.',
+    { status: [410], action: 'restart_window' },
   ),
 };
 const EmptyPage = v.picklist(['stop', 'continue']);
-const stopOnEmpty = { ...common, emptyPage: v.optional(EmptyPage, 'stop') };
-const continueOnEmpty = { ...common, emptyPage: v.optional(EmptyPage, 'continue') };
+const emptyText = 'Whether a page without items is the last one.';
+const stopOnEmpty = { ...common, emptyPage: field(v.optional(EmptyPage, 'stop'), emptyText) };
+const continueOnEmpty = { ...common, emptyPage: field(v.optional(EmptyPage, 'continue'), emptyText) };
 
 /** How the next page is requested, by kind. */
-export const Pagination = v.variant('kind', [
-  strictObject({ kind: v.literal('none'), ...stopOnEmpty }),
-  strictObject({
-    kind: v.literal('page'),
-    ...stopOnEmpty,
-    inject: Inject,
-    start: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(1)), 1),
-    totalPages: v.exactOptional(Expression),
-  }),
-  strictObject({
-    kind: v.literal('offset'),
-    ...stopOnEmpty,
-    size: PageSize,
-    inject: Inject,
-    /** The offset grows by the items returned, or by `size`. */
-    step: v.optional(v.picklist(['returned', 'size']), 'returned'),
-    start: v.optional(Position, 0),
-    total: v.exactOptional(Expression),
-    /** Items read again on the next page, because rows move while they are read. */
-    overlap: v.exactOptional(Position),
-  }),
-  strictObject({ kind: v.literal('cursor'), ...continueOnEmpty, next: Expression, inject: Inject }),
-  strictObject({ kind: v.literal('next_url'), ...continueOnEmpty, next: Expression }),
-  strictObject({ kind: v.literal('link_header'), ...continueOnEmpty, rel: v.optional(v.string(), 'next') }),
-  strictObject({
-    kind: v.literal('keyset'),
-    ...stopOnEmpty,
-    /** Of the last raw item. */
-    field: FieldPath,
-    inject: Inject,
-  }),
-]);
+export const Pagination = v.pipe(
+  v.variant('kind', [
+    strictObject({ kind: field(v.literal('none'), 'One request has all items.'), ...stopOnEmpty }),
+    strictObject({
+      kind: field(
+        v.literal('page'),
+        'Pages have numbers. Up to `http.rateLimit.maxConcurrent` of them are read at once.',
+      ),
+      ...stopOnEmpty,
+      inject: field(Inject, 'Where the page number goes.', { in: 'query', name: 'page' }),
+      start: field(
+        v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(1)), 1),
+        'The number of the first page.',
+      ),
+      totalPages: field(
+        v.exactOptional(Expression),
+        'How many pages there are, from a response. Absent: a page with fewer items than `size` is the last.',
+        'body.meta.pages',
+      ),
+    }),
+    strictObject({
+      kind: field(v.literal('offset'), 'The position is a number of items.'),
+      ...stopOnEmpty,
+      size: field(PageSize, sizeText, 100),
+      inject: field(Inject, 'Where the offset goes.', { in: 'query', name: 'offset' }),
+      step: field(
+        v.optional(v.picklist(['returned', 'size']), 'returned'),
+        'By how much the offset grows: by the items returned, or by `size` even where a page has fewer.',
+      ),
+      start: field(v.optional(Position, 0), 'The first offset.'),
+      total: field(
+        v.exactOptional(Expression),
+        'How many items there are, from a response. Absent: a page with fewer items than `size` is the last.',
+        'body.total',
+      ),
+      overlap: field(
+        v.exactOptional(Position),
+        'Items read again on the next page, because rows move while they are read; repeats are skipped as unchanged. Absent: 0.',
+        5,
+      ),
+    }),
+    strictObject({
+      kind: field(v.literal('cursor'), 'A response has a token for the next page.'),
+      ...continueOnEmpty,
+      next: field(
+        Expression,
+        'The token, from a response. Missing, null or an empty text: this was the last page.',
+        'body.next_cursor',
+      ),
+      inject: field(Inject, 'Where the token goes.', { in: 'query', name: 'cursor' }),
+    }),
+    strictObject({
+      kind: field(v.literal('next_url'), 'A response has the address of the next page.'),
+      ...continueOnEmpty,
+      next: field(
+        Expression,
+        'The address, absolute or relative. Its host must be that of the request or one of `http.allowedHosts`. Missing, null or an empty text: this was the last page.',
+        'body.links.next',
+      ),
+    }),
+    strictObject({
+      kind: field(
+        v.literal('link_header'),
+        'The header `Link` of a response has the address of the next page (RFC 8288).',
+      ),
+      ...continueOnEmpty,
+      rel: field(v.optional(v.string(), 'next'), 'The relation of the link to follow.'),
+    }),
+    strictObject({
+      kind: field(v.literal('keyset'), 'The next page begins after a field of the last item.'),
+      ...stopOnEmpty,
+      field: field(FieldPath, 'The field of the last raw item whose value is sent.', 'id'),
+      inject: field(Inject, 'Where the value goes.', { in: 'query', name: 'starting_after' }),
+    }),
+  ]),
+  v.metadata({ description: 'How the next page is requested.' }),
+);
 export type Pagination = v.InferOutput<typeof Pagination>;

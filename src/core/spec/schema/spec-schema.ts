@@ -1,11 +1,13 @@
 import semver from 'semver';
 import * as v from 'valibot';
-import { SpecKey } from '../../json/property-names.ts';
+
 import { strictObject } from '../../strict-object.ts';
 import { Auth } from './auth-schema.ts';
 import { DestinationSpec } from './destination-schema.ts';
+import { field } from './field.ts';
 import { HttpSettings } from './http-schema.ts';
 import { Lookup } from './lookup-schema.ts';
+import { SpecKey } from './names.ts';
 import { ConnectionParam } from './param-schema.ts';
 import { Resource } from './resource-schema.ts';
 import { SpecTest } from './test-schema.ts';
@@ -16,6 +18,7 @@ const WebUrl = v.pipe(
   v.url('expected a URL'),
   v.regex(/^https?:/i, 'expected an http or https URL'),
   v.check((text) => !/^https?:[/\\]*[^/?#\\]*@/i.test(text), 'expected a URL without user name and password'),
+  v.metadata({ pattern: String.raw`^[hH][tT][tT][pP][sS]?:(?![/\\]*[^/?#\\]*@)` }),
 );
 
 /** A semantic version without build part: `1.0.0+a` and `1.0.0+b` would compare equal. */
@@ -28,29 +31,81 @@ export const SpecVersion = v.pipe(
   ),
 );
 
+/** The same for editors; numbers beyond 2^53 are left to the check. */
+const versionPattern = (() => {
+  const number = String.raw`(?:0|[1-9]\d{0,15})`;
+  const identifier = String.raw`(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)`;
+  return String.raw`^${number}\.${number}\.${number}(?:-${identifier}(?:\.${identifier})*)?$`;
+})();
+
+const Metadata = strictObject({
+  key: field(SpecKey, 'The name of the connector, the same in all its versions and part of addresses.', 'acme-crm'),
+  name: field(v.pipe(v.string(), v.minLength(1), v.maxLength(200)), 'The name shown to people.', 'Acme CRM'),
+  version: field(
+    v.pipe(SpecVersion, v.metadata({ pattern: versionPattern })),
+    'A semantic version without build part. A published version never changes: a change of the spec is a new version.',
+    '1.4.0',
+  ),
+  description: field(
+    v.exactOptional(v.string()),
+    'What the connector reads, for people.',
+    'Accounts and notes of Acme CRM',
+  ),
+  docsUrl: field(
+    v.exactOptional(WebUrl),
+    'Where people find more: an http or https URL.',
+    'https://docs.acme.example/api',
+  ),
+  iconUrl: field(
+    v.exactOptional(WebUrl),
+    'A picture for lists: an http or https URL.',
+    'https://acme.example/icon.svg',
+  ),
+  tags: field(v.optional(v.pipe(v.array(v.string()), v.maxLength(100)), []), 'Words to find the connector by.', [
+    'crm',
+  ]),
+});
+
 /**
  * A connector definition, format version 1. The output has every default filled in; the stored document is the given
  * one. Rules that span several places are in check.ts.
  */
 export const ConnectorSpec = strictObject({
-  formatVersion: v.optional(v.literal(1), 1),
-  metadata: strictObject({
-    key: SpecKey,
-    name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
-    version: SpecVersion,
-    description: v.exactOptional(v.string()),
-    docsUrl: v.exactOptional(WebUrl),
-    iconUrl: v.exactOptional(WebUrl),
-    tags: v.optional(v.pipe(v.array(v.string()), v.maxLength(100)), []),
+  formatVersion: field(v.optional(v.literal(1), 1), 'The version of this format. There is only 1.'),
+  metadata: field(Metadata, 'What the connector is called, and which version of it this document is.'),
+  connectionParams: field(
+    v.pipe(v.optional(v.array(ConnectionParam), []), v.metadata({ maxItems: 200 })),
+    'The values that each connection supplies, in the order in which people are asked for them.',
+    [{ key: 'token', type: 'string', secret: true }],
+  ),
+  auth: field(
+    v.optional(Auth, { kind: 'none' }),
+    'How requests authenticate. A resource can have its own. Only here and in `destination` may expressions use `secrets`.',
+    { kind: 'bearer', token: '{{ secrets.token }}' },
+  ),
+  http: field(v.optional(HttpSettings, {}), 'What all requests of the connector share: address, limits, retries.', {
+    baseUrl: 'https://api.acme.example/v2',
   }),
-  connectionParams: v.optional(v.array(ConnectionParam), []),
-  auth: v.optional(Auth, { kind: 'none' }),
-  http: v.optional(HttpSettings, {}),
-  lookups: v.optional(v.array(Lookup), []),
-  resources: v.pipe(v.array(Resource), v.minLength(1)),
-  /** Absent: the deployment's default destination. */
-  destination: v.exactOptional(DestinationSpec),
-  tests: v.optional(v.array(SpecTest), []),
+  lookups: field(
+    v.pipe(v.optional(v.array(Lookup), []), v.metadata({ maxItems: 100 })),
+    'Tables that every resource sees as `$lookups.<assignTo>`. Each is loaded at most once per run, before the first page.',
+    [{ assignTo: 'countries', kind: 'static', table: { Germany: 'DE' } }],
+  ),
+  resources: field(
+    v.pipe(v.array(Resource), v.minLength(1), v.metadata({ maxItems: 200 })),
+    'The kinds of record that the connector reads. A run reads one of them.',
+    [{ key: 'accounts', primaryKey: 'id', request: { path: '/accounts' } }],
+  ),
+  destination: field(
+    v.exactOptional(DestinationSpec),
+    "Where records go. Absent: the deployment's default destination; a sync is refused where there is none.",
+    { kind: 'postgres', url: '{{ secrets.databaseUrl }}' },
+  ),
+  tests: field(
+    v.pipe(v.optional(v.array(SpecTest), []), v.metadata({ maxItems: 50 })),
+    'Runs against mocked responses. `validate` executes them, and a draft is published only when all pass. Each may take 5 s, all of them 30 s.',
+    [],
+  ),
 });
 export type ConnectorSpec = v.InferOutput<typeof ConnectorSpec>;
 

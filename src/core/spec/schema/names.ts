@@ -1,0 +1,62 @@
+import * as v from 'valibot';
+import * as names from '../../json/property-names.ts';
+
+/*
+ * The names and paths of `json/property-names.ts` with patterns for editors, since JSON Schema cannot hold their checks.
+ */
+
+const reserved = [...names.prototypeNames];
+const identifier = '[A-Za-z_][A-Za-z0-9_]{0,62}$';
+
+/** A pattern of the text in upper and lower case; JSON Schema has no flags. */
+const anyCase = (text: string): string => text.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+
+const pathPattern = (() => {
+  const segment = String.raw`[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*`;
+  return String.raw`(?!(?:[^.]*\.)*(?:${reserved.join('|')})(?:\.|$))${segment}(?:\.${segment})*`;
+})();
+
+/** The key of a spec. */
+export const SpecKey = v.pipe(names.SpecKey, v.metadata({ title: 'name', not: { enum: reserved } }));
+
+/** The key of a resource or of a connection param. */
+export const Identifier = v.pipe(names.Identifier, v.metadata({ title: 'name', not: { enum: reserved } }));
+
+/** A name that expressions use as a variable. */
+export const VariableName = v.pipe(names.VariableName, v.metadata({ title: 'variable name', not: { enum: reserved } }));
+
+/** The name of a table or of a database schema. */
+export const TableName = v.pipe(
+  names.TableName,
+  v.metadata({
+    title: 'table name',
+    pattern: `^(?!${anyCase('pg_')}|${anyCase('_css_')}|(?:${anyCase('information_schema')}|${anyCase('sys')})$)${identifier}`,
+  }),
+);
+
+const ownColumns = ['_connection_id', '_external_id', '_run_id', '_synced_at', '_deleted_at', '_seq'];
+
+/** The name of a column that the author chooses. */
+export const ColumnName = v.pipe(
+  v.string(),
+  v.check(
+    names.isColumnName,
+    'expected 1 to 63 letters, digits or `_`, the first not a digit, and no column of the service',
+  ),
+  v.metadata({
+    title: 'column name',
+    pattern: `^(?!(?:${[...ownColumns.map(anyCase), ...reserved].join('|')})$)${identifier}`,
+  }),
+);
+
+/** A plain dotted path into a record: never an expression. */
+export const FieldPath = v.pipe(
+  names.FieldPath,
+  v.metadata({ title: 'dotted path', pattern: `^${pathPattern}$`, maxLength: 500 }),
+);
+
+/** `$` for the whole, or a plain dotted path. */
+export const Selector = v.pipe(
+  names.Selector,
+  v.metadata({ title: 'dotted path or $', pattern: String.raw`^(?:\$|${pathPattern})$`, maxLength: 500 }),
+);
