@@ -56,6 +56,8 @@ export interface Route {
   readonly query?: Schema | undefined;
   /** Absent: a body is ignored. */
   readonly body?: Schema | undefined;
+  /** The body may be YAML, if the content type says so. */
+  readonly yaml?: true;
   /** No body at all counts as an object without properties. */
   readonly bodyOptional?: true;
   /** The body's schema in the document, where `body` leaves the validation to the handler. */

@@ -5,6 +5,7 @@ import type { Caller } from './auth.ts';
 import { authenticateEmbed, type EmbedCaller } from './embed-auth.ts';
 import { readBody } from './gates/body-gate.ts';
 import { respondOnce } from './gates/idempotency.ts';
+import { type Places, readYamlBody, saysYaml, withPlaces } from './gates/yaml-body.ts';
 import type { RequestFacts } from './observe.ts';
 import { ResponseWithHeaders } from './response-headers.ts';
 import type { ApiDeps, Route } from './route.ts';
@@ -19,15 +20,16 @@ export interface ApiEnv {
 export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
   return async (c) => {
     const caller = await callerOf(route, c, deps);
-    const document = route.body ? await readBody(c.req.raw, route.bodyOptional ? {} : undefined) : undefined;
-    const prepared = route.prepare({ caller, params: c.req.param(), query: c.req.queries(), document });
-    const act = () =>
-      caller && route.costly ? deps.costly.run(caller.scope.orgId, route.costly, () => prepared(deps)) : prepared(deps);
+    const { document, places } = await readDocument(route, c.req.raw);
+    const request = { caller, params: c.req.param(), query: c.req.queries(), document };
+    const prepared = await withPlaces(places, () => route.prepare(request));
+    const work = () => withPlaces(places, () => prepared(deps));
+    const act = () => (caller && route.costly ? deps.costly.run(caller.scope.orgId, route.costly, work) : work());
     const key = c.req.header('idempotency-key');
     if (caller && route.repeated && key !== undefined) {
       const { method, path } = c.req;
-      const request = { method, path, key, document, repeated: route.repeated };
-      const response = await respondOnce(deps.db, caller.scope, request, async () => ({
+      const keyed = { method, path, key, document, repeated: route.repeated };
+      const response = await respondOnce(deps.db, caller.scope, keyed, async () => ({
         status: route.status,
         json: JSON.stringify(await act()),
       }));
@@ -51,6 +53,19 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
     c.header('x-total-count', String(list.total));
     return json(c, list.body, route.status);
   };
+}
+
+/** The body of a request; undefined where the endpoint reads none. `places`: where its parts are, if it is YAML. */
+async function readDocument(
+  route: Route,
+  request: Request,
+): Promise<{ readonly document: unknown; readonly places: Places | null }> {
+  if (route.body === undefined) return { document: undefined, places: null };
+  if (route.yaml && saysYaml(request.headers)) {
+    const places = await readYamlBody(request);
+    return { document: places.value, places };
+  }
+  return { document: await readBody(request, route.bodyOptional ? {} : undefined), places: null };
 }
 
 /** API keys are authenticated before the route is known. The query's check reports a missing parameter. */

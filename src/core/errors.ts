@@ -6,6 +6,9 @@ export interface Issue {
   readonly code: IssueCode;
   readonly path: string;
   readonly message: string;
+  /** Where the path is written in a YAML document, both from 1; absent otherwise. */
+  readonly line?: number;
+  readonly column?: number;
 }
 
 /** Failures of an API request. Each has one HTTP status, decided in `src/api/errors.ts`. */

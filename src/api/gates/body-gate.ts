@@ -25,11 +25,11 @@ export async function readBody(request: Request, whenEmpty?: unknown): Promise<u
  * Refuses a document that is too deep or too large, and values that PostgreSQL or JavaScript would change silently:
  * NUL, lone surrogates, numbers beyond a double, keys of the prototype chain. Throws a validation error naming the path.
  */
-function checkDocument(document: unknown): void {
-  const fault = findJsonIssue(document, jsonLimits);
-  if (fault === null) return;
-  const path = [...fault.path, ...(fault.name === null ? [] : [fault.name])].join('.').slice(0, pathLengthMax);
-  throw invalid('The body is not valid.', [{ code: 'schema', path, message: messageOf(fault) }]);
+export function checkDocument(document: unknown): void {
+  const issue = findJsonIssue(document, jsonLimits);
+  if (issue === null) return;
+  const path = [...issue.path, ...(issue.name === null ? [] : [issue.name])].join('.').slice(0, pathLengthMax);
+  throw invalid('The body is not valid.', [{ code: 'schema', path, message: messageOf(issue) }]);
 }
 
 /** Longer names and paths are cut: the caller knows the rest, and a response is no echo. */
@@ -79,7 +79,8 @@ const tooLong = (): HttpRejection =>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function decode(bytes: Uint8Array): string {
+/** The text of a body. Throws {@link HttpRejection} 400 without a code when it is not UTF-8. */
+export function decode(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch (cause) {

@@ -58,15 +58,14 @@ function parametersOf(schema: v.GenericSchema | undefined, place: 'path' | 'quer
   }));
 }
 
-const requestBodyOf = ({ bodyName, bodyExample, bodyOptional }: Route, schema: Json): Json => ({
-  required: bodyOptional !== true,
-  content: {
-    'application/json': {
-      schema: bodyName === undefined ? schema : refTo('schemas', bodyName),
-      ...(bodyExample === undefined ? {} : { example: bodyExample }),
-    },
-  },
-});
+function requestBodyOf({ bodyName, bodyExample, bodyOptional, yaml }: Route, schema: Json): Json {
+  const body = { schema: bodyName === undefined ? schema : refTo('schemas', bodyName) };
+  const json = bodyExample === undefined ? body : { ...body, example: bodyExample };
+  return {
+    required: bodyOptional !== true,
+    content: { 'application/json': json, ...(yaml ? { 'application/yaml': body } : {}) },
+  };
+}
 
 function successOf(route: Route): Json {
   const isList = route.response.type === 'array';

@@ -241,6 +241,7 @@ export const connectionRoutes = [
         v.nullable(v.pipe(JsonObject, v.description('Keyed merge patch on the pinned spec; null: none.'))),
       ),
     }),
+    yaml: true,
     bodyExample: { displayName: 'Acme of Example Ltd', secrets: { token: 'a-new-token' } },
     status: 200,
     response: ConnectionRow,

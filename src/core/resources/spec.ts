@@ -34,6 +34,11 @@ export const Issue = v.object({
   code: v.picklist(['schema', 'duplicate_key', 'duplicate_assign_to', 'unresolved_dependency', 'cycle']),
   path: v.pipe(v.string(), v.examples(['resources.0.transform'])),
   message: v.string(),
+  line: v.pipe(
+    v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+    v.description('Where `path` is written in a body of YAML, from 1. Absent: the body is JSON, or has no such part.'),
+  ),
+  column: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 }) satisfies v.GenericSchema<unknown, IssueShape>;
 export type Issue = v.InferOutput<typeof Issue>;
 

@@ -1,11 +1,12 @@
 import * as v from 'valibot';
+import { prototypeNames } from '../../json/json-limits.ts';
 import * as names from '../../json/property-names.ts';
 
 /*
  * The names and paths of `json/property-names.ts` with patterns for editors, since JSON Schema cannot hold their checks.
  */
 
-const reserved = [...names.prototypeNames];
+const reserved = [...prototypeNames];
 const identifier = '[A-Za-z_][A-Za-z0-9_]{0,62}$';
 
 /** A pattern of the text in upper and lower case; JSON Schema has no flags. */

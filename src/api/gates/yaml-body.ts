@@ -1,0 +1,66 @@
+import { AppError, type Issue } from '../../core/errors.ts';
+import { readYaml, type YamlDocument, YamlSyntaxError } from '../../core/json/yaml.ts';
+import { HttpRejection } from '../errors.ts';
+import { checkDocument, decode, readBytes } from './body-gate.ts';
+
+const yamlTypes = new Set(['application/yaml', 'application/x-yaml', 'text/yaml']);
+
+/** Whether a request says that its body is YAML. */
+export function saysYaml(headers: Headers): boolean {
+  const [type = ''] = (headers.get('content-type') ?? '').split(';');
+  return yamlTypes.has(type.trim().toLowerCase());
+}
+
+/** Where the issues of a request are in its body. */
+export type Places = Pick<YamlDocument, 'placeOf'>;
+
+/**
+ * The document of a request body of YAML, with the limits of JSON. Throws {@link HttpRejection} 413 when it is too long,
+ * 400 without a code when it is not UTF-8 YAML, and a validation error with line and column when it holds what no later
+ * stage should have to expect.
+ */
+export async function readYamlBody(request: Request): Promise<YamlDocument> {
+  const text = decode(await readBytes(request));
+  if (text.trim() === '') throw new HttpRejection(400, 'The body is empty: send YAML or JSON.', { code: null });
+  const document = parse(text);
+  try {
+    checkDocument(document.value);
+    return document;
+  } catch (error) {
+    throw locate(error, document);
+  }
+}
+
+function parse(text: string): YamlDocument {
+  try {
+    return readYaml(text);
+  } catch (error) {
+    if (!(error instanceof YamlSyntaxError)) throw error;
+    throw new HttpRejection(400, `The body is not YAML: ${error.message}.`, { code: null, cause: error });
+  }
+}
+
+/** Does work for a request; the issues that it throws or returns say line and column. Null: the body is not YAML. */
+export async function withPlaces<Value>(places: Places | null, work: () => Value | Promise<Value>): Promise<Value> {
+  if (places === null) return work();
+  try {
+    const value = await work();
+    return hasIssues(value) ? { ...value, issues: located(value.issues, places) } : value;
+  } catch (error) {
+    throw locate(error, places);
+  }
+}
+
+/** A failure whose issues say line and column; any other as it is. */
+function locate(error: unknown, places: Places): unknown {
+  if (!(error instanceof AppError) || error.issues === undefined) return error;
+  const { code, message, issues, cause, isFinal } = error;
+  return new AppError(code, message, { issues: located(issues, places), cause, isFinal });
+}
+
+const located = (issues: readonly Issue[], { placeOf }: Places): readonly Issue[] =>
+  issues.map((issue) => ({ ...placeOf(issue.path), ...issue }));
+
+/** Issues in the response of an endpoint are always those of its body. */
+const hasIssues = (value: unknown): value is { readonly issues: readonly Issue[] } =>
+  typeof value === 'object' && value !== null && 'issues' in value && Array.isArray(value.issues);
