@@ -1,5 +1,6 @@
 /** `npm run generate`: files that follow from others. The check fails when one is out of step. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { renderReference } from '../src/core/spec/reference/page.ts';
 import { renderEnvExample } from './env-example.ts';
 import { renderOpenApi, renderSpecSchema } from './openapi.ts';
 import { renderSchemaTypes } from './schema-types.ts';
@@ -7,6 +8,7 @@ import { renderSchemaTypes } from './schema-types.ts';
 const generated: Readonly<Record<string, () => Promise<string> | string>> = {
   'openapi.json': renderOpenApi,
   'connector-spec.schema.json': renderSpecSchema,
+  'docs/connectors/reference.md': renderReference,
   '.env.example': renderEnvExample,
   'db/schema.gen.ts': renderSchemaTypes,
 };

@@ -108,12 +108,12 @@ export const Enrichment = v.pipe(
           ),
           ttlSeconds: field(
             v.exactOptional(Seconds),
-            'How many seconds a result of scope `connection` is used. Absent: an hour.',
+            'How many seconds a result is used. Absent: an hour with scope `connection`, the whole run with `run`.',
             3600,
           ),
           negativeTtlSeconds: field(
             v.exactOptional(Seconds),
-            'The same for a result that was missing. Absent: it is not kept.',
+            'The same for a result that was missing. Absent: `ttlSeconds`, with scope `connection` at most 300.',
             300,
           ),
         }),

@@ -72,7 +72,11 @@ const Metadata = strictObject({
  */
 export const ConnectorSpec = strictObject({
   formatVersion: field(v.optional(v.literal(1), 1), 'The version of this format. There is only 1.'),
-  metadata: field(Metadata, 'What the connector is called, and which version of it this document is.'),
+  metadata: field(Metadata, 'What the connector is called, and which version of it this document is.', {
+    key: 'acme-crm',
+    name: 'Acme CRM',
+    version: '1.0.0',
+  }),
   connectionParams: field(
     v.pipe(v.optional(v.array(ConnectionParam), []), v.metadata({ maxItems: 200 })),
     'The values that each connection supplies, in the order in which people are asked for them.',
