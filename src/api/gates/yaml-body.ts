@@ -59,7 +59,7 @@ function locate(error: unknown, places: Places): unknown {
 }
 
 const located = (issues: readonly Issue[], { placeOf }: Places): readonly Issue[] =>
-  issues.map((issue) => ({ ...placeOf(issue.path), ...issue }));
+  issues.map((issue) => ({ ...issue, ...placeOf(issue.path) }));
 
 /** Issues in the response of an endpoint are always those of its body. */
 const hasIssues = (value: unknown): value is { readonly issues: readonly Issue[] } =>

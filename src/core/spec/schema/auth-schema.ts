@@ -100,7 +100,7 @@ const OauthAuthorizationCode = v.pipe(
   strictObject({
     kind: field(
       v.literal('oauth2_authorization_code'),
-      'A token for a person who grants access in a browser (RFC 6749, 4.1): `GET /oauth/authorize` begins the grant. Until then runs fail with `auth_failed`.',
+      'A token for a person who grants access in a browser (RFC 6749, 4.1): `GET /oauth/:connectionId/authorize` begins the grant. Until then runs fail with `auth_failed`.',
     ),
     ...oauthCommon,
     authorizeUrl: field(

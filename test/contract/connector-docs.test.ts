@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readYaml } from '../../src/core/json/yaml.ts';
+import { checkSpec } from '../../src/core/spec/check/check.ts';
+
+type Document = Readonly<Record<string, unknown>>;
+
+const read = (page: string): string =>
+  readFileSync(join(import.meta.dirname, '../../docs/connectors', `${page}.md`), 'utf8');
+
+/** The YAML of a page, each with the comment right before it; null: none. */
+const blocksOf = (page: string) =>
+  [...read(page).matchAll(/(?:<!-- (?<note>[^>]*) -->\n)?```yaml\n(?<text>.*?)```/gs)].map(({ groups, index }) => ({
+    note: groups?.['note'] ?? null,
+    document: readYaml(groups?.['text'] ?? '').value as Document,
+    at: `${page}.md, line ${read(page).slice(0, index).split('\n').length}`,
+  }));
+
+const partsOfSpec = new Set([
+  'metadata',
+  'connectionParams',
+  'auth',
+  'http',
+  'lookups',
+  'resources',
+  'destination',
+  'tests',
+]);
+
+/** A whole spec around a fragment: the keys of a document, or those of a resource. Params and secrets are declared. */
+function specAround(fragment: Document): Document {
+  const isSpec = Object.keys(fragment).every((key) => partsOfSpec.has(key));
+  const spec: Document = {
+    metadata: { key: 'cookbook', name: 'Cookbook', version: '1.0.0' },
+    http: { baseUrl: 'https://api.acme.example' },
+    resources: [{ key: 'items', primaryKey: 'id', request: { path: '/items' }, ...(isSpec ? {} : fragment) }],
+    ...(isSpec ? fragment : {}),
+  };
+  const text = JSON.stringify(spec);
+  const uses = (root: string) => new Set([...text.matchAll(new RegExp(`${root}\\.(\\w+)`, 'g'))].map(([, key]) => key));
+  const params = [...uses('params')].map((key) => ({ key, type: key === 'projects' ? 'string_list' : 'string' }));
+  const secrets = [...uses('secrets')].map((key) => ({ key, type: 'string', secret: true }));
+  return { connectionParams: [...params, ...secrets], ...spec };
+}
+
+describe('the pages for authors of connectors', () => {
+  it.each(blocksOf('cookbook'))('have only fragments that the validator accepts: $at', ({ document }) => {
+    expect(checkSpec(specAround(document))).toMatchObject({ valid: true });
+  });
+
+  it.each(blocksOf('tutorial'))('have specs with the mistakes that they name: $at', ({ note, document }) => {
+    const result = checkSpec(document);
+    const paths = result.valid ? [] : result.issues.map(({ path }) => path);
+    expect(paths).toEqual(note?.startsWith('invalid: ') ? note.slice('invalid: '.length).split(' ') : []);
+  });
+
+  it('show every kind of pagination, of incremental read, of deletion and of authentication', () => {
+    const text = read('cookbook');
+    for (const kind of ['page', 'offset', 'cursor', 'next_url', 'link_header', 'keyset', 'token', 'api_key', 'basic']) {
+      expect(text).toContain(`kind: ${kind}`);
+    }
+    for (const kind of [
+      'bearer',
+      'headers',
+      'oauth2_client_credentials',
+      'oauth2_authorization_code',
+      'session',
+      'jwt',
+    ]) {
+      expect(text).toContain(`kind: ${kind}`);
+    }
+    for (const mode of ['flag', 'full_scan', 'endpoint']) expect(text).toContain(`mode: ${mode}`);
+  });
+});
