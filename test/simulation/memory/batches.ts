@@ -3,6 +3,7 @@ import type * as real from '../../../db/queries/runs/batches.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
 import type { PageEntry, Receipt } from '../../../src/core/model/receipt.ts';
 import type { Recorded } from '../../../src/core/run/run-ledger.ts';
+import { holdsLaneIn } from './batch-owner.ts';
 import type { ControlState, StoredRun } from './control-state.ts';
 import { keepQuarantine, resolveQuarantine } from './kept-back.ts';
 import { putPartitions, putRecords, putSeen } from './lane-state.ts';
@@ -34,10 +35,6 @@ export const recordCarried: typeof real.recordCarried = (db, _scope, { owner, re
     }
     return recorded;
   });
-
-/** Whether the attempt holds its lane. */
-export const holdsLaneIn = (state: ControlState, { laneId, fence }: BatchOwner): boolean =>
-  state.lanes.get(String(laneId))?.fence === fence;
 
 interface Settled {
   readonly recorded: Recorded;

@@ -1,5 +1,5 @@
 import type * as real from '../../../db/queries/runs/forget-lane.ts';
-import { holdsLaneIn } from './batches.ts';
+import { holdsLaneIn } from './batch-owner.ts';
 import { memoryOf } from './memory-db.ts';
 
 /** As the query of the same name. */

@@ -1,7 +1,7 @@
 import type * as real from '../../../db/queries/runs/lanes.ts';
 import { takenOver } from '../../../src/core/errors.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
-import { holdsLaneIn } from './batches.ts';
+import { holdsLaneIn } from './batch-owner.ts';
 import type { ControlState, StoredRun } from './control-state.ts';
 import { resetLaneIn } from './lane-reset.ts';
 import { laneWatermark } from './lane-state.ts';

@@ -1,5 +1,5 @@
 import type * as real from '../../../db/queries/runs/run-dimensions.ts';
-import { holdsLaneIn } from './batches.ts';
+import { holdsLaneIn } from './batch-owner.ts';
 import { type ControlState, keyOf } from './control-state.ts';
 import { laneWatermark } from './lane-state.ts';
 import { memoryOf } from './memory-db.ts';
