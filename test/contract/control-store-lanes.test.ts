@@ -95,6 +95,17 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       expect(await queries.countDimensions(db, scope, id)).toEqual([]);
     });
 
+    it('is no watermark for the lane while one of them has none', async () => {
+      const { started, record, end, begin, insert, run } = await start();
+      const { id, attempt } = await started();
+      const partitions = [partitionEntry({ partition: 'x' }), partitionEntry({ partition: 'y', watermark: null })];
+      await record(attempt, receiptOf(id, 1, { partitions }));
+      await end(id);
+      const next = await insert();
+      await begin(next);
+      expect(await run(next)).toMatchObject({ status: 'running', watermarkBefore: null });
+    });
+
     it('is every combination of the lists, those of the last changing fastest', async () => {
       const { queries, db, scope, started } = await start();
       const { id, attempt } = await started();

@@ -26,6 +26,7 @@ const telling = [
   ...['running', 'waiting', 'canceled', 'succeeded', 'failed'].map((turn) => `beginRun ${turn}`),
   ...['recorded', 'stale', 'fenced', 'threw refused'].map((outcome) => `recordBatch ${outcome}`),
   ...['recorded', 'stale', 'fenced'].map((outcome) => `recordCarried ${outcome}`),
+  ...['putPending true', 'advancePending true', 'endPending true', 'endPending threw refused'],
   ...['takeLane threw fenced', 'endRun threw fenced'],
 ];
 

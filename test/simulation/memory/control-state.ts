@@ -1,6 +1,7 @@
 /**
  * The control database as the simulation has it: the tables of runs and what they need, for one org. Rows have the
- * columns of the real tables, so a new column does not compile until the memory store knows it.
+ * columns of the real tables, so a new column does not compile until the memory store knows it. Transactions come one
+ * after the other, where PostgreSQL orders them by the locks of org, connection and lane.
  *
  * Left out, because the simulation needs none of it: schedules and firings, limits of queued runs, events and endpoints,
  * retention, deletion of connections, and the org limits that an operator has changed.
@@ -27,6 +28,9 @@ export type StoredQuarantine = Selectable<Database['quarantine']>;
 export type StoredConnection = Selectable<Database['connections']>;
 /** A row of `spec_versions`. */
 export type StoredSpecVersion = Selectable<Database['specVersions']>;
+
+/** A row of `outboxes`. */
+export type StoredOutbox = Selectable<Database['outboxes']>;
 
 /** Names a row by the values of its primary key. */
 export const keyOf = (...parts: readonly (string | number)[]): string => JSON.stringify(parts);
@@ -58,6 +62,11 @@ export class ControlState {
   readonly calls = this.#table<Selectable<Database['callLog']>>('call_log', ({ id }) => id);
   readonly lookups = this.#table<Selectable<Database['lookupCache']>>('lookup_cache', ({ connectionId, runId, key }) =>
     keyOf(connectionId, runId, key),
+  );
+
+  readonly outboxes = this.#table<StoredOutbox>('outboxes', ({ laneId }) => String(laneId));
+  readonly outboxParts = this.#table<Selectable<Database['outboxParts']>>('outbox_parts', ({ laneId, again, path }) =>
+    keyOf(laneId, String(again), path),
   );
 
   /** @param clock milliseconds since the epoch. It must not move during a transaction. */

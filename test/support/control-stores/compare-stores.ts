@@ -103,7 +103,7 @@ function note(made: Growing, side: Side, { runs, quarantine }: Rows): void {
 }
 
 function outcomeOf({ name }: Operation, { result }: Step): readonly string[] {
-  if (typeof result === 'string') return [`${name} ${result}`];
+  if (typeof result === 'string' || result === true) return [`${name} ${result}`];
   if (typeof result !== 'object' || result === null) return [];
   if ('threw' in result) return [`${name} threw ${String(result.threw)}`];
   return 'outcome' in result ? [`${name} ${String(result.outcome)}`] : [];

@@ -8,6 +8,7 @@ import { forgetLane } from '../../../db/queries/runs/forget-lane.ts';
 import * as lanes from '../../../db/queries/runs/lanes.ts';
 import * as lookups from '../../../db/queries/runs/lookup-cache.ts';
 import * as missing from '../../../db/queries/runs/missing-records.ts';
+import * as outbox from '../../../db/queries/runs/outbox.ts';
 import { findRecordStates } from '../../../db/queries/runs/record-state.ts';
 import * as requeue from '../../../db/queries/runs/requeue.ts';
 import * as dimensions from '../../../db/queries/runs/run-dimensions.ts';
@@ -38,6 +39,11 @@ export const realQueries = {
   dropLookupValues: lookups.dropLookupValues,
   countMissing: missing.countMissing,
   findMissing: missing.findMissing,
+  openOutbox: outbox.openOutbox,
+  putPending: outbox.putPending,
+  advancePending: outbox.advancePending,
+  countFailure: outbox.countFailure,
+  endPending: outbox.endPending,
   findRecordStates,
   requeueOne: requeue.requeueOne,
   requeueAll: requeue.requeueAll,

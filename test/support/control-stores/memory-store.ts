@@ -10,6 +10,7 @@ import * as lanes from '../../simulation/memory/lanes.ts';
 import * as lookups from '../../simulation/memory/lookup-cache.ts';
 import { asDb } from '../../simulation/memory/memory-db.ts';
 import * as missing from '../../simulation/memory/missing-records.ts';
+import * as outbox from '../../simulation/memory/outbox.ts';
 import { findRecordStates } from '../../simulation/memory/record-state.ts';
 import * as requeue from '../../simulation/memory/requeue.ts';
 import * as dimensions from '../../simulation/memory/run-dimensions.ts';
@@ -31,6 +32,7 @@ const memoryQueries: Queries = {
   ...{ beginRun: lanes.beginRun, endRun: lanes.endRun },
   ...lookups,
   ...missing,
+  ...outbox,
   findRecordStates,
   ...{ requeueOne: requeue.requeueOne, requeueAll: requeue.requeueAll, findRequeued: requeue.findRequeued },
   ...dimensions,
@@ -79,8 +81,18 @@ const rowsOf = (state: ControlState): Rows => ({
   recordState: sorted(state.records.all(), ({ laneId, externalId }) => [laneId, externalId]),
   quarantine: sorted(state.quarantine.all(), ({ id }) => [id]),
   runPages: sorted(state.pages.all(), ({ runId, pageNo }) => [runId, pageNo]),
+  outboxes: sorted(state.outboxes.all(), ({ laneId }) => [laneId]).map(withTexts),
+  outboxParts: sorted(state.outboxParts.all(), ({ laneId, again, path }) => [laneId, Number(again), path]).map(
+    withTexts,
+  ),
   runDimensions: sorted(state.dimensions.all(), ({ runId, dimension, no }) => [runId, dimension, no]),
 });
+
+/** Bytes as PostgreSQL writes them in JSON. */
+const withTexts = (row: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value]),
+  );
 
 type Key = readonly (string | number)[];
 

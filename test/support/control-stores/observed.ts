@@ -12,6 +12,8 @@ export interface Rows {
   readonly recordState: readonly Row[];
   readonly quarantine: readonly Row[];
   readonly runPages: readonly Row[];
+  readonly outboxes: readonly Row[];
+  readonly outboxParts: readonly Row[];
   readonly runDimensions: readonly Row[];
 }
 
@@ -58,6 +60,7 @@ export class Observer {
 
   /** A result of an operation, with names for ids. */
   plain(value: unknown): unknown {
+    if (Buffer.isBuffer(value)) return value.toString('hex');
     if (Array.isArray(value)) return value.map((item) => this.plain(item));
     if (typeof value !== 'object' || value === null) return this.#names.get(value) ?? value;
     return this.#plainRow(value as Row, () => 'time');
@@ -82,7 +85,9 @@ export class Observer {
 
   #keyOf(row: Row): string {
     return JSON.stringify(
-      ['id', 'runId', 'laneId', 'externalId', 'partition', 'pageNo', 'dimension', 'no'].map((name) => row[name]),
+      ['id', 'runId', 'laneId', 'externalId', 'partition', 'pageNo', 'dimension', 'no', 'path', 'again'].map(
+        (name) => row[name],
+      ),
     );
   }
 

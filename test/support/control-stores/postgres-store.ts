@@ -89,6 +89,8 @@ async function rowsOf(db: Db, connectionId: string): Promise<Rows> {
     table('record_state', 'lane_id, external_id', ofLanes),
     table('quarantine', 'id'),
     table('run_pages', '(select seq from runs where id = t.run_id), page_no', ofRuns),
+    table('outboxes', 'lane_id', ofLanes),
+    table('outbox_parts', 'lane_id, again, path', ofLanes),
     table('run_dimensions', '(select seq from runs where id = t.run_id), dimension, no', ofRuns),
   ])}`.execute(db);
   const [found] = rows;

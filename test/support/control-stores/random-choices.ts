@@ -27,6 +27,15 @@ export interface Made {
   readonly newQuarantineId: () => string;
 }
 
+/** Makes an operation of the choices that a seed decides; the same for every store. */
+export type Maker = (dice: Dice, made: Made) => (side: Side) => Promise<unknown>;
+
+/** A kind of operation, and how often it comes beside others. */
+export interface WeightedMaker {
+  readonly weight: number;
+  readonly make: Maker;
+}
+
 /** An attempt and a run, mostly that of the attempt. */
 export interface Chosen {
   /** Of the run, from 0. */

@@ -3,7 +3,16 @@ import type { RunOutcome } from '../../../db/queries/runs/lanes.ts';
 import type { SpecUpgrade } from '../../../src/core/resources/spec.ts';
 import type { Tenant } from './control-store.ts';
 import type { Dice } from './dice.ts';
-import { type Made, type Side, someAttempt, someReceipt, someRun } from './random-choices.ts';
+import {
+  type Made,
+  type Maker,
+  type Side,
+  someAttempt,
+  someReceipt,
+  someRun,
+  type WeightedMaker,
+} from './random-choices.ts';
+import { outboxMakers } from './random-outbox.ts';
 import { listPosition, recordIds } from './random-receipts.ts';
 
 /** One step of a sequence. */
@@ -11,8 +20,6 @@ export interface Operation {
   readonly name: string;
   readonly run: (side: Side) => Promise<unknown>;
 }
-
-type Maker = (dice: Dice, made: Made) => Operation['run'];
 
 const outcomes: readonly RunOutcome[] = [
   { status: 'succeeded', error: null },
@@ -53,7 +60,7 @@ const withTenant =
   ({ tenant }) =>
     run(tenant);
 
-const makers: Readonly<Record<string, { readonly weight: number; readonly make: Maker }>> = {
+const makers: Readonly<Record<string, WeightedMaker>> = {
   insertRun: {
     weight: 8,
     make(dice) {
@@ -266,7 +273,9 @@ const makers: Readonly<Record<string, { readonly weight: number; readonly make: 
   },
 };
 
-const weights = Object.entries(makers).flatMap(([name, { weight }]) => Array.from({ length: weight }, () => name));
+const all = { ...makers, ...outboxMakers };
+
+const weights = Object.entries(all).flatMap(([name, { weight }]) => Array.from({ length: weight }, () => name));
 
 const first = ['beginRun', 'takeLane'];
 
@@ -274,7 +283,7 @@ const first = ['beginRun', 'takeLane'];
 export function nextOperation(dice: Dice, made: Made): Operation {
   const name =
     made.runs === 0 ? 'insertRun' : dice.pick(made.attempts.length > 0 || dice.chance(0.1) ? weights : first);
-  const maker = makers[name];
+  const maker = all[name];
   if (!maker) throw new Error(`There is no operation ${name}`);
   return { name, run: maker.make(dice, made) };
 }

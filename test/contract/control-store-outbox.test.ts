@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { controlStores, openCase } from '../support/control-stores/case.ts';
+import type { ControlStore } from '../support/control-stores/control-store.ts';
+
+describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
+  let store: ControlStore;
+  beforeAll(async () => {
+    store = await open();
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  const part = (path: string) => ({ path, again: false, id: path, body: Buffer.from(path), indexes: [0] });
+
+  async function start() {
+    const { queries, db, scope, started, end, take } = await openCase(store);
+    const { id, attempt } = await started();
+    const owner = { laneId: attempt.laneId, fence: attempt.fence, runId: id };
+    const target = Buffer.from('one');
+    return {
+      ...{ queries, db, scope, id, owner, started, end, take },
+      openBox: (by = owner, at = target) => queries.openOutbox(db, scope, { owner: by, target: at }),
+      put: (batchNo: number, paths: readonly string[], by = owner) => {
+        const pending = { runId: by.runId, batchNo, draft: 'd', rejected: '[]', parts: paths.map(part) };
+        return queries.putPending(db, scope, { owner: by, pending, sequence: 7 });
+      },
+      settle: (receipt: string | null, by = owner) => queries.endPending(db, scope, { owner: by, receipt }),
+    };
+  }
+
+  it('keeps a batch with its parts, in the order of their places, until it has its receipt', async () => {
+    const { id, openBox, put, settle } = await start();
+    expect(await openBox()).toMatchObject({ checkpoint: null, pending: null, sequence: 0 });
+    expect(await put(1, ['10', '2', '1.1', '1.0'])).toBe(true);
+    const { pending, sequence } = (await openBox()) ?? {};
+    expect(pending?.parts.map(({ path }) => path)).toEqual(['1.0', '1.1', '2', '10']);
+    expect(sequence).toBe(7);
+    await settle('receipt');
+    expect(await openBox()).toMatchObject({ checkpoint: { runId: id, batchNo: 1, receipt: 'receipt' }, pending: null });
+    expect(await put(1, ['1'])).toBeNull();
+  });
+
+  it('puts the parts of a response in the place of its part, and ends the count of failures', async () => {
+    const { queries, db, scope, owner, openBox, put } = await start();
+    await openBox();
+    await put(1, ['1', '2']);
+    expect(await queries.countFailure(db, scope, owner)).toMatchObject({ failures: 1 });
+    expect(await queries.countFailure(db, scope, owner)).toMatchObject({ failures: 2 });
+    const step = { owner, part: part('1'), refused: '[4]', parts: [part('1.0')], bytesMax: 100 };
+    expect(await queries.advancePending(db, scope, step)).toBe(true);
+    const { pending, bytesMax } = (await openBox()) ?? {};
+    expect([pending?.parts.map(({ path }) => path), pending?.rejected, bytesMax]).toEqual([
+      ['1.0', '2'],
+      '[]\n[4]',
+      100,
+    ]);
+    expect(await queries.countFailure(db, scope, owner)).toMatchObject({ failures: 1 });
+  });
+
+  it('shows what another run left, and keeps its receipt for the run that sent it', async () => {
+    const { openBox, put, settle, started, end, id } = await start();
+    await openBox();
+    await put(1, ['1']);
+    await end(id);
+    const next = await started();
+    const owner = { laneId: next.attempt.laneId, fence: next.attempt.fence, runId: next.id };
+    expect(await openBox(owner)).toMatchObject({ pending: { runId: id }, carried: null, sequence: 0 });
+    await settle('carried', owner);
+    expect(await openBox(owner)).toMatchObject({ checkpoint: { runId: id }, carried: 'carried' });
+  });
+
+  it('begins anew at another target, and keeps the numbers of requests', async () => {
+    const { openBox, put, settle, owner } = await start();
+    await openBox();
+    await put(1, ['1']);
+    await settle('receipt');
+    expect(await openBox(owner, Buffer.from('two'))).toMatchObject({ checkpoint: null, pending: null, sequence: 7 });
+  });
+
+  it('changes nothing for an attempt that does not hold the lane', async () => {
+    const { openBox, put, settle, take, id, owner } = await start();
+    await openBox();
+    const { fence } = await take(id);
+    expect([await put(1, ['1']), await settle('receipt'), await openBox()]).toEqual([null, null, null]);
+    expect(await openBox({ ...owner, fence })).toMatchObject({ checkpoint: null, pending: null });
+  });
+});

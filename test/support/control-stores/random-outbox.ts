@@ -1,0 +1,73 @@
+import type { OutboxOwner, OutboxPartRow } from '../../../db/queries/runs/outbox.ts';
+import type { Dice } from './dice.ts';
+import { type Chosen, type Made, type Side, someAttempt, type WeightedMaker } from './random-choices.ts';
+
+const paths = ['1', '2', '10', '1.0', '1.1'] as const;
+
+const part = (dice: Dice, path: string): OutboxPartRow => ({
+  path,
+  again: dice.chance(0.3),
+  id: `msg_${path}`,
+  body: Buffer.from(`{"path":"${path}"}`),
+  indexes: [dice.below(3), 3],
+});
+
+const ownerOf = ({ owner, runId }: Chosen, side: Side): OutboxOwner => ({ ...owner(side), runId: runId(side) });
+
+/** An operation of the attempt that it is given. */
+const asOwner =
+  (choose: (dice: Dice, made: Made, chosen: Chosen) => (side: Side, owner: OutboxOwner) => Promise<unknown>) =>
+  (dice: Dice, made: Made) => {
+    const chosen = someAttempt(dice, made);
+    const run = choose(dice, made, chosen);
+    return (side: Side) => run(side, ownerOf(chosen, side));
+  };
+
+/** Operations on the outbox of a lane. */
+export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
+  openOutbox: {
+    weight: 6,
+    make: asOwner((dice) => {
+      const target = Buffer.from(dice.chance(0.9) ? 'one' : 'two');
+      return ({ tenant: { queries, db, scope } }, owner) => queries.openOutbox(db, scope, { owner, target });
+    }),
+  },
+  putPending: {
+    weight: 6,
+    make: asOwner((dice, made, { index }) => {
+      const parts = dice.some(paths, dice.chance(0.02) ? 'with repeats' : 'once').map((path) => part(dice, path));
+      const [draft, sequence] = [dice.pick(['draft', 'other draft']), dice.below(9)];
+      const batchNo = (made.batchNos[index] ?? 0) + (dice.chance(0.9) ? 1 : 0);
+      return ({ tenant: { queries, db, scope } }, owner) => {
+        const pending = { runId: owner.runId, batchNo, draft, rejected: '[]', parts };
+        return queries.putPending(db, scope, { owner, pending, sequence });
+      };
+    }),
+  },
+  advancePending: {
+    weight: 5,
+    make: asOwner((dice) => {
+      const step = {
+        part: part(dice, dice.pick(paths)),
+        refused: dice.pick([null, '[3]']),
+        parts: dice.chance(0.3) ? [part(dice, dice.pick(paths))] : [],
+        bytesMax: dice.pick([null, 100, 200]),
+      };
+      return ({ tenant: { queries, db, scope } }, owner) => queries.advancePending(db, scope, { owner, ...step });
+    }),
+  },
+  countFailure: {
+    weight: 3,
+    make: asOwner(() => async ({ tenant: { queries, db, scope } }, owner) => {
+      const counted = await queries.countFailure(db, scope, owner);
+      return counted && { failures: counted.failures, isSince: counted.sinceMs >= 0 };
+    }),
+  },
+  endPending: {
+    weight: 4,
+    make: asOwner((dice) => {
+      const receipt = dice.pick([null, 'receipt', 'other receipt']);
+      return ({ tenant: { queries, db, scope } }, owner) => queries.endPending(db, scope, { owner, receipt });
+    }),
+  },
+};
