@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { BatchOwner } from '../../db/queries/runs/batches.ts';
 import { controlStores, openCase } from '../support/control-stores/case.ts';
 import type { ControlStore } from '../support/control-stores/control-store.ts';
 
@@ -11,13 +12,19 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
 
   const part = (path: string) => ({ path, again: false, id: path, body: Buffer.from(path), indexes: [0] });
 
+  const ownerOf = ({ id, attempt: { laneId, fence } }: { readonly id: string; readonly attempt: BatchOwner }) => ({
+    laneId,
+    fence,
+    runId: id,
+  });
+
   async function start() {
-    const { queries, db, scope, started, end, take } = await openCase(store);
+    const { tenant, queries, db, scope, started, end, take } = await openCase(store);
     const { id, attempt } = await started();
-    const owner = { laneId: attempt.laneId, fence: attempt.fence, runId: id };
+    const owner = ownerOf({ id, attempt });
     const target = Buffer.from('one');
     return {
-      ...{ queries, db, scope, id, owner, started, end, take },
+      ...{ tenant, queries, db, scope, id, owner, started, end, take },
       openBox: (by = owner, at = target) => queries.openOutbox(db, scope, { owner: by, target: at }),
       put: (batchNo: number, paths: readonly string[], by = owner) => {
         const pending = { runId: by.runId, batchNo, draft: 'd', rejected: '[]', parts: paths.map(part) };
@@ -62,10 +69,29 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
     await put(1, ['1']);
     await end(id);
     const next = await started();
-    const owner = { laneId: next.attempt.laneId, fence: next.attempt.fence, runId: next.id };
+    const owner = ownerOf(next);
     expect(await openBox(owner)).toMatchObject({ pending: { runId: id }, carried: null, sequence: 0 });
     await settle('carried', owner);
     expect(await openBox(owner)).toMatchObject({ checkpoint: { runId: id }, carried: 'carried' });
+    await put(1, ['1'], owner);
+    await settle('own', owner);
+    expect(await openBox(owner)).toMatchObject({ checkpoint: { runId: next.id }, carried: 'carried' });
+  });
+
+  it('drops the receipt that a run carried when a later run settles a batch of its own', async () => {
+    const { tenant, openBox, put, settle, started, end, id } = await start();
+    await openBox();
+    await put(1, ['1']);
+    await end(id);
+    const next = await started();
+    await settle('carried', ownerOf(next));
+    await end(next.id);
+    const later = ownerOf(await started());
+    await put(1, ['1'], later);
+    await settle('own', later);
+    expect((await tenant.rows()).outboxes).toMatchObject([
+      { receipt: 'own', carriedRunId: null, carriedReceipt: null },
+    ]);
   });
 
   it('begins anew at another target, and keeps the numbers of requests', async () => {

@@ -3,7 +3,7 @@ import type { ControlStore } from './control-store.ts';
 import { diceOf } from './dice.ts';
 import { Observer, type Rows } from './observed.ts';
 import type { Made, Side } from './random-choices.ts';
-import { nextOperation, type Operation } from './random-operations.ts';
+import { nextOperation, type Operation, someKinds } from './random-operations.ts';
 
 /** What one operation did in one store: its result or its error, and every row after it. */
 export interface Step {
@@ -42,12 +42,13 @@ export async function compareStores(
   isEqual: (first: Step, second: Step) => boolean,
 ): Promise<Sequence> {
   const dice = diceOf(seed);
+  const kinds = someKinds(dice);
   const [first, second] = [await open(stores[0]), await open(stores[1])];
   const made = startOf(seed);
   const done: string[] = [];
   const outcomes: string[] = [];
   for (let count = 0; count < length; count += 1) {
-    const operation = nextOperation(dice, made);
+    const operation = nextOperation(dice, made, kinds);
     const [step, other] = await Promise.all([take(first, operation, made), take(second, operation, null)]);
     done.push(operation.name);
     outcomes.push(...outcomeOf(operation, step));

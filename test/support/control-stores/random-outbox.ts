@@ -16,28 +16,27 @@ const ownerOf = ({ owner, runId }: Chosen, side: Side): OutboxOwner => ({ ...own
 
 /** An operation of the attempt that it is given. */
 const asOwner =
-  (choose: (dice: Dice, made: Made, chosen: Chosen) => (side: Side, owner: OutboxOwner) => Promise<unknown>) =>
-  (dice: Dice, made: Made) => {
+  (choose: (dice: Dice) => (side: Side, owner: OutboxOwner) => Promise<unknown>) => (dice: Dice, made: Made) => {
     const chosen = someAttempt(dice, made);
-    const run = choose(dice, made, chosen);
+    const run = choose(dice);
     return (side: Side) => run(side, ownerOf(chosen, side));
   };
 
 /** Operations on the outbox of a lane. */
 export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
   openOutbox: {
-    weight: 6,
+    weight: 12,
     make: asOwner((dice) => {
-      const target = Buffer.from(dice.chance(0.9) ? 'one' : 'two');
+      const target = Buffer.from(dice.chance(0.95) ? 'one' : 'two');
       return ({ tenant: { queries, db, scope } }, owner) => queries.openOutbox(db, scope, { owner, target });
     }),
   },
   putPending: {
-    weight: 6,
-    make: asOwner((dice, made, { index }) => {
+    weight: 12,
+    make: asOwner((dice) => {
       const parts = dice.some(paths, dice.chance(0.02) ? 'with repeats' : 'once').map((path) => part(dice, path));
       const [draft, sequence] = [dice.pick(['draft', 'other draft']), dice.below(9)];
-      const batchNo = (made.batchNos[index] ?? 0) + (dice.chance(0.9) ? 1 : 0);
+      const batchNo = 1 + dice.below(3);
       return ({ tenant: { queries, db, scope } }, owner) => {
         const pending = { runId: owner.runId, batchNo, draft, rejected: '[]', parts };
         return queries.putPending(db, scope, { owner, pending, sequence });
@@ -45,7 +44,7 @@ export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
     }),
   },
   advancePending: {
-    weight: 5,
+    weight: 10,
     make: asOwner((dice) => {
       const step = {
         part: part(dice, dice.pick(paths)),
@@ -57,16 +56,16 @@ export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
     }),
   },
   countFailure: {
-    weight: 3,
+    weight: 6,
     make: asOwner(() => async ({ tenant: { queries, db, scope } }, owner) => {
       const counted = await queries.countFailure(db, scope, owner);
       return counted && { failures: counted.failures, isSince: counted.sinceMs >= 0 };
     }),
   },
   endPending: {
-    weight: 4,
+    weight: 12,
     make: asOwner((dice) => {
-      const receipt = dice.pick([null, 'receipt', 'other receipt']);
+      const receipt = dice.pick([null, 'receipt', 'other receipt', 'third receipt']);
       return ({ tenant: { queries, db, scope } }, owner) => queries.endPending(db, scope, { owner, receipt });
     }),
   },
