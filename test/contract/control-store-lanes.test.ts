@@ -136,8 +136,12 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
 
   describe('of a lane', () => {
     it('is forgotten for a new destination, by the holder of the lane only', async () => {
-      const { queries, db, scope, started, record, take, partition, states } = await start();
+      const { queries, db, scope, started, record, end, take, partition, states } = await start();
+      const earlier = await started();
+      await record(earlier.attempt, receiptOf(earlier.id, 1));
+      await end(earlier.id);
       const { id, attempt } = await started();
+      expect(attempt.watermarkBefore).toBe(watermark);
       await record(attempt, receiptOf(id, 1, { position: listPosition(0) }));
       const { laneId, fence } = await take(id);
       expect(await queries.forgetLane(db, scope, { runId: id, laneId, fence: attempt.fence })).toBeNull();

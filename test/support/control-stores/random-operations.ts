@@ -116,7 +116,7 @@ const makers: Readonly<Record<string, WeightedMaker>> = {
     },
   },
   forgetLane: {
-    weight: 3,
+    weight: 6,
     make(dice, made) {
       const chosen = someAttempt(dice, made);
       return (side) => {
@@ -276,7 +276,7 @@ const makers: Readonly<Record<string, WeightedMaker>> = {
 const all = { ...makers, ...outboxMakers };
 
 /** Without these, nothing else happens. */
-const always = ['insertRun', 'beginRun', 'takeLane', 'recordBatch'];
+const always = ['insertRun', 'beginRun', 'takeLane', 'recordBatch', 'endRun'];
 
 /**
  * The kinds of operations of one sequence, each as often as its weight: a third of all, so that those that are in meet
