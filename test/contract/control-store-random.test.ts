@@ -14,7 +14,7 @@ afterAll(async () => {
   await postgres[Symbol.asyncDispose]();
 });
 
-/** Minutes on a machine that is busy with other tests; ten seconds on one that is not, ms. */
+/** It takes 20 s to 45 s on two cores that are busy with other tests, ms. */
 const testMsMax = 180_000;
 const sequences = 200;
 const length = 30;
