@@ -1,5 +1,5 @@
 import type * as real from '../../../db/queries/runs/outbox.ts';
-import { holdsLaneIn } from './batches.ts';
+import { holdsLaneIn } from './batch-owner.ts';
 import type { ControlState, StoredOutbox } from './control-state.ts';
 import { memoryOf } from './memory-db.ts';
 
