@@ -9,6 +9,7 @@ import { probe, serviceName } from '../readiness.ts';
 import { authenticate } from './auth.ts';
 import { serveCodec } from './codec.ts';
 import { embedTokenHeader } from './embed-auth.ts';
+import { errorPagePath, linkToHelp, serveErrorPage } from './error-page.ts';
 import { HttpRejection, toErrorResponse } from './errors.ts';
 import { createCostlyRequests } from './gates/costly-requests.ts';
 import { createListsAtOnce } from './gates/lists-at-once.ts';
@@ -57,6 +58,7 @@ export function createApp(made: AppDeps): Hono<ApiEnv> {
     return c.json(state, state.status === 'ready' ? 200 : 503);
   });
   app.get('/api/openapi.json', sendDocument);
+  app.get(errorPagePath, serveErrorPage);
   app.get('/api/v1/connector-spec.schema.json', sender(connectorSpecSchema(), 'application/schema+json'));
   serveHooks(app, deps);
   serveCodec(app, deps);
@@ -114,7 +116,7 @@ function respondError(c: Context<ApiEnv>, { log }: ApiDeps, error: unknown): Res
   const requestId = c.get('requestId');
   const { status, body, headers, unexpected } = toErrorResponse(error, requestId);
   if (unexpected) log.error('request failed', { requestId, error });
-  return c.json(body, status, headers);
+  return c.json(body, status, { ...headers, link: linkToHelp(body.error.code) });
 }
 
 const noEndpoint = (): HttpRejection =>

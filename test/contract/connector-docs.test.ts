@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { statusOf } from '../../src/api/errors.ts';
+import { runFailureCodes } from '../../src/core/events/run-failure.ts';
 import { readYaml } from '../../src/core/json/yaml.ts';
+import { Issue } from '../../src/core/resources/spec.ts';
 import { checkSpec } from '../../src/core/spec/check/check.ts';
 
 type Document = Readonly<Record<string, unknown>>;
@@ -71,5 +74,14 @@ describe('the pages for authors of connectors', () => {
       expect(text).toContain(`kind: ${kind}`);
     }
     for (const mode of ['flag', 'full_scan', 'endpoint']) expect(text).toContain(`mode: ${mode}`);
+  });
+
+  it('explain every code of the API, of issues and of runs, and no other', () => {
+    const parts = read('errors').split(/^## /m);
+    const codesIn = (title: string) =>
+      [...(parts.find((part) => part.startsWith(title)) ?? '').matchAll(/^### (\S+)$/gm)].map(([, code]) => code);
+    expect(codesIn('Errors of the API')).toEqual([...Object.keys(statusOf), 'without-a-code']);
+    expect(codesIn('Issues')).toEqual(Issue.entries.code.options);
+    expect(new Set(codesIn('Errors of runs'))).toEqual(new Set(runFailureCodes));
   });
 });

@@ -49,6 +49,23 @@ describe('health', () => {
   });
 });
 
+describe('every error', () => {
+  it.each([
+    ['/api/v1/specs', {}, 'unauthorized'],
+    ['/api/v1/nope', {}, 'not_found'],
+    ['/api/v1/connections', { method: 'POST', body: '{' }, 'without-a-code'],
+    ['/api/v1/connections', { method: 'POST', body: '{}' }, 'validation'],
+    ['/api/v1/specs', { method: 'DELETE' }, 'validation'],
+  ])('of %s %o links to what its code means', async (path, init, code) => {
+    const headers: Record<string, string> = code === 'unauthorized' ? {} : { authorization: `Bearer ${org.apiKey}` };
+    const link = (await get(path, { ...init, headers })).headers.get('link');
+    expect(link).toBe(`</api/errors.md#${code}>; rel="help"`);
+    const page = await api.app.request('/api/errors.md');
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain(`\n### ${code}\n`);
+  });
+});
+
 describe('the JSON Schema of a spec', () => {
   it('is served without a key, as it is in the repository', async () => {
     const { status, headers, body } = await get('/api/v1/connector-spec.schema.json');

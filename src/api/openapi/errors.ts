@@ -90,6 +90,7 @@ function responseOf(codes: readonly RequestErrorCode[], input: Input | null): Na
   const descriptions = codes.map((code) => `\`${code}\`: ${meanings[code]}`);
   const response = {
     description: [...descriptions, ...others.map(() => 'Without a code: the request cannot be read.')].join(' '),
+    headers: { Link: refTo('headers', 'Help') },
     content: {
       'application/json': { schema: errorBody, examples: Object.fromEntries([...coded, ...others]) },
     },
@@ -101,6 +102,7 @@ const errorBody = refTo('schemas', 'ErrorBody');
 
 const tooLong: Json = {
   description: 'The body is longer than 1 MiB.',
+  headers: { Link: refTo('headers', 'Help') },
   content: {
     'application/json': {
       schema: errorBody,

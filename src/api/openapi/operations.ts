@@ -105,6 +105,10 @@ export const namedHeaders: Json = {
     schema: { type: 'string' },
   },
   TotalCount: { description: 'How many elements the list has.', schema: { type: 'integer' } },
+  Help: {
+    description: 'The part of the page about errors, on this server, that says what the code means and what to do.',
+    schema: { type: 'string', examples: ['</api/errors.md#not_found>; rel="help"'] },
+  },
   IdempotentReplayed: {
     description: 'Present when the response is that of an earlier request with the same `Idempotency-Key`.',
     schema: { const: 'true' },

@@ -32,6 +32,9 @@ const facts = {
   orchestration_lost: { stage: null, retryable: true },
 } as const satisfies Record<RunErrorCode | 'internal' | 'orchestration_lost', FailureFacts>;
 
+/** Every code that a failed run can have. */
+export const runFailureCodes: readonly string[] = Object.keys(facts);
+
 /** The facts of the code of a failed run; those of `internal` for a code that has none. */
 export const failureFacts = (code: string): FailureFacts =>
   Object.hasOwn(facts, code) ? facts[code as keyof typeof facts] : facts.internal;

@@ -7,7 +7,7 @@ the validator uses. The same facts for editors are in [connector-spec.schema.jso
 
 A spec is JSON, or YAML with \`Content-Type: application/yaml\`. An unknown field is an issue \`schema\`, unless its name begins with
 \`x-\`. Every field can have an issue \`schema\` (missing, of another type, out of bounds, an expression that does not parse); the
-column *issues* names other codes. Types: a **template** is a text with \`{{ JSONata }}\` holes, an **expression** is JSONata ([expressions.md](expressions.md));
+column *issues* names other codes ([errors.md](errors.md)). Types: a **template** is a text with \`{{ JSONata }}\` holes, an **expression** is JSONata ([expressions.md](expressions.md));
 a **dotted path** is a name such as \`user.id\`, never an expression; a **duration** is ISO 8601 without years and months, such as
 \`P30D\` or \`PT90S\`. **Bold** fields are required.
 `;
