@@ -160,7 +160,7 @@ const Session = strictObject({
   ),
   expiresFrom: field(
     v.exactOptional(Expression),
-    'When the token expires, from the response: an ISO instant. Absent: as `ttlSeconds` says.',
+    'When the token expires, from the response: an ISO instant, seconds or milliseconds since 1970, or seconds from now. Absent: as `ttlSeconds` says.',
     'body.expires_at',
   ),
   put: Put,

@@ -127,7 +127,10 @@ export const TargetColumn = strictObject({
     'The greatest number of characters of a text. Absent: no limit.',
     64,
   ),
-  nullable: field(v.exactOptional(v.boolean()), 'Whether the column may be null. Absent: it may.'),
+  nullable: field(
+    v.exactOptional(v.boolean()),
+    'Whether the column may be null. Absent: as `validate.schema` says, otherwise it may.',
+  ),
   path: field(
     v.exactOptional(FieldPath),
     "Where the value is in the transformed record, as a dotted path. Absent: the property of the column's name.",

@@ -124,7 +124,7 @@ export const HttpSettings = strictObject({
   ),
   errors: field(
     v.pipe(v.optional(v.array(ErrorRule), []), v.metadata({ maxItems: 100 })),
-    "What a response means, evaluated after the resource's own rules; the first rule that matches wins. Without one: 2xx is a page, 429 waits, 401 refreshes a token, 5xx and network errors are retried, anything else fails the run.",
+    "What a response means, evaluated after the resource's own rules; the first rule that matches wins. Without one: 2xx is a page, 429 waits, 401 refreshes a token, 408, 425, 5xx and network errors are retried, anything else fails the run.",
     [{ when: { status: [404] }, action: 'empty' }],
   ),
 });

@@ -171,7 +171,7 @@ export const Resource = v.pipe(
     }),
     dependsOn: field(
       v.pipe(v.optional(v.array(v.string()), []), v.metadata({ maxItems: 200 })),
-      'Keys of resources that should be synced before.',
+      'Keys of resources whose running or earlier queued runs a run of this resource waits for, as it does for those of `forEach`.',
       [],
     ),
     forEach: field(
