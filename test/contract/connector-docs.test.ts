@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { statusOf } from '../../src/api/errors.ts';
 import { runFailureCodes } from '../../src/core/events/run-failure.ts';
+import { createEvaluatorPool } from '../../src/core/expressions/evaluator-pool.ts';
 import { readYaml } from '../../src/core/json/yaml.ts';
 import { Issue } from '../../src/core/resources/spec.ts';
 import { checkSpec } from '../../src/core/spec/check/check.ts';
+import { runSpecTests } from '../../src/core/spec-tests/run-spec-tests.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
@@ -52,10 +54,39 @@ describe('the pages for authors of connectors', () => {
     expect(checkSpec(specAround(document))).toMatchObject({ valid: true });
   });
 
-  it.each(blocksOf('tutorial'))('have specs with the mistakes that they name: $at', ({ note, document }) => {
-    const result = checkSpec(document);
-    const paths = result.valid ? [] : result.issues.map(({ path }) => path);
-    expect(paths).toEqual(note?.startsWith('invalid: ') ? note.slice('invalid: '.length).split(' ') : []);
+  it.each(blocksOf('tutorial'))(
+    'have specs with the mistakes and messages that they name: $at',
+    ({ note, document }) => {
+      const result = checkSpec(document);
+      const issues = result.valid ? [] : result.issues;
+      expect(issues.map(({ path }) => path)).toEqual(
+        note?.startsWith('invalid: ') ? note.slice('invalid: '.length).split(' ') : [],
+      );
+      for (const { path, message } of issues) expect(read('tutorial')).toContain(`| \`${path}\` | ${message} |`);
+    },
+  );
+
+  it('have a test in the spec of the tutorial that fails as the page says, and passes once it is corrected', async () => {
+    await using children = createEvaluatorPool({ size: 1 });
+    const wrong = blocksOf('tutorial').find(({ note }) => note === 'failing test')?.document;
+    const corrected = JSON.parse(
+      JSON.stringify(wrong).replace('"name":"A","email":"b@x.test"', '"name":"A","email":"a@x.test"'),
+    );
+    const [failing, passing] = await Promise.all(
+      [wrong, corrected].map(async (document) => {
+        const result = checkSpec(document);
+        return result.valid ? runSpecTests(result.spec, { evaluator: children.forOrg('org_a') }) : result.issues;
+      }),
+    );
+    expect(failing).toMatchObject([
+      {
+        path: 'tests.0.expect.delivered',
+        message: expect.stringContaining(
+          'row 1: expected {"id":1,"name":"A","email":"b@x.test"}, got {"id":1,"name":"A","email":"a@x.test"',
+        ),
+      },
+    ]);
+    expect(passing).toEqual([]);
   });
 
   it('show every kind of pagination, of incremental read, of deletion and of authentication', () => {
