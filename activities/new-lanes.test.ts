@@ -3,7 +3,7 @@ import { createNewLanes } from './new-lanes.ts';
 
 const attempt = (laneId: number, fence: number, fenceBefore = fence - 1) => ({ laneId, fence, fenceBefore });
 
-it('knows what was asked for of a lane that was new, from chunk to chunk', () => {
+it('keeps the noted ids of a new lane from chunk to chunk', () => {
   const lanes = createNewLanes();
   const ids = lanes.take(attempt(1, 10), true);
   expect(ids?.note('a')).toBe(false);

@@ -48,7 +48,7 @@ export const usage = (): string =>
       ({ name, synopsis, summary }) => `  ${[name, synopsis].filter(Boolean).join(' ')}\n      ${summary}`,
     ),
     '',
-    '--json prints one JSON document and nothing else. Exit codes: 0 done, 1 failed, 2 not understood, 78 configuration.',
+    '--json prints one JSON document and nothing else. Exit codes: 0 success, 1 failure, 2 wrong usage, 78 wrong configuration.',
   ].join('\n');
 
 const Text = v.pipe(v.string(), v.minLength(1), v.maxLength(200));

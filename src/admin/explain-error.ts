@@ -9,7 +9,7 @@ import { cleanError, type LogFields, maskSecrets } from '../log.ts';
  * database or a network refuses, and of all others what the log keeps, as text. No secret and no value is in it.
  */
 export function explainError(error: unknown): string {
-  if (!(error instanceof Error)) return 'An error that is none was thrown.';
+  if (!(error instanceof Error)) return 'A value that is not an error was thrown.';
   if (error instanceof AppError)
     return [error.message, ...(error.issues ?? []).map(issueLine)].map(maskSecrets).join('\n  ');
   if (selfExplaining.some((kind) => error instanceof kind)) return maskSecrets(error.message);
@@ -39,7 +39,7 @@ const reasons: Readonly<Record<string, string>> = {
   '28000': 'the database refuses the user',
   '3D000': 'the database does not exist',
   '42P01': 'a table is missing: run "npm run migrate"',
-  '53300': 'the database has no connection left',
+  '53300': 'the database has no free connection',
   'Connection terminated unexpectedly': 'the database closed the connection',
   'The server does not support SSL connections': 'the database does not offer encryption',
   'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string': 'the database asks for a password',

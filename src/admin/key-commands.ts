@@ -63,10 +63,11 @@ export async function rotateKeys(tools: AdminTools): Promise<CommandResult> {
   };
 }
 
-const temporalAway = 'Temporal is unreachable, and what it stores may need any key. Start it, and run this again';
+const temporalAway =
+  'Temporal is unreachable, so the keys that its data need are unknown. Start Temporal, then run this command again';
 
 const leftWords = (left: number): string =>
-  `${left} values are still encrypted with other keys: they were in use, or cannot be decrypted. Run this again`;
+  `${left} values are still encrypted with other keys: they were in use, or cannot be decrypted. Run this command again`;
 
 const lineOfUnopened = ({ table, orgId, owner, reason }: UnopenedValue): string =>
   `not decrypted: ${table} of ${owner} (${orgId}): ${reason}`;
@@ -113,7 +114,7 @@ async function keyUses({ deps, ring, current }: OpenedRing): Promise<readonly Ke
 }
 
 function linesOf({ id, current, inRing, sealed, workflows, schedules, removable }: KeyUse): readonly string[] {
-  const needs = removable ? 'may be removed' : inRing ? 'needed' : 'NEEDED, BUT NOT IN THE RING: put it back';
+  const needs = removable ? 'may be removed' : inRing ? 'needed' : 'NEEDED, BUT NOT IN SECRETS_KEYS: add it again';
   return [
     `${id}  ${current ? 'current' : needs}`,
     ...Object.entries(sealed).map(([table, count]) => `  ${table}  ${count}`),

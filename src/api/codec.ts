@@ -28,7 +28,7 @@ export function serveCodec(app: Hono<ApiEnv>, { codec: settings }: Pick<ApiDeps,
     if (!isSameText(c.req.param('token'), settings.token)) throw noCodec();
     const { success, output } = v.safeParse(Payloads, await readBody(c.req.raw));
     if (!success)
-      throw new HttpRejection(400, 'The body must hold Temporal payloads: { "payloads": [...] }.', {
+      throw new HttpRejection(400, 'The body must contain Temporal payloads: { "payloads": [...] }.', {
         code: 'validation',
       });
     const payloads = output.payloads.map(({ metadata, data }) => ({

@@ -5,7 +5,7 @@ import { HttpRejection, statusOf, toErrorResponse } from './errors.ts';
 const requestId = 'req-1';
 const databaseError = (code: string) => Object.assign(new Error('duplicate key (email)=(a@b.c)'), { code });
 
-describe('error answers', () => {
+describe('error responses', () => {
   it.each<[RequestErrorCode, number]>([
     ['validation', 400],
     ['unauthorized', 401],

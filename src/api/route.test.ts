@@ -37,7 +37,7 @@ describe('a declared endpoint', () => {
     expect(await act(noDeps)).toEqual({ id: good.params['id'], name: 'n', tags: [], at: 'home' });
   });
 
-  it('answers 404 with the noun for an id that no query needs to see', () => {
+  it('responds with 404 and the noun for an id that no query needs to see', () => {
     for (const id of ['abc', 'con_', 'run_01kaemm0dce7xb1k4c1m1f2p3q', 'CON_01KAEMM0DCE7XB1K4C1M1F2P3Q', 'a\u0000b']) {
       expect(rejectionOf({ params: { id } })).toMatchObject({ code: 'not_found', message: 'Thing not found' });
     }
@@ -75,7 +75,7 @@ describe('a declared endpoint', () => {
     expect(rejectionOf({ query: { at: ['x'], other: ['1', '2'] } })).toBeTypeOf('function');
   });
 
-  it('judges the body before it says that an id does not exist', () => {
+  it('checks the body before it reports an unknown id', () => {
     expect(rejectionOf({ params: { id: 'abc' }, document: {} })).toMatchObject({ code: 'validation' });
   });
 

@@ -72,7 +72,7 @@ export interface Route {
   /** The errors of the endpoint itself; those every endpoint has are added. */
   readonly errors: readonly RequestErrorCode[];
   /** What a repeated `Idempotency-Key` gets: the first response again, or 409. Absent: the header is ignored. */
-  readonly repeated?: 'same_answer' | 'conflict';
+  readonly repeated?: 'same_response' | 'conflict';
   /**
    * It checks a spec, evaluates expressions or waits for servers that a customer names: an org may have only some of
    * them in progress at once; `one_by_one`: it checks specs in a transaction, so only one of them has a connection of

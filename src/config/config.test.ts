@@ -48,7 +48,7 @@ describe('loadConfig', () => {
     expect(issuesOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be .*separated by`))]);
   });
 
-  it('lets pages of every origin show a connection unless told', () => {
+  it('lets pages of every origin show a connection by default', () => {
     expect(loadConfig({}).embedAllowedOrigins).toBe('*');
     const EMBED_ALLOWED_ORIGINS = 'https://a.example, http://localhost:8080';
     const { embedAllowedOrigins } = loadConfig({ EMBED_ALLOWED_ORIGINS });

@@ -77,11 +77,11 @@ const Environment = v.object({
   ),
   OAUTH_STATE_KEYS: variable(
     v.optional(form.keyRing),
-    'Keys that sign the state of an OAuth authorization: the first signs, all verify. Unset: generated, and in production the OAuth endpoints answer 500.',
+    'Keys that sign the state of an OAuth authorization: the first signs, all verify. Unset: generated, and in production the OAuth endpoints respond with 500.',
   ),
   EMBED_KEYS: variable(
     v.optional(form.keyRing),
-    'Keys that sign embed tokens: the first signs, all verify. Unset: generated, and in production POST /tokens/embed answers 500.',
+    'Keys that sign embed tokens: the first signs, all verify. Unset: generated, and in production POST /tokens/embed responds with 500.',
   ),
   EMBED_ALLOWED_ORIGINS: variable(
     v.optional(form.origins, '*'),
@@ -114,7 +114,7 @@ const Environment = v.object({
   ),
   WEBHOOK_RETRY_SCHEDULE_SECONDS: variable(
     v.optional(form.seconds, '5,30,120,300,1800,7200,18000,36000,50400,72000,86400'),
-    'Seconds between the attempts to deliver an event, each up to a fifth shorter or longer; one more attempt than there are.',
+    'Seconds between the attempts to deliver an event, each up to a fifth shorter or longer. There is one attempt more than there are delays.',
   ),
   RETENTION_DAYS: variable(
     v.optional(form.integer(1, 3650), '90'),
@@ -128,7 +128,10 @@ const Environment = v.object({
     v.optional(form.listOf(workerQueues), 'control,sync,webhooks'),
     'Task queues this worker serves.',
   ),
-  WORKER_CONCURRENCY: variable(v.optional(form.integer(1, 1000), '20'), 'Runs one worker advances at once.'),
+  WORKER_CONCURRENCY: variable(
+    v.optional(form.integer(1, 1000), '20'),
+    'Runs that one worker advances at the same time.',
+  ),
   WORKER_HEALTH_PORT: variable(
     v.optional(form.integer(1, 65_535)),
     'Port at which a worker responds to health probes: GET /healthz while its event loop turns, GET /readyz while it polls and reaches the database. Unset: none.',

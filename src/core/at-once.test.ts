@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { atOnce } from './at-once.ts';
 
-it('has as many under way as it may, and no more', async () => {
+it('runs as many tasks at once as its limit allows, and no more', async () => {
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
   const begun: number[] = [];
   const all = atOnce([...gates.keys()], 2, async (n) => {
@@ -16,7 +16,7 @@ it('has as many under way as it may, and no more', async () => {
   expect(begun).toEqual([0, 1, 2, 3, 4]);
 });
 
-it('begins nothing after a failure and waits for what is under way', async () => {
+it('starts no task after a failure and waits for the running tasks', async () => {
   const slow = Promise.withResolvers<void>();
   const ended: number[] = [];
   const all = atOnce([0, 1, 2], 2, async (n) => {

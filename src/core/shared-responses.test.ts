@@ -23,7 +23,7 @@ it('asks at once when nobody else does, and each group for itself', async () => 
   expect(await Promise.all(responses)).toEqual(['of a1', 'of b1']);
 });
 
-it('gives nobody an answer that was asked for before: who comes later shares the next', async () => {
+it('gives no caller a response to an earlier request: later callers share the next request', async () => {
   const { ask, asked } = startAsking();
   const [first, second, third] = [ask('a1'), ask('a1'), ask('a2')];
   expect(asked).toHaveLength(1);

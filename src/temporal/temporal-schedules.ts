@@ -112,7 +112,7 @@ function optionsOf(order: ScheduleOrder, withAttributes: boolean) {
       workflowId: scheduledTickId(order),
       taskQueue: controlQueue,
       args: [{ orgId, scheduleId: id } satisfies ScheduledTickInput],
-      staticSummary: `tick of ${resourceKey} of ${connectionId}`,
+      staticSummary: `scheduled firing for ${resourceKey} of ${connectionId}`,
       staticDetails: `Schedule \`${id}\`, \`${cron}\` in ${timezone}. The result of the workflow says whether a run was created.`,
       ...attributes({ ...ids, trigger: 'schedule' }),
     },

@@ -82,7 +82,7 @@ describe('the widget', () => {
     );
   });
 
-  it('asks the service that its script came from unless told', async () => {
+  it('requests data from the service that served its script by default', async () => {
     await using opened = await openPage({ apiUrl: false });
     await expectState(opened, 'Not synced yet');
   });
@@ -180,7 +180,7 @@ describe('a token', () => {
     await expectState(opened, 'Not synced yet');
   });
 
-  it('of a deleted connection shows that it is gone', async () => {
+  it('shows that the connection was deleted', async () => {
     await using opened = await openPage();
     await expectState(opened, 'Not synced yet');
     await org.call('DELETE', `/connections/${connectionId}`);

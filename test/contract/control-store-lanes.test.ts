@@ -179,7 +179,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
   });
 
   describe('of ends and cancels', () => {
-    it('is canceled at once for a run that no workflow took, and asked for otherwise', async () => {
+    it('is immediate for a run that no workflow has taken, and is requested otherwise', async () => {
       const { queries, db, scope, insert, end, row, begin } = await start();
       const [untaken, taken] = [await insert(), await insert()];
       await queries.markDispatched(db, scope, taken);

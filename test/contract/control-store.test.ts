@@ -26,7 +26,7 @@ describe.each(controlStores)('a control store on $name', ({ open }) => {
       ]);
     });
 
-    it('has as many runs of a connection under way as its API takes requests at once, people first', async () => {
+    it('has as many runs of a connection in progress as its API takes requests at once, people first', async () => {
       const { insert, begin, end } = await start();
       const running = await insert({ resourceKey: 'a' });
       const backfill = await insert({ resourceKey: 'b', trigger: 'backfill' });

@@ -32,7 +32,7 @@ describe.each(deliveryKinds)('$name', (kind) => {
     ]);
   });
 
-  it('applies a batch that it was told of while the one before was on its way, whatever columns that one brought', async () => {
+  it('applies a batch that was prepared while the previous one was being delivered, even if that one added columns', async () => {
     await using place = await kind.createPlace();
     await using destination = place.connect();
     await destination.open(claimOf(place.schema, { columns: [columnOf('a', 'text')] }));

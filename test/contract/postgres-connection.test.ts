@@ -137,7 +137,7 @@ describe('the role', () => {
     });
   });
 
-  it('is told which privilege it lacks', async () => {
+  it('gets an error that names the missing privilege', async () => {
     await using place = await createPostgresPlace();
     await using role = await createRole();
     await using destination = connect({ user: role.name, password: 'p' });

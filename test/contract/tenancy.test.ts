@@ -160,7 +160,7 @@ async function theirState(): Promise<unknown> {
 
 describe('every endpoint behind an API key', () => {
   it.each(routes.filter(({ auth }) => auth === 'api_key').map(name))(
-    'answers 401 without one: %s',
+    'responds with 401 without one: %s',
     async (endpoint) => {
       const [method = '', path = ''] = endpoint.split(' ');
       // With a body that would be refused: the credential is checked first.
@@ -181,7 +181,7 @@ describe('every endpoint with something of an org in its path', () => {
 
   const checked = withIds.map(name).filter((endpoint) => cases[endpoint]?.exempt === undefined);
 
-  it.each(checked)('answers 404 to another org as to nobody’s id, and changes nothing: %s', async (endpoint) => {
+  it.each(checked)('responds with 404 to another org as to nobody’s id, and changes nothing: %s', async (endpoint) => {
     const { real, unknown, body } = cases[endpoint] ?? { real: () => '', unknown: '' };
     const method = endpoint.split(' ')[0]?.toUpperCase() ?? '';
     const put = {

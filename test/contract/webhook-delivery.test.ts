@@ -90,7 +90,7 @@ describe('a receiver that refuses records', () => {
     });
   });
 
-  it('which it was not sent is not believed, and how many they were is told', async () => {
+  it('is not believed about records that were not sent to it, and the log reports their number', async () => {
     const foreign = ['not sent', 'not sent either'].map((externalId) => ({
       externalId,
       message: 'no',

@@ -19,7 +19,7 @@ const shared = useStack({
   latencyMs: 5,
 });
 
-test('a worker told to stop hands its run to another at a page boundary: no page is fetched twice', async () => {
+test('a worker that is stopped hands its run over at a page boundary, and no page is fetched twice', async () => {
   const { stack, upstream } = shared();
   await using sync = await createSync(stack, { upstream, collection: 'told', perPage });
   const runId = await sync.requestPaused();

@@ -20,7 +20,7 @@ const shared = useStack({
   latencyMs: () => Math.random() * 20,
 });
 
-test('a worker killed with pages under way at once fetches only these again and delivers none twice', async () => {
+test('a worker killed with pages in progress at once fetches only these again and delivers none twice', async () => {
   const { stack, upstream } = shared();
   await using sync = await createSync(stack, {
     upstream,

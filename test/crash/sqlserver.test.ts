@@ -77,7 +77,7 @@ async function expectDelivered(
   expect(rows).toEqual(wanted.map(({ id, name }) => ({ id, name, _run_id: runId })));
 }
 
-test('a worker killed while the bulk copy is under way leaves nothing, and its successor copies the batch', async () => {
+test('a worker killed while the bulk copy is in progress leaves nothing, and its successor copies the batch', async () => {
   const step = 'copying';
   const { sync, server, runId } = await startSync(step, { transform: "{ 'id': id, 'name': name, 'note': note }" });
   const copy = server.hold('copying', 2);
@@ -131,7 +131,7 @@ test('a batch that the server executes when a successor holds the lane changes n
   expect(before).toBeLessThan(count);
 });
 
-test('a worker killed after its batch was executed and before the answer delivers nothing of it again', async () => {
+test('a batch that was executed before its worker was killed is not delivered again', async () => {
   const step = 'executed';
   const { sync, server, runId } = await startSync(step);
   const batch = server.hold('executed', 3);

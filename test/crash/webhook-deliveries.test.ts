@@ -54,7 +54,7 @@ const underWay = (name: string, count: number) =>
   eventually(`${count} requests are under way`, async () => requestsTo(name).length === count);
 
 test(
-  'a worker killed with 50 redeliveries under way: each is sent by its successor, in its row, under the same id',
+  'another worker sends each of 50 redeliveries of a killed worker, in its own row and under the same id',
   patient,
   async () => {
     const { endpoint, deliveryId } = await deliveredOnce('redelivered');
@@ -132,7 +132,7 @@ test('what is asked for while Temporal is away is sent when it is back', patient
   expect(requestsTo('away')).toHaveLength(2);
 });
 
-test('an event of which no endpoint was told is found and sent', patient, async () => {
+test('the sweeper finds and sends an event whose wake-up was lost', patient, async () => {
   const endpoint = await createEndpoint(stack, receiver, { name: 'untold', ...settings });
   const [eventId] = await recordEvents(stack, 1);
   expect(await allDone(endpoint, 1)).toMatchObject([{ eventId, attempt: 1 }]);

@@ -73,7 +73,7 @@ describe('Idempotency-Key', () => {
   const post = (path: string, key: string, body?: unknown) =>
     org.call('POST', path, { body, headers: { 'idempotency-key': key } });
 
-  it('gives the first answer again', async () => {
+  it('gives the first response again', async () => {
     const body = { name: 'Once', kind: 'dev' };
     const first = await post('/workspaces', 'k-once', body);
     const second = await post('/workspaces', 'k-once', body);

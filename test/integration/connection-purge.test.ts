@@ -60,7 +60,7 @@ describe('removing a deleted connection', () => {
     expect(await purgeable()).toContain(connectionId);
   });
 
-  it('leaves a request that is under way the time to be seen', async () => {
+  it('leaves a request that is in progress time to end', async () => {
     const { scope, connectionId } = await filledConnection();
     await markConnectionDeleted(database.db, scope, connectionId);
     await requestCancelOfAll(database.db, scope, connectionId);
@@ -77,7 +77,7 @@ describe('removing a deleted connection', () => {
 });
 
 describe('an attempt whose run is gone', () => {
-  it('is told so at every step, and leaves nothing behind', async () => {
+  it('gets an error at every step and leaves nothing behind', async () => {
     const { scope, connectionId, runId, orgId, owner } = await filledConnection();
     await markConnectionDeleted(database.db, scope, connectionId);
     await endRun(database.db, scope, { runId, outcome, breaksConnection: false });

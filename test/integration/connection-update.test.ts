@@ -84,7 +84,7 @@ describe('PATCH /connections/:id', () => {
     ['params that are a list', { params: [] }, 'params'],
     ['a name without a character', { displayName: ' ' }, 'displayName'],
     ['no name', { displayName: null }, 'displayName'],
-  ])('answers 400 naming the place for %s, and changes nothing', async (_what, changes, path) => {
+  ])('responds with 400 and the place for %s, and changes nothing', async (_what, changes, path) => {
     const { row, patch, read, secrets } = await connection();
     const reply = await patch({ externalCustomerId: 'changed', ...changes });
     expect(reply).toMatchObject({ status: 400, body: { error: { code: 'validation' } } });
@@ -93,7 +93,7 @@ describe('PATCH /connections/:id', () => {
     expect(await secrets()).toEqual({});
   });
 
-  it('judges values under the overrides of the same request', async () => {
+  it('checks the values against the overrides of the same request', async () => {
     const { patch } = await connection();
     const specOverridesJson = { connectionParams: [{ key: 'region', type: 'string', required: true }] };
     expect(issuePaths(await patch({ specOverridesJson }))).toEqual(['params.region']);
@@ -116,7 +116,7 @@ describe('PATCH /connections/:id', () => {
     expect(await lanes.execute()).toEqual([{ reset: 'state' }]);
   });
 
-  it('answers 409 while stored overrides are invalid, until they are corrected', async () => {
+  it('responds with 409 while stored overrides are invalid, until they are corrected', async () => {
     const { row, patch } = await connection();
     await api.deps.db
       .updateTable('connections')

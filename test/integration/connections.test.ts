@@ -62,7 +62,7 @@ describe('POST /connections', () => {
     ['a param of the wrong form', { params: { subdomain: 'evil.example/' } }, 'params.subdomain'],
     ['a secret among the params', { params: { apiKey: 'x' } }, 'params.apiKey'],
     ['a secret of the wrong type', { secrets: { apiKey: 1 } }, 'secrets.apiKey'],
-  ])('answers 400 naming the place for %s, and keeps nothing', async (_what, changes, path) => {
+  ])('responds with 400 and the place for %s, and keeps nothing', async (_what, changes, path) => {
     const before = (await org.call('GET', '/connections')).headers.get('x-total-count');
     const { status, body } = await create(changes);
     expect({ status, code: body.error.code }).toEqual({ status: 400, code: 'validation' });
@@ -70,7 +70,7 @@ describe('POST /connections', () => {
     expect((await org.call('GET', '/connections')).headers.get('x-total-count')).toBe(before);
   });
 
-  it('answers 404 for an unknown spec, version or workspace', async () => {
+  it('responds with 404 for an unknown spec, version or workspace', async () => {
     for (const changes of [{ specKey: 'nope' }, { specVersion: '9.9.9' }, { workspaceId: newId('ws') }]) {
       expect(await create(changes)).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
     }
@@ -81,7 +81,7 @@ describe('POST /connections', () => {
     expect({ status, path: body.error.issues[0].path }).toEqual({ status: 400, path: Object.keys(changes)[0] });
   });
 
-  it('answers 409 with what to do for a version that is still a draft', async () => {
+  it('responds with 409 and advice for a version that is still a draft', async () => {
     await org.call('POST', '/specs', { body: specDocument({ version: '3.0.0' }) });
     expect(await create({ specVersion: '3.0.0' })).toMatchObject({
       status: 409,
@@ -152,7 +152,7 @@ describe('activate and pause', () => {
     expect((await org.call('GET', `/runs/${run.id}`)).body).toMatchObject({ status: 'canceled', error: null });
   });
 
-  it('answers 402 beyond the plan cap, however many ask at once', async () => {
+  it('responds with 402 beyond the plan cap, however many ask at once', async () => {
     const capped = await api.newOrg({ activeConnectionsMax: 2 });
     await publishSpec(capped);
     const ids: string[] = [];
@@ -171,7 +171,7 @@ describe('activate and pause', () => {
 });
 
 describe('POST /connections/:id/sync', () => {
-  it('answers 202 with a queued run even while Temporal is away', async () => {
+  it('responds with 202 and a queued run even while Temporal is away', async () => {
     const id = await createActiveConnection(org);
     const { status, body } = await org.call('POST', `/connections/${id}/sync`, { body: { resource: 'items' } });
     expect(status).toBe(202);
@@ -189,7 +189,7 @@ describe('POST /connections/:id/sync', () => {
     expect((await org.call('GET', `/runs?connectionId=${id}&status=failed`)).body).toEqual([]);
   });
 
-  it('answers 409 unless the connection is active, and 400 for a resource the spec lacks', async () => {
+  it('responds with 409 unless the connection is active, and 400 for a resource the spec lacks', async () => {
     const id = await createConnection(org);
     const sync = (resource: string) => org.call('POST', `/connections/${id}/sync`, { body: { resource } });
     expect(await sync('items')).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
@@ -201,7 +201,7 @@ describe('POST /connections/:id/sync', () => {
     expect((await org.call('GET', `/runs?connectionId=${id}`)).body).toEqual([]);
   });
 
-  it('answers 409 when neither the effective spec nor the deployment says where records go', async () => {
+  it('responds with 409 when neither the effective spec nor the deployment says where records go', async () => {
     const id = await createActiveConnection(org);
     const overrides = { body: { specOverridesJson: { destination: null } } };
     expect((await org.call('PATCH', `/connections/${id}`, overrides)).status).toBe(200);

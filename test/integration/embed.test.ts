@@ -51,7 +51,7 @@ function forge({
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 describe('POST /tokens/embed', () => {
-  it('mints a token for one connection, good for 900 s unless told', async () => {
+  it('mints a token for one connection, good for 900 s by default', async () => {
     const { status, body, headers } = await mint({ connectionId });
     expect(status).toBe(200);
     expect(decodeProtectedHeader(body.token)).toEqual({ alg: 'HS256', typ: 'embed+jwt', kid: current.id });
@@ -80,7 +80,7 @@ describe('POST /tokens/embed', () => {
     });
   });
 
-  it('answers 404 for a connection of another org, of nobody, and for what is no id', async () => {
+  it('responds with 404 for a connection of another org, of nobody, and for what is no id', async () => {
     const other = await api.newOrg();
     await publishSpec(other);
     for (const id of [await createConnection(other), newId('con'), 'abc']) {
@@ -88,7 +88,7 @@ describe('POST /tokens/embed', () => {
     }
   });
 
-  it('answers 500 where embed tokens are not configured, and the read 401', async () => {
+  it('responds with 500 where embed tokens are not configured, and the read 401', async () => {
     await using unset = await startApi({ embed: { keys: null } });
     const tenant = await unset.newOrg();
     await publishSpec(tenant);
@@ -152,7 +152,7 @@ describe('GET /embed/connection', () => {
         return `${head}.${part({ ...decodeJwt(await tokenFor()), sub: newId('con') })}.${signature}`;
       },
     ],
-  ])('answers 401 to a token that %s', async (_name, token) => {
+  ])('responds with 401 to a token that %s', async (_name, token) => {
     const reply = await read(await token());
     caseFigure('forgedEmbedTokens', reply.status !== 401);
     expect(reply).toMatchObject({
@@ -161,7 +161,7 @@ describe('GET /embed/connection', () => {
     });
   });
 
-  it('answers 401 to a request without a token, whatever else it carries', async () => {
+  it('responds with 401 to a request without a token, whatever else it carries', async () => {
     const token = await tokenFor();
     const attempts = [
       org.call('GET', path),
@@ -185,7 +185,7 @@ describe('GET /embed/connection', () => {
     }
   });
 
-  it('answers 404 once the connection is deleted, and to a connection of another org', async () => {
+  it('responds with 404 once the connection is deleted, and to a connection of another org', async () => {
     const gone = await createConnection(org);
     const token = await tokenFor(gone);
     expect((await read(token)).status).toBe(200);

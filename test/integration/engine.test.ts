@@ -106,7 +106,7 @@ describe('an error that nobody expects', () => {
   });
 });
 
-describe('an API that asks for a long wait', () => {
+describe('an API that requests a long wait', () => {
   it('is left alone by a durable timer, and the run goes on after it; operators find it by its attributes', async () => {
     const { stack } = shared();
     const connection = await connect('limited');
@@ -212,7 +212,7 @@ describe('a request that hangs', () => {
 });
 
 describe('pausing a connection', () => {
-  it('cancels the run under way, which delivers nothing more', async () => {
+  it('cancels the run in progress, which delivers nothing more', async () => {
     const { upstream } = shared();
     const connection = await connect('pausing');
     const fifth = upstream.hold(upstream.journal.length + 5);

@@ -229,7 +229,7 @@ describe('a table that changes', () => {
   });
 });
 
-describe('an API that asks for a long wait', () => {
+describe('an API that requests a long wait', () => {
   it('is left alone, and asked on from there: no page of a table and no key twice', async () => {
     const limited = new Set(['/waiting-names?page=1', '/waiting-plans/b']);
     const unlessLimited =

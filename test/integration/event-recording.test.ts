@@ -79,7 +79,7 @@ describe('the end of a run', () => {
     breaksConnection: true,
   } as const;
 
-  it('is told once, however often it is written', async () => {
+  it('is recorded as one event, even when it is written several times', async () => {
     const connectionId = await createActiveConnection(org);
     const [runId = ''] = await queueRuns(org, connectionId, 1);
     await beginRun(api.deps.db, scope, runId);
@@ -89,7 +89,7 @@ describe('the end of a run', () => {
     expect(await typesAfterActivation(connectionId)).toEqual(['run.started', 'run.failed', 'connection.error']);
   });
 
-  it('is told of runs that no workflow had taken when they were canceled', async () => {
+  it('is recorded as an event for canceled runs that no workflow had taken', async () => {
     const connectionId = await createActiveConnection(org);
     const [first = ''] = await queueRuns(org, connectionId, 1);
     await org.call('POST', `/runs/${first}/cancel`);
@@ -104,7 +104,7 @@ describe('the end of a run', () => {
     ]);
   });
 
-  it('is told of a run that does not begin because its connection is not active any more', async () => {
+  it('is recorded as an event for a run that does not begin because its connection is no longer active', async () => {
     const connectionId = await createActiveConnection(org);
     const { id } = await insertRun(api.deps.db, scope, newRun(connectionId));
     await setConnectionStatus(api.deps.db, scope, { id: connectionId, status: 'error' });
@@ -114,7 +114,7 @@ describe('the end of a run', () => {
     expect(more).toEqual([]);
   });
 
-  it('is told of a run whose connection is deleted, beside the end of its schedules', async () => {
+  it('is recorded as an event for a run of a deleted connection, together with the end of its schedules', async () => {
     const connectionId = await createActiveConnection(org);
     const body = { resourceKey: 'items', cron: '0 3 * * *' };
     await org.call('POST', `/connections/${connectionId}/schedules`, { body });
@@ -147,7 +147,7 @@ describe('the end of a run', () => {
 });
 
 describe('a firing that makes no run', () => {
-  it('is told once, with the reason', async () => {
+  it('is recorded as one event with the reason', async () => {
     const connectionId = await createActiveConnection(org);
     const { body: schedule } = await org.call('POST', `/connections/${connectionId}/schedules`, {
       body: { resourceKey: 'items', cron: '* * * * *' },
@@ -168,7 +168,7 @@ describe('a firing that makes no run', () => {
 });
 
 describe('quarantined records that are tried again', () => {
-  it('are told of by call, not by record', async () => {
+  it('are recorded as one event for each API call, not for each record', async () => {
     const connectionId = await createActiveConnection(org);
     const [runId = ''] = await queueRuns(org, connectionId, 1);
     const rows = [1, 2, 3].map((number) => ({

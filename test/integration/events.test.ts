@@ -60,7 +60,7 @@ const eventsOf = ({ connectionId }: Pick<Customer, 'connectionId'>) =>
   recordedEvents(shared().stack.db, { orgId: shared().stack.org.orgId, connectionId });
 
 describe('the life of a connection', () => {
-  it('is told in order, without gaps, and without params, secrets or records', async () => {
+  it('is recorded as events in order, without gaps, params, secrets or records', async () => {
     const { stack, upstream } = shared();
     let reply: ScriptedReply = good;
     const { customer, document } = await open('story', ['items'], () => reply);
@@ -152,7 +152,7 @@ describe('the life of a connection', () => {
 });
 
 describe('the life of an org', () => {
-  it('is told beside that of its connections', async () => {
+  it('is recorded as events together with those of its connections', async () => {
     const { stack } = shared();
     const before = await recordedEvents(stack.db, { orgId: stack.org.orgId });
     const { customer } = await open('org-story', ['beside'], () => good);

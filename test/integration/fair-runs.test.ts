@@ -46,7 +46,7 @@ describe('an org whose peers are silent', () => {
 });
 
 describe('an org that floods the service with runs', () => {
-  it('has no more under way than its limit, and those of others begin at once', async () => {
+  it('has no more in progress than its limit, and those of others begin at once', async () => {
     const { stack } = shared();
     const hostile = await stack.newOrg();
     await sql`update orgs set limits = '{"runsAtOnce": 3}' where id = ${hostile.orgId}`.execute(stack.db);

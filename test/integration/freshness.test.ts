@@ -162,7 +162,7 @@ describe('a resource that becomes overdue', () => {
   }
   const types = async () => (await events()).map(({ type }) => type);
 
-  it('is told once, and once when it is fresh again', async () => {
+  it('is reported by one event, and by another when it is fresh again', async () => {
     await schedule('* * * * *');
     const id = await run('succeeded', 100);
     await noteOverdueFlips(api.deps);
@@ -187,7 +187,7 @@ describe('a resource that becomes overdue', () => {
     expect(await types()).toEqual(['connection.overdue', 'connection.on_time']);
   });
 
-  it('is told again when it happens again although nothing succeeded in between', async () => {
+  it('is reported again when it becomes overdue again, even without a success in between', async () => {
     const id = await schedule('* * * * *');
     await run('succeeded', 1000);
     const toggle = (enabled: boolean) => org.call('PATCH', `/schedules/${id}`, { body: { enabled } });
@@ -200,7 +200,7 @@ describe('a resource that becomes overdue', () => {
     expect((await events())[1].data.expectedIntervalSeconds).toBeNull();
   });
 
-  it('is not told of a paused connection', async () => {
+  it('is not reported for a paused connection', async () => {
     await schedule('* * * * *');
     await run('succeeded', 1000);
     await org.call('POST', `/connections/${connectionId}/pause`);

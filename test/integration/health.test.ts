@@ -37,7 +37,7 @@ describe('health', () => {
     expect(body.detail).toContain('0002_specs');
   });
 
-  it('is not ready when the database is gone, and says so without its address', async () => {
+  it('is not ready when the database is unreachable, and does not show its address', async () => {
     const nowhere = { poolSize: 1, applicationName: 'test', onIdleError() {} };
     const db = openDatabase('postgres://user:hunter2@127.0.0.1:1/gone', nowhere);
     const app = createApp({ ...api.deps, db });
@@ -74,7 +74,7 @@ describe('the JSON Schema of a spec', () => {
   });
 });
 
-describe('every answer', () => {
+describe('every response', () => {
   it('carries a request id, the caller’s own when it is sane', async () => {
     const idFor = async (given?: string) => {
       const headers = given === undefined ? {} : { 'x-request-id': given };

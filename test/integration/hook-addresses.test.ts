@@ -79,7 +79,7 @@ describe('a handshake', () => {
   const text = async (reply: Response) => [reply.status, reply.headers.get('content-type'), await reply.text()];
   const plain = 'text/plain; charset=utf-8';
 
-  it('of Slack is answered when it is signed', async () => {
+  it('of Slack gets its response when it is signed', async () => {
     const hook = await hookOf({ kind: 'slack' });
     const challenge = '{"token":"t","challenge":"3eZbrw1a","type":"url_verification"}';
     expect(await text(await hook.post(challenge, signers.slack(challenge, hook.secret, new Date())))).toEqual([
@@ -91,13 +91,13 @@ describe('a handshake', () => {
     expect((await hook.requests()).filter(({ status }) => status !== 'rejected')).toEqual([]);
   });
 
-  it('of Microsoft Graph is answered with the token decoded', async () => {
+  it('of Microsoft Graph gets the decoded token', async () => {
     const reply = await ask(await hookOf(), '?validationToken=Validation%3a+Testing%3cb%3e', { method: 'POST' });
     expect(await text(reply)).toEqual([200, plain, 'Validation: Testing<b>']);
     expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it('of Meta is answered with the challenge', async () => {
+  it('of Meta gets the challenge', async () => {
     const hook = await hookOf();
     expect(await text(await ask(hook, '?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=x'))).toEqual([
       200,
@@ -108,7 +108,7 @@ describe('a handshake', () => {
     expect((await ask(hook, `?hub.mode=subscribe&hub.challenge=${'1'.repeat(2001)}`)).status).toBe(404);
   });
 
-  it('of CloudEvents is answered with the origin', async () => {
+  it('of CloudEvents gets the origin', async () => {
     const hook = await hookOf();
     const reply = await ask(hook, '', {
       method: 'OPTIONS',
@@ -120,7 +120,7 @@ describe('a handshake', () => {
     expect((await ask(hook, '', { method: 'OPTIONS' })).status).toBe(404);
   });
 
-  it('is not answered at an address that nobody has', async () => {
+  it('gets 404 at an unknown address', async () => {
     const none = { url: 'http://localhost/api/hooks/nobodys' } as TestHook;
     expect((await ask(none, '?validationToken=x', { method: 'POST' })).status).toBe(404);
     expect((await ask(none, '?hub.mode=subscribe&hub.challenge=1')).status).toBe(404);

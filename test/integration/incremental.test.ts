@@ -84,7 +84,10 @@ describe('a token read', () => {
     expect((await strict.sync()).status).toBe('succeeded');
     forgotten = true;
     const { error } = await strict.sync();
-    expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining('no longer knows') });
+    expect(error).toMatchObject({
+      code: 'source_rejected',
+      message: expect.stringContaining('the stored token as expired'),
+    });
   });
 });
 

@@ -131,7 +131,7 @@ describe('a new key', () => {
     // Removed too early, the old key only makes the run wait until it is back.
     await stack.killWorker('SIGKILL');
     const lacking = await stack.startWorker(next);
-    await lacking.logged('which SECRETS_KEYS does not have: put it back behind the current one');
+    await lacking.logged('which SECRETS_KEYS does not contain: add it again after the current key');
     await lacking.kill('SIGTERM');
     await stack.startWorker(both);
     fifth.release();

@@ -41,7 +41,7 @@ describe('a lane that is to start over', () => {
     expect((await lane.begin()).watermarkBefore).toBe(watermark);
   });
 
-  it('leaves a run that is under way alone: the one after it starts over', async () => {
+  it('leaves a run that is in progress alone: the one after it starts over', async () => {
     const lane = await syncedLane();
     const underWay = await lane.begin();
     await lane.reset('state');

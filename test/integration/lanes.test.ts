@@ -27,7 +27,7 @@ describe('a lane', () => {
     expect(await begin(second)).toBe('running');
   });
 
-  it('answers the same when a begin or an end is repeated', async () => {
+  it('returns the same when a begin or an end is repeated', async () => {
     const { first, second, begin, end } = await twoRuns();
     expect([await begin(first), await begin(first)]).toEqual(['running', 'running']);
     expect([await end(first), await end(first)]).toMatchObject([
@@ -49,7 +49,7 @@ describe('a lane', () => {
     expect(turns.filter((turn) => turn === 'running')).toHaveLength(1);
   });
 
-  it('holds a run back while one of a resource that it waits for is under way or queued before it', async () => {
+  it('holds a run back while one of a resource that it waits for is in progress or queued before it', async () => {
     const { scope, connectionId } = await connection();
     const insert = async (resourceKey: string, waitsFor: readonly string[] = []) =>
       (await insertRun(database.db, scope, newRun(connectionId, { resourceKey, waitsFor, concurrentMax: 9 }))).id;
@@ -105,14 +105,14 @@ describe('an org', () => {
       .execute();
   const many = (count: number): Trigger[] => Array.from({ length: count }, () => 'manual');
 
-  it('has as many runs under way as its limit says, however many begin at once', async () => {
+  it('has as many runs in progress as its limit says, however many begin at once', async () => {
     const { ids, begin } = await orgWith(5, many(20));
     const turns = await Promise.all(ids.map((id) => begin(id)));
     expect(turns.filter((turn) => turn === 'running')).toHaveLength(5);
     expect(turns.filter((turn) => turn === 'waiting')).toHaveLength(15);
   });
 
-  it('has 10 under way unless the operator says otherwise, and the runs of others count for nothing', async () => {
+  it('has 10 in progress unless the operator says otherwise, and the runs of others count for nothing', async () => {
     const { scope, ids, begin } = await orgWith(99, many(12));
     await database.db.updateTable('orgs').set({ limits: '{}' }).where('id', '=', scope.orgId).execute();
     const other = await orgWith(99, many(12));

@@ -247,7 +247,7 @@ describe('callback', () => {
 });
 
 describe('deleting a connection', () => {
-  it('gives its grant back, and ends authorizations under way', async () => {
+  it('gives its grant back, and ends authorizations in progress', async () => {
     const id = await connect();
     await come(await oauth.agree(await authorizeUrl(id)));
     const path = await oauth.agree(await authorizeUrl(id));

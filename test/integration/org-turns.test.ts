@@ -66,7 +66,7 @@ async function inTurn<Value>(ids: readonly string[], ask: (id: string) => Promis
 const manual = (count: number): RunTrigger[] => Array.from({ length: count }, () => 'manual');
 
 describe('runs of an org with several connections', () => {
-  it('are under way as many as its limit says, however many begin at the same moment', async () => {
+  it('run at once up to its limit, however many begin at the same moment', async () => {
     const org = await orgOf(3);
     const ids = await runsOf(org, manual(20));
     const turns = await Promise.all(ids.map(org.begin));
@@ -84,7 +84,7 @@ describe('runs of an org with several connections', () => {
     expect(await org.begin(waiting)).toBe('running');
   });
 
-  it('hear of a free place, whatever connection it was freed by, and of it alone', async () => {
+  it('are woken for a free place of any connection, and only for that', async () => {
     const org = await orgOf(2);
     const [first = '', second = '', ...waiting] = await runsOf(org, [...manual(2), 'backfill', 'schedule', 'webhook']);
     await inTurn([first, second, ...waiting], org.begin);

@@ -252,7 +252,7 @@ describe('a run of a resource below another', () => {
   it.each([
     ['forEach', { forEach: [{ as: 'parent', resource: 'above', from: 'store' }] }, '/below/{{ each.parent.id }}'],
     ['dependsOn', { dependsOn: ['above'] }, '/below'],
-  ])('waits by its %s while a run of that is under way', async (by, parts, path) => {
+  ])('waits by its %s while a run of that is in progress', async (by, parts, path) => {
     api.serve('above', () => ({ body: [{ id: 1 }] }));
     api.serve('below', () => ({ body: [{ id: 1 }] }));
     const resources = [{ key: 'above' }, { key: 'below', request: { path }, ...parts }];

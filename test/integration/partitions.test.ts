@@ -114,7 +114,7 @@ describe('a list of values', () => {
     ]);
   });
 
-  it('is asked for several values at once, as far as the API takes it, and told of them in their order', async () => {
+  it('requests several values at once, up to the limit of the API, and delivers them in order', async () => {
     const { upstream } = shared();
     const projects = Array.from({ length: 9 }, (_, no) => `p${no}`);
     const wide = { ...perProject('wide', {}), target: { table: 'wide', mode: 'append' } };

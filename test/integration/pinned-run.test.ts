@@ -8,7 +8,7 @@ const api = createScriptedApi();
 const shared = useStack({ reply: api.reply });
 const asked = createAsked(() => shared().upstream);
 
-it('a run under way keeps the spec and the params it began with, in every process that goes on with it', async () => {
+it('a run in progress keeps the spec and the params it began with, in every process that goes on with it', async () => {
   const pages = 12;
   api.serve('pinned', (query) => {
     const page = Number(query.get('page') ?? 1);

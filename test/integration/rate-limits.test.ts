@@ -23,7 +23,7 @@ async function untilTooOften<Reply extends { readonly status: number }>(ask: () 
 }
 
 describe('a deployment with a rate limit', () => {
-  it('answers 429 with Retry-After to a key that asks too often, and others as ever', async () => {
+  it('responds with 429 and Retry-After to a key that asks too often, and others as ever', async () => {
     const other = await api.newOrg();
     const replies = await untilTooOften(() => org.call('GET', '/connections'));
     const [refused] = replies.filter(({ status }) => status === 429);
@@ -33,7 +33,7 @@ describe('a deployment with a rate limit', () => {
     expect((await other.call('GET', '/connections')).status).toBe(200);
   });
 
-  it('answers 429 to an address whose credentials are refused too often, while valid ones are let through', async () => {
+  it('responds with 429 to an address whose credentials are refused too often, while valid ones are let through', async () => {
     const server = createServer((incoming, outgoing) => {
       void getRequestListener(api.app.fetch)(incoming, outgoing);
     }).listen(0, '127.0.0.1');
@@ -54,8 +54,8 @@ describe('a deployment with a rate limit', () => {
   });
 });
 
-describe('a deployment without one', () => {
-  it('answers whatever comes', async () => {
+describe('a deployment without a rate limit', () => {
+  it('responds to any number of requests', async () => {
     await using unlimited = await startApi();
     const { call } = await unlimited.newOrg();
     const replies = await times(600, () => call('GET', '/workspaces'));

@@ -52,7 +52,7 @@ const statuses = (name: string) =>
 
 const conditional = { mode: 'conditional' };
 
-describe('a table that is asked for conditionally', () => {
+describe('a table that is requested conditionally', () => {
   it('is whole in every run, with the pages that changed and those that did not', async () => {
     const teams = [
       { id: 1, lead: 'Ada' },

@@ -8,7 +8,7 @@ import {
   purgePages,
   purgeResolved,
 } from '../../db/queries/orgs/retention.ts';
-import { insertAskedDelivery, lockDeliveryTarget } from '../../db/queries/webhooks/deliveries.ts';
+import { insertRequestedDelivery, lockDeliveryTarget } from '../../db/queries/webhooks/deliveries.ts';
 import { insertRecovery } from '../../db/queries/webhooks/recoveries.ts';
 import { orgScope } from '../../db/scope.ts';
 import { createRetentionSweep } from '../../src/maintenance/retention-sweep.ts';
@@ -149,7 +149,7 @@ describe('removing', () => {
   });
 });
 
-describe('an event that is asked for when it goes', () => {
+describe('an event that is requested while it is removed', () => {
   it('is there for every delivery that is listed', async () => {
     for (const days of [89, 91, 120]) {
       const eventId = await agedEvent(api, org, { days });
@@ -170,13 +170,13 @@ describe('an event that is asked for when it goes', () => {
     await api.deps.db.transaction().execute(async (tx) => {
       await lockDeliveryTarget(tx, scope, deliveryId);
       expect(await purgeEvents(api.deps.db, old())).toBe(0);
-      await insertAskedDelivery(tx, scope, asked);
+      await insertRequestedDelivery(tx, scope, asked);
     });
     expect(await purgeEvents(api.deps.db, old())).toBe(0);
     expect((await read('/webhook-deliveries')).body).toHaveLength(2);
   });
 
-  it('is gone for a redelivery that came second', async () => {
+  it('is not found by a redelivery that comes after the removal', async () => {
     const eventId = await agedEvent(api, org, { days: 100 });
     const deliveryId = await loggedAttempt(api, org, { eventId, endpointId });
     const reply = await whileGoing(eventId, () => org.call('POST', `/webhook-deliveries/${deliveryId}/redeliver`));
@@ -193,7 +193,7 @@ describe('an event that is asked for when it goes', () => {
     expect(await messagesOf(api, endpointId)).toMatchObject([{ eventId, status: 'pending' }]);
   });
 
-  it('is gone for a recovery that came second', async () => {
+  it('is not found by a recovery that comes after the removal', async () => {
     const eventId = await agedEvent(api, org, { days: 100 });
     const { id: newEndpointId } = await createEndpoint(org, { eventTypes: ['run.succeeded'] });
     const body = { ...around, include: ['missing'] };

@@ -39,7 +39,7 @@ describe('GET /runs', () => {
     'since=2026-02-31T00:00:00Z',
     'resource=%00',
     'status=failed&status=partial',
-  ])('answers 400 that names the parameter for %s', async (filter) => {
+  ])('responds with 400 and names the parameter for %s', async (filter) => {
     const { status, body } = await org.call('GET', `/runs?${filter}`);
     expect({ status, code: body.error.code }).toEqual({ status: 400, code: 'validation' });
     expect(body.error.issues).toMatchObject([{ code: 'schema', path: filter.split('=')[0] }]);
@@ -77,7 +77,7 @@ describe('GET /quarantine', () => {
     expect((await org.call('GET', `/quarantine?connectionId=${things.connectionId}`)).body).toEqual([]);
   });
 
-  it('answers 400 without a code when the connection is not named', async () => {
+  it('responds with 400 without a code when the connection is not named', async () => {
     const { status, body } = await org.call('GET', '/quarantine');
     expect(status).toBe(400);
     expect(body.error).toEqual({ message: 'The query parameter connectionId is required.' });

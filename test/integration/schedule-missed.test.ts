@@ -46,7 +46,7 @@ async function look(countMissedFirings: (id: string) => Promise<number | null>):
   await noteMissed({ ...api.deps, orchestrator: { ...api.deps.orchestrator, countMissedFirings } });
 }
 
-it('firings that Temporal has dropped are told of once, also after its schedule was lost', async () => {
+it('firings that Temporal has dropped are reported once, even after the schedule was lost', async () => {
   const { schedule, missed } = await openSchedule();
   for (const count of [0, 3, 3, 5, null, 1, 1]) await look(async () => count);
   expect((await missed()).map(({ data }) => data)).toEqual([
@@ -56,7 +56,7 @@ it('firings that Temporal has dropped are told of once, also after its schedule 
   ]);
 });
 
-it('a schedule is asked for once an hour, and one that is deleted never', async () => {
+it('a schedule is checked once an hour, and a deleted schedule never', async () => {
   const [kept, deleted] = [await openSchedule(), await openSchedule()];
   await org.call('DELETE', `/schedules/${deleted.schedule.id}`);
   const asked: string[] = [];
@@ -69,7 +69,7 @@ it('a schedule is asked for once an hour, and one that is deleted never', async 
   expect(asked.filter((id) => id === kept.schedule.id || id === deleted.schedule.id)).toEqual([kept.schedule.id]);
 });
 
-it('an outage of Temporal that is longer than the catch-up window is told of', async () => {
+it('an outage of Temporal that is longer than the catch-up window is reported', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'connector-sync-missed-'));
   await using stack = new AsyncDisposableStack();
   stack.defer(() => rm(folder, { recursive: true }));

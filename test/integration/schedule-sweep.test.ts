@@ -62,7 +62,7 @@ async function openSchedule({ activate = true } = {}) {
 }
 
 describe('what no request could tell Temporal', () => {
-  it('is told later: times, policies, ids and words for the operator', async () => {
+  it('is applied to Temporal later: times, policies, ids and texts for the operator', async () => {
     const { connectionId, id } = await openSchedule();
     await sweep(withTemporal(temporal));
     const { spec, policies, state, memo, action, typedSearchAttributes } = await describeIn(temporal, id);

@@ -107,7 +107,7 @@ describe('a firing of what shall not fire makes no run and says why:', () => {
   it('the resource is gone from the spec', async () => {
     const { fire, scheduleId } = await openSchedule();
     await api.deps.db.updateTable('schedules').set({ resourceKey: 'gone' }).where('id', '=', scheduleId).execute();
-    expect((await fire(1)).outcome).toBe('skipped: The spec has no such resource; it has items');
+    expect((await fire(1)).outcome).toBe('skipped: The spec has no such resource; its resources are items');
   });
 
   it('the effective spec is invalid', async () => {

@@ -52,7 +52,7 @@ describe('a schedule', () => {
     expect((await stored(body.id)).version).toBe(3);
   });
 
-  it('is gone when it was deleted', async () => {
+  it('is absent after it was deleted', async () => {
     const { body } = await post(hourly);
     expect(await org.call('DELETE', `/schedules/${body.id}`)).toMatchObject({ status: 200, body: { deleted: true } });
     const gone = { status: 404, body: { error: { code: 'not_found', message: 'Schedule not found' } } };
@@ -90,7 +90,7 @@ describe('a schedule that is not valid', () => {
     expect(body.error.issues).toMatchObject([{ code: 'schema', path }]);
   });
 
-  it('is told of all its faults', async () => {
+  it('gets an error that lists all its issues', async () => {
     const { body } = await post({ ...hourly, cron: 'x', timezone: 'Mars/Olympus' });
     expect(body.error.issues.map(({ path }: { path: string }) => path)).toEqual(['cron', 'timezone']);
   });

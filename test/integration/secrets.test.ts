@@ -59,7 +59,7 @@ beforeAll(async () => {
 
 describe('planted secrets', () => {
   it.each(authKinds())(
-    'of auth $kind reach no answer, log, event, delivery, table or history',
+    'of auth $kind reach no response, log, event, delivery, table or history',
     async ({ kind, auth }) => {
       const { stack } = shared();
       const connectionId = await connect(kind, auth(shared().upstream.url));

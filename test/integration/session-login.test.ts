@@ -70,7 +70,7 @@ it('a login waits for its own bucket alone, on a timer of the run', async () => 
   expect(logins()).toEqual([200, 200]);
 });
 
-it('a conditional login that is answered 304 goes on with its session; a refused token is asked for anew', async () => {
+it('a conditional login with the response 304 keeps its session, and a refused token is requested again', async () => {
   const { connected, session, logins } = await world('kept', { cache: { mode: 'conditional' } });
   session.lasts = 1;
   await connected.sync();

@@ -123,7 +123,7 @@ describe('POST /connections/:id/upgrade-spec', () => {
     expect(refused.body.error.message).toContain('specOverridesJson.resources.1');
   });
 
-  it('answers 404 for a version that the spec of the connection lacks, and 409 for one that is not published', async () => {
+  it('responds with 404 for a version that the spec of the connection lacks, and 409 for one that is not published', async () => {
     const { upgrade } = await connection();
     await publishSpec(org, { key: 'other', version: '7.0.0' });
     for (const version of ['7.0.0', 'latest']) {
@@ -158,7 +158,7 @@ describe('POST /specs/:key/versions/:version/deprecate', () => {
     expect(await org.call('POST', '/specs/aging/versions/1.0.0/publish')).toMatchObject({ status: 409 });
   });
 
-  it('answers 409 for a draft and 404 for what is not there', async () => {
+  it('responds with 409 for a draft and 404 for an unknown version', async () => {
     expect(await deprecate('acme', '9.0.0')).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
     expect((await deprecate('acme', '8.0.0')).status).toBe(404);
     expect((await deprecate('nobodys')).status).toBe(404);

@@ -27,7 +27,7 @@ describe('POST /specs', () => {
     expect(body.checksum).toMatch(/^sha256:[0-9a-f]{64}$/);
   });
 
-  it('answers 409 when the version exists for the key', async () => {
+  it('responds with 409 when the version exists for the key', async () => {
     await draft('twice');
     expect(await draft('twice')).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
     expect((await draft('twice', '1.0.1')).status).toBe(201);
@@ -39,7 +39,7 @@ describe('POST /specs', () => {
     expect(statuses.filter((status) => status === 409)).toHaveLength(7);
   });
 
-  it('answers 400 with every issue of an invalid spec and saves nothing', async () => {
+  it('responds with 400 and every issue of an invalid spec and saves nothing', async () => {
     const document = { ...specDocument({ key: 'broken' }), resorces: [], auth: { kind: 'magic' } };
     const { status, body } = await org.call('POST', '/specs', { body: document });
     expect(status).toBe(400);
@@ -52,7 +52,7 @@ describe('POST /specs', () => {
 });
 
 describe('POST /specs/:key/validate', () => {
-  it('answers 200 for a valid and for an invalid spec, and saves neither', async () => {
+  it('responds with 200 for a valid and for an invalid spec, and saves neither', async () => {
     const valid = await org.call('POST', '/specs/judged/validate', { body: specDocument({ key: 'judged' }) });
     expect(valid).toMatchObject({ status: 200, body: { valid: true, spec: { metadata: { key: 'judged' } } } });
     const invalid = await org.call('POST', '/specs/judged/validate', { body: {} });
@@ -78,7 +78,7 @@ describe('publishing', () => {
     });
   });
 
-  it('answers 404 for an unknown spec, an unknown version and a malformed one', async () => {
+  it('responds with 404 for an unknown spec, an unknown version and a malformed one', async () => {
     await draft('known');
     for (const path of [at('unknown'), at('known', '9.9.9'), at('known', 'latest'), at('-', '1.0.0')]) {
       expect(await org.call('POST', `${path}/publish`)).toMatchObject({
@@ -169,7 +169,7 @@ describe('POST /specs/transform-preview', () => {
     ['gives no object', 'id'],
     ['gives nothing', 'missing'],
     ['gives a list', '[1, 2]'],
-  ])('answers 400 when the expression %s', async (_what, expression) => {
+  ])('responds with 400 when the expression %s', async (_what, expression) => {
     const reply = await preview({ expression, record: { id: 7 } });
     expect(reply).toMatchObject({
       status: 400,
@@ -195,7 +195,7 @@ describe('POST /specs/transform-preview', () => {
     },
   );
 
-  it('answers 400 when it never ends, while others are served', async () => {
+  it('responds with 400 when it never ends, while others are served', async () => {
     const endless = preview({ expression: '($f := function(){$f()}; $f())', record: {} });
     expect((await org.call('GET', '/api/health')).status).toBe(200);
     expect((await endless).status).toBe(400);

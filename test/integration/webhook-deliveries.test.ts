@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Db } from '../../db/client.ts';
-import { insertAskedDelivery } from '../../db/queries/webhooks/deliveries.ts';
+import { insertRequestedDelivery } from '../../db/queries/webhooks/deliveries.ts';
 import { lockEndpoint } from '../../db/queries/webhooks/endpoints.ts';
 import { claimDue } from '../../db/queries/webhooks/queue.ts';
 import { orgScope } from '../../db/scope.ts';
@@ -82,7 +82,7 @@ describe('the log of webhook deliveries', () => {
     ]);
   });
 
-  it('has 50 elements unless told, and 200 at most', async () => {
+  it('has 50 elements by default, and 200 at most', async () => {
     const { id: endpointId } = await createEndpoint(org);
     const { body: first } = await org.call('POST', `/webhook-endpoints/${endpointId}/test`);
     const { eventId } = await read(first.id);
@@ -177,7 +177,7 @@ describe('a redelivery', () => {
     const { askedId, claiming } = await db.transaction().execute(async (trx) => {
       await lockEndpoint(trx, scope, endpointId);
       const asked = { eventId, endpointId, url: receiverUrl, trigger: 'redelivery', redeliveryOf: null } as const;
-      const { id } = await insertAskedDelivery(trx, scope, asked);
+      const { id } = await insertRequestedDelivery(trx, scope, asked);
       const begun = claimDue(db, scope, { endpointId, limit: 1, leaseMs: 60_000, leaseToken: 'lease' });
       await Promise.race([begun, somebodyWaitsFor(trx)]);
       // In an object: the transaction ends before the claim does.

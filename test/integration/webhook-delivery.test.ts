@@ -167,7 +167,7 @@ describe('an endpoint', () => {
     ['gone', { status: 410, body: '' }],
     ['no-more', { status: 200, headers: { 'webhook-delivery': 'disable' }, body: '' }],
   ] as const)(
-    'that says so (%s) is switched off; what waits is skipped, and the others hear of it',
+    'is disabled when it requests it (%s); its pending events are skipped, and the other endpoints get an event',
     async ([name, reply]) => {
       const other = await endpointOf(`${name}-watching`, { eventTypes: ['endpoint.disabled'] });
       const endpoint = await endpointOf(name, { maxInFlight: 1 });

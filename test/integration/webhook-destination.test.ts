@@ -160,7 +160,7 @@ describe('records that the receiver refuses', () => {
     },
   );
 
-  it('although it was not sent them are told in the log of the run by their number, and count for nothing', async () => {
+  it('although they were not sent to it are counted in the log of the run and otherwise ignored', async () => {
     const rejected = ['made-up-1', 'made-up-2'].map((externalId) => ({ externalId, message: 'unknown to us' }));
     const sync = await syncOf('stray', { rows: () => rowsOf(3), reply: () => ({ body: { rejected } }) });
     const run = await sync.sync();
@@ -265,7 +265,7 @@ describe('a receiver', () => {
     });
   });
 
-  it('that is gone breaks the connection at once', async () => {
+  it('that responds with 410 sets the connection to error at once', async () => {
     const sync = await syncOf('left', { rows: () => rowsOf(2), reply: () => ({ status: 410 }) });
     expect(await sync.sync()).toMatchObject({ status: 'failed', error: { code: 'destination_gone' } });
     expect(await sync.status()).toBe('error');

@@ -181,7 +181,7 @@ describe('changing a webhook endpoint', () => {
     expect((await patch(row.id, { eventTypes: null })).body.eventTypes).toBeNull();
   });
 
-  it('is judged as a new one is', async () => {
+  it('is checked like a new endpoint', async () => {
     const { id } = await createEndpoint(org);
     const issues = async (change: unknown) => (await patch(id, change)).body.error.issues;
     expect(await issues({ url: 'https://10.0.0.1/' })).toMatchObject([{ path: 'url' }]);

@@ -19,7 +19,7 @@ const patch = (id: string, body: unknown) => org.call('PATCH', `/webhook-endpoin
 describe('testing a webhook endpoint', () => {
   const test = (id: string, body?: unknown) => org.call('POST', `/webhook-endpoints/${id}/test`, { body });
 
-  it('asks for one request to it alone, although it is off', async () => {
+  it('sends one request to this endpoint only, even when it is disabled', async () => {
     const { id } = await createEndpoint(org, { enabled: false });
     await createEndpoint(org, { eventTypes: ['webhook.test'] });
     const { status, body } = await test(id);

@@ -89,7 +89,7 @@ export interface AskedDelivery {
 }
 
 /** Asks for one attempt to send an event to an endpoint: it waits in the log until it is sent. */
-export function insertAskedDelivery(
+export function insertRequestedDelivery(
   tx: Db,
   scope: OrgScope,
   { eventId, endpointId, ...asked }: AskedDelivery,

@@ -21,12 +21,12 @@ describe('body gate', () => {
     },
   );
 
-  it('does not judge the content type', async () => {
+  it('accepts any content type', async () => {
     expect(await readBody(post('{"a":1}', { 'content-type': 'text/plain' }))).toEqual({ a: 1 });
   });
 
   it.each(['', '   ', '{"a":', "{'a':1}", '{"a":1/*x*/}', '{"a":"\u0001"}', 'NaN', '{} {}', 'undefined'])(
-    'answers 400 without a code for %j',
+    'responds with 400 without a code for %j',
     async (text) => {
       await expect(readBody(sized(text))).rejects.toMatchObject({ name: 'HttpRejection', status: 400, code: null });
     },
@@ -48,7 +48,7 @@ describe('body gate', () => {
     await expect(readBody(sized('{'), {})).rejects.toMatchObject({ status: 400, code: null });
   });
 
-  it('answers 400 without a code when the client goes away in the middle', async () => {
+  it('responds with 400 without a code when the client disconnects in the middle of the body', async () => {
     const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('aborted')) });
     const request = new Request('http://api.test/', { method: 'POST', body: broken, duplex: 'half' });
     await expect(readBody(request)).rejects.toMatchObject({ name: 'HttpRejection', status: 400, code: null });
@@ -58,17 +58,17 @@ describe('body gate', () => {
     ['a gzip stream', '1f8b0800000000000003ab56'],
     ['UTF-16', 'fffe7b007d00'],
     ['a cut character', '7b2261223a22c3227d'],
-  ])('answers 400 without a code for %s', async (_what, hex) => {
+  ])('responds with 400 without a code for %s', async (_what, hex) => {
     await expect(readBody(post(Buffer.from(hex, 'hex')))).rejects.toMatchObject({ status: 400, code: null });
   });
 
-  it('answers 413 for a long body by its declared length, without reading it', async () => {
+  it('responds with 413 for a long body by its declared length, without reading it', async () => {
     const request = post('{}', { 'content-length': String(bodyBytesMax + 1) });
     await expect(readBody(request)).rejects.toMatchObject({ status: 413, code: 'validation' });
     expect(request.bodyUsed).toBe(false);
   });
 
-  it('answers 413 for a long body that declares no length', async () => {
+  it('responds with 413 for a long body that declares no length', async () => {
     const request = chunked(['"', 'x'.repeat(bodyBytesMax), '"']);
     await expect(readBody(request)).rejects.toMatchObject({ status: 413, code: 'validation' });
   });
@@ -92,7 +92,7 @@ describe('body gate', () => {
     ['__proto__', '{"__proto__":{"isAdmin":true}}'],
     ['constructor', '{"a":{"constructor":1}}'],
     ['prototype', '{"a":[{"prototype":1}]}'],
-  ])('answers 400 validation for %s', async (_what, text) => {
+  ])('responds with 400 validation for %s', async (_what, text) => {
     await expect(readBody(sized(text))).rejects.toMatchObject({ name: 'AppError', code: 'validation' });
   });
 

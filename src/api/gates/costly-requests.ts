@@ -86,6 +86,6 @@ function createBeginnings(): (orgId: string) => Promise<void> {
 const tooManyAtOnce = (): HttpRejection =>
   new HttpRejection(
     429,
-    `Your org has ${costlyMax} requests in progress that check specs, evaluate expressions or call other servers (drafts, previews, changes of connections, tests of specs and connections): wait until one of them has ended.`,
+    `Your org has ${costlyMax} costly requests in progress (drafts, previews, changes of connections, tests of specs and connections). Wait until one of them has ended.`,
     { code: 'rate_limited', headers: { 'retry-after': String(retryAfterSeconds) } },
   );

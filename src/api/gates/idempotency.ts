@@ -19,7 +19,7 @@ export interface KeyedRequest extends Omit<IdempotentRequest, 'key'> {
   /** The parsed body; undefined when the endpoint reads none. */
   readonly document: unknown;
   /** Whether the response may be given again; `conflict`: it holds what exists only once. */
-  readonly repeated: 'same_answer' | 'conflict';
+  readonly repeated: 'same_response' | 'conflict';
 }
 
 /** A response as it goes out, and whether it is the one of an earlier request. */
@@ -56,7 +56,7 @@ export async function respondOnce(
   if (earlier) return replay(earlier);
   try {
     const result = await work();
-    const response = repeated === 'same_answer' ? result.json : null;
+    const response = repeated === 'same_response' ? result.json : null;
     await saveIdempotent(db, scope, { ...request, status: result.status, response });
     return { ...result, replayed: false };
   } catch (error) {

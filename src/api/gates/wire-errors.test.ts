@@ -34,7 +34,7 @@ describe('a request that is no HTTP for the app', () => {
     ['no Host', 'GET /ok HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
     ['a Host that is none', 'GET /ok HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n', 400],
     ['the target *', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 400],
-  ])('is answered like every error, without a code: %s', async (_what, request, status) => {
+  ])('gets the same error body as every error, without a code: %s', async (_what, request, status) => {
     const [head = '', body = ''] = (await send(request)).split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} \\w`));
     expect(head).toMatch(/\r\nx-request-id: [0-9a-f-]{36}/);
@@ -43,14 +43,14 @@ describe('a request that is no HTTP for the app', () => {
     });
   });
 
-  it('is cut, not answered, in the middle of an answer', async () => {
+  it('closes the connection without an error when a response has already begun', async () => {
     const received = await send('GET /half HTTP/1.1\r\nHost: x\r\n\r\n', 'no request\r\n\r\n');
     expect(received).toMatch(/^HTTP\/1.1 200 OK[^]*half\r\n$/);
   });
 });
 
 describe('the server', () => {
-  it('answers HTTP/1.0 without a Host, as load balancers ask', async () => {
+  it('responds to HTTP/1.0 requests without a Host header, as load balancers send them', async () => {
     expect(await send('GET /ok HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 OK[^]*fine$/);
   });
 

@@ -37,14 +37,14 @@ function responsesOf(route: Route): readonly (readonly [status: string, NamedRes
 }
 
 const meanings = {
-  validation: 'The input breaks its rules; `issues` names each place.',
+  validation: 'The input is not valid; `issues` lists each place.',
   unauthorized: 'The credential is missing, malformed, revoked or expired.',
   plan_limit: "The org's plan does not allow more.",
   not_found: 'The resource is absent or belongs to another org.',
   conflict: 'The state of the resource forbids the action.',
   immutable: 'A published version cannot be changed.',
   rate_limited:
-    'Too many requests, if the deployment has a limit, or too many concurrent ones that check specs, evaluate expressions or call other servers; `Retry-After` says how many seconds to wait.',
+    'Too many requests: the rate limit of the deployment or the limit of concurrent costly requests is reached. `Retry-After` gives the seconds to wait.',
   internal: 'Unexpected error of the service.',
 } as const satisfies Record<RequestErrorCode, string>;
 

@@ -41,7 +41,7 @@ export const receiverResponses: Json = {
   EventReceived: {
     description: 'Received. After any other response, or none within the timeout, the event is sent again.',
   },
-  EndpointGone: { description: 'Gone: the endpoint is disabled.' },
+  EndpointGone: { description: 'The endpoint no longer exists (410): the service disables it.' },
 };
 
 const header = (name: string, description: string): Json => ({

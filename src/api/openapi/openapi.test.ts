@@ -63,7 +63,7 @@ describe('OpenAPI document', () => {
     expect(paths).not.toContain('#/components/schemas/ErrorBody');
   });
 
-  it('has examples with which a validation error can be told from one without a code', () => {
+  it('has different examples for a validation error and for an error without a code', () => {
     const { $ref } = JSON.parse(text).paths['/connections'].post.responses['400'];
     expect($ref).toBe('#/components/responses/ValidationOfBody');
     const { examples } = JSON.parse(text).components.responses.ValidationOfBody.content['application/json'];

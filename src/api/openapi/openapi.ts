@@ -56,9 +56,11 @@ function healthPaths(): Json {
     content: { 'application/json': { schema: schemaOf(schema, 'output') } },
   });
   return {
-    '/health': probe('getHealth', 'Check that the process responds', { '200': response('It does.', Health) }),
+    '/health': probe('getHealth', 'Check that the process responds', {
+      '200': response('The process responds.', Health),
+    }),
     '/health/ready': probe('getHealthReady', 'Check whether the process can serve requests', {
-      '200': response('They can.', Ready),
+      '200': response('The process can serve requests.', Ready),
       '503': response('Not ready; `detail` says why.', NotReady),
     }),
   };

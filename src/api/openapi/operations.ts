@@ -74,7 +74,7 @@ function successOf(route: Route): Json {
     headers: {
       'X-Request-Id': refTo('headers', 'RequestId'),
       ...(isList ? { 'X-Total-Count': refTo('headers', 'TotalCount') } : {}),
-      ...(route.repeated === 'same_answer' ? { 'Idempotent-Replayed': refTo('headers', 'IdempotentReplayed') } : {}),
+      ...(route.repeated === 'same_response' ? { 'Idempotent-Replayed': refTo('headers', 'IdempotentReplayed') } : {}),
       ...headersOf(route),
     },
     content: { 'application/json': { schema: schemaOf(route.response, 'output') } },

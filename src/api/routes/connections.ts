@@ -66,7 +66,7 @@ export const connectionRoutes = [
     status: 201,
     response: ConnectionRow,
     errors: ['validation', 'not_found', 'conflict'],
-    repeated: 'same_answer',
+    repeated: 'same_response',
     handle: ({ scope, body }, deps) => createConnection(deps, scope, body),
   }),
   route({
@@ -94,7 +94,7 @@ export const connectionRoutes = [
     status: 202,
     response: RunRow,
     errors: ['validation', 'not_found', 'conflict'],
-    repeated: 'same_answer',
+    repeated: 'same_response',
     handle: ({ scope, params, body }, deps) =>
       requestRun(deps, scope, {
         connectionId: params.id,
@@ -130,7 +130,7 @@ export const connectionRoutes = [
     status: 202,
     response: RunRow,
     errors: ['validation', 'not_found', 'conflict'],
-    repeated: 'same_answer',
+    repeated: 'same_response',
     handle: ({ scope, params, body }, deps) =>
       requestRun(deps, scope, {
         connectionId: params.id,

@@ -13,7 +13,7 @@ export const oauthRoutes = [
     path: '/oauth/:connectionId/authorize',
     summary: 'Begin the authorization of a connection',
     description:
-      'Send the customer to `authorizeUrl`: it contains a state for one use, valid for 10 minutes. Register the address of `/oauth/callback` with the provider as redirect URI. A resource with its own `auth` is authorized separately.',
+      'Send the customer to `authorizeUrl`: it contains a state that can be used once, within 10 minutes. Register the address of `/oauth/callback` with the provider as redirect URI. A resource with its own `auth` is authorized separately.',
     tag,
     auth: 'api_key',
     costly: 'side_by_side',
@@ -45,7 +45,7 @@ export const oauthRoutes = [
     auth: 'oauth_state',
     query: v.object({
       code: v.pipe(QueryText, v.nonEmpty(), v.description('From the provider.')),
-      state: v.pipe(QueryText, v.nonEmpty(), v.description('As it was in `authorizeUrl`.')),
+      state: v.pipe(QueryText, v.nonEmpty(), v.description('The unchanged `state` of `authorizeUrl`.')),
       iss: v.optional(
         v.pipe(QueryText, v.description("The provider's issuer identifier (RFC 9207), if it sends one.")),
       ),

@@ -20,7 +20,7 @@ export const quarantineRoutes = [
     summary: 'List the quarantined records of a connection',
     tag,
     auth: 'api_key',
-    query: v.object({ connectionId: queryId('con', 'Whose records.') }),
+    query: v.object({ connectionId: queryId('con', 'The connection of the records.') }),
     status: 200,
     response: v.array(QuarantineRow),
     errors: ['not_found'],

@@ -78,7 +78,7 @@ export const runRoutes = [
     status: 202,
     response: RunRow,
     errors: ['not_found', 'conflict'],
-    repeated: 'same_answer',
+    repeated: 'same_response',
     handle: ({ scope, params }, deps) => replayRun(deps, scope, params.id),
   }),
   route({

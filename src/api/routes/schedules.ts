@@ -34,7 +34,7 @@ export const scheduleRoutes = [
     path: '/connections/:id/schedules',
     summary: 'Create a schedule for a resource',
     description:
-      'Created enabled; it fires while the connection is active. A firing creates no run while another run of the resource is still queued. One run makes up for all firings missed in an outage, none for those missed in a pause; firings that are older than twice the longest interval of the schedule (10 minutes to a day) are dropped, which the event `schedule.skipped` reports. Nothing fires in an hour that a zone skips; firings in an hour that it repeats fire twice.',
+      'Created enabled; it fires while the connection is active. A firing creates no run while another run of the resource is still queued. After an outage, one run replaces all missed firings; after a pause, no run does. Temporal drops missed firings that are older than twice the longest interval of the schedule (10 minutes to a day). The event `schedule.skipped` reports them. Nothing fires in an hour that a zone skips; firings in an hour that it repeats fire twice.',
     tag,
     auth: 'api_key',
     params: ConnectionParams,
@@ -52,7 +52,7 @@ export const scheduleRoutes = [
     status: 201,
     response: ScheduleRow,
     errors: ['validation', 'not_found', 'conflict'],
-    repeated: 'same_answer',
+    repeated: 'same_response',
     handle: ({ scope, params, body }, deps) => createSchedule(deps, scope, { connectionId: params.id, ...body }),
   }),
   route({

@@ -61,7 +61,7 @@ export const specRoutes = [
     status: 201,
     response: SpecVersionRow,
     errors: ['validation', 'conflict'],
-    repeated: 'same_answer',
+    repeated: 'same_response',
     handle: ({ scope, body }, deps) => createDraft(deps, scope, body),
   }),
   route({

@@ -55,7 +55,7 @@ export const webhookDeliveryRoutes = [
     status: 202,
     response: WebhookDeliveryView,
     errors: ['validation', 'not_found', 'conflict'],
-    repeated: 'same_answer',
+    repeated: 'same_response',
     handle: ({ scope, params, body }, deps) => redeliver(deps, scope, { id: params.id, endpointId: body.endpointId }),
   }),
 ];

@@ -44,12 +44,12 @@ export const endpointSettings = {
   ordering: v.pipe(
     WebhookOrdering,
     v.description(
-      '`fifo`: one request at a time, and an event waits until the one before it was delivered or has failed for good.',
+      '`fifo`: one request at a time, and an event waits until the one before it was delivered or its last attempt has failed.',
     ),
   ),
   signatureSchemes: v.pipe(
     v.array(SignatureScheme),
-    v.check((schemes) => schemes.includes('v1'), 'lacks v1, which every request is signed with'),
+    v.check((schemes) => schemes.includes('v1'), 'must contain v1, since every request is signed with it'),
     v.checkItems((one, index, all) => all.indexOf(one) === index, 'is named twice'),
     v.description('In addition to `v1` (HMAC), requests can carry `v1a`, a signature that a public key verifies.'),
   ),

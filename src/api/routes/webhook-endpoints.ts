@@ -160,7 +160,7 @@ export const webhookEndpointRoutes = [
     status: 202,
     response: WebhookDeliveryView,
     errors: ['validation', 'not_found'],
-    repeated: 'same_answer',
+    repeated: 'same_response',
     handle: ({ scope, params, body }, deps) => testEndpoint(deps, scope, { id: params.id, ...body }),
   }),
   route({
@@ -187,7 +187,7 @@ export const webhookEndpointRoutes = [
     status: 202,
     response: WebhookRecovery,
     errors: ['validation', 'not_found'],
-    repeated: 'same_answer',
+    repeated: 'same_response',
     handle: ({ scope, params, body }, deps) =>
       recoverEndpoint(deps, scope, {
         ...body,

@@ -31,7 +31,7 @@ export const workspaceRoutes = [
     status: 201,
     response: WorkspaceRow,
     errors: ['validation', 'conflict'],
-    repeated: 'same_answer',
+    repeated: 'same_response',
     handle: ({ scope, body }, deps) => createWorkspace(deps, scope, body),
   }),
 ];

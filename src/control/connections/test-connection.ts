@@ -55,7 +55,7 @@ export async function testConnection(
     const known = setup.spec.resources.map(({ key }) => key).join(', ');
     if (resourceKey !== null && !setup.spec.resources.some(({ key }) => key === resourceKey)) {
       throw invalid('Unknown resource', [
-        { code: 'schema', path: 'resource', message: `The spec has no such resource; it has ${known}` },
+        { code: 'schema', path: 'resource', message: `The spec has no such resource; its resources are ${known}` },
       ]);
     }
     await using stack = new AsyncDisposableStack();

@@ -78,7 +78,7 @@ function timeIssues({
 }: Pick<HookRow, 'verification' | 'debounceSeconds' | 'maxWaitSeconds'>): readonly Issue[] {
   const issues: Issue[] = [];
   if (verification.kind === 'hmac' && verification.content === 'timestamp.body' && !verification.timestampHeader) {
-    const message = 'is required with `timestamp.body`: the header that the time is in';
+    const message = 'is required with `timestamp.body`: the header that contains the time';
     issues.push({ code: 'schema', path: 'verification.timestampHeader', message });
   }
   if (maxWaitSeconds < debounceSeconds) {

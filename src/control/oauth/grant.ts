@@ -73,7 +73,7 @@ function authorizableOf({ auth, resources }: ConnectorSpec): readonly Authorizab
 function refuse({ auth, resources }: ConnectorSpec, all: readonly Authorizable[], resourceKey: string | null): never {
   const resource = resources.find(({ key }) => key === resourceKey);
   if (resourceKey !== null && !resource) {
-    const message = `The spec has no such resource; it has ${resources.map(({ key }) => key).join(', ')}`;
+    const message = `The spec has no such resource; its resources are ${resources.map(({ key }) => key).join(', ')}`;
     throw invalid('Unknown resource', [{ code: 'schema', path: 'resource', message }]);
   }
   const what = resource ? `The resource "${resource.key}"` : 'This connection';

@@ -72,7 +72,7 @@ function toBackfill(
 const notActive = {
   pending: 'The connection is not active yet; activate it before a sync',
   paused: 'The connection is paused; activate it before a sync',
-  error: 'The connection is in error; correct what its last run says, then activate it',
+  error: 'The connection is in error; correct the error of its last run, then activate it',
 } as const;
 
 /** A fresh manual run of the original's connection and resource, from today's watermark. Throws as {@link requestRun}. */

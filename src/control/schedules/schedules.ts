@@ -62,7 +62,7 @@ function cronIssues(
   if (!calendars) return [{ code: 'schema', path: 'cron', message: issue }];
   const { shortest } = firingGaps(calendars);
   if (shortest >= min) return [];
-  const message = `fires every ${shortest} s at times; this deployment allows every ${min} s`;
+  const message = `its shortest interval is ${shortest} s; this deployment allows no less than ${min} s`;
   return [{ code: 'schema', path: 'cron', message }];
 }
 

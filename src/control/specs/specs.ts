@@ -68,7 +68,9 @@ export async function replaceDraft(
   const { spec, document: specJson } = checked(document, name.key);
   if (spec.metadata.version !== name.version) {
     const message = `expected ${name.version}, the version of the path`;
-    throw invalid('The spec is of another version.', [{ code: 'schema', path: 'metadata.version', message }]);
+    throw invalid('The version in the spec differs from the version in the path.', [
+      { code: 'schema', path: 'metadata.version', message },
+    ]);
   }
   const { id } = await versionNamed(db, scope, name);
   const draft = await updateDraft(db, scope, { id, specJson, checksum: specChecksum(specJson) });

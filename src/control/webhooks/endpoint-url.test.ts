@@ -31,7 +31,7 @@ describe('the URL of a webhook endpoint', () => {
     expect(issue).not.toMatch(/\d+\.\d+|hooks/);
   });
 
-  it('is taken when DNS does not answer: each request is judged again', async () => {
+  it('is accepted when DNS does not respond, because each request checks the address again', async () => {
     const silent = guard(() => Promise.reject(Object.assign(new Error('try again'), { code: 'EAI_AGAIN' })));
     expect(await urlIssue(silent, 'https://hooks.example/')).toBeNull();
   });

@@ -1,5 +1,5 @@
 import type { Db } from '../../../db/client.ts';
-import { insertAskedDelivery, lockDeliveryTarget } from '../../../db/queries/webhooks/deliveries.ts';
+import { insertRequestedDelivery, lockDeliveryTarget } from '../../../db/queries/webhooks/deliveries.ts';
 import { lockEndpoint, lockOldestEndpoint } from '../../../db/queries/webhooks/endpoints.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
@@ -27,8 +27,10 @@ export async function redeliver(
   const delivery = await deps.db.transaction().execute(async (trx) => {
     const original = found(await lockDeliveryTarget(trx, scope, id), 'Webhook delivery');
     const endpoint =
-      endpointId === null ? await lockUsual(trx, scope, original.endpointId) : await lockAsked(trx, scope, endpointId);
-    return insertAskedDelivery(trx, scope, {
+      endpointId === null
+        ? await lockUsual(trx, scope, original.endpointId)
+        : await lockRequested(trx, scope, endpointId);
+    return insertRequestedDelivery(trx, scope, {
       eventId: original.eventId,
       endpointId: endpoint.id,
       url: endpoint.url,
@@ -40,7 +42,7 @@ export async function redeliver(
   return delivery;
 }
 
-async function lockAsked(trx: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow> {
+async function lockRequested(trx: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow> {
   return found(await lockEndpoint(trx, scope, id), 'Webhook endpoint');
 }
 

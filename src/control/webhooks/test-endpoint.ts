@@ -1,5 +1,5 @@
 import type { Db } from '../../../db/client.ts';
-import { insertAskedDelivery } from '../../../db/queries/webhooks/deliveries.ts';
+import { insertRequestedDelivery } from '../../../db/queries/webhooks/deliveries.ts';
 import { lockEndpoint } from '../../../db/queries/webhooks/endpoints.ts';
 import { storeTestEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
@@ -38,7 +38,7 @@ export async function askForTest(
 ): Promise<WebhookDeliveryView> {
   const { id: endpointId, url } = endpoint;
   const eventId = await storeTestEvent(trx, scope, exampleOf(eventType, endpointId));
-  return insertAskedDelivery(trx, scope, { eventId, endpointId, url, redeliveryOf: null, trigger: 'test' });
+  return insertRequestedDelivery(trx, scope, { eventId, endpointId, url, redeliveryOf: null, trigger: 'test' });
 }
 
 function exampleOf(type: EventType, endpointId: string): DomainEvent {

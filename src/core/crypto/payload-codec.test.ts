@@ -60,7 +60,7 @@ describe('the payload codec', () => {
   it('names the key that the ring lacks', async () => {
     const decoding = createPayloadCodec([k2]).decode([await encode(json({}))]);
     await expect(decoding).rejects.toThrow(UnknownPayloadKeyError);
-    await expect(decoding).rejects.toThrow(/under key k1, which SECRETS_KEYS does not have: put it back/);
+    await expect(decoding).rejects.toThrow(/with key k1, which SECRETS_KEYS does not contain: add it again/);
   });
 
   it.each([

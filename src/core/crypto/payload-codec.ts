@@ -65,7 +65,7 @@ function open(payload: Payload, ring: readonly RingKey[]): Payload {
   const ringKey = ring.find(({ id }) => id === keyId);
   if (!ringKey) {
     throw new UnknownPayloadKeyError(
-      `A payload of Temporal's is encrypted under key ${keyId}, which SECRETS_KEYS does not have: put it back behind the current one.`,
+      `A payload in Temporal is encrypted with key ${keyId}, which SECRETS_KEYS does not contain: add it again after the current key.`,
     );
   }
   const bytes = Buffer.from(payload.data ?? []);

@@ -56,7 +56,8 @@ export function createSecretBox(ring: readonly RingKey[]): SecretBox {
   };
   const unwrap = ({ kekId, wrappedKey }: SealedSecret, context: SecretContext): Uint8Array => {
     const ringKey = ring.find(({ id }) => id === kekId);
-    if (!ringKey) throw new Error(`The key ring has no key ${kekId}: put it back behind the current one.`);
+    if (!ringKey)
+      throw new Error(`SECRETS_KEYS does not contain the key ${kekId}: add it again after the current key.`);
     const nonce = wrappedKey.subarray(0, nonceBytes);
     return decrypt(wrappedKey.subarray(nonceBytes), { key: ringKey.key, nonce, aad: wrapAad(context, kekId) });
   };

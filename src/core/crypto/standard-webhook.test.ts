@@ -51,7 +51,7 @@ describe('a secret', () => {
     ['whsec_a-b_', 'not standard base64'],
     ['whsec_00ff', null],
     ['whsec_abc', 'not standard base64'],
-  ])('is judged before anything is sent: %j', (secret, issue) => {
+  ])('is checked before anything is sent: %j', (secret, issue) => {
     if (issue === null) expect(secretIssue(secret)).toBeNull();
     else expect(secretIssue(secret)).toContain(issue);
   });

@@ -23,12 +23,12 @@ describe('an attempt', () => {
     expect(classify(outcome)).toMatchObject({ delivered: false, otherwise: 'retry', disables: false });
   });
 
-  it('answered with 410 is the last one, of this and of every event', () => {
+  it('with the response 410 is the last attempt of this event and of every other event', () => {
     const gone = classify({ statusCode: 410, errorCode: 'http_status' });
     expect(gone).toMatchObject({ otherwise: 'canceled', disables: true });
   });
 
-  it('whose answer says so is the last one of its event, or of all', () => {
+  it('is the last one of its event, or of all events, when the response header requests it', () => {
     const answered = (control: string) =>
       classify({ statusCode: 500, errorCode: 'http_status', headers: { 'webhook-delivery': control } });
     expect(answered('abort-message')).toMatchObject({ otherwise: 'canceled', disables: false });

@@ -28,7 +28,7 @@ describe('an endpoint', () => {
     expect(change).toMatchObject({ consecutiveFailures: 4, probing: false, succeeded: true, recovered: false });
   });
 
-  it('is probed again after 30 s, then each minute; what was under way when it failed is no probe', () => {
+  it('is probed after 30 s, then each minute; a request that was in progress at the failure does not count as a probe', () => {
     const first = healthAfter(well, times(64, failed), limits);
     expect(first.probeInMs).toBe(5000);
     const second = healthAfter({ ...first, failingMs: 6000 }, [failed, probeFailed], limits);
@@ -38,7 +38,7 @@ describe('an endpoint', () => {
     expect(healthAfter({ ...third, failingMs: 99_000 }, [probeFailed], limits).probeInMs).toBe(60_000);
   });
 
-  it('that answers a probe is back: all that waits is due, one request at first', () => {
+  it('becomes healthy when it responds to a probe: all waiting events are due, at first one request at a time', () => {
     const change = healthAfter(down, [probeSent], limits);
     expect(change).toMatchObject({ recovered: true, probing: false, sendWindow: 1, failingMs: null, probeInMs: null });
   });

@@ -160,7 +160,7 @@ export const connectionEvents: EventDeclarations<
     }).data,
   },
   'connection.error': {
-    summary: 'Credentials or destination were rejected: the connection is out of service until somebody corrects it.',
+    summary: 'Credentials or destination were rejected: the connection is in error until somebody corrects it.',
     data: ConnectionError,
     example: connectionFailed({ ...broken, error: refused }).data,
   },

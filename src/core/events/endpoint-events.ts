@@ -16,7 +16,9 @@ const EndpointDisabled = v.object({
   ...ofEndpoint,
   reason: v.pipe(
     v.picklist(['gone', 'failing']),
-    v.description('gone: the endpoint asked for it. failing: every attempt failed for too long.'),
+    v.description(
+      'gone: the endpoint responded with 410 or with `webhook-delivery: disable`. failing: every attempt failed for too long.',
+    ),
   ),
   failingSince: v.pipe(v.nullable(v.string()), v.description('ISO 8601, UTC; null: it did not fail before.')),
   skipped: v.pipe(Count, v.description('Events that are not sent to it unless they are recovered.')),

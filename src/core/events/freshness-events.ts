@@ -52,7 +52,7 @@ const example: FreshnessFacts = {
 /** Whether data are as fresh as was promised. */
 export const freshnessEvents: EventDeclarations<'connection.overdue' | 'connection.on_time'> = {
   'connection.overdue': {
-    summary: 'The data of a resource are older than its schedule promises.',
+    summary: 'The data of a resource are older than its schedules allow.',
     data: Freshness,
     example: connectionOverdue(example).data,
   },

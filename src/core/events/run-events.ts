@@ -30,7 +30,7 @@ const RunFailed = v.object({
 const CancelReason = v.pipe(
   v.picklist(['requested', 'connection_not_active', 'operator']),
   v.description(
-    'requested: through the API, or by an upgrade that lets the resource start over. connection_not_active: it was paused, deleted or in error. operator: in the orchestration.',
+    'requested: through the API, or by an upgrade that lets the resource start over. connection_not_active: it was paused, deleted or in error. operator: an operator canceled it in Temporal.',
   ),
 );
 const RunCanceled = v.object({ ...ofRun, reason: CancelReason });

@@ -75,7 +75,7 @@ describe('an evaluator that compiles', () => {
       '{"a": a, "b": (function() { $string })()()}',
       '{"10": a, "9": $map(a, $string), "x": 1}',
     ],
-  ])('answers for %s what the pool answers, failures and their messages included', async (expression) => {
+  ])('returns for %s what the pool returns, including failures and their messages', async (expression) => {
     for (const nulls of ['keep', 'missing'] as const) {
       const task = { ...common, expression, records, nulls };
       const [compiled, interpreted] = await Promise.all([evaluator.transform(task), pool.transform(task)]);
@@ -83,7 +83,7 @@ describe('an evaluator that compiles', () => {
     }
   });
 
-  it('answers for mappings of both kinds of fields what the pool answers', async () => {
+  it('returns what the pool returns for mappings with both kinds of fields', async () => {
     let split = 0;
     const some = documentedExpressions.filter((_expression, index) => index % 3 === 0);
     for (const [index, documented] of some.entries()) {

@@ -78,7 +78,7 @@ test.each([
   expect(await result).toEqual([{ ok: true, value: { x: 1 } }]);
 });
 
-test('a caller that names its time gets its answer at the first death', async () => {
+test('a caller with its own time limit gets the failure at the first death of a child', async () => {
   const started = performance.now();
   const [result] = await transform(backtracking, { records: [trap], timeoutMs: 1_500 });
   expect(result?.ok === false && result.failure.code).toBe('timeout');

@@ -124,7 +124,7 @@ function countDeath(page: Page): void {
   if (page.deaths.count <= deathsMax) return;
   throw new AppError(
     'spec_invalid',
-    `The expression ran out of time or memory ${page.deaths.count} times on one page. Make it cheaper, most often by simplifying a regular expression or a loop.`,
+    `The expression ran out of time or memory ${page.deaths.count} times on one page. Simplify it: the cause is most often a regular expression or a loop.`,
   );
 }
 

@@ -19,7 +19,7 @@ describe('parseTemplate', () => {
     expect(() => parseTemplate(text)).toThrow(expect.objectContaining({ code: 'spec_invalid' }));
   });
 
-  it('answers fast for a text made of holes that never close', () => {
+  it('returns fast for a text made of holes that never close', () => {
     const started = performance.now();
     expect(() => parseTemplate(`{{ a + ${'(}} '.repeat(15_000)}`)).toThrow(/placeholder/);
     expect(performance.now() - started).toBeLessThan(2000);

@@ -73,7 +73,7 @@ async function holeValue(
   if (missing === 'omit') return undefined;
   throw new AppError(
     'spec_invalid',
-    `The template placeholder {{ ${expression} }} has no value, which a path needs. Check the name, or set the parameter.`,
+    `The template placeholder {{ ${expression} }} has no value, but a path needs one. Check the name, or set the parameter.`,
   );
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { openClient, serveStatuses } from '../../../test/support/upstream/guarded-client.ts';
 import { type HttpClientOptions, ThrottledError } from './client.ts';
 
-describe('a wait that the server asks for', () => {
+describe('a wait that the server requests', () => {
   const now = () => Date.UTC(2026, 0, 1, 12, 0, 0);
 
   it.each([
@@ -57,7 +57,7 @@ describe('the token bucket', () => {
     expect([server.connections(), client.calls.length]).toEqual([0, 0]);
   });
 
-  it('hears of every answer, those that are tried again too', async () => {
+  it('is notified of every response, including those that are retried', async () => {
     await using server = await serveStatuses([500, 200]);
     const noteResponse = vi.fn<NonNullable<HttpClientOptions['noteResponse']>>(async () => {});
     await using client = openClient({ allow: `127.0.0.1:${server.port}`, noteResponse, random: () => 0 });

@@ -76,7 +76,7 @@ describe('an attempt that fails', () => {
     expect(client.calls).toHaveLength(1);
   });
 
-  it('with 304 is none: the answer is handed out', async () => {
+  it('does not count 304 as a failure: the caller gets the response', async () => {
     await using server = await serveStatuses([304]);
     await using client = openClient({ allow: `127.0.0.1:${server.port}` });
     await expect(client.send({ url: server.origin })).resolves.toMatchObject({ status: 304 });
@@ -121,8 +121,8 @@ describe('a request that goes on failing', () => {
   });
 });
 
-describe('whoever asks', () => {
-  it('is told of each answer before it is logged and judged, which waits for that', async () => {
+describe('the caller', () => {
+  it('is notified of each response before the client logs and classifies it, and the client waits', async () => {
     await using server = await serveHttp(({ url }, response) => {
       if (url === '/') response.writeHead(302, { location: '/moved' }).end();
       else response.writeHead(url === '/moved' ? 200 : 404).end('{"ok":true}');
@@ -144,7 +144,7 @@ describe('whoever asks', () => {
     expect(order).toEqual(['told 302', 'logged 302', 'told 200', 'logged 200', 'judged 200']);
   });
 
-  it('is told of nothing where there is no answer', async () => {
+  it('is not notified when no response arrives', async () => {
     await using server = await serveRaw((socket) => void socket.once('data', () => socket.destroy()));
     await using client = openClient({ allow: `127.0.0.1:${server.port}` });
     const onResponse = vi.fn<() => Promise<void>>(async () => {});
@@ -176,7 +176,7 @@ describe('the verdict of the caller', () => {
     expect(client.sleeps).toEqual([1_234]);
   });
 
-  it('is asked for where there is no answer', async () => {
+  it('is also used when no response arrives', async () => {
     const error = new AppError('source_rejected', 'The VPN is down.');
     const server = await serveStatuses([200]);
     await server[Symbol.asyncDispose]();

@@ -226,7 +226,10 @@ export function askedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): 
 export function waitTooLong(where: string, askedMs: number, retry: RetryPolicy): AppError {
   const asked = `${where} asks to wait ${Math.ceil(askedMs / 1000)} s, more than http.retry.maxWaitSeconds`;
   // Not source_unavailable: another attempt of the run would get the same response.
-  return new AppError('source_rejected', `${asked} (${retry.maxWaitSeconds}): start the run again later or raise it.`);
+  return new AppError(
+    'source_rejected',
+    `${asked} (${retry.maxWaitSeconds}): start the run again later or raise that limit.`,
+  );
 }
 
 /** The attempts of a request are used up. `where`: method and masked path. */

@@ -128,7 +128,7 @@ describe('the guarded client against URLs', () => {
   );
 
   it.each(vectors.filter(([, , { dns, dnsSequence }]) => !dns && !dnsSequence))(
-    '%s is judged without DNS: %s',
+    '%s is allowed or blocked without DNS: %s',
     (_id, _why, vector) => {
       const checked = guardFor(vector).checkUrlSync(vector.url);
       expect(checked === null ? 'allow' : 'block').toBe(vector.expect);
@@ -137,7 +137,7 @@ describe('the guarded client against URLs', () => {
 });
 
 describe('the guard against database hosts', () => {
-  it.each(vectorsOf('host', 'dsn'))('%s is judged by its answers: %s', async (_id, _why, vector) => {
+  it.each(vectorsOf('host', 'dsn'))('%s is allowed or blocked by its DNS records: %s', async (_id, _why, vector) => {
     const ending = await endingOf(guardFor(vector).vetHost(vector.url, vector.port ?? 5432));
     noteVerdict(vector, ending);
     expect(ending).toBe(expectedEnding(vector));
@@ -151,7 +151,7 @@ describe('the guard against database hosts', () => {
   });
 });
 
-describe('URLs built from values and answers', () => {
+describe('URLs built from values and responses', () => {
   it.each(vectorsOf('template'))('%s keeps host and path of the template: %s', async (_id, _why, vector) => {
     const [value = ''] = Object.values(vector.params ?? {});
     const inHost = vector.url.indexOf('{{') < vector.url.indexOf('/', 'https://'.length);

@@ -11,7 +11,7 @@ const serveBody = (body: Uint8Array, encoding?: string) =>
     response.end(body);
   });
 
-describe('an answer', () => {
+describe('a response', () => {
   it.each([
     ['gzip', gzip],
     ['x-gzip', gzip],
@@ -72,7 +72,7 @@ describe('an answer', () => {
     expect(client.calls).toHaveLength(1);
   });
 
-  it('whose compressed body is broken is asked for again', async () => {
+  it('is requested again when its compressed body is damaged', async () => {
     await using server = await serveBody(Buffer.from('no gzip'), 'gzip');
     await using client = openClient({ allow: `127.0.0.1:${server.port}` });
 

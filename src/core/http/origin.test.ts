@@ -5,7 +5,7 @@ const base = new URL('https://api.vendor.example/v1/');
 const follow = (link: string, allowedHosts: readonly string[] = []) =>
   resolveLink(link, new URL('https://api.vendor.example/v1/items?page=1'), { base, allowedHosts }).href;
 
-describe('links of an answer', () => {
+describe('links of a response', () => {
   it('are resolved against the page they stand on', () => {
     expect(follow('?page=2')).toBe('https://api.vendor.example/v1/items?page=2');
     expect(follow('/v2/items')).toBe('https://api.vendor.example/v2/items');

@@ -56,7 +56,7 @@ export function hostLabel(value: string): string {
 /** Throws `spec_invalid` unless the expanded URL still ends in the fixed host suffix of its template. */
 export function checkHostSuffix(url: URL, suffix: string): void {
   if (url.hostname.endsWith(suffix.toLowerCase())) return;
-  throw new AppError('spec_invalid', 'The values of the connection lead the URL away from the host of the spec.');
+  throw new AppError('spec_invalid', 'The values of the connection change the fixed part of the host in the URL.');
 }
 
 /** `host`, `*.host` (any depth below, not the host itself), each with an optional `:port`; else the default port. */

@@ -177,18 +177,21 @@ describe('a proxy', () => {
     ['no valid HTTP response', 'rule 7'],
     ['no valid HTTP response', ''],
     ['no valid HTTP response', `HTTP/1.1 200 OK\r\nx: ${'rule 7'.repeat(3000)}\r\n\r\n`],
-  ])('with %s is tried again, and its fault is told without its words or our password', async (issue, response) => {
-    await using proxy = await startRefusing(response);
-    await using client = openClient({ egress: guardBehind(proxy) });
+  ])(
+    'with %s is tried again, and the error contains neither the text of the proxy nor our password',
+    async (issue, response) => {
+      await using proxy = await startRefusing(response);
+      await using client = openClient({ egress: guardBehind(proxy) });
 
-    const failure: unknown = await client.send({ url: 'https://api.example/' }).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: 'source_unavailable' });
-    const { cause } = failure as Error;
-    expect(String(cause)).toContain('EGRESS_PROXY');
-    expect(String(cause)).toContain(issue);
-    expect(`${String(failure)} ${String(cause)}`).not.toMatch(/rule|cret/);
-    expect(client.calls.map(({ errorCode }) => errorCode)).toEqual(['network', 'network', 'network']);
-  });
+      const failure: unknown = await client.send({ url: 'https://api.example/' }).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: 'source_unavailable' });
+      const { cause } = failure as Error;
+      expect(String(cause)).toContain('EGRESS_PROXY');
+      expect(String(cause)).toContain(issue);
+      expect(`${String(failure)} ${String(cause)}`).not.toMatch(/rule|cret/);
+      expect(client.calls.map(({ errorCode }) => errorCode)).toEqual(['network', 'network', 'network']);
+    },
+  );
 
   it('that is silent is left when the time is up', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -82,12 +82,12 @@ describe('a request', () => {
     expect(server.seen).toEqual([]);
   });
 
-  it('that is never answered ends at its deadline', async () => {
+  it('ends at its deadline when no response arrives', async () => {
     await using server = await startServer(() => undefined);
     expect(failure(await server.post('/', { timeoutMs: 200 }))).toEqual({ statusCode: null, errorCode: 'timeout' });
   });
 
-  it('whose answer drips ends at the same deadline', async () => {
+  it('ends at the same deadline when the response arrives byte by byte', async () => {
     await using server = await startServer((response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write('.'), 20);
@@ -97,7 +97,7 @@ describe('a request', () => {
     expect(failure(outcome)).toEqual({ statusCode: 200, errorCode: 'body_too_slow' });
   });
 
-  it('whose connection is reset says so, before the answer and within it', async () => {
+  it('reports a connection reset before the response and in the middle of it', async () => {
     await using server = await startServer((response, { url, socket }) => {
       if (url === '/within') response.writeHead(200, { 'content-length': 10 }).write('half', () => socket.destroy());
       else socket.destroy();

@@ -23,7 +23,7 @@ async function responseOf(text: string) {
 
 const disposable = (agent: Agent) => ({ agent, [Symbol.asyncDispose]: () => agent.destroy() });
 
-describe('a whole answer', () => {
+describe('a whole response', () => {
   it('is put together from its chunks', async () => {
     const chunks = ['ab', 'c', 'defg'].map((chunk) => `${chunk.length}\r\n${chunk}\r\n`).join('');
     const { status, headers, body } = await responseOf(
@@ -61,7 +61,7 @@ describe('a whole answer', () => {
     await expect(response).rejects.toThrow('no longer wanted');
   });
 
-  it('is not asked for once the signal is given, which leaves the connection to others', async () => {
+  it('is not requested after the signal is aborted, so that others can use the connection', async () => {
     const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
     await using server = await serveRaw((socket) => void socket.on('data', () => socket.write(ok)));
     await using agent = disposable(new Agent());

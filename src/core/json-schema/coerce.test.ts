@@ -70,5 +70,5 @@ test('it reaches into objects, lists, references and allOf, and copies only what
 });
 
 test('a schema that is none is refused', () => {
-  expect(() => createCoerce({ properties: { child: { $ref: '#' } } })).toThrow('leads back to itself');
+  expect(() => createCoerce({ properties: { child: { $ref: '#' } } })).toThrow('refers to itself');
 });

@@ -102,11 +102,11 @@ function weigh(root: Schema): number {
   const weightOf = (schema: Schema): number => {
     const known = weights.get(schema);
     if (known !== undefined) return known;
-    if (open.has(schema)) throw refuse('a $ref leads back to itself; write out the levels that records have');
+    if (open.has(schema)) throw refuse('a $ref refers to itself; write out the levels that records have');
     open.add(schema);
     let weight = 1;
     for (const child of childrenOf(schema, root)) weight += weightOf(child);
-    if (weight > limits.weightMax) throw refuse(`it amounts to more than ${limits.weightMax} schemas`);
+    if (weight > limits.weightMax) throw refuse(`it expands to more than ${limits.weightMax} schemas`);
     open.delete(schema);
     if (typeof schema === 'object') weights.set(schema, weight);
     return weight;

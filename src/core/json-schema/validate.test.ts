@@ -105,7 +105,7 @@ test.each([
   ['a foreign reference', { $ref: 'https://example.com/schema' }, 'same schema'],
   ['a reference to nothing', { $ref: '#/$defs/a' }, 'points to nothing'],
   ['a broken reference', { $ref: '#/%' }, 'not well-formed'],
-  ['a circle', { properties: { child: { $ref: '#' } } }, 'leads back to itself'],
+  ['a circle', { properties: { child: { $ref: '#' } } }, 'refers to itself'],
   ['a dynamic reference', { $dynamicRef: '#a' }, 'use $ref'],
   ['lookahead', { pattern: '^(?!x)' }, 'lookaround'],
   ['a broken pattern', { patternProperties: { '(': true } }, 'not a regular expression'],

@@ -26,7 +26,7 @@ describe('a batch', () => {
     expect(batch.tombstones).toEqual(['d', 'e'].map((externalId) => ({ externalId, effect: 'soft' })));
   });
 
-  it('brings of a record that is delivered and then gone only its end, and the other way round', () => {
+  it('contains only the last state of a record that is delivered and then deleted, or deleted and then delivered', () => {
     const gone = assembleBatch([page(1, [deliver('a')], 1), page(2, [tombstone('a', true)], 1)], options);
     expect(gone.rows).toEqual([]);
     expect(gone.receiptOf([])).toMatchObject({ deleted: ['a'], records: [], pages: [{ skipped: 1 }, { deleted: 1 }] });
@@ -93,7 +93,7 @@ describe('a batch', () => {
   it.each([
     ['upsert', []],
     ['append', ['a']],
-  ] as const)('ends with the tombstone of a record that is gone at last, in mode %s', (mode, rows) => {
+  ] as const)('ends with the tombstone of a record whose last version is deleted, in mode %s', (mode, rows) => {
     const target = { ...options, resource: { ...resource, target: { ...resource.target, mode } } };
     const batch = assembleBatch([page(1, [deliver('a'), tombstone('a', true)], 2)], target);
     expect(batch.rows.map(({ externalId }) => externalId)).toEqual(rows);

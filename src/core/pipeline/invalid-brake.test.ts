@@ -21,7 +21,7 @@ describe('the brake', () => {
     );
   });
 
-  test('judges the end of the run, however short it was', () => {
+  test('checks the ratio at the end of every run, even of a short one', () => {
     expect(() => createInvalidBrake(resource(0.1), nothing)([last(3, 1)])).toThrow('1 of 3');
     expect(() => createInvalidBrake(resource(0.5), nothing)([last(3, 1)])).not.toThrow();
   });

@@ -15,6 +15,6 @@ test.each([
   ['characters of three bytes', { a: '€'.repeat(400) }, 1208],
   ['escapes', { a: '\u0001'.repeat(200) }, 1208],
   ['many values', Array.from({ length: 1000 }, () => 1), 2001],
-])('is too large by %s, and by how much is told', (_, record, bytes) => {
+])('is reported as too large by %s, with its size', (_, record, bytes) => {
   expect(excessBytes(record, 1000)).toBe(bytes);
 });

@@ -6,7 +6,11 @@ import { Dedupe, Verification } from './verification-schema.ts';
 export const HookRow = v.object({
   id: v.pipe(v.string(), v.examples(['hook_01kaemm0dce7xb1k4c1m1f2p3q'])),
   connectionId: v.string(),
-  resourceKeys: v.pipe(v.array(v.string()), v.description('What is synced.'), v.examples([['contacts']])),
+  resourceKeys: v.pipe(
+    v.array(v.string()),
+    v.description('Keys of the resources that are synced.'),
+    v.examples([['contacts']]),
+  ),
   verification: Verification,
   dedupe: v.pipe(v.nullable(Dedupe), v.description('Null: as the kind of verification defines.')),
   debounceSeconds: v.number(),

@@ -45,7 +45,7 @@ it('says that a delivery failed to whoever adds the next page, and delivers none
   expect(delivered).toEqual(['1', '2']);
 });
 
-it('keeps few records under way however large the pages are', async () => {
+it('keeps few records in progress, however large the pages are', async () => {
   const { orderedQueue, delivered } = track();
   const large = { ...page(1), records: Array.from({ length: 100_000 }, () => null) };
   await orderedQueue.add(large, Promise.resolve(outcome));

@@ -30,7 +30,7 @@ describe('the API of a test', () => {
     expect(api.requests).toHaveLength(4);
   });
 
-  it('refuses what no mock answers, without the values of the query', () => {
+  it('fails a request that no mock matches, and does not show the values of its query', () => {
     const api = apiOf({ times: 1 });
     api.ask();
     expect(api.noResponse()).toBeNull();
@@ -49,7 +49,7 @@ describe('the API of a test', () => {
     expect(headers['content-type']).toBe(contentType);
   });
 
-  it('tells its time in every answer, unless the mock does', () => {
+  it('sends its time in the Date header of every response, unless the mock sets one', () => {
     expect(apiOf({}).ask().headers['date']).toBe('Thu, 01 Jan 2026 00:00:00 GMT');
     const given = 'Wed, 31 Dec 2025 23:59:00 GMT';
     expect(apiOf({ headers: { Date: given } }).ask().headers['date']).toBe(given);

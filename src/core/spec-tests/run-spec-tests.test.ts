@@ -75,7 +75,7 @@ const runExample = async (changes: Readonly<Record<string, unknown>>) =>
   await run({ ...twoPages, ...changes }, accounts, acme);
 
 describe('a test in a spec', () => {
-  it('passes when the run comes to what it expects', async () => {
+  it('passes when the run has the expected results', async () => {
     expect(await runExample({ expect: passing })).toEqual([]);
   });
 
@@ -124,7 +124,7 @@ describe('a test in a spec', () => {
     ]);
   });
 
-  it('may expect a failure, and what the run came to before it', async () => {
+  it('may expect a failure and the results of the run before it', async () => {
     const mocks = [twoPages.mocks[0], { request: {}, respond: { status: 403 } }];
     const before = { stats: { recordsIn: 1, recordsOut: 1 }, watermarkAfter: '2025-12-01T00:00:00Z', requests: 2 };
     expect(await runExample({ mocks, expect: { status: 'failed', ...before } })).toEqual([]);
@@ -318,8 +318,8 @@ describe('the time of tests', () => {
     const options = { evaluator: hanging, testMsMax: 20, allMsMax: 30 };
     expect(wordsOf(await runSpecTests(withFilter(3), options))).toEqual([
       'tests.0: did not end within 0.02 s',
-      'tests.1: did not run: all tests of a spec together have 0.03 s',
-      'tests.2: did not run: all tests of a spec together have 0.03 s',
+      'tests.1: did not run: the limit of 0.03 s for all tests of a spec was reached',
+      'tests.2: did not run: the limit of 0.03 s for all tests of a spec was reached',
     ]);
   });
 

@@ -50,7 +50,7 @@ export async function runSpecTests(spec: ConnectorSpec, options: SpecTestOptions
 
 const notRun = (ms: number): Mismatch => ({
   at: '',
-  message: `did not run: all tests of a spec together have ${ms / 1000} s`,
+  message: `did not run: the limit of ${ms / 1000} s for all tests of a spec was reached`,
 });
 
 const tooLong = (ms: number): Mismatch => ({ at: '', message: `did not end within ${ms / 1000} s` });

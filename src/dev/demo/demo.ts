@@ -62,7 +62,7 @@ async function play(
   await using stage = await openStage(config, { screen, signal: stopping.signal });
   const { cities, ...told } = await tellStory(stage, { checks, crash });
   const { failures, count } = checks;
-  screen.step(failures.length === 0 ? `all ${count} promises kept` : `${failures.length} of ${count} promises broken`);
+  screen.step(failures.length === 0 ? `all ${count} checks passed` : `${failures.length} of ${count} checks failed`);
   const seconds = Number((performance.now() / 1000).toFixed(1));
   const ok = summarise({ ok: failures.length === 0, seconds, checks: count, failures, ...told });
   if (!once && ok && !stopping.signal.aborted) {

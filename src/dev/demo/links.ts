@@ -19,7 +19,7 @@ export function showLinks(screen: Screen, links: Links): void {
   const query = encodeURIComponent(`\`CssConnectionId\`='${connectionId}'`).replaceAll("'", '%27');
   const { schema, table } = targetTable;
   const header = `-H "authorization: Bearer ${apiKey}"`;
-  screen.box('Everything is running. Look around:', [
+  screen.box('Everything is running. Try these:', [
     ['API', `${apiUrl}/api/v1`],
     ['OpenAPI document', `${apiUrl}/api/v1/openapi.json`],
     ...(uiUrl === null

@@ -47,7 +47,7 @@ export async function openStage(
   const database = { poolSize: 2, applicationName: 'connector-sync demo', onIdleError() {} };
   const db = opened.adopt(openDatabase(ready.databaseUrl, database), (pool) => pool.destroy());
   screen.step(await componentsOf(db, ready));
-  screen.note(`EGRESS_ALLOW=${allowed}: the demo's API and its destination; all else that is not public is closed`);
+  screen.note(`EGRESS_ALLOW=${allowed}: the demo's API and its destination; all other private addresses are blocked`);
   const destination = opened.use(await openDemoDestination(ready.databaseUrl));
   const { workspaces, apiKey } = await createOrg(
     { db },

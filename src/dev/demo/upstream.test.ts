@@ -60,19 +60,22 @@ describe('GET /cities', () => {
     expect([await response.json(), response.headers.get('link')]).toEqual([[], null]);
   });
 
-  test('answers 401 without the token and counts no such request as a page', async () => {
+  test('responds with 401 without the token and counts no such request as a page', async () => {
     await using upstream = await start();
     const response = await fetch(`${upstream.url}/cities`);
     expect(response.status).toBe(401);
     expect(upstream.journal()).toEqual({ replies: { 401: 1 }, pages: {} });
   });
 
-  test.each(['per_page=0', 'per_page=1001', 'page=x', 'updated_since=soon'])('answers 400 to %s', async (query) => {
-    await using upstream = await start();
-    expect((await fetch(`${upstream.url}/cities?${query}`, { headers })).status).toBe(400);
-  });
+  test.each(['per_page=0', 'per_page=1001', 'page=x', 'updated_since=soon'])(
+    'responds with 400 to %s',
+    async (query) => {
+      await using upstream = await start();
+      expect((await fetch(`${upstream.url}/cities?${query}`, { headers })).status).toBe(400);
+    },
+  );
 
-  test('answers one 429 that says for how long and one 503, then never again', async () => {
+  test('responds with one 429 that says for how long and one 503, then never again', async () => {
     await using upstream = await start();
     const pages = await readAll(upstream, '/cities?per_page=20');
     expect(pages.flat()).toEqual(records);

@@ -43,7 +43,7 @@ export async function prepareCluster(
   const password = readPassword(passwordFile) ?? (isNew ? createPassword(passwordFile) : null);
   if (password === null) {
     throw new Error(
-      `${passwordFile} is missing, without which ${dataFolder} cannot be opened: restore it, or delete that folder`,
+      `${passwordFile} is missing, and ${dataFolder} cannot be opened without it: restore it, or delete that folder`,
     );
   }
   if (isNew) await initialise({ dataFolder, owner, password }, initdb);

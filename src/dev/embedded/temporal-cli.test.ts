@@ -20,7 +20,7 @@ afterEach(() => {
   rmSync(base, { recursive: true, force: true });
 });
 
-it('a Temporal CLI in the cache that is not the one that was fetched is never run, and the operator is told', async () => {
+it('an altered Temporal CLI in the cache is never run, and the log reports it', async () => {
   const cacheDir = join(base, 'cache');
   const path = join(cacheDir, 'temporal', '1.9.1', `${process.platform}-${process.arch}`, 'temporal');
   const ran = join(base, 'ran');

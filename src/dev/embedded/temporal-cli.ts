@@ -82,7 +82,7 @@ export async function findTemporalCli({ temporalCli, cacheDirs, log }: TemporalC
 
   async function fetched(download: () => Promise<Uint8Array>): Promise<Uint8Array> {
     const expected = digests.get(platform);
-    if (expected === undefined) throw new Error(`no download is pinned for ${platform}`);
+    if (expected === undefined) throw new Error(`no download is known for ${platform}`);
     log.info('downloading the Temporal CLI', { version: temporalCliVersion, megabytes: 45 });
     const executable = await download();
     const digest = createHash('sha256').update(executable).digest('hex');

@@ -82,7 +82,7 @@ describe('paging', () => {
     expect(reply.data.map(({ id }) => id)).toEqual(['r000021', 'r000022']);
   });
 
-  test('answers 404 for a collection that is not there', async () => {
+  test('responds with 404 for a collection that is not there', async () => {
     await using upstream = await start();
     expect((await get(upstream, '/link/nothing')).status).toBe(404);
   });
@@ -140,7 +140,7 @@ describe('faults', () => {
     },
   );
 
-  test('drip the right answer', async () => {
+  test('send the right response byte by byte', async () => {
     const issues = { 1: { kind: 'drip', bytes: 2_000, everyMs: 1 } } as const;
     await using upstream = await startUpstream({ collections: { records }, issues });
     expect((await get(upstream, '/link/records')).body).toEqual(records);
@@ -196,14 +196,14 @@ describe('gates and the journal', () => {
     expect(reply.body).toMatchObject([{ url: '/echo?key=s3cret', headers, body: 'body s3cret' }]);
   });
 
-  test('answers 401 to any other Authorization than the one asked for', async () => {
+  test('responds with 401 to any other Authorization than the required one', async () => {
     await using upstream = await startUpstream({ authorization: 'Bearer right' });
     const statusWith = async (authorization: string) =>
       (await get(upstream, '/link/records', { headers: { authorization } })).status;
     expect([await statusWith('Bearer wrong'), await statusWith('Bearer right')]).toEqual([401, 200]);
   });
 
-  test('asks the own answers of a test first', async () => {
+  test('uses the responses of a test first', async () => {
     await using upstream = await startUpstream({
       reply: ({ url }) => (url === '/token' ? { status: 201, body: '{"access_token":"t"}' } : undefined),
     });

@@ -55,7 +55,7 @@ export function rowIssue(error: unknown): string {
 /** The error of a statement over rows that are already in the table; an error that no row causes passes unchanged. */
 export function wholeRefused(error: unknown, what: string): unknown {
   if (!blamesRow(error)) return error;
-  const message = `${what}: ${rowIssue(error)}. Nothing was changed; see to that constraint or trigger.`;
+  const message = `${what}: ${rowIssue(error)}. Nothing was changed; correct that constraint or trigger.`;
   const sqlstate = sqlstateOf(error);
   return new AppError('destination_rejected', message, {
     cause: new PostgresFailure(`SQLSTATE ${sqlstate}`, sqlstate),
@@ -68,7 +68,7 @@ const rowReasons = [
   ['22003', 'a number is out of range'],
   ['22', 'a value does not fit its column'],
   ['23502', 'null is not allowed'],
-  ['23503', 'refused, since what it refers to is missing,'],
+  ['23503', 'refused because a referenced row is missing,'],
   ['23505', 'refused as a duplicate'],
   ['23', 'refused'],
   ['54000', 'the record id or an indexed value is too long'],
@@ -85,7 +85,7 @@ const verdicts: readonly (readonly [
   string,
 ])[] = [
   ['08', 'destination_unavailable', 'the connection failed'],
-  ['25006', 'destination_unavailable', 'the server accepts no writes now'],
+  ['25006', 'destination_unavailable', 'the server does not accept writes at the moment'],
   ['25P03', 'destination_unavailable', 'the server ended an idle transaction'],
   ['28', 'destination_login', 'the server refused user or password; correct them'],
   ['3D000', 'destination_rejected', 'the database does not exist'],

@@ -107,7 +107,7 @@ describe('messages of a server', () => {
     expect(() => createFrameChecker().push(bytes)).toThrow(PostgresProtocolError);
   });
 
-  it.each(['C', 'T', 'D', 'Z', '1', 'I'])('of type %s do not pass while no statement is under way', (type) => {
+  it.each(['C', 'T', 'D', 'Z', '1', 'I'])('of type %s do not pass while no statement is running', (type) => {
     const checker = createFrameChecker();
     checker.push(login);
     expect(() => checker.push(message(type))).toThrow(PostgresProtocolError);
@@ -148,7 +148,7 @@ describe('a response', () => {
     expect(() => checker.push(bytes)).toThrow(/larger than any/);
   });
 
-  it('that nobody asked for ends the session once it is long', () => {
+  it('ends the session when it was not requested and is long', () => {
     const checker = createFrameChecker();
     checker.push(login);
     const notice = message('N', `M${'x'.repeat(1000)}\0\0`);

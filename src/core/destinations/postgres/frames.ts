@@ -209,7 +209,7 @@ function checkAuthentication(message: MessageReader, { authentications }: Sessio
     case saslFinal:
       return message.skipRest();
     default:
-      throw new PostgresProtocolError('it asks for a kind of login that is not supported; use a password');
+      throw new PostgresProtocolError('the server requires a login method that is not supported; use a password');
   }
 }
 

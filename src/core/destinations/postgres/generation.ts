@@ -35,6 +35,6 @@ export async function switchGeneration(session: Session, { prepared, connectionI
     await session.queryAll('set constraints all immediate', []);
     await clearGeneration(session, { prepared, connectionId });
   } catch (error) {
-    throw wholeRefused(error, 'The table does not let its rows be replaced');
+    throw wholeRefused(error, 'The table does not allow its rows to be replaced');
   }
 }

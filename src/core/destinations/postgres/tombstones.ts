@@ -55,7 +55,7 @@ export async function bury(session: Session, { map, connectionId, batch }: Batch
     try {
       await session.query(sql, [batch.runId, connectionId, textArray(ids)]);
     } catch (error) {
-      throw wholeRefused(error, 'The table does not let records be deleted');
+      throw wholeRefused(error, 'The table does not allow records to be deleted');
     }
   }
 }

@@ -35,7 +35,7 @@ export function checkColumnNames(names: readonly string[]): void {
     const lower = name.toLowerCase();
     const issue = canNameColumn(name)
       ? seen.has(lower)
-        ? 'occurs twice (case does not count)'
+        ? 'occurs twice (upper and lower case count as equal)'
         : null
       : 'is reserved or not allowed';
     if (issue !== null) throw new AppError('destination_rejected', `The column name ${shownName(name)} ${issue}.`);

@@ -41,7 +41,7 @@ export function checkPurpose(table: CheckedTable, hasOurColumns: boolean, { sche
   throw new AppError(
     'destination_rejected',
     `${name} exists and was made for another target.mode: ${keySql(wanted)} is not its key, which mode ${mode} ` +
-      `needs. It was not changed; set target.mode to ${mode === 'append' ? 'what it was' : 'append'}, choose another ` +
+      `needs. It was not changed; set target.mode to ${mode === 'append' ? 'its earlier value' : 'append'}, choose another ` +
       'target.table or rename it.',
   );
 }
@@ -62,7 +62,7 @@ export const typeClash = ({ schema, table, column, found, wanted }: TypeClash): 
   new AppError(
     'destination_rejected',
     `The column ${quoted(column)} of ${quoted(schema)}.${quoted(table)} is ${found}, and the spec says ` +
-      `${wanted}. Nothing was changed; alter the column, or set target.columns.${column}.type to what it is.`,
+      `${wanted}. Nothing was changed; alter the column, or set target.columns.${column}.type to the type of the column.`,
   );
 
 /** With `evolve: none` an existing table stays as it is. Names that differ only in case are never both created. */
@@ -84,6 +84,6 @@ export function checkCheckpointTable(table: CheckedTable, name: string, columns:
   if (columns.every((column) => names.has(column)) && table.keys.some((key) => key.join() === 'lane')) return;
   throw new AppError(
     'destination_rejected',
-    `${name} exists and is not this service's; rename it or choose another schema.`,
+    `${name} exists and does not belong to this service; rename it or choose another schema.`,
   );
 }

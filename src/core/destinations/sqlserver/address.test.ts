@@ -3,7 +3,7 @@ import { parseSqlServerOptions } from './address.ts';
 
 const options = { host: 'db.test', database: 'shop', user: 'sync', password: 'p' };
 
-it('reads the fields, encrypted and on port 1433 unless told otherwise', () => {
+it('reads the fields, encrypted and on port 1433 by default', () => {
   const address = { host: 'db.test', database: 'shop', port: 1433, encrypt: true, ca: null };
   const identity = { user: 'sync', password: 'p' };
   expect(parseSqlServerOptions(options)).toEqual({ address, identity });
@@ -34,7 +34,7 @@ describe('an application of Entra ID', () => {
   const authentication = { kind: 'entra_client_credentials', tenantId: 'acme.test', clientId: 'c', clientSecret: 's' };
   const entra = { host: 'db.test', database: 'shop', authentication };
 
-  it('is read in the place of a user, and asks the public cloud for its token unless told otherwise', () => {
+  it('is read in the place of a user, and asks the public cloud for its token by default', () => {
     const identity = { ...authentication, authorityHost: 'login.microsoftonline.com' };
     expect(parseSqlServerOptions(entra).identity).toEqual(identity);
     const authorityHost = 'login.microsoftonline.us';

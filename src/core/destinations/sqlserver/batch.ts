@@ -67,7 +67,9 @@ async function commitOthers(error: unknown, { batch, rejections, commitRest }: R
 }
 
 const rejection = ({ completesGeneration }: Batch): string =>
-  completesGeneration ? 'The table does not let its rows be replaced' : 'The table does not let records be deleted';
+  completesGeneration
+    ? 'The table does not allow its rows to be replaced'
+    : 'The table does not allow records to be deleted';
 
 interface Commit {
   readonly write: BatchWrite;
@@ -101,5 +103,5 @@ interface Reply {
 const receiptTooLong = (): AppError =>
   new AppError(
     'destination_rejected',
-    `The records that were refused are more than ${receiptLengthMax} characters in one batch: ask for smaller pages, or correct what is refused.`,
+    `The records that were refused are more than ${receiptLengthMax} characters in one batch: ask for smaller pages, or correct these records.`,
   );

@@ -33,7 +33,7 @@ describe('what the server says of a row', () => {
       'a value does not fit its column',
     ],
     [50_000, 'secret', 'refused by a trigger'],
-  ])('is told by error %i without its value', (number, message, issue) => {
+  ])('is reported for error %i without the value of the row', (number, message, issue) => {
     const error = serverError(number, message);
     expect(blamesRow(error)).toBe(true);
     expect(rowIssue(error)).toBe(`${issue} (error ${number})`);

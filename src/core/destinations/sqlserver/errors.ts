@@ -150,7 +150,7 @@ const rowReasons: ReadonlyMap<number, string> = new Map([
 export function wholeRefused(error: unknown, what: string): unknown {
   const found = serverError(error);
   if (!found || !blamesRow(error)) return error;
-  const message = `${what}: ${rowIssue(error)}. Nothing was changed; see to that constraint or trigger.`;
+  const message = `${what}: ${rowIssue(error)}. Nothing was changed; correct that constraint or trigger.`;
   return new AppError('destination_rejected', message, { cause: new SqlServerFailure(found.number) });
 }
 
@@ -172,7 +172,7 @@ const verdicts: readonly Verdict[] = [
     'the server refused user or password; correct them',
   ],
   [[911, databaseAway, 4063, 4064], 'destination_rejected', 'the database does not exist or the user may not open it'],
-  [[40615, 40914], 'destination_rejected', "the server's firewall keeps this service out"],
+  [[40615, 40914], 'destination_rejected', "the server's firewall blocks this service"],
   [
     [1205, 1222, 3960, 3961, 41_301, 41_302, 41_305, 41_325, 41_839],
     'destination_unavailable',
@@ -191,11 +191,15 @@ const verdicts: readonly Verdict[] = [
     'the columns together are wider than a row of SQL Server can be, or more than a table can have; name fewer in ' +
       'target.columns, with target.evolve none, or give numbers fewer digits',
   ],
-  [[457, 468], 'destination_rejected', 'the key columns of the table have a collation of their own'],
+  [
+    [457, 468],
+    'destination_rejected',
+    'the key columns of the table do not have the collation of the service; choose another target.table',
+  ],
   [
     [921, 922, 926, 927, 952, 976, 978, 982, 983, 984, 3906, 3908],
     'destination_unavailable',
-    'the database is starting, restoring or moving, and accepts no writes now',
+    'the database is starting, restoring or moving, and does not accept writes at the moment',
   ],
   [
     [
@@ -205,7 +209,11 @@ const verdicts: readonly Verdict[] = [
     'destination_unavailable',
     'the server is shutting down, starting, moving or overloaded',
   ],
-  [sessionEnds, 'destination_unavailable', 'the server ended a session that took too much; send smaller pages'],
+  [
+    sessionEnds,
+    'destination_unavailable',
+    'the server ended a session that used too many resources; ask the API for smaller pages',
+  ],
 ];
 
 /** Severities from here on are problems of the server itself: memory, disk, hardware. */
@@ -225,7 +233,7 @@ export function toAppError(error: unknown): AppError {
 
 function fallback({ number, class: severity }: ServerError, isLogin: boolean): Verdict {
   if (isLogin) return [[], 'destination_login', 'the server refused the login'];
-  if (number === unnumbered) return [[], 'destination_unavailable', 'the server has no number for what went wrong'];
+  if (number === unnumbered) return [[], 'destination_unavailable', 'the server reported an error without a number'];
   return severity >= resourceSeverity
     ? [[], 'destination_unavailable', 'the server is out of disk, memory or other resources']
     : [[], 'destination_rejected', 'the server refused a statement'];

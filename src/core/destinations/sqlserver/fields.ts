@@ -35,5 +35,7 @@ export function idIssue(externalId: string): string | null {
   if (!isStorableId(externalId)) return unstorableId;
   if (externalId.length > externalIdLengthMax) return `The record id is longer than ${externalIdLengthMax} characters.`;
   // Comparison pads with spaces, so "a" and "a " would be one record.
-  return externalId.endsWith(' ') ? 'The record id ends in a space, which SQL Server does not tell apart.' : null;
+  return externalId.endsWith(' ')
+    ? 'The record id ends in a space, which SQL Server ignores when it compares keys.'
+    : null;
 }

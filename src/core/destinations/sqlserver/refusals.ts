@@ -138,7 +138,7 @@ async function refuseUntried(
   { decided, reasons }: { readonly decided: number; readonly reasons: Reasons },
 ): Promise<void> {
   const issue = reasons.note(
-    'This record was not tried: too many records of its batch were refused. Correct those and try it again.',
+    'This record was not written, because too many records of its batch were refused. Correct those, then retry this record.',
   );
   await session.query(`update ${rowsTable} set issue = ${issue} where issue is null and n >= @decided;`, { decided });
 }

@@ -153,7 +153,7 @@ const isDigits = (count: number): boolean => Number.isInteger(count) && count >=
 const unlikeCatalog = (name: string): AppError =>
   new AppError(
     'destination_rejected',
-    `The catalog of the sqlserver destination gives column ${shownName(name)} digits that no column has; check host and port.`,
+    `The catalog of the sqlserver destination reports an impossible precision for column ${shownName(name)}; check host and port.`,
   );
 
 const tablesSql = (parameters: readonly string[]): string => `

@@ -10,7 +10,7 @@ const response = (status: number, body: unknown = '', headers: HttpResponse['hea
   url: new URL('https://a.test'),
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   it.each([
     response(200),
     response(204),

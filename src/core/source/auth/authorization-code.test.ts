@@ -194,10 +194,10 @@ describe('a refresh', () => {
     ['a refresh token', { ...held, refreshToken: null }],
   ])('without %s says where to authorize', async (_name, previous) => {
     const failure = asking(refreshing(previous));
-    const message = expect.stringContaining('GET /api/v1/oauth/:connectionId/authorize says');
+    const message = expect.stringContaining('GET /api/v1/oauth/:connectionId/authorize returns');
     await expect(failure).rejects.toMatchObject({ code: 'auth_failed', message });
     const ofResource = asking(refreshing(previous, 'reports'));
-    const named = expect.stringMatching(/the resource "reports".*:connectionId\/authorize\?resource=reports says/);
+    const named = expect.stringMatching(/the resource "reports".*:connectionId\/authorize\?resource=reports returns/);
     await expect(ofResource).rejects.toMatchObject({ code: 'auth_failed', message: named });
   });
 });

@@ -32,8 +32,8 @@ export interface RefreshContext extends TokenRequestContext {
 /** The remedy when nothing that a run does can help. */
 const howToAuthorize = ({ resourceKey }: Pick<RefreshContext, 'resourceKey'>): string =>
   resourceKey === null
-    ? 'Authorize it: GET /api/v1/oauth/:connectionId/authorize says where'
-    : `Authorize the resource "${resourceKey}": GET /api/v1/oauth/:connectionId/authorize?resource=${resourceKey} says where`;
+    ? 'Authorize it: GET /api/v1/oauth/:connectionId/authorize returns the address'
+    : `Authorize the resource "${resourceKey}": GET /api/v1/oauth/:connectionId/authorize?resource=${resourceKey} returns the address`;
 
 /** Where the customer returns to, and how we recognise them and their code. */
 export interface AuthorizationRequest {
@@ -105,7 +105,7 @@ export async function refreshGrant(
   if (previous === null) {
     const { resourceKey } = context;
     const what = resourceKey === null ? 'This connection' : `The resource "${resourceKey}" of this connection`;
-    const message = `${what} is not authorized yet, or only with another client or token URL.`;
+    const message = `${what} is not authorized yet, or was authorized with another client or token URL.`;
     throw new AppError('auth_failed', `${message} ${howToAuthorize(context)}.`);
   }
   const { refreshToken } = previous;

@@ -69,7 +69,7 @@ export function createSharedTokens(options: SharedTokensOptions): TokenSource {
     }
     throw new AppError(
       'source_unavailable',
-      'Another worker requests a token of this connection and gets no response. Start the run again later.',
+      'Another worker has requested a token for this connection and has received no response. Start the run again later.',
     );
   };
 

@@ -80,7 +80,7 @@ describe('a request of the library', () => {
 });
 
 describe('a client that is disposed of', () => {
-  test('lets the request under way end: its answer may hold the only copy of a refresh token', async () => {
+  test('lets the request in progress end: the response may contain the only copy of a refresh token', async () => {
     const asked = Promise.withResolvers<void>();
     const responding = Promise.withResolvers<void>();
     await using api = await startApi(async () => {

@@ -163,7 +163,7 @@ describe('a grant may have a name of its own', () => {
   });
 });
 
-describe('the answer of a token endpoint', () => {
+describe('the response of a token endpoint', () => {
   test('is read where tokenResponse says', async () => {
     const tokenResponse = {
       accessToken: 'data.value',
@@ -223,7 +223,7 @@ describe('the answer of a token endpoint', () => {
     ]);
   });
 
-  test('is not asked for where the egress guard says no', async () => {
+  test('is not requested when the egress guard blocks the address', async () => {
     await expect(obtain(client, [standard], false)).rejects.toMatchObject({ code: 'egress_blocked' });
   });
 });

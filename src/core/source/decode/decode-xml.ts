@@ -48,7 +48,7 @@ async function parseInThread(text: string): Promise<unknown> {
     throw new AppError('source_rejected', response?.message ?? 'The response body is not XML.');
   } catch (error) {
     const isFull = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-    throw isFull ? tooLarge('memory for one page can hold') : error;
+    throw isFull ? tooLarge('fits into the memory for one page') : error;
   } finally {
     await thread.terminate();
   }

@@ -24,7 +24,7 @@ it('does independent steps at the same time', async () => {
   expect(met.toSorted()).toEqual(['a', 'b']);
 });
 
-it('begins nothing that depends on a failure, and throws it when nothing is under way any more', async () => {
+it('starts no step that depends on a failed one, and throws the failure when no step is running', async () => {
   const slow = Promise.withResolvers<void>();
   const done: string[] = [];
   const all = inDependencyOrder([step('bad'), step('after', 'bad'), step('slow')], async ({ assignTo }) => {

@@ -134,13 +134,13 @@ function settle(step: Step, { found, failures }: Subject, response: Reply | stri
   }
 }
 
-const missing = 'the API has nothing under the key of this record';
+const missing = 'the API has no entry for the key of this record';
 
 const notThere = ({ assignTo }: Step): AppError =>
   new AppError(
     'record_invalid',
-    `The enrichment "${assignTo}" finds nothing under the key of a record. ` +
-      'Set its onMissing to "null" or "quarantine" to go on with the others.',
+    `The enrichment "${assignTo}" finds no entry for the key of a record. ` +
+      'Set its onMissing to "null" or "quarantine" to continue with the other records.',
   );
 
 /** Without the request's address, which holds the key of a record; the calls of the run show it. */
@@ -148,6 +148,6 @@ const failure = ({ assignTo }: Step, cause: AppError): AppError =>
   new AppError(
     cause.code,
     `A request of the enrichment "${assignTo}" failed (${cause.code}); the calls of the run show the response. ` +
-      'Set its onError to "null" or "quarantine" to go on without it.',
+      'Set its onError to "null" or "quarantine" to continue without it.',
     { cause },
   );

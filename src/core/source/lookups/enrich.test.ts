@@ -184,7 +184,7 @@ describe('a step', () => {
     ]);
   });
 
-  it('has no more requests under way than maxConcurrent', async () => {
+  it('sends at most maxConcurrent requests at once', async () => {
     await using api = await startApi(plans);
     let underWay = 0;
     let most = 0;
@@ -240,7 +240,7 @@ describe('a batch', () => {
     expect(api.requests).toHaveLength(2);
   });
 
-  it.each(['results', 'keyBy'])('whose %s fails on the answer is a failed answer', async (part) => {
+  it.each(['results', 'keyBy'])('fails like a failed request when its %s fails on the response', async (part) => {
     await using api = await startApi(batch);
     const broken = { ...names.batch, [part]: '$number("x")' };
     await using run = enricher(api, { steps: [{ ...names, batch: broken, onError: 'quarantine' }] });
@@ -357,7 +357,7 @@ describe('the cache', () => {
     expect(api.requests).toHaveLength(3);
   });
 
-  it('is asked for what another page is asking for at this moment: one request serves both', async () => {
+  it('lets two pages that need the same key at the same time share one request', async () => {
     await using api = await startApi(plans);
     const asked = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();

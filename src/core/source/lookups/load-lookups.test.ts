@@ -73,7 +73,7 @@ describe('a table', () => {
     expect(loaded).toEqual([{ assignTo: 'users', entries: 5, duplicates: 0, withoutKey: 0 }]);
   });
 
-  it('holds whole items unless told, the last of those with one key, and none without a key', async () => {
+  it('holds whole items by default, the last of those with one key, and none without a key', async () => {
     const body = [{ id: 1, n: 'a' }, { id: '1', n: 'b' }, { n: 'c' }, { id: 2 }];
     await using api = await startApi(() => ({ body }));
     const { tables, loaded } = await load(api, { lookups: [{ assignTo: 't', keyBy: 'id', request: { path: '/' } }] });
@@ -142,7 +142,7 @@ describe('a table', () => {
 describe('a table that was loaded', () => {
   const shared = { ...all, records: 'data', cache: { scope: 'connection', ttlSeconds: 900 } };
 
-  it('is not asked for again by the run', async () => {
+  it('is not requested again by the run', async () => {
     await using api = await startApi(pageOf);
     const store = memoryStore();
     const first = await load(api, { lookups: [{ ...all, records: 'data' }], store });
@@ -183,7 +183,7 @@ describe('a table that was loaded', () => {
   });
 });
 
-it('goes on where a long wait interrupted it: every page is asked for once', async () => {
+it('continues where a long wait interrupted the load: every page is requested once', async () => {
   await using api = await startApi(pageOf);
   const pagination = { kind: 'cursor', next: 'body.next', inject: inQuery('after') };
   const store = memoryStore();

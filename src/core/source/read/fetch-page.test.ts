@@ -182,7 +182,7 @@ describe('records', () => {
   });
 });
 
-describe('answers without a page', () => {
+describe('responses without a page', () => {
   test('304 on a conditional request reads nothing and keeps the watermark', async () => {
     await using api = await startApi((request) =>
       request.headers['if-none-match'] === '"v1"' ? { status: 304 } : { body: rows, headers: { etag: '"v1"' } },

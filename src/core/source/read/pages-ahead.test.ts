@@ -255,7 +255,7 @@ describe.each(cases)('a read of $name', ({ parameter, resource, response, inVain
   });
 });
 
-describe('pages asked for ahead', () => {
+describe('pages requested ahead', () => {
   test('begin behind the first page, all at once where the API counts its pages', async () => {
     const api = createHeldClient(
       'page',
@@ -364,7 +364,7 @@ describe('pages asked for ahead', () => {
     expect(api.open()).toEqual([]);
   });
 
-  test('are asked for again when the wait is almost over at their turn', async () => {
+  test('are requested again when the wait is almost over at their turn', async () => {
     let clock = Date.parse('2026-01-01T00:00:00.000Z');
     const api = createHeldClient(
       'page',
@@ -545,7 +545,7 @@ describe('the page behind a token or a link', () => {
     ['token', byToken, chain(5)],
     ['link', byLink, linked],
     ['link header', { ...byHeader, response: { records: '$' } }, linkedByHeader],
-  ])('is asked for before the answer with the %s is judged', async (_, resource, response) => {
+  ])('is requested before the response with the %s is classified', async (_, resource, response) => {
     const { ids, api, askedBy } = await readEarly(response, { resource });
     expect(ids).toEqual([1, 2, 3, 4, 5]);
     expect(api.asked).toEqual(five);
@@ -553,7 +553,7 @@ describe('the page behind a token or a link', () => {
     expect(api.openMax()).toBe(1);
   });
 
-  test('is asked for after the page where the records decide how far a read goes', async () => {
+  test('is requested after the current page when the records decide where the read ends', async () => {
     const at = (page: number) => `2025-01-0${6 - page}T00:00:00Z`;
     const newestFirst = (url: URL): HeldResponse => {
       const page = pageOf(url);
@@ -600,7 +600,7 @@ describe('the page behind a token or a link', () => {
     expect(askedBy).toEqual([1, 2, 3]);
   });
 
-  test('is not asked for behind an answer that is no page', async () => {
+  test('is not requested after a response that is not a page', async () => {
     const response = (url: URL): HeldResponse => ({ ...chain(5)(url), status: pageOf(url) === 3 ? 403 : 200 });
     const { ids, error, api } = await readEarly(response, { resource: byToken });
     expect(ids).toEqual([1, 2]);
@@ -608,7 +608,7 @@ describe('the page behind a token or a link', () => {
     expect(api.asked).toEqual(['', '2', '3']);
   });
 
-  test('is not asked for once it is enough, which is asked once for each page', async () => {
+  test('is not requested after the read has reached its end, which is checked once for each page', async () => {
     let questions = 0;
     const enough = () => {
       questions += 1;
@@ -637,7 +637,7 @@ describe('the page behind a token or a link', () => {
   test.each([
     ['leads on', '9', ['2', '', '2', '3']],
     ['does not say so yet', '0', ['2', '', '2', '3']],
-  ])('is asked for anew when the answer in front of it was tried again and the next one %s', async (_, left, asked) => {
+  ])('is requested again when the response before it was retried and the next one %s', async (_, left, asked) => {
     const api = createHeldClient('page', (url) => ({ ...chain(3)(url), headers: { 'x-left': left } }));
     const http = { rateLimit: { ...fast, headers: { remaining: 'X-Left', reset: 'X-Reset' } } };
     const source = heldSource(api, { resource: byToken, http });
@@ -674,7 +674,7 @@ describe('the page behind a token or a link', () => {
     expect(api.aborted).toEqual(['5']);
   });
 
-  test('is asked for anew where the answer, once it is read, leads elsewhere', async () => {
+  test('is requested again when the decoded response names another page', async () => {
     // With two lists: what stands behind the other one seems to stand behind the records.
     const misleading = (url: URL): HeldResponse => {
       const page = pageOf(url);
@@ -702,7 +702,7 @@ describe('the page behind a token or a link', () => {
     expect([api.asked, api.openMax()]).toEqual([five, 1]);
   });
 
-  test('is asked for in vain once, not at the end of every window', async () => {
+  test('is requested in vain once, not at the end of every window', async () => {
     const pageIn = pageFrom(() => many);
     const misleading = (url: URL): HeldResponse => {
       const { data } = pageIn(url).body;
@@ -721,7 +721,7 @@ describe('the page behind a token or a link', () => {
   test.each([
     ['to wait longer than a worker sleeps', new ThrottledError(60_000), 'Rate limited'],
     ['that the source is down', new AppError('source_unavailable', 'down'), 'down'],
-  ])('fails the read only in its turn when it is told %s', async (_, failure, message) => {
+  ])('fails the read only at its turn when the client reports %s', async (_, failure, message) => {
     const api = createHeldClient('page', chain(3));
     const pages = readPages(heldSource(api, { resource: byToken }), { position: null, signal });
     const first = pages.next();

@@ -108,7 +108,7 @@ describe('reading ahead', () => {
     expect(api.requests).toHaveLength(asked);
   });
 
-  test('asks for no page in advance when told so', async () => {
+  test('requests no page in advance when reading ahead is turned off', async () => {
     await using api = await startApi(endless);
     const pages = readPages(sourceOf({ api, evaluator, resource }), { position: null, signal, lookAhead: 0 });
     await pages.next();

@@ -94,7 +94,7 @@ describe('where a read begins', () => {
 describe('when the watermark is committed', () => {
   const plan = planOf({}, { watermarkBefore: '2026-01-01T00:00:00.000Z' });
 
-  test('ascending: after each page', () => {
+  test('in ascending order, the watermark is committed after each page', () => {
     const one = read(plan, firstPosition(plan, now), {
       times: ['2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z'],
       more: true,
@@ -140,7 +140,7 @@ describe('when the watermark is committed', () => {
     expect(behind.watermark).toBe('2026-01-30T23:59:30.000Z');
   });
 
-  test('only the first answer corrects the clock', () => {
+  test('only the first response corrects the clock', () => {
     const one = read(plan, firstPosition(plan, now), { more: true, serverDate: '2026-01-31T00:00:01Z' });
     const two = read(plan, positionOf(one), { times: ['2026-03-01T00:00:00Z'], serverDate: '2026-01-01T00:00:00Z' });
     expect(two.watermark).toBe('2026-01-30T23:59:30.000Z');

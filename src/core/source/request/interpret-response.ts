@@ -103,7 +103,9 @@ async function expiredToken(
   const rule = { when: { status, ...(expr === undefined ? {} : { expr }) }, action: 'fail' as const };
   if (!(await matchRule([rule], outcome, { evaluate, params }))) return null;
   if (action === 'full') return accept({ kind: 'expired', what: 'watermark' });
-  return rejected('The API no longer knows the stored token. Reset the watermark to read in full.');
+  return rejected(
+    'The API rejected the stored token as expired. Set incremental.expired.action to "full" to read everything again.',
+  );
 }
 
 const rejected = (message: string): Verdict => ({ action: 'fail', error: new AppError('source_rejected', message) });

@@ -60,7 +60,7 @@ describe('a conditional request', () => {
   test.each([
     ['etag', '"1"'],
     ['last-modified', 'Thu, 01 Jan 2026 00:00:00 GMT'],
-  ])('carries the %s of the last answer, which a 304 brings back whole', async (name, value) => {
+  ])('carries the %s of the last response, which a 304 brings back whole', async (name, value) => {
     const api = scripted({ headers: { ...tagged.headers, etag: '', [name]: value }, body: '[1]' }, { status: 304 });
     const store = memoryStore();
     const { keep } = await opened(api, store, cache).send(request(), { signal });
@@ -88,7 +88,7 @@ describe('a conditional request', () => {
     ['has no validators', { body: '[1]' }, true],
     ['is no success', { ...tagged, status: 404 }, true],
     ['is too long to be kept', { ...tagged, body: 'x'.repeat(4_000_001) }, true],
-  ])('is not made when the last answer %s', async (_what, reply, isSound) => {
+  ])('is not made when the last response %s', async (_what, reply, isSound) => {
     const api = scripted(reply, tagged);
     const store = memoryStore();
     const { keep } = await opened(api, store, cache).send(request(), { signal });
@@ -133,7 +133,7 @@ describe('a conditional request', () => {
   });
 });
 
-describe('an answer with a time', () => {
+describe('a response with an expiry time', () => {
   const cache = { mode: 'ttl', ttlSeconds: 60 };
 
   test('counts for so long, without a request, and the log says so', async () => {

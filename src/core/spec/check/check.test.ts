@@ -79,7 +79,7 @@ describe('checkSpec', () => {
     });
   });
 
-  it('reports a key that differs from the one asked for', () => {
+  it('reports a key that differs from the requested one', () => {
     expect(checkSpec(specDocument('minimal'), { expectedKey: 'acme' })).toMatchObject({ valid: true });
     expect(checkSpec(specDocument('minimal'), { expectedKey: 'other' })).toMatchObject({
       issues: [{ code: 'schema', path: 'metadata.key' }],

@@ -19,12 +19,12 @@ function withoutRows(document: unknown): readonly Issue[] {
     ...refused(document, {
       at: 'resources.*.target.mode',
       value: 'replace',
-      message: 'a webhook cannot replace: use upsert, with `deletes` for deleted records',
+      message: 'a webhook has no mode replace: use upsert, with `deletes` for deleted records',
     }),
     ...refused(document, {
       at: 'resources.*.target.onTypeConflict',
       value: 'fail',
-      message: 'records that a webhook accepted before it rejected one cannot be undone: use quarantine',
+      message: 'a webhook cannot undo the records that it accepted before it rejected one: use quarantine',
     }),
   ];
 }

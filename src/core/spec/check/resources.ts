@@ -49,7 +49,7 @@ function cursorRules(resource: Readonly<Record<string, unknown>>, path: string):
     ...when(
       resultCap !== undefined && window === undefined,
       `${at}.resultCap`,
-      'resultCap needs `window`: it splits it',
+      'resultCap needs `window`, because it splits the window',
     ),
     ...when(
       resultCap !== undefined && window !== undefined && total === undefined,

@@ -82,7 +82,7 @@ describe('effectiveSpec', () => {
     expect(issuesOf({ auth: { kind: 'bearer', token: 'v2 {{ secrets.token }}' } })).toEqual([]);
   });
 
-  it('judges the merged spec again', () => {
+  it('checks the merged spec again', () => {
     expect(issuesOf({ resources: [{ key: 'accounts', transform: '{' }] })).toEqual(['schema resources.0.transform']);
     expect(issuesOf({ resources: [{ key: 'new' }] })).toContain('schema resources.2.primaryKey');
     expect(issuesOf({ resources: null })).toEqual(['schema resources']);

@@ -13,7 +13,7 @@ import { checkSizes } from '../check/sizes.ts';
  */
 export function effectiveSpec(document: unknown, overrides: unknown): SpecCheck {
   if (overrides === null || overrides === undefined) return checkSpec(document);
-  const gate = documentGate(overrides) ?? (isJsonObject(overrides) ? null : issue('', 'overrides are an object'));
+  const gate = documentGate(overrides) ?? (isJsonObject(overrides) ? null : issue('', 'expected an object'));
   if (gate) return { valid: false, issues: [gate] };
   const sizes = checkSizes(overrides);
   if (sizes.length > 0) return { valid: false, issues: sizes };

@@ -41,7 +41,7 @@ export function runTerms(question: RunQuestion): RunTerms {
   if (!resource) {
     const known = resources.map(({ key }) => key).join(', ');
     throw invalid('Unknown resource', [
-      { code: 'schema', path, message: `The spec has no such resource; it has ${known}` },
+      { code: 'schema', path, message: `The spec has no such resource; its resources are ${known}` },
     ]);
   }
   if (!destination && defaultDestination === null) {

@@ -134,7 +134,7 @@ describe('the plan of an upgrade', () => {
     expect(planOf({}, {}, { auth: { kind: 'bearer', token: '{{ secrets.apiKey }}' } })).toMatchObject({
       class: 'breaking',
       changed: ['auth'],
-      issues: [{ path: 'auth.kind', message: 'changes from none to bearer: make a new connection' }],
+      issues: [{ path: 'auth.kind', message: 'changes from none to bearer: create a new connection' }],
     });
   });
 

@@ -42,7 +42,7 @@ function worstOf(resources: readonly ResourcePlan[]): UpgradePlan['class'] {
 
 function authIssues(before: ConnectorSpec | null, after: ConnectorSpec | null): readonly Issue[] {
   if (!before || !after || before.auth.kind === after.auth.kind) return [];
-  const message = `changes from ${before.auth.kind} to ${after.auth.kind}: make a new connection`;
+  const message = `changes from ${before.auth.kind} to ${after.auth.kind}: create a new connection`;
   return [{ code: 'schema', path: 'auth.kind', message }];
 }
 
@@ -106,7 +106,7 @@ function planResource(placeBefore: Place, placeAfter: Place): ResourcePlan {
       class: 'resets',
       resets: 'watermark',
       redelivers: reshaped ? 'everything' : 'nothing',
-      effect: `The cursor changes: the next run reads from the start and delivers ${reshaped ? 'everything again' : 'what differs'}.`,
+      effect: `The cursor changes: the next run reads from the start and delivers ${reshaped ? 'everything again' : 'only the records that differ'}.`,
     };
   }
   if (readsAll(after)) return reshaped ? { ...plan, ...deliversAll } : plan;
@@ -129,7 +129,7 @@ const deliversFetched = (reshaped: boolean) =>
   ({
     redelivers: reshaped ? 'fetched' : 'nothing',
     backfillRecommended: true,
-    effect: 'Takes effect for each record as it is fetched again; a backfill does so for all of them.',
+    effect: 'Each record changes when it is fetched again; a backfill fetches all of them.',
   }) as const;
 
 /** The inputs of a record's hash besides the record itself; another form is a change of every record. */

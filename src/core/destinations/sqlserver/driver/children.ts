@@ -184,18 +184,18 @@ function whyEnded(code: number | null, signal: NodeJS.Signals | null): Error {
 }
 
 const stopped = (): AppError =>
-  new AppError('destination_unavailable', 'The connection to the sqlserver destination is over; try again.');
+  new AppError('destination_unavailable', 'The connection to the sqlserver destination has ended; try again.');
 
 const frozen = (): AppError =>
   new AppError(
     'destination_unavailable',
-    `The sqlserver destination was cut off: the driver has been stuck for ${frozenMs / 1000} s on what it sent.`,
+    `The service closed the connection to the sqlserver destination: the driver could not process what the server sent within ${frozenMs / 1000} s.`,
   );
 
 const overdue = (timeoutMs: number): AppError =>
   new AppError(
     'destination_unavailable',
-    `The sqlserver destination was cut off: it has not completed its response within ${timeoutMs / 1000} s.`,
+    `The service closed the connection to the sqlserver destination: the response was not complete within ${timeoutMs / 1000} s.`,
   );
 
 /** The last 2,000 characters of the process's stderr; not read after a successful start. */

@@ -99,7 +99,13 @@ const failures: ReadonlyMap<string, Failure> = new Map<string, Failure>([
     ],
   ],
   ['source_unavailable', unavailable],
-  ['source_rejected', ['destination_rejected', 'What responds in place of Entra ID gives no token.']],
+  [
+    'source_rejected',
+    [
+      'destination_rejected',
+      'The server at the address of Entra ID issued no token; check authorityHost and tenantId.',
+    ],
+  ],
 ]);
 
 function asDestinationError(error: unknown): unknown {

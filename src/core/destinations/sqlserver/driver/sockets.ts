@@ -27,7 +27,7 @@ export function guardedSockets({ guard, encrypt }: SocketOptions): OpenSocket {
   return async ({ host, port }, signal) => {
     targets += 1;
     if (targets > redirectsMax + 1) {
-      const message = `The sqlserver destination redirects more than ${redirectsMax} times; name the last server itself.`;
+      const message = `The sqlserver destination redirects more than ${redirectsMax} times; set the host to the last server.`;
       throw new AppError('destination_rejected', message);
     }
     const vetted = await guard.vetHost(host, port);
