@@ -1,4 +1,10 @@
+/**
+ * How the failure of an activity enters a history, and whether Temporal retries it: the only file that makes an
+ * ApplicationFailure. The code of an AppError decides, by the table below. `isFinal` overrides it: whoever threw the error
+ * has retried for as long as it may, so no attempt follows, though the code alone would get one.
+ */
 import { ApplicationFailure } from '@temporalio/common';
+import type { Attempt } from '../db/queries/runs/attempts.ts';
 import { AppError, type ErrorCode, type RunErrorCode } from '../src/core/errors.ts';
 
 /** Which failures of a run Temporal retries. The only such table; HTTP statuses are decided in the API. */
@@ -38,3 +44,10 @@ export function toFailure(error: unknown): ApplicationFailure {
 
 /** Whether a later attempt may succeed. */
 const isRetried = (code: ErrorCode): boolean => (code in retried ? retried[code as RunErrorCode] : false);
+
+/** Ends a run without progress with the error of its last attempt; a worker that died leaves no error. */
+export function retriesExhausted({ attempts, errorCode, errorMessage }: Attempt): ApplicationFailure {
+  const cause = errorMessage ?? 'The worker died on every attempt; see its log.';
+  const message = `No progress after ${attempts - 1} attempts: ${cause} Fix the cause and start the sync again: it continues from the watermark.`;
+  return ApplicationFailure.create({ type: errorCode ?? 'no_progress', message, nonRetryable: true });
+}

@@ -9,7 +9,7 @@
  */
 
 import { CancelledFailure, Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
+import type { ApplicationFailure } from '@temporalio/common';
 import { type Attempt, noteFailure, resetAttempts, takeLane } from '../db/queries/runs/attempts.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
@@ -19,7 +19,7 @@ import type { Deps } from '../src/deps.ts';
 import type { SlotLending } from '../src/temporal/worker-slots.ts';
 import type { ChunkProgress, ChunkResult, SyncRunInput } from '../workflows/contract.ts';
 import { abortedAfter, isCancel, unlessCanceled } from './canceling.ts';
-import { toFailure } from './failures.ts';
+import { retriesExhausted, toFailure } from './failures.ts';
 import { type Movement, watchMovement } from './movement.ts';
 import { createNewLanes, type NewLanes } from './new-lanes.ts';
 import { type OpenRun, openRun } from './open-run.ts';
@@ -284,10 +284,3 @@ const nothingInTime = (seconds: number) =>
 
 /** There is nothing to read: the run has ended, or was asked to stop. */
 const ended: ChunkResult = { done: true, limited: false, waitMs: 0, pages: 0, records: 0 };
-
-/** Ends a run without progress with the error of its last attempt; a worker that died leaves no error. */
-function retriesExhausted({ attempts, errorCode, errorMessage }: Attempt): ApplicationFailure {
-  const cause = errorMessage ?? 'The worker died on every attempt; see its log.';
-  const message = `No progress after ${attempts - 1} attempts: ${cause} Fix the cause and start the sync again: it continues from the watermark.`;
-  return ApplicationFailure.create({ type: errorCode ?? 'no_progress', message, nonRetryable: true });
-}
