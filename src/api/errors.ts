@@ -64,12 +64,19 @@ export function toErrorResponse(error: unknown, requestId: string): ErrorRespons
   }
   const code = codeOfSqlState(error);
   if (code === 'validation') {
-    return response(400, { code, message: 'The request contains a value that cannot be stored.', issues: [] });
+    return response(statusOf[code], {
+      code,
+      message: 'The request contains a value that cannot be stored.',
+      issues: [],
+    });
   }
   if (code === 'conflict')
-    return response(409, { code, message: 'A resource with the same name exists already: choose another name.' });
+    return response(statusOf[code], {
+      code,
+      message: 'A resource with the same name exists already: choose another name.',
+    });
   const message = `Unexpected error. Quote request id ${requestId} when you report it.`;
-  return response(500, { code: 'internal', message }, { unexpected: true });
+  return response(statusOf.internal, { code: 'internal', message }, { unexpected: true });
 }
 
 function response(
