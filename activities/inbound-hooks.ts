@@ -23,8 +23,8 @@ export function createInboundHookActivities(deps: InboundDeps) {
   return {
     /**
      * Creates the run that requests of a resource wait for, when it is due, or adds them to one that has not begun yet.
-     * Run and requests are one transaction, so a repeat finds no request waiting; the sweeper starts a run whose start
-     * was lost.
+     * Safe to run twice: run and requests are one transaction, so a repeat finds no request waiting
+     * (test/integration/inbound-steps.test.ts). The sweeper starts a run whose start was lost.
      */
     async enqueueInboundRun(input: InboundHookInput): Promise<InboundStep> {
       const scope = orgScope(input.orgId);

@@ -12,7 +12,7 @@ import { createScheduleActivities } from './schedules.ts';
 import { createSyncChunk } from './sync-chunk.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
-/** Everything that workflows call. Each activity is safe to run twice; its own comment says why. */
+/** Everything that workflows call. Each is safe to run twice; its own comment says why, and which test proves it. */
 export const createActivities = (deps: Deps, slots: SlotLending) => ({
   ...createRunActivities(deps),
   ...createScheduleActivities(deps),

@@ -4,10 +4,13 @@ import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
 import { endRun } from './run-lifecycle.ts';
 
-/** What a run's workflow calls besides its chunks: one transaction, safe to repeat. */
+/** What a run's workflow calls besides its chunks. */
 export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'log'>) {
   return {
-    /** Ends a run that no chunk has ended: it failed, or was canceled. */
+    /**
+     * Ends a run that no chunk has ended: it failed, or was canceled. Safe to run twice: a repeat finds the run ended and
+     * only wakes the next (test/integration/lanes.test.ts).
+     */
     async endRun(input: SyncRunInput, outcome: RunOutcome): Promise<RunTotals> {
       try {
         return await endRun(deps, input, { outcome, owner: null });

@@ -28,7 +28,8 @@ export function createScheduleActivities(deps: ScheduleDeps) {
   return {
     /**
      * Creates the run of a firing, unless the schedule is off, its connection is not active, or a waiting run will read
-     * the same. A repeat finds the run of the firing.
+     * the same. Safe to run twice: a repeat finds the run of the firing (test/integration/schedule-ticks.test.ts), or the
+     * event that none was created (test/integration/event-recording.test.ts).
      */
     async enqueueScheduledRun(input: ScheduledTickInput, scheduledFor: string): Promise<TickOutcome> {
       const { orgId, scheduleId } = input;

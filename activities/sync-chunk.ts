@@ -5,7 +5,8 @@
  *
  * Safe to run twice, at the same time even: taking the lane fences every earlier attempt off, at the destination and
  * in the control database. A crash before the destination commits loses pages in flight, which are fetched again; one
- * between the two commits is repaired from the receipt at the destination; one after both costs nothing.
+ * between the two commits is repaired from the receipt at the destination; one after both costs nothing
+ * (test/crash/kill-points.test.ts, handover.test.ts for two at the same time).
  */
 
 import { CancelledFailure, Context } from '@temporalio/activity';
@@ -57,7 +58,7 @@ export function createSyncChunk(made: Deps, slots: SlotLending) {
   return {
     /**
      * Begins the run if it is its turn, continues reading at its position, and ends it once it is read. Throws what
-     * cannot be retried; returns `waitMs` when the API asks to wait.
+     * cannot be retried; returns `waitMs` when the API asks to wait. Safe to run twice, as the head of this file says.
      */
     syncPages: (input: SyncRunInput): Promise<ChunkResult> => inContext(deps, input, runFromBeginToEnd),
   };

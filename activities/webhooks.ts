@@ -14,8 +14,10 @@ export function createWebhookActivities(deps: Deps) {
   const drainDeps = { ...deps, send: createWebhookSender(deps.egress), slots: createPostSlots(postsMax) };
   return {
     /**
-     * Sends the waiting events of an endpoint. Safe to run twice, even at the same time: neither sees what the other
-     * has claimed. A worker that shuts down finishes requests in progress and returns as if nothing more waited.
+     * Sends the waiting events of an endpoint. Safe to run twice: what a dead worker had claimed is sent again under
+     * the same ids once its lease expires (test/crash/webhook-deliveries.test.ts), and of two at the same time neither
+     * sees what the other has claimed. A worker that shuts down finishes requests in progress and returns as if nothing
+     * more waited.
      */
     async drainEndpoint(input: WebhookEndpointInput): Promise<DrainResult> {
       const context = Context.current();
