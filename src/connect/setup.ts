@@ -1,9 +1,9 @@
 import type { OrgScope } from '../../db/scope.ts';
-import { AppError } from '../core/errors.ts';
 import { specChecksum } from '../core/spec/checksum.ts';
 import { effectiveSpec } from '../core/spec/connection/effective.ts';
 import { findResource } from '../core/spec/connection/find-resource.ts';
 import { checkConnectionValues } from '../core/spec/connection/params.ts';
+import { invalidSpec, invalidValues } from '../core/spec/connection/spec-errors.ts';
 import type { ConnectorSpec, Resource } from '../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../deps.ts';
 import { openSecrets } from './secrets.ts';
@@ -39,20 +39,12 @@ export async function setUpConnection(
   { connectionId, specJson, specOverridesJson, paramsJson }: StoredParts,
 ): Promise<ConnectionSetup> {
   const checked = effectiveSpec(specJson, specOverridesJson);
-  if (!checked.valid) {
-    throw new AppError('spec_invalid', `The effective spec is invalid: ${checked.issues[0]?.message ?? 'no detail'}`);
-  }
+  if (!checked.valid) throw invalidSpec('spec_invalid', checked.issues);
   const values = checkConnectionValues(checked.spec, {
     params: paramsJson,
     secrets: await openSecrets(deps, deps.db, scope, connectionId),
   });
-  if (!values.ok) {
-    const [issue] = values.issues;
-    throw new AppError(
-      'spec_invalid',
-      `The connection's values do not fit its spec: ${issue?.path ?? ''} ${issue?.message ?? ''}`,
-    );
-  }
+  if (!values.ok) throw invalidValues('spec_invalid', values.issues);
   const { params, secrets } = values;
   return { spec: checked.spec, specChecksum: specChecksum(checked.document), params, secrets };
 }

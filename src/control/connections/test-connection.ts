@@ -5,12 +5,13 @@ import { prepareDestination } from '../../connect/open-destination.ts';
 import { openSource } from '../../connect/open-source.ts';
 import { type ConnectionSetup, ofResource, setUpConnection } from '../../connect/setup.ts';
 import type { Outbox } from '../../core/destinations/webhook/outbox.ts';
-import { AppError, found, invalid } from '../../core/errors.ts';
+import { AppError, found } from '../../core/errors.ts';
 import { type LoggedCall, ThrottledError } from '../../core/http/client.ts';
 import { createRedactor } from '../../core/http/redact.ts';
 import { newId } from '../../core/ids.ts';
 import type { ConnectionTest } from '../../core/resources/connection.ts';
 import { readPages } from '../../core/source/read/read-pages.ts';
+import { unknownResource } from '../../core/spec/connection/spec-errors.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
 import { samplePartition } from './sample-partition.ts';
@@ -52,11 +53,8 @@ export async function testConnection(
     return { message: 'The values fit the spec.', value: await setUpConnection(deps, scope, parts) };
   });
   if (setup) {
-    const known = setup.spec.resources.map(({ key }) => key).join(', ');
     if (resourceKey !== null && !setup.spec.resources.some(({ key }) => key === resourceKey)) {
-      throw invalid('Unknown resource', [
-        { code: 'schema', path: 'resource', message: `The spec has no such resource; its resources are ${known}` },
-      ]);
+      throw unknownResource(setup.spec, 'resource');
     }
     await using stack = new AsyncDisposableStack();
     await attempt('source', (signal) => readOnePage({ ...trial, setup, stack }, signal));

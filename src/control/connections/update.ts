@@ -1,8 +1,9 @@
 import { changeConnection, lockConnection } from '../../../db/queries/connections/connections.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { conflict, found, invalid } from '../../core/errors.ts';
+import { found, invalid } from '../../core/errors.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
+import { invalidSpec } from '../../core/spec/connection/spec-errors.ts';
 import { cancelWorkflows } from '../runs/runs.ts';
 import { applySchedulesOf } from '../schedules/apply.ts';
 import { applyChange, type ChangeDeps, planChange, type SettingsChange } from './change.ts';
@@ -34,7 +35,7 @@ export async function updateConnection(
     const checked = await planChange(deps, trx, scope, { connection: locked, change });
     const { issues } = checked.plan;
     const notSent = specOverridesJson === undefined && issues.find(({ path }) => !/^(?:params|secrets)\b/.test(path));
-    if (notSent) throw conflict(`The effective spec is invalid (${notSent.message}); correct the overrides first.`);
+    if (notSent) throw invalidSpec('conflict', [notSent]);
     if (issues.length > 0) throw invalid('The change breaks the rules of the spec.', issues);
     return applyChange(deps, trx, scope, { id, checked, facts });
   });

@@ -5,7 +5,7 @@ import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { openSecrets } from '../../connect/secrets.ts';
 import { tokenSlot } from '../../connect/token-store.ts';
-import { AppError, conflict, found, invalid } from '../../core/errors.ts';
+import { AppError, conflict, found } from '../../core/errors.ts';
 import { ThrottledError } from '../../core/http/client.ts';
 import { leafTexts } from '../../core/source/auth/auth.ts';
 import { authValues } from '../../core/source/auth/auth-values.ts';
@@ -14,6 +14,7 @@ import type { TokenRequestContext } from '../../core/source/auth/oauth-token.ts'
 import { openToken } from '../../core/source/auth/sealed-token.ts';
 import { createTokenClient } from '../../core/source/auth/token-client.ts';
 import { effectiveSpec } from '../../core/spec/connection/effective.ts';
+import { invalidSpec, invalidValues, unknownResource } from '../../core/spec/connection/spec-errors.ts';
 import type { OauthAuthorizationCode } from '../../core/spec/schema/auth-schema.ts';
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
@@ -72,10 +73,7 @@ function authorizableOf({ auth, resources }: ConnectorSpec): readonly Authorizab
 /** Names what can be authorized instead. */
 function refuse({ auth, resources }: ConnectorSpec, all: readonly Authorizable[], resourceKey: string | null): never {
   const resource = resources.find(({ key }) => key === resourceKey);
-  if (resourceKey !== null && !resource) {
-    const message = `The spec has no such resource; its resources are ${resources.map(({ key }) => key).join(', ')}`;
-    throw invalid('Unknown resource', [{ code: 'schema', path: 'resource', message }]);
-  }
+  if (resourceKey !== null && !resource) throw unknownResource({ resources }, 'resource');
   const what = resource ? `The resource "${resource.key}"` : 'This connection';
   const { kind } = resource ? (resource.auth ?? { kind: 'none of its own' }) : auth;
   const others = all.map((one) => (one.resourceKey === null ? 'without ?resource' : `?resource=${one.resourceKey}`));
@@ -93,17 +91,10 @@ async function loadSettings(deps: GrantDeps, scope: OrgScope, connectionId: stri
   const connection = found(await findConnection(deps.db, scope, connectionId), 'Connection');
   const pinned = found(await findPinnedSpec(deps.db, scope, connectionId), 'Pinned spec version');
   const checked = effectiveSpec(pinned.specJson, connection.specOverridesJson);
-  if (!checked.valid) {
-    throw conflict(
-      `The effective spec is invalid (${checked.issues[0]?.message ?? 'no detail'}); correct the overrides`,
-    );
-  }
+  if (!checked.valid) throw invalidSpec('conflict', checked.issues);
   const secrets = await openSecrets(deps, deps.db, scope, connectionId);
   const values = checkValues(deps, checked.spec, { params: connection.paramsJson, secrets });
-  if (!values.ok) {
-    const [issue] = values.issues;
-    throw conflict(`The connection's values do not fit its spec: ${issue?.path ?? ''} ${issue?.message ?? ''}`);
-  }
+  if (!values.ok) throw invalidValues('conflict', values.issues);
   return { spec: checked.spec, params: values.params, secrets: values.secrets };
 }
 

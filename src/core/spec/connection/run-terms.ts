@@ -1,7 +1,8 @@
-import { conflict, invalid } from '../../errors.ts';
+import { conflict } from '../../errors.ts';
 import type { JsonObject } from '../../resources/values.ts';
 import type { Resource } from '../schema/spec-schema.ts';
 import { effectiveSpec } from './effective.ts';
+import { invalidSpec, unknownResource } from './spec-errors.ts';
 
 /** The settings with which a run is queued. */
 export interface RunTerms {
@@ -31,19 +32,10 @@ interface RunQuestion {
 export function runTerms(question: RunQuestion): RunTerms {
   const { specJson, specOverridesJson, resourceKey, defaultDestination, path } = question;
   const checked = effectiveSpec(specJson, specOverridesJson);
-  if (!checked.valid) {
-    throw conflict(
-      `The effective spec is invalid (${checked.issues[0]?.message ?? 'no detail'}); correct the overrides`,
-    );
-  }
+  if (!checked.valid) throw invalidSpec('conflict', checked.issues);
   const { resources, destination, http } = checked.spec;
   const resource = resources.find(({ key }) => key === resourceKey);
-  if (!resource) {
-    const known = resources.map(({ key }) => key).join(', ');
-    throw invalid('Unknown resource', [
-      { code: 'schema', path, message: `The spec has no such resource; its resources are ${known}` },
-    ]);
-  }
+  if (!resource) throw unknownResource({ resources }, path);
   if (!destination && defaultDestination === null) {
     throw conflict(
       'The spec declares no destination, and this deployment has no default one (DEFAULT_DESTINATION): add `destination` to the spec',
