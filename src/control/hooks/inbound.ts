@@ -10,6 +10,7 @@ import {
 } from '../../../db/queries/hooks/hook-requests.ts';
 import type { ReceivingHook } from '../../../db/queries/hooks/hooks.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
+import { orLeaveToSweeper } from '../../connect/or-leave-to-sweeper.ts';
 import { AppError } from '../../core/errors.ts';
 import { dedupeKey } from '../../core/hooks/dedupe-key.ts';
 import { type ReceivedRequest, verifyRequest } from '../../core/hooks/verify-request.ts';
@@ -76,9 +77,5 @@ async function wakeInbound(
   { orgId }: OrgScope,
   asked: AskedResource,
 ): Promise<void> {
-  try {
-    await orchestrator.noteInbound({ orgId, ...asked });
-  } catch (error) {
-    log.warn('Temporal unreachable; the sweeper will try again', { ...asked, error });
-  }
+  await orLeaveToSweeper(log, { ...asked }, () => orchestrator.noteInbound({ orgId, ...asked }));
 }

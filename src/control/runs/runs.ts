@@ -3,6 +3,7 @@ import { findRun, insertRun, requestCancel } from '../../../db/queries/runs/runs
 import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { Backfill } from '../../../db/schema.ts';
 import type { OrgScope } from '../../../db/scope.ts';
+import { orLeaveToSweeper } from '../../connect/or-leave-to-sweeper.ts';
 import { startQueuedRun } from '../../connect/start-run.ts';
 import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { conflict, found, invalid } from '../../core/errors.ts';
@@ -108,9 +109,5 @@ async function cancelWorkflow(
   { orgId }: OrgScope,
   { id: runId, connectionId, resourceKey }: RunRow,
 ): Promise<void> {
-  try {
-    await orchestrator.cancelRun({ orgId, connectionId, resourceKey, runId });
-  } catch (error) {
-    log.warn('Temporal unreachable; the sweeper will try again', { runId, error });
-  }
+  await orLeaveToSweeper(log, { runId }, () => orchestrator.cancelRun({ orgId, connectionId, resourceKey, runId }));
 }

@@ -1,6 +1,7 @@
 /** Makes Temporal's schedules match their rows: in the request that changed a row, or later in the sweeper. */
 import { findNotApplied, findScheduleState, markApplied } from '../../../db/queries/schedules.ts';
 import type { OrgScope } from '../../../db/scope.ts';
+import { orLeaveToSweeper } from '../../connect/or-leave-to-sweeper.ts';
 import type { Deps } from '../../deps.ts';
 
 /** What applying needs. */
@@ -12,13 +13,7 @@ const ownMax = 20;
 /** Applies schedules that were changed and committed; what fails is logged and left to the sweeper. */
 export async function applyNow(deps: ApplyDeps, scope: OrgScope, ids: readonly string[]): Promise<void> {
   await Promise.all(
-    ids.map(async (scheduleId) => {
-      try {
-        await applySchedule(deps, scope, scheduleId);
-      } catch (error) {
-        deps.log.warn('Temporal unreachable; the sweeper will try again', { scheduleId, error });
-      }
-    }),
+    ids.map((scheduleId) => orLeaveToSweeper(deps.log, { scheduleId }, () => applySchedule(deps, scope, scheduleId))),
   );
 }
 
