@@ -17,10 +17,12 @@ export interface DestinationLane {
   readonly rows: Map<string, DestinationRow>;
   /** Every version that was ever applied: `id/version`, and `id/hash`. */
   readonly applied: Set<string>;
+  /** It refuses none. */
+  readonly refused: ReadonlySet<string>;
 }
 
 /** A lane that nobody has claimed. */
-export const emptyLane = { fence: 0, table: 1, filled: 0, checkpoint: null } as const;
+const emptyLane = { fence: 0, table: 1, filled: 0, checkpoint: null } as const;
 
 interface Held {
   readonly claim: LaneClaim;
@@ -36,7 +38,7 @@ export interface DestinationRow {
 
 /** A database without lanes. */
 export interface SimDatabase {
-  readonly lanes: Map<string, DestinationLane>;
+  deliveredOf(lane: string): DestinationLane;
   /** What must never happen and did. */
   readonly violations: string[];
   /** A connection to it. */
@@ -50,7 +52,7 @@ export function createDatabase(effect: Effect, counts: Counts): SimDatabase {
   const lanes = new Map<string, DestinationLane>();
   const violations: string[] = [];
   const laneOf = (lane: string): DestinationLane => {
-    const known = lanes.get(lane) ?? { ...emptyLane, rows: new Map(), applied: new Set() };
+    const known = lanes.get(lane) ?? { ...emptyLane, rows: new Map(), applied: new Set(), refused: new Set<string>() };
     lanes.set(lane, known);
     return known;
   };
@@ -84,7 +86,7 @@ export function createDatabase(effect: Effect, counts: Counts): SimDatabase {
   };
 
   return {
-    lanes,
+    deliveredOf: laneOf,
     violations,
     connect() {
       let held: Held | null = null;

@@ -17,6 +17,7 @@ const replacedFiles: ReadonlyMap<string, string> = new Map([
     .map((file) => [`db/queries/runs/${file}`, `memory/${file}`] as const),
   ['db/queries/connections/connections.ts', 'memory/connections.ts'],
   ['db/queries/specs.ts', 'memory/specs.ts'],
+  ['src/core/destinations/webhook/client.ts', 'stand-ins/webhook-client.ts'],
   ['src/core/ids.ts', 'stand-ins/ids.ts'],
   ['src/connect/open-source.ts', 'stand-ins/open-source.ts'],
   ['src/connect/open-destination.ts', 'stand-ins/open-destination.ts'],

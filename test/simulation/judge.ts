@@ -1,25 +1,48 @@
 /** What must hold: after each commit of the ledger, and at the end. A sentence for each breach. */
 import { type Collection, groupOf, type SimApi } from './api.ts';
-import { type DestinationLane, emptyLane, type SimDatabase } from './destination.ts';
+import { type Counts, count } from './effects.ts';
 import type { ControlState, StoredLane } from './memory/control-state.ts';
 
 /** Compares what is known with what is. */
 export interface Judge {
   /** What does not hold now. */
   now(state: ControlState): readonly string[];
+  /** Has a run record a batch of an earlier one: its records count as delivered or quarantined by this run, not as read. */
+  carrying<Result>(state: ControlState, commit: () => Result): Result;
   /** What does not hold although every run has ended and a last one has read each resource. */
   atEnd(state: ControlState): readonly string[];
 }
 
-/** A judge of one connection. */
-export function createJudge(api: SimApi, database: SimDatabase): Judge {
+/** What the destination of a lane has, whatever its kind. */
+export interface Delivered {
+  readonly rows: ReadonlyMap<string, { readonly version: number }>;
+  /** Every version that was ever acknowledged: `id/version`, and `id/hash`. */
+  readonly applied: ReadonlySet<string>;
+  /** Every version that was refused for good: `id/version`. */
+  readonly refused: ReadonlySet<string>;
+}
+
+/** A judge of one connection; `deliveredOf`: what its destination has of a resource. */
+export function createJudge(api: SimApi, counts: Counts, deliveredOf: (resourceKey: string) => Delivered): Judge {
+  /** Records that another run has read and that were acknowledged in this one, by run. */
+  const carried = new Map<string, number>();
   const lanesOf = (state: ControlState) =>
     state.lanes.all().map((lane) => {
-      const name = `${lane.connectionId}/${lane.resourceKey}`;
-      const delivered = database.lanes.get(name) ?? nothing;
+      const delivered = deliveredOf(lane.resourceKey);
       return { name: lane.resourceKey, lane, delivered, collection: collectionOf(api, lane) };
     });
   return {
+    carrying(state, commit) {
+      const before = settledOf(state);
+      const result = commit();
+      for (const [runId, records] of settledOf(state)) {
+        const more = records - (before.get(runId) ?? 0);
+        if (more === 0) continue;
+        count(counts, 'batches of an earlier run recorded');
+        carried.set(runId, (carried.get(runId) ?? 0) + more);
+      }
+      return result;
+    },
     now: (state) =>
       lanesOf(state).flatMap(({ name, lane, delivered, collection }) => [
         ...unacknowledged(state, lane, delivered).map((id) => `${name}: ${id} is known, but was never delivered`),
@@ -33,20 +56,24 @@ export function createJudge(api: SimApi, database: SimDatabase): Judge {
       ...state.runs.all().flatMap(({ id, status, recordsIn, recordsOut, skipped, quarantined }) => {
         const settled = recordsOut + skipped + quarantined;
         const isDone = status === 'succeeded' || status === 'partial';
-        return isDone && settled !== recordsIn
-          ? [`${id} has read ${recordsIn} records and accounts for ${settled}`]
+        // A carried record that the run has read too counts once.
+        const most = recordsIn + (carried.get(id) ?? 0);
+        return isDone && (settled < recordsIn || settled > most)
+          ? [`${id} has read ${recordsIn} records and accounts for ${settled}, of which it carries ${most - recordsIn}`]
           : [];
       }),
     ],
   };
 }
 
-const nothing: DestinationLane = { ...emptyLane, rows: new Map(), applied: new Set() };
+/** What each run has delivered or quarantined. */
+const settledOf = (state: ControlState): ReadonlyMap<string, number> =>
+  new Map(state.runs.all().map(({ id, recordsOut, quarantined }) => [id, recordsOut + quarantined]));
 
 const collectionOf = ({ collections }: SimApi, { resourceKey }: StoredLane): Collection =>
   collections[resourceKey as keyof SimApi['collections']];
 
-const unacknowledged = (state: ControlState, { id: laneId }: StoredLane, { applied }: DestinationLane) =>
+const unacknowledged = (state: ControlState, { id: laneId }: StoredLane, { applied }: Delivered) =>
   state.records
     .where((record) => record.laneId === laneId && record.status === 'delivered')
     .filter(({ externalId, hash }) => !applied.has(`${externalId}/${hash}`))
@@ -56,7 +83,7 @@ const unacknowledged = (state: ControlState, { id: laneId }: StoredLane, { appli
 function overclaimed(
   state: ControlState,
   { id: laneId, resourceKey }: StoredLane,
-  { delivered, collection }: { readonly delivered: DestinationLane; readonly collection: Collection },
+  { delivered, collection }: { readonly delivered: Delivered; readonly collection: Collection },
 ): readonly string[] {
   if (resourceKey === 'whole') return [];
   return state.partitions
@@ -65,7 +92,8 @@ function overclaimed(
       const claimed = Number.isNaN(Number(watermark)) ? Date.parse(watermark ?? '') : Number(watermark);
       return [...collection.values()]
         .filter(({ id, at }) => at < claimed && (partition === '' || groupOf(id) === partition))
-        .filter(({ id, version, name }) => isValid(name) && !delivered.applied.has(`${id}/${version}`))
+        .filter(({ name }) => isValid(name))
+        .filter(({ id, version }) => ![delivered.applied, delivered.refused].some((of) => of.has(`${id}/${version}`)))
         .map(({ id }) => id);
     });
 }
@@ -75,9 +103,10 @@ function runningOf(state: ControlState, { id: laneId, resourceKey }: StoredLane)
   return running.length > 1 ? [`${resourceKey}: ${running.length} runs at once`] : [];
 }
 
-function lost(name: string, { rows }: DestinationLane, collection: Collection): readonly string[] {
+function lost(name: string, { rows, refused }: Delivered, collection: Collection): readonly string[] {
   const missing = [...collection.values()].filter(
-    ({ id, version, name: text }) => isValid(text) && rows.get(id)?.version !== version,
+    ({ id, version, name: text }) =>
+      isValid(text) && rows.get(id)?.version !== version && !refused.has(`${id}/${version}`),
   );
   const left = name !== 'changes' ? [...rows.keys()].filter((id) => !collection.has(id)) : [];
   return [

@@ -28,4 +28,10 @@ export const plants: readonly Plant[] = [
     code: 'fence, connectionId, target })',
     bug: 'fence: 1, connectionId, target })',
   },
+  {
+    name: 'a request is sent before it is in the outbox',
+    file: 'src/core/destinations/webhook/webhook.ts',
+    code: 'await outbox.prepare(batch, outgoing, lane.sequence);',
+    bug: 'const [early] = outgoing.parts; if (early) await client.post(early); await outbox.prepare(batch, outgoing, lane.sequence);',
+  },
 ];

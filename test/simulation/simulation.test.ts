@@ -17,12 +17,18 @@ describe('the engine under one seeded scheduler', { timeout: 300_000 }, () => {
     const { holds, output } = await simulated('--seeds', '300');
     expect(output).toContain('300 seeds, 0 failed');
     expect(holds).toBe(true);
-    for (const event of ['kills of a worker with activities', 'zombies', 'workflows lost', 'batches applied'])
+    const events = ['kills of a worker with activities', 'zombies', 'workflows lost', 'batches applied'];
+    const webhooks = ['requests taken', 'requests dropped as known', 'batches of an earlier run recorded'];
+    for (const event of [...events, ...webhooks, 'responses with 413', 'records refused by the receiver'])
       expect(output).toMatch(new RegExp(`[1-9]\\d* ${event}\\n`));
   });
 
-  it('gives the same events for the same seed', async () => {
-    const [first, second] = await Promise.all([simulated('--seed', '7'), simulated('--seed', '7')]);
+  it.each([
+    { seed: '7', destination: 'the database', event: 'batch at the destination' },
+    { seed: '8', destination: 'a webhook', event: 'request to the receiver' },
+  ])('gives the same events for the same seed that delivers to $destination', async ({ seed, event }) => {
+    const [first, second] = await Promise.all([simulated('--seed', seed), simulated('--seed', seed)]);
+    expect(first.output).toContain(event);
     const withoutSpeed = ({ output }: { readonly output: string }) => output.replace(/, [\d.]+ seeds\/s/, '');
     expect(withoutSpeed(first)).toBe(withoutSpeed(second));
     expect(first.output.split('\n').length).toBeGreaterThan(50);

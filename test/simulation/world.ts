@@ -25,6 +25,7 @@ import { requeueAll } from './memory/requeue.ts';
 import { insertRun, requestCancel } from './memory/runs.ts';
 import { seedTenant } from './memory/seed-tenant.ts';
 import { createRandom } from './random.ts';
+import { createReceiver } from './receiver.ts';
 import { createScheduler, inProcess, type SimProcess } from './scheduler.ts';
 import { resourceKeys, specsOf, versions } from './specs.ts';
 import { createTemporalServer, type SimWorker, type TemporalServer } from './temporal-server.ts';
@@ -85,11 +86,15 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
 
   const api = createApi({ scheduler, effect, isCalm });
   const database = createDatabase(effect, counts);
-  const judge = createJudge(api, database);
+  // Every other seed delivers to a webhook.
+  const receiver = seed % 2 === 0 ? createReceiver({ scheduler, effect, counts, isCalm }) : null;
+  const judge = createJudge(api, counts, (resourceKey) =>
+    receiver ? receiver.laneOf(resourceKey) : database.deliveredOf(`${connectionId}/${resourceKey}`),
+  );
   const state = new ControlState(() => scheduler.now());
   const specs = specsOf(random.pick(['asc', 'none'] as const));
   begin({
-    ...{ scheduler, api, database, specs, ids: { next: () => state.nextNo() } },
+    ...{ scheduler, api, database, receiver, specs, ids: { next: () => state.nextNo() } },
     get server() {
       return server;
     },
@@ -102,7 +107,8 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
   const db: MemoryDb = {
     transact: (name, work) =>
       effect(transaction, () => {
-        const result = state.atomically(work);
+        const commit = () => state.atomically(work);
+        const result = name === 'recordCarried' ? judge.carrying(state, commit) : commit();
         say(`${name} ${trace ? JSON.stringify(result)?.slice(0, 160) : ''}`);
         if (judged.has(name)) report(judge.now(state));
         return result;
@@ -246,8 +252,9 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     },
     drop() {
       const resourceKey = random.pick(resourceKeys);
-      say(`the table of ${resourceKey} is dropped`);
-      database.drop(`${connectionId}/${resourceKey}`);
+      say(`the ${receiver ? 'receiver' : 'table'} of ${resourceKey} is ${receiver ? 'replaced' : 'dropped'}`);
+      if (receiver) receiver.move(resourceKey);
+      else database.drop(`${connectionId}/${resourceKey}`);
     },
     requeue: () =>
       ask('requeue', async () => {
@@ -294,7 +301,13 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
           ? []
           : [`the last run of ${resourceKey} is ${last?.status}: ${last?.errorMessage}`];
       });
-      return [...database.violations, ...failed, ...judge.now(state), ...judge.atEnd(state)];
+      return [
+        ...database.violations,
+        ...(receiver?.violations ?? []),
+        ...failed,
+        ...judge.now(state),
+        ...judge.atEnd(state),
+      ];
     },
   };
 }

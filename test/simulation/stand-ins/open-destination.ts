@@ -1,8 +1,32 @@
-/** Stands in for `src/connect/open-destination.ts`: a connection to the simulated database. */
-import type * as real from '../../../src/connect/open-destination.ts';
-import { currentDatabase } from '../current.ts';
+/** Stands in for `src/connect/open-destination.ts`: a connection to the simulated database, or a simulated receiver. */
 
-export const prepareDestination: typeof real.prepareDestination = async (_deps, _scope, { resource }) => ({
-  destination: currentDatabase().connect(),
-  target: { schema: null, table: resource.key, columns: [], evolve: 'none', mode: 'upsert' },
+import type * as real from '../../../src/connect/open-destination.ts';
+import type { Destination } from '../../../src/core/destinations/destination.ts';
+import { openWebhook } from '../../../src/core/destinations/webhook/webhook.ts';
+import type { EgressGuard } from '../../../src/core/http/egress.ts';
+import { currentDatabase, currentReceiver, currentScheduler, deliversToWebhook } from '../current.ts';
+import { setTimeout as sleepFor } from './timers-promises.ts';
+
+type Prepare = typeof real.prepareDestination;
+
+export const prepareDestination: Prepare = async (deps, _scope, setup, run) => ({
+  destination: deliversToWebhook() ? openReceiver(deps.egress, setup, run) : currentDatabase().connect(),
+  target: { schema: null, table: setup.resource.key, columns: [], evolve: 'none', mode: 'upsert' },
 });
+
+function openReceiver(
+  guard: EgressGuard,
+  { spec, resource }: Parameters<Prepare>[2],
+  { outbox, logCall, onStrayRejections }: Parameters<Prepare>[3],
+): Destination {
+  const { random } = currentScheduler();
+  const { options, urlOf } = currentReceiver();
+  return openWebhook(
+    { ...options, url: urlOf(resource.key), signingSecret: 'simulated', headers: {} },
+    {
+      ...{ guard, outbox, logCall, onStrayRejections, secrets: [] },
+      resource: { resourceKey: resource.key, specVersion: spec.metadata.version },
+    },
+    { now: Date.now, sleep: (ms) => sleepFor(ms), random: random.next },
+  );
+}
