@@ -1,7 +1,9 @@
 /** For tests of the tests in specs. */
 import type { Issue } from '../errors.ts';
+import type { TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import { checkSpec } from '../spec/check/check.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
+import { runSpecTests } from './run-spec-tests.ts';
 
 type Parts = Readonly<Record<string, unknown>>;
 
@@ -30,3 +32,9 @@ export const responding = (path: string, data: unknown, more: Parts = {}): Parts
 /** Issues as `path: message`, without the name of the test. */
 export const wordsOf = (issues: readonly Issue[]): readonly string[] =>
   issues.map(({ path, message }) => `${path}: ${message.replace('test "a test": ', '')}`);
+
+/** Runs the test of a spec; resolves with the issues as texts. */
+export const runWith =
+  (evaluator: TestEvaluator) =>
+  async (...parts: Parameters<typeof specOf>) =>
+    wordsOf(await runSpecTests(specOf(...parts), { evaluator }));

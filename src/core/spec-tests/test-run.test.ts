@@ -1,0 +1,125 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { createTestEvaluator } from '../expressions/evaluator-fixture.ts';
+import { responding, runWith, specOf } from './spec-tests-fixture.ts';
+
+const evaluator = createTestEvaluator({ size: 1 });
+afterAll(() => evaluator[Symbol.asyncDispose]());
+
+const run = runWith(evaluator);
+
+describe('the run of a test', () => {
+  it('asks again at once where the real client would wait', async () => {
+    const mocks = [
+      { request: { path: '/items' }, respond: { status: 503 }, times: 1 },
+      { request: { path: '/items' }, respond: { status: 429, headers: { 'Retry-After': '600' } }, times: 1 },
+      responding('/items', [{ id: 1 }]),
+    ];
+    expect(await run({ mocks, expect: { status: 'succeeded', requests: 3 } })).toEqual([]);
+  });
+
+  it('gives up after as many attempts as the spec allows', async () => {
+    const test = { mocks: [{ request: {}, respond: { status: 503 } }], expect: { status: 'failed', requests: 3 } };
+    const http = { baseUrl: 'https://api.test', retry: { maxAttempts: 3 } };
+    expect(await run(test, {}, { http })).toEqual([]);
+  });
+
+  it('refreshes refused credentials once', async () => {
+    const mocks = [{ request: {}, respond: { status: 401 }, times: 1 }, responding('/items', [])];
+    const auth = { kind: 'session', login: { method: 'POST', path: '/login' }, tokenFrom: 'body.token' };
+    expect(await run({ mocks, expect: { requests: 2 } }, {}, { auth })).toEqual([]);
+  });
+
+  it('has an address where the token says where the API is', async () => {
+    const auth = {
+      kind: 'oauth2_client_credentials',
+      tokenUrl: 'https://login.test/token',
+      clientId: 'a',
+      clientSecret: 'b',
+      tokenResponse: { metadata: { instance: 'instance_url', account: 'account_id' } },
+    };
+    const http = { baseUrl: '{{ auth.instance }}/data', query: { account: '{{ auth.account }}' } };
+    const mocks = [responding('/items', [{ id: 1 }], { query: { account: 'account' } })];
+    expect(await run({ mocks, expect: { stats: { recordsOut: 1 } } }, {}, { auth, http })).toEqual([]);
+  });
+
+  it('deletes records that it knows: flagged, missing, listed', async () => {
+    const known = ['1', '2'];
+    const expected = { deleted: ['2'], stats: { deleted: 1 } };
+    const flagged = { known, mocks: [responding('/items', [{ id: 1 }, { id: 2, gone: true }])], expect: expected };
+    expect(await run(flagged, { deletes: { mode: 'flag', when: 'gone = true' } })).toEqual([]);
+    const missing = { known, mocks: [responding('/items', [{ id: 1 }])], expect: expected };
+    expect(await run(missing, { deletes: { mode: 'full_scan' } })).toEqual([]);
+    const listed = { ...missing, mocks: [...missing.mocks, responding('/gone', [{ id: 2 }, { id: 3 }])] };
+    const endpoint = { mode: 'endpoint', request: { path: '/gone' }, records: 'data', key: 'id' };
+    expect(await run(listed, { deletes: endpoint })).toEqual([]);
+  });
+
+  it('ends partial at the limit of the resource', async () => {
+    const mocks = [responding('/items', [{ id: 1 }], { query: { page: 1 } })];
+    const resource = {
+      pagination: { kind: 'page', inject: { in: 'query', name: 'page' } },
+      limits: { maxRecords: 1 },
+    };
+    expect(await run({ mocks, expect: { status: 'partial', requests: 1 } }, resource)).toEqual([]);
+  });
+
+  it('reads the stored parents of a resource from the same mocks', async () => {
+    const notes = {
+      key: 'notes',
+      primaryKey: 'id',
+      forEach: [{ as: 'item', resource: 'items', from: 'store', when: 'notes > 0' }],
+      request: { path: '/items/{{ each.item.id }}/notes' },
+      response: { records: 'data' },
+    };
+    const [items] = specOf({}).resources;
+    const mocks = [
+      responding('/items', [
+        { id: 1, notes: 0 },
+        { id: 2, notes: 3 },
+      ]),
+      responding('/items/2/notes', [{ id: 'n1' }]),
+    ];
+    const test = { name: 'a test', resource: 'notes', mocks, expect: { delivered: [{ id: 'n1' }], requests: 2 } };
+    const resources = [{ key: 'items', primaryKey: 'id', request: { path: '/items' }, response: items?.response }];
+    expect(await run({}, {}, { resources: [...resources, notes], tests: [test] })).toEqual([]);
+  });
+
+  it('loads lookups and enriches records', async () => {
+    const mocks = [
+      responding('/users', [{ id: 'u1', email: 'a@b.test' }]),
+      responding('/items', [
+        { id: 1, owner: 'u1', plan: 'p' },
+        { id: 2, owner: 'u2', plan: 'p' },
+      ]),
+      { request: { path: '/plans/p' }, respond: { body: { name: 'Pro' } } },
+    ];
+    const spec = {
+      lookups: [
+        {
+          assignTo: 'users',
+          kind: 'request',
+          request: { path: '/users' },
+          records: 'data',
+          keyBy: 'id',
+          value: 'email',
+        },
+      ],
+    };
+    const resource = {
+      enrich: [{ assignTo: 'plan', request: { path: '/plans/{{ key }}' }, key: 'record.plan' }],
+      transform: '{ "id": id, "owner": $lookup($lookups.users, owner), "plan": $lookups.plan.name }',
+    };
+    const delivered = [
+      { id: 1, owner: 'a@b.test', plan: 'Pro' },
+      { id: 2, plan: 'Pro' },
+    ];
+    const requests = [{ path: '/users' }, { path: '/items' }, { path: '/plans/p' }];
+    expect(await run({ mocks, expect: { delivered, requests } }, resource, spec)).toEqual([]);
+  });
+
+  it('sets a record aside whose transform does not end', async () => {
+    const test = { mocks: [responding('/items', [{ id: 1 }])], expect: { quarantined: ['1'] } };
+    const transform = '( $forever := function($n) { $forever($n + 1) }; { "id": $forever(id) } )';
+    expect(await run(test, { transform, onInvalid: 'quarantine' })).toEqual([]);
+  });
+});
