@@ -1,101 +1,14 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { jwtVerify } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
-import { parseAllowList } from '../../http/addresses.ts';
-import type { LoggedCall } from '../../http/client.ts';
-import { createEgressGuard } from '../../http/egress.ts';
-import { type ApiReply, type ApiRequest, sourceOf, startApi } from '../source-fixture.ts';
-import { openTokens } from './open-tokens.ts';
-import type { Token } from './token.ts';
-import { createTokenClient } from './token-client.ts';
-import type { StoredToken } from './token-store.ts';
+import { describe, expect, test } from 'vitest';
+import { fieldsOf, nowMs, pairs, secrets, standard, useObtain } from './token-requests-fixture.ts';
 
-const nowMs = Date.UTC(2026, 0, 1);
-const { signal } = new AbortController();
-let evaluator: TestEvaluator;
-beforeAll(() => {
-  evaluator = createTestEvaluator({ size: 1 });
-});
-afterAll(() => evaluator[Symbol.asyncDispose]());
-
-const pairs = {
-  rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }),
-  ec: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
-  jwk: generateKeyPairSync('ed25519'),
-};
-/** Private keys are in the forms in which customers have them. */
-const secrets = {
-  id: 'client:1',
-  secret: 'p ss/word',
-  rsa: String(pairs.rsa.privateKey.export({ type: 'pkcs8', format: 'pem' })),
-  pkcs1: String(pairs.rsa.privateKey.export({ type: 'pkcs1', format: 'pem' })).replaceAll('\n', '\\n'),
-  ec: String(pairs.ec.privateKey.export({ type: 'sec1', format: 'pem' })),
-  jwk: JSON.stringify({ ...pairs.jwk.privateKey.export({ format: 'jwk' }), kid: 'key-7' }),
-};
-const standard = { body: { access_token: 'at-1234567', expires_in: 60 } };
+const obtain = useObtain();
 const client = {
   kind: 'oauth2_client_credentials',
   tokenUrl: '{{ params.url }}/token',
   clientId: '{{ secrets.id }}',
   clientSecret: '{{ secrets.secret }}',
 };
-
-interface Obtained {
-  readonly token: Token;
-  readonly requests: readonly ApiRequest[];
-  readonly calls: readonly LoggedCall[];
-  readonly masked: readonly string[];
-  readonly origin: string;
-}
-
-/** Obtains a token from an API that gives these responses in turn, the last one for ever. */
-async function obtain(
-  auth: Readonly<Record<string, unknown>>,
-  replies: readonly ApiReply[] = [standard],
-  allowed = true,
-): Promise<Obtained> {
-  let asked = 0;
-  await using api = await startApi(() => replies[Math.min(asked++, replies.length - 1)] ?? standard);
-  const calls: LoggedCall[] = [];
-  const masked: string[] = [];
-  const allow = parseAllowList(allowed ? new URL(api.origin).host : '');
-  await using tokenClient = createTokenClient({
-    egress: createEgressGuard({ allow, deny: [], allowHttp: false }),
-    logCall: (call) => void calls.push(call),
-    secrets: [],
-    sleep: async () => {},
-  });
-  const source = sourceOf(
-    { api, evaluator, resource: {}, auth },
-    {
-      params: { url: api.origin },
-      secrets,
-      mask: (secret) => {
-        masked.push(secret);
-        tokenClient.addSecret(secret);
-      },
-      now: () => new Date(nowMs),
-    },
-  );
-  let stored: StoredToken | null = null;
-  const store = {
-    read: async () => stored,
-    lease: async () => ({
-      stored,
-      save: async (token: StoredToken) => {
-        stored = token;
-      },
-      release: async () => {},
-    }),
-  };
-  const tokens = await openTokens(source, { client: tokenClient, store, resourceKey: null });
-  if (!tokens) throw new Error('The kind needs no token');
-  const token = await tokens.current(signal);
-  return { token, requests: api.requests, calls, masked, origin: api.origin };
-}
-
-const fieldsOf = ({ requests: [request] }: Obtained) => Object.fromEntries(new URLSearchParams(request?.body));
 
 describe('a client proves itself', () => {
   test('by basic authentication, with both halves form-encoded', async () => {
@@ -225,89 +138,5 @@ describe('the response of a token endpoint', () => {
 
   test('is not requested when the egress guard blocks the address', async () => {
     await expect(obtain(client, [standard], false)).rejects.toMatchObject({ code: 'egress_blocked' });
-  });
-});
-
-describe('a session', () => {
-  const session = {
-    kind: 'session',
-    login: {
-      method: 'POST',
-      path: '/login',
-      body: { form: { user: '{{ secrets.id }}', pass: '{{ secrets.secret }}' } },
-    },
-    tokenFrom: 'body.sid',
-  };
-
-  test('begins with the login of the spec and lives until it is refused', async () => {
-    const { token, requests } = await obtain(session, [{ body: { sid: 'sid-1234' } }]);
-    expect(token).toMatchObject({ accessToken: 'sid-1234', expiresAtMs: null });
-    expect(requests[0]?.url.pathname).toBe('/login');
-    expect(requests[0]?.body).toBe('user=client%3A1&pass=p+ss%2Fword');
-  });
-
-  test.each([
-    [{ ttlSeconds: 60 }, nowMs + 60_000],
-    [{ ttlSeconds: 60, expiresFrom: 'body.until' }, Date.UTC(2026, 0, 2)],
-    [{ ttlSeconds: 60, expiresFrom: 'body.no' }, nowMs + 60_000],
-  ])('with %j ends in time', async (changes, expiresAtMs) => {
-    const reply = { body: { sid: 'sid-1234', until: '2026-01-02T00:00:00Z' } };
-    expect((await obtain({ ...session, ...changes }, [reply])).token.expiresAtMs).toBe(expiresAtMs);
-  });
-
-  test.each([
-    [{ status: 200, body: { ok: false } }, 'auth_failed', 'tokenFrom'],
-    [{ status: 422, body: {} }, 'auth_failed', '422'],
-  ])('that does not begin with %j fails', async (reply, code, words) => {
-    await expect(obtain(session, [reply])).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
-  });
-
-  test('cannot log in at another site than the API', async () => {
-    const login = { method: 'POST', url: 'https://evil.test/login' };
-    await expect(obtain({ ...session, login })).rejects.toMatchObject({ code: 'egress_blocked' });
-  });
-});
-
-describe('a signed token', () => {
-  const jwt = { kind: 'jwt', algorithm: 'RS256', key: '{{ secrets.rsa }}', claims: { iss: '{{ secrets.id }}' } };
-
-  test('needs no request', async () => {
-    const { token, requests } = await obtain({ ...jwt, ttlSeconds: 60, keyId: 'k1' });
-    const { payload, protectedHeader } = await jwtVerify(token.accessToken, pairs.rsa.publicKey, {
-      currentDate: new Date(nowMs),
-    });
-    expect(payload).toEqual({ iss: 'client:1', iat: nowMs / 1000, exp: nowMs / 1000 + 60 });
-    expect(protectedHeader).toEqual({ alg: 'RS256', typ: 'JWT', kid: 'k1' });
-    expect(requests).toEqual([]);
-  });
-
-  test('is traded for an access token', async () => {
-    const exchange = { tokenUrl: '{{ params.url }}/token', params: { resource: 'r' } };
-    const obtained = await obtain({ ...jwt, exchange });
-    const { assertion = '', ...fields } = fieldsOf(obtained);
-    expect(obtained.requests[0]?.headers['authorization']).toBeUndefined();
-    expect(fields).toEqual({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', resource: 'r' });
-    const verified = await jwtVerify(assertion, pairs.rsa.publicKey, { currentDate: new Date(nowMs) });
-    expect(verified.payload.iss).toBe('client:1');
-    expect(obtained.token).toMatchObject({ accessToken: 'at-1234567', expiresAtMs: nowMs + 60_000 });
-    expect(obtained.masked).toContain(assertion);
-  });
-
-  test.each([
-    ['RS256', '{{ secrets.pkcs1 }}'],
-    ['ES256', '{{ secrets.ec }}'],
-    ['EdDSA', '{{ secrets.jwk }}'],
-    ['HS256', '{{ secrets.rsa }}'],
-  ])('%s takes the key %s', async (algorithm, key) => {
-    expect((await obtain({ ...jwt, algorithm, key })).token.accessToken).toMatch(/^eyJ/);
-  });
-
-  test.each([
-    ['RS256', '{{ secrets.ec }}', 'does not fit'],
-    ['ES256', '{{ secrets.secret }}', 'not a private key'],
-    ['HS256', '{{ secrets.none }}', 'is empty'],
-  ])('%s refuses the key %s', async (algorithm, key, words) => {
-    const failure = obtain({ ...jwt, algorithm, key });
-    await expect(failure).rejects.toMatchObject({ code: 'auth_failed', message: expect.stringContaining(words) });
   });
 });
