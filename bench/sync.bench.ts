@@ -8,21 +8,20 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { compile } from '../src/core/expressions/compiled/compile.ts';
-import { type AuditedDestination, openAuditedDestination } from '../test/support/destinations/audit.ts';
+import { openAuditedDestination } from '../test/support/destinations/audit.ts';
 import { testDatabaseUrl } from '../test/support/service/database-server.ts';
 import { eventually } from '../test/support/service/eventually.ts';
-import { forgetPeak, peakMemory } from '../test/support/service/process-memory.ts';
 import { type Stack, startStack } from '../test/support/service/stack.ts';
-import { syncRunId } from '../workflows/contract.ts';
 import type { Paging } from './ceiling/pages.ts';
 import type { CeilingForm, CeilingJobs } from './processes/ceiling.ts';
 import type { UpstreamJobs } from './processes/upstream.ts';
-import { type Checksum, checksumSql, mapping, mappingWithPattern } from './support/customers.ts';
-import { type CustomersSync, connectCustomers, customersKey } from './support/customers-sync.ts';
-import { median, rounded, setting } from './support/figures.ts';
+import { mapping, mappingWithPattern } from './support/customers.ts';
+import { connectCustomers, customersKey } from './support/customers-sync.ts';
+import { median, setting } from './support/figures.ts';
 import { type Partner, startPartner } from './support/partner.ts';
 import { collectResults, cpuOf, type Goal, goalRows, type Measured, rateOf, service } from './support/results.ts';
-import { postgresPid, type Usage, usageOf } from './support/usage.ts';
+import { syncRuns, tell } from './support/sync-runs.ts';
+import { postgresPid, usageOf } from './support/usage.ts';
 
 const records = setting('BENCH_RECORDS', 100_000);
 const rounds = Array.from({ length: setting('BENCH_ROUNDS', 3) }, (_unused, index) => index + 1);
@@ -59,84 +58,10 @@ afterAll(async () => {
   await started.disposeAsync();
 });
 
-interface Work {
-  readonly scenario: string;
-  /** How many are read, or have changed. */
-  readonly count?: number;
-}
-
-/** One run of the service, measured. */
-async function expectRunOfService(sync: CustomersSync, { scenario, count = records }: Work): Promise<void> {
-  const worker = stack.worker().pid;
-  await forgetPeak(worker);
-  const roots = { worker, api: stack.api().pid, temporal: stack.temporal.pid(), postgres };
-  const {
-    seconds,
-    cpu,
-    noise,
-    result: runId,
-  } = await usageOf(roots, async () => {
-    const id = await sync.request();
-    // Temporal says when it is over, some milliseconds later: to ask the API again and again would be work of its own.
-    const workflow = workflowOf(sync, id);
-    await eventually('the workflow is there', () => workflow.describe());
-    await workflow.result();
-    return id;
-  });
-  await sync.ended(runId);
-  const peakMb = await peakMemory(worker);
-  await expectComplete(sync.destination);
-  tell(scenario, service, { seconds, cpu });
-  results.add(scenario, service, {
-    seconds,
-    records: count,
-    cpu: cpu.worker + cpu.api + cpu.temporal,
-    postgresCpu: cpu.postgres,
-    peakMb,
-    noise,
-    tasks: await workflowTasks(sync, runId),
-  });
-}
-
-interface CeilingWork extends Work {
-  readonly paging?: Paging;
-  readonly form?: CeilingForm;
-  readonly incremental?: boolean;
-}
-
-/** The same by the hand-written loop. */
-async function expectRunOfLoop(destination: AuditedDestination, work: CeilingWork): Promise<void> {
-  const { scenario, count = records, paging = 'cursor', form = 'whole', incremental = false } = work;
-  await forgetPeak(ceiling.pid);
-  const { seconds, cpu, noise } = await usageOf({ loop: ceiling.pid, postgres }, () =>
-    ceiling.ask('sync', { url, databaseUrl: destination.url, paging, form, incremental }),
-  );
-  const peakMb = await peakMemory(ceiling.pid);
-  await expectComplete(destination);
-  const measured = { seconds, records: count, cpu: cpu.loop, postgresCpu: cpu.postgres, peakMb, noise };
-  tell(scenario, `loop, ${form}`, { seconds, cpu });
-  results.add(scenario, `loop, ${form}`, measured);
-}
-
-/** It all takes minutes: one line for each run, with the CPU seconds of each process. */
-function tell(scenario: string, who: string, { seconds, cpu }: Pick<Usage<string>, 'seconds' | 'cpu'>): void {
-  const parts = Object.entries(cpu).map(([name, used]) => `${name} ${rounded(used)}`);
-  process.stdout.write(`${scenario}: ${who}, ${rounded(seconds)} s (CPU s: ${parts.join(', ')})\n`);
-}
-
-async function expectComplete(destination: AuditedDestination): Promise<void> {
-  const [stored] = await destination.query<Record<keyof Checksum, string>>(checksumSql);
-  const checksum = { rows: Number(stored?.rows), ids: Number(stored?.ids), sum: Number(stored?.sum) };
-  expect(checksum).toEqual(await upstream.ask('checksum'));
-}
-
-const workflowOf = ({ connectionId }: CustomersSync, runId: string) =>
-  stack.temporal.client.workflow.getHandle(syncRunId({ connectionId, resourceKey: customersKey, runId }));
-
-async function workflowTasks(sync: CustomersSync, runId: string): Promise<number> {
-  const { events } = await workflowOf(sync, runId).fetchHistory();
-  return events?.filter((event) => event.workflowTaskCompletedEventAttributes).length ?? Number.NaN;
-}
+const { expectRunOfService, expectRunOfLoop, expectComplete } = syncRuns(
+  () => ({ stack, upstream, ceiling, url, postgres }),
+  { records, results },
+);
 
 const wholeReads = 'with a cursor: in full';
 
