@@ -5,9 +5,9 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLog } from '../../log.ts';
 import { findTemporalCli } from './temporal-cli.ts';
 
-// What is fetched is not what these tests are about.
-vi.mock('./temporal-archive.ts', () => ({ downloadArchive: () => Promise.reject(new Error('out of reach')) }));
-vi.mock('./temporal-wheel.ts', () => ({ downloadWheel: () => Promise.reject(new Error('out of reach')) }));
+const outOfReach = () => Promise.reject(new Error('out of reach'));
+/** What is fetched is not what these tests are about. */
+const downloads = { archive: outOfReach, wheel: outOfReach };
 
 let base = '';
 beforeEach(() => {
@@ -28,7 +28,7 @@ it('an altered Temporal CLI in the cache is never run, and the log reports it', 
   writeFileSync(path, `#!/bin/sh\n: > ${ran}\necho temporal version 1.9.1\n`, { mode: 0o755 });
   const lines: string[] = [];
   const log = createLog({ level: 'warn', name: 'test', destination: { write: (line) => void lines.push(line) } });
-  await expect(findTemporalCli({ temporalCli: null, cacheDirs: [cacheDir], log })).rejects.toThrow(
+  await expect(findTemporalCli({ temporalCli: null, cacheDirs: [cacheDir], log }, downloads)).rejects.toThrow(
     /has SHA-256 .* expected/,
   );
   expect(existsSync(ran)).toBe(false);

