@@ -5,10 +5,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { processStart } from '../../src/dev/embedded/process-table.ts';
 import type { ReadyFacts } from '../../src/dev/ready-file.ts';
+import { eventually } from '../support/service/eventually.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -37,10 +37,11 @@ async function play(dataDir: string, ...options: readonly string[]): Promise<Pla
 /** Reads the file again and again until the process ends. */
 async function watchReady(path: string, child: ChildProcess): Promise<ReadyFacts | null> {
   let last: ReadyFacts | null = null;
-  while (child.exitCode === null && child.signalCode === null) {
+  const hasEnded = async () => {
     if (existsSync(path)) last = JSON.parse(readFileSync(path, 'utf8')) as ReadyFacts;
-    await sleep(200);
-  }
+    return child.exitCode !== null || child.signalCode !== null;
+  };
+  await eventually('the demo ends', hasEnded, { timeoutMs: 300_000 });
   return last;
 }
 
