@@ -22,21 +22,24 @@ export function createSentRequests({ parallelism, onViolation }: SentOptions): S
   const acknowledged = new Map<string, string>();
   /** The last version that a receiver has acknowledged of a record. */
   const versions = new Map<string, number>();
-  /** The last place within a run: of each request, or of each record where requests overtake each other. */
+  /**
+   * The last place of a run at a receiver, or of each record there where requests overtake each other. An attempt that
+   * was replaced may still send to an earlier receiver.
+   */
   const places = new Map<string, readonly number[]>();
 
-  const checkOrder = ({ runId, resourceKey, batch, records }: PostedBody, id: string): void => {
+  const checkOrder = ({ url, id }: Posted, { runId, resourceKey, batch, records }: PostedBody): void => {
     // What comes once more comes after all others of its batch.
     if (batch.part.endsWith('r')) return;
     const place = [batch.sequence, ...batch.part.split('.').map(Number)];
     const keys = parallelism === 1 ? [''] : records.map(({ externalId }) => externalId);
     for (const key of keys) {
-      const last = places.get(`${runId}/${key}`);
+      const last = places.get(`${url} ${runId}/${key}`);
       if (last && !isAfter(place, last))
         onViolation(
           `${resourceKey}: ${id} of ${runId} has place ${place.join('.')}, which is not after ${last.join('.')}`,
         );
-      places.set(`${runId}/${key}`, place);
+      places.set(`${url} ${runId}/${key}`, place);
     }
   };
 
@@ -60,7 +63,7 @@ export function createSentRequests({ parallelism, onViolation }: SentOptions): S
       if (request.id !== id) onViolation(`${id} is sent with a body of ${request.id}`);
       if (before === body) return;
       if (before !== undefined) return onViolation(`${request.resourceKey}: ${id} comes again with other bytes`);
-      checkOrder(request, id);
+      checkOrder(posted, request);
       for (const record of request.records) checkRecord(posted, request, record);
     },
     acknowledge(posted, records) {

@@ -76,10 +76,12 @@ interface ReceiverOptions {
   readonly effect: Effect;
   readonly counts: Counts;
   readonly isCalm: () => boolean;
+  /** Takes a line for each request. */
+  readonly say: (line: string) => void;
 }
 
 /** Receivers that have nothing. */
-export function createReceiver({ scheduler, effect, counts, isCalm }: ReceiverOptions): SimReceiver {
+export function createReceiver({ scheduler, effect, counts, isCalm, say }: ReceiverOptions): SimReceiver {
   const { random } = scheduler;
   const violations: string[] = [];
   const lanes = new Map<string, Lane>();
@@ -163,8 +165,20 @@ export function createReceiver({ scheduler, effect, counts, isCalm }: ReceiverOp
       laneOf(name).moves += 1;
       count(counts, 'receivers replaced');
     },
-    post: (posted, signal) => effect({ ...route, signal }, () => respond(posted)),
+    post: (posted, signal) =>
+      effect({ ...route, signal }, () => {
+        const response = respond(posted);
+        say(`${lineOf(posted)}: ${response.status} ${new TextDecoder().decode(response.body)}`);
+        return response;
+      }),
   };
+}
+
+/** For a trace. */
+function lineOf({ body, id }: Posted): string {
+  const { resourceKey, runId, batch, records } = JSON.parse(body) as PostedBody;
+  const sent = records.map(({ externalId, data }) => `${externalId}/${data?.version ?? 'deleted'}`);
+  return `${id.slice(0, 8)} ${resourceKey} of ${runId}, place ${batch.sequence}.${batch.part}: ${sent.join(' ')}`;
 }
 
 const route = {

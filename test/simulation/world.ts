@@ -87,7 +87,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
   const api = createApi({ scheduler, effect, isCalm });
   const database = createDatabase(effect, counts);
   // Every other seed delivers to a webhook.
-  const receiver = seed % 2 === 0 ? createReceiver({ scheduler, effect, counts, isCalm }) : null;
+  const receiver = seed % 2 === 0 ? createReceiver({ scheduler, effect, counts, isCalm, say }) : null;
   const judge = createJudge(api, counts, (resourceKey) =>
     receiver ? receiver.laneOf(resourceKey) : database.deliveredOf(`${connectionId}/${resourceKey}`),
   );
