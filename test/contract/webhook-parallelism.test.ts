@@ -126,6 +126,23 @@ describe('requests at once', () => {
 });
 
 describe('a batch that was interrupted', () => {
+  it('repeats whole what may have arrived, although a request beside it was too large', async () => {
+    const { receiver } = place;
+    receiver.reply(({ nth }) => (nth === 1 ? { status: 413 } : { status: 429, headers: { 'retry-after': '60' } }));
+    receiver.upstream.pause();
+    const sent = send(rowsOf(200)).catch((error: unknown) => error);
+    await receiver.upstream.requested(4);
+    receiver.upstream.resume();
+    expect(await sent).toMatchObject({ name: 'ThrottledError', waitMs: 60_000 });
+    const waiting = receiver.posts.filter(({ nth }) => nth > 1).map(({ id }) => id);
+    expect(waiting.length).toBeGreaterThanOrEqual(3);
+    const seen = receiver.posts.length;
+    receiver.reply(() => undefined);
+    await reopen(2);
+    const repeated = receiver.posts.slice(seen).map(({ id }) => id);
+    expect(repeated).toEqual(expect.arrayContaining(waiting));
+  });
+
   it('keeps what both partitions refused at once, and repeats only what was not answered', async () => {
     const { receiver } = place;
     receiver.reply((post) => {

@@ -34,4 +34,10 @@ export const plants: readonly Plant[] = [
     code: 'await outbox.prepare(batch, outgoing, lane.sequence);',
     bug: 'const [early] = outgoing.parts; if (early) await client.post(early); await outbox.prepare(batch, outgoing, lane.sequence);',
   },
+  {
+    name: 'a request that may have been sent is halved unsent',
+    file: 'src/core/destinations/webhook/webhook.ts',
+    code: 'halves && !restored.has(part) && lane.bytesMax !== null',
+    bug: 'halves && lane.bytesMax !== null',
+  },
 ];

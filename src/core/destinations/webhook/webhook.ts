@@ -52,7 +52,7 @@ export function openWebhook(
   const client = createWebhookClient(options, deps, clock.now);
   const sendingOf = (lane: HeldLane): Sending => {
     const { post, end } = createPatientPost(client, outbox, clock);
-    return { lane, parallelism, post, end, outbox, onStrayRejections };
+    return { lane, parallelism, restored: new Set(), post, end, outbox, onStrayRejections };
   };
   let held: HeldLane | null = null;
 
@@ -66,7 +66,8 @@ export function openWebhook(
       if (target.mode === 'replace') throw cannotReplace();
       const { pending, bytesMax, sequence, ...known } = await outbox.open(options.url.href);
       const lane: HeldLane = { connectionId, mode: target.mode, bytesMax, sequence };
-      const checkpoint = pending ? (await sendAll(pending, sendingOf(lane))).checkpoint : known.checkpoint;
+      const sent = pending && (await sendAll(pending, { ...sendingOf(lane), restored: new Set(pending.parts) }));
+      const checkpoint = sent ? sent.checkpoint : known.checkpoint;
       const carried = pending?.isCarried ? checkpoint?.receipt : known.carried;
       held = lane;
       if (!checkpoint) return { fresh: true, checkpoint: null };
@@ -113,6 +114,8 @@ interface HeldLane {
 interface Sending extends PatientPost, Pick<WebhookDeps, 'outbox' | 'onStrayRejections'> {
   readonly lane: HeldLane;
   readonly parallelism: number;
+  /** Parts of an earlier attempt, which may have sent them. */
+  readonly restored: ReadonlySet<OutboxPart>;
 }
 
 type SentBatch = Omit<PendingBatch, 'isCarried'>;
@@ -173,10 +176,11 @@ interface SentPart {
   readonly parts: readonly OutboxPart[];
 }
 
-async function sendPart(part: OutboxPart, { lane, post, onStrayRejections }: Sending): Promise<SentPart> {
+async function sendPart(part: OutboxPart, { lane, restored, post, onStrayRejections }: Sending): Promise<SentPart> {
   const bytes = Buffer.byteLength(part.body);
   const halves = part.indexes.length > 1 ? { refused: [], parts: halvesOf(part) } : null;
-  if (halves && lane.bytesMax !== null && bytes > lane.bytesMax) return halves;
+  // The halves have ids of their own, so only a part that nobody can have sent is halved without being sent.
+  if (halves && !restored.has(part) && lane.bytesMax !== null && bytes > lane.bytesMax) return halves;
   const verdict = await post(part);
   if (verdict.kind === 'accepted') return settlePart(part, { rejections: verdict.rejections, onStrayRejections });
   if (verdict.kind === 'refused') {
