@@ -1,7 +1,7 @@
 /** What must hold: after each commit of the ledger, and at the end. A sentence for each breach. */
 import { type Collection, groupOf, type SimApi } from './api.ts';
 import { type Counts, count } from './effects.ts';
-import type { ControlState, StoredLane } from './memory/control-state.ts';
+import type { ControlState, StoredLane } from './memory/store/control-state.ts';
 
 /** Compares what is known with what is. */
 export interface Judge {

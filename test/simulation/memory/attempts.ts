@@ -1,8 +1,8 @@
 import type * as real from '../../../db/queries/runs/attempts.ts';
 import { takenOver } from '../../../src/core/errors.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
-import type { ControlState } from './control-state.ts';
-import { memoryOf } from './memory-db.ts';
+import type { ControlState } from './store/control-state.ts';
+import { memoryOf } from './store/memory-db.ts';
 
 /** As in the real module, ms. */
 const clockJumpMsMax = 2000;

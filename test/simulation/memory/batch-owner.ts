@@ -1,6 +1,6 @@
 import type * as real from '../../../db/queries/runs/batch-owner.ts';
-import type { ControlState } from './control-state.ts';
-import { memoryOf } from './memory-db.ts';
+import type { ControlState } from './store/control-state.ts';
+import { memoryOf } from './store/memory-db.ts';
 
 /** As the query of the same name. */
 export const holdsLane: typeof real.holdsLane = (tx, _scope, owner) =>

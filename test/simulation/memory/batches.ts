@@ -4,12 +4,12 @@ import { storableText } from '../../../src/core/json/storable-text.ts';
 import type { PageEntry, Receipt } from '../../../src/core/model/receipt.ts';
 import type { Recorded } from '../../../src/core/run/run-ledger.ts';
 import { holdsLaneIn } from './batch-owner.ts';
-import type { ControlState, StoredRun } from './control-state.ts';
-import { keepQuarantine, resolveQuarantine } from './kept-back.ts';
-import { putPartitions, putRecords, putSeen } from './lane-state.ts';
-import { memoryOf } from './memory-db.ts';
 import { markRetriedIn } from './requeue.ts';
-import { stored } from './stored-json.ts';
+import type { ControlState, StoredRun } from './store/control-state.ts';
+import { keepQuarantine, resolveQuarantine } from './store/kept-back.ts';
+import { putPartitions, putRecords, putSeen } from './store/lane-state.ts';
+import { memoryOf } from './store/memory-db.ts';
+import { stored } from './store/stored-json.ts';
 
 /** As the query of the same name. */
 export const recordBatch: typeof real.recordBatch = (db, _scope, { owner, receipt }) =>

@@ -1,6 +1,6 @@
 import type * as real from '../../../db/queries/runs/calls.ts';
-import { memoryOf } from './memory-db.ts';
-import { stored } from './stored-json.ts';
+import { memoryOf } from './store/memory-db.ts';
+import { stored } from './store/stored-json.ts';
 
 /** As the query of the same name. */
 export const insertCalls: typeof real.insertCalls = async (db, { orgId }, calls) => {

@@ -1,7 +1,7 @@
 import type * as real from '../../../db/queries/connections/connections.ts';
 import type { ConnectionRow } from '../../../src/core/resources/connection.ts';
-import type { StoredConnection } from './control-state.ts';
-import { memoryOf } from './memory-db.ts';
+import type { StoredConnection } from './store/control-state.ts';
+import { memoryOf } from './store/memory-db.ts';
 
 /** As the query of the same name. */
 export const findConnection: typeof real.findConnection = (db, _scope, id) =>

@@ -1,6 +1,6 @@
 import type * as real from '../../../db/queries/runs/forget-lane.ts';
 import { holdsLaneIn } from './batch-owner.ts';
-import { memoryOf } from './memory-db.ts';
+import { memoryOf } from './store/memory-db.ts';
 
 /** As the query of the same name. */
 export const forgetLane: typeof real.forgetLane = (db, _scope, { runId, ...owner }) =>

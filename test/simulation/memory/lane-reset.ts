@@ -1,7 +1,7 @@
 import type * as real from '../../../db/queries/runs/lane-reset.ts';
 import type { Reset } from '../../../src/core/spec/connection/upgrade-plan.ts';
-import type { ControlState } from './control-state.ts';
-import { memoryOf } from './memory-db.ts';
+import type { ControlState } from './store/control-state.ts';
+import { memoryOf } from './store/memory-db.ts';
 
 /** As the query of the same name. */
 export const requestReset: typeof real.requestReset = (tx, _scope, lane) =>

@@ -2,12 +2,12 @@ import type * as real from '../../../db/queries/runs/lanes.ts';
 import { takenOver } from '../../../src/core/errors.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
 import { holdsLaneIn } from './batch-owner.ts';
-import type { ControlState, StoredRun } from './control-state.ts';
 import { resetLaneIn } from './lane-reset.ts';
-import { laneWatermark } from './lane-state.ts';
-import { memoryOf } from './memory-db.ts';
 import { closePartitionsIn } from './run-dimensions.ts';
-import { runRow } from './run-row.ts';
+import type { ControlState, StoredRun } from './store/control-state.ts';
+import { laneWatermark } from './store/lane-state.ts';
+import { memoryOf } from './store/memory-db.ts';
+import { runRow } from './store/run-row.ts';
 import { findNextRunsIn, noteReadyIn, runsInTurn } from './turns.ts';
 
 /** As the query of the same name; no event is recorded. */

@@ -1,6 +1,6 @@
 import type * as real from '../../../db/queries/runs/missing-records.ts';
-import type { ControlState, StoredRecord } from './control-state.ts';
-import { memoryOf } from './memory-db.ts';
+import type { ControlState, StoredRecord } from './store/control-state.ts';
+import { memoryOf } from './store/memory-db.ts';
 
 /** As the query of the same name. */
 export const countMissing: typeof real.countMissing = (db, _scope, scan) =>

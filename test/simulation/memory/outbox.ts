@@ -1,7 +1,7 @@
 import type * as real from '../../../db/queries/runs/outbox.ts';
 import { holdsLaneIn } from './batch-owner.ts';
-import type { ControlState, StoredOutbox } from './control-state.ts';
-import { memoryOf } from './memory-db.ts';
+import type { ControlState, StoredOutbox } from './store/control-state.ts';
+import { memoryOf } from './store/memory-db.ts';
 
 type Db = Parameters<typeof real.openOutbox>[0];
 

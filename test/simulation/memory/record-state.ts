@@ -1,6 +1,6 @@
 import type * as real from '../../../db/queries/runs/record-state.ts';
-import { knownOf } from './lane-state.ts';
-import { memoryOf } from './memory-db.ts';
+import { knownOf } from './store/lane-state.ts';
+import { memoryOf } from './store/memory-db.ts';
 
 /** As the query of the same name. */
 export const findRecordStates: typeof real.findRecordStates = (db, _scope, { laneId, externalIds }) =>

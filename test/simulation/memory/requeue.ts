@@ -1,7 +1,7 @@
 import type * as real from '../../../db/queries/runs/requeue.ts';
 import type { JsonObject } from '../../../src/core/resources/values.ts';
-import type { ControlState, StoredQuarantine } from './control-state.ts';
-import { memoryOf } from './memory-db.ts';
+import type { ControlState, StoredQuarantine } from './store/control-state.ts';
+import { memoryOf } from './store/memory-db.ts';
 
 /** As the query of the same name. */
 export const requeueOne: typeof real.requeueOne = (db, _scope, id) =>

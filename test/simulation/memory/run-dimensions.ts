@@ -1,9 +1,9 @@
 import type * as real from '../../../db/queries/runs/run-dimensions.ts';
 import { holdsLaneIn } from './batch-owner.ts';
-import { type ControlState, keyOf } from './control-state.ts';
-import { laneWatermark } from './lane-state.ts';
-import { memoryOf } from './memory-db.ts';
-import { stored } from './stored-json.ts';
+import { type ControlState, keyOf } from './store/control-state.ts';
+import { laneWatermark } from './store/lane-state.ts';
+import { memoryOf } from './store/memory-db.ts';
+import { stored } from './store/stored-json.ts';
 
 /** As the query of the same name. */
 export const clearDimension: typeof real.clearDimension = (db, _scope, { runId, owner, dimension }) =>

@@ -1,9 +1,9 @@
 import type * as real from '../../../db/queries/runs/runs.ts';
-import type { ControlState, StoredRun } from './control-state.ts';
 import { ending } from './lanes.ts';
-import { memoryOf } from './memory-db.ts';
-import { runRow } from './run-row.ts';
-import { stored } from './stored-json.ts';
+import type { ControlState, StoredRun } from './store/control-state.ts';
+import { memoryOf } from './store/memory-db.ts';
+import { runRow } from './store/run-row.ts';
+import { stored } from './store/stored-json.ts';
 
 type NewRun = Parameters<typeof real.insertRun>[2];
 

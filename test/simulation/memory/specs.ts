@@ -1,6 +1,6 @@
 import type * as real from '../../../db/queries/specs.ts';
-import { keyOf } from './control-state.ts';
-import { memoryOf } from './memory-db.ts';
+import { keyOf } from './store/control-state.ts';
+import { memoryOf } from './store/memory-db.ts';
 
 /** As the query of the same name. */
 export const findPinnedSpec: typeof real.findPinnedSpec = (db, _scope, connectionId) =>

@@ -1,6 +1,6 @@
 import type * as real from '../../../db/queries/runs/sweep.ts';
-import type { StoredRun } from './control-state.ts';
-import { memoryOf } from './memory-db.ts';
+import type { StoredRun } from './store/control-state.ts';
+import { memoryOf } from './store/memory-db.ts';
 
 /** As the query of the same name. */
 export const findUndispatchedRuns: typeof real.findUndispatchedRuns = (db, { olderThanMs, limit }) =>

@@ -1,6 +1,6 @@
 import type { NextRun } from '../../../db/queries/runs/turns.ts';
 import { orgLimits } from '../../../src/core/org-limits.ts';
-import type { ControlState, StoredRun } from './control-state.ts';
+import type { ControlState, StoredRun } from './store/control-state.ts';
 
 /** As in the real module, ms. */
 const silentMsMax = 90_000;

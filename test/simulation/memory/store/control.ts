@@ -1,16 +1,16 @@
 /** What the API does to connections: each is one transaction of src/control, without events and schedules. */
-import type { Db } from '../../../db/client.ts';
-import type { OrgScope } from '../../../db/scope.ts';
-import { notFound } from '../../../src/core/errors.ts';
-import type { ConnectionRow } from '../../../src/core/resources/connection.ts';
-import type { RunRow } from '../../../src/core/resources/run.ts';
-import type { SpecUpgrade } from '../../../src/core/resources/spec.ts';
-import { connectionRow } from './connections.ts';
+import type { Db } from '../../../../db/client.ts';
+import type { OrgScope } from '../../../../db/scope.ts';
+import { notFound } from '../../../../src/core/errors.ts';
+import type { ConnectionRow } from '../../../../src/core/resources/connection.ts';
+import type { RunRow } from '../../../../src/core/resources/run.ts';
+import type { SpecUpgrade } from '../../../../src/core/resources/spec.ts';
+import { connectionRow } from '../connections.ts';
+import { requestResetIn } from '../lane-reset.ts';
+import { cancelOpenIn, cancelRunningIn } from '../runs.ts';
 import type { ControlState, StoredConnection } from './control-state.ts';
-import { requestResetIn } from './lane-reset.ts';
 import { memoryOf } from './memory-db.ts';
 import { runRow } from './run-row.ts';
-import { cancelOpenIn, cancelRunningIn } from './runs.ts';
 
 /** A connection that changed, and its runs that were asked to stop: notify the workflows of those that have not ended. */
 export interface Changed {

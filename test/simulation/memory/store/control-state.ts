@@ -7,8 +7,8 @@
  * retention, deletion of connections, and the org limits that an operator has changed.
  */
 import type { Selectable } from 'kysely';
-import type { Database } from '../../../db/schema.ts';
-import { type IdPrefix, idPattern } from '../../../src/core/ids.ts';
+import type { Database } from '../../../../db/schema.ts';
+import { type IdPrefix, idPattern } from '../../../../src/core/ids.ts';
 import { Table, type Undo } from './table.ts';
 
 /** A row of `runs`. */

@@ -1,5 +1,5 @@
 /** What is known of a lane: records, partitions, watermark. */
-import type { PartitionEntry, Receipt, RecordEntry } from '../../../src/core/model/receipt.ts';
+import type { PartitionEntry, Receipt, RecordEntry } from '../../../../src/core/model/receipt.ts';
 import { type ControlState, keyOf, type StoredRun } from './control-state.ts';
 import { stored, storedObject } from './stored-json.ts';
 

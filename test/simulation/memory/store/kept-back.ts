@@ -1,4 +1,4 @@
-import type { QuarantineEntry } from '../../../src/core/model/receipt.ts';
+import type { QuarantineEntry } from '../../../../src/core/model/receipt.ts';
 import type { ControlState, StoredQuarantine, StoredRun } from './control-state.ts';
 import { stored, storedObject } from './stored-json.ts';
 

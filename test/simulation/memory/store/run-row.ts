@@ -1,4 +1,4 @@
-import type { RunRow } from '../../../src/core/resources/run.ts';
+import type { RunRow } from '../../../../src/core/resources/run.ts';
 import type { StoredRun } from './control-state.ts';
 
 /** A run as the API shows it, as `runColumns` of the real module selects it. */
