@@ -1,18 +1,10 @@
 import { type ExpressionBuilder, sql } from 'kysely';
-import type { RunRow } from '../../../src/core/resources/run.ts';
+import * as v from 'valibot';
+import { RunRow } from '../../../src/core/resources/run.ts';
 import type { Database } from '../../schema.ts';
 
-const columns = [
-  'id',
-  'connectionId',
-  'resourceKey',
-  'trigger',
-  'status',
-  'startedAt',
-  'finishedAt',
-  'watermarkBefore',
-  'watermarkAfter',
-] as const;
+/** Those that are stored as they are; a field without a column does not compile. */
+const columns = v.keyof(v.omit(RunRow, ['statsJson', 'error'])).options;
 
 /** The columns of a {@link RunRow}. */
 export const runColumns = (eb: ExpressionBuilder<Database, 'runs'>) =>
