@@ -40,7 +40,7 @@ export const slowFiles: Readonly<Record<string, number>> = {
   'test/crash/pages-at-once.test.ts': 21,
   'test/integration/blocked-hops.test.ts': 20,
   'test/integration/parents.test.ts': 20,
-  'test/integration/schedule-missed.test.ts': 19,
+  'test/integration/schedule-missed.test.ts': 16,
   'test/integration/edge-cases.test.ts': 17,
   'test/integration/new-lanes.test.ts': 17,
   'test/integration/oauth.test.ts': 17,
@@ -86,5 +86,5 @@ export const slowFiles: Readonly<Record<string, number>> = {
   'test/integration/deletes.test.ts': 6,
   'test/contract/sqlserver-entra.test.ts': 6,
   'test/integration/hostile-responses.test.ts': 6,
-  'src/core/source/read/pages-ahead.test.ts': 6,
+  'src/core/source/read/pages-ahead.test.ts': 4,
 };
