@@ -5,7 +5,10 @@ import { describe, expect, it } from 'vitest';
 const root = join(import.meta.dirname, '../..');
 
 /** Where kinds are told apart: what each does, and what a spec may say of each. */
-const knowing = [/^src\/core\/destinations\//, /^src\/core\/spec\/schema\/destination-(?:kinds|schema)\.ts$/];
+const knowing = [
+  /^src\/core\/destinations\//,
+  /^src\/core\/spec\/schema\/(?:destination-(?:kinds|schema)|spec-schema)\.ts$/,
+];
 
 describe('the kinds of destinations', () => {
   it('are known to the destinations and to the schema of a spec, and to no other part of the engine', async () => {

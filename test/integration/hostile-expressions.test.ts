@@ -71,7 +71,10 @@ describe('hostile expressions', () => {
       ...Array(80).fill('hostile 429'),
     ]);
     for (const { body, headers } of refused) {
-      expect(body.error).toEqual({ code: 'rate_limited', message: expect.stringContaining('20 requests in progress') });
+      expect(body.error).toEqual({
+        code: 'rate_limited',
+        message: expect.stringContaining('20 costly requests in progress'),
+      });
       expect(headers.get('retry-after')).toBe('2');
     }
   }, 180_000);

@@ -74,7 +74,7 @@ describe('what no request could tell Temporal', () => {
       workflowType: 'scheduledTick',
       taskQueue: 'css-control',
       args: [{ orgId: org.orgId, scheduleId: id }],
-      staticSummary: `tick of items of ${connectionId}`,
+      staticSummary: `scheduled firing for items of ${connectionId}`,
     });
     const attributes = typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]);
     expect(Object.fromEntries(attributes)).toMatchObject({

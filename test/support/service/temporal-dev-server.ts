@@ -85,13 +85,17 @@ function serverArgs(port: number, { file, settings }: ServerOptions): string[] {
   ];
 }
 
+/** Ports of one worker of the test run; none takes the port of a server that another has stopped for a while. */
+const portsPerWorker = 2000;
+
 /**
  * A port of 127.0.0.1 that nobody has at the moment, below those that systems give to outgoing connections: one of these
  * could take it before the server does that it is for.
  */
 export async function unusedPort(): Promise<number> {
+  const worker = Number(process.env['VITEST_POOL_ID'] ?? 0) % 6;
   for (;;) {
-    const port = randomInt(20_000, 32_000);
+    const port = 20_000 + worker * portsPerWorker + randomInt(portsPerWorker);
     const server = createServer();
     const isFree = await new Promise<boolean>((done) => {
       server.once('error', () => done(false)).listen(port, '127.0.0.1', () => done(true));

@@ -58,7 +58,11 @@ export async function readHeld(
     // Every request that can be made is made before one of them is answered.
     for (let turn = 0; turn < 5; turn += 1) await nextTurn();
     const next = pick(api.open());
-    if (next !== undefined) api.release(next);
+    if (next === undefined) continue;
+    const ended = api.answered.length + api.aborted.length;
+    api.release(next);
+    // On a busy machine the reader lets others have the processor before it takes the response.
+    while (!over && api.answered.length + api.aborted.length === ended) await nextTurn();
   }
   await reading;
   return { pages, error };
