@@ -43,6 +43,8 @@ interface EffectOptions {
 /** Effects between parties. */
 export function createEffects({ scheduler, counts, isCalm, say, atAwait }: EffectOptions): Effect {
   const { random } = scheduler;
+  let sent = 0;
+  let latestArrived = 0;
   const latency = ({ latencyMs: [from, to], slow }: Route): number =>
     slow && !isCalm() && random.chance(slow[0]) ? random.between(to, slow[1]) : random.between(from, to);
   const faultOf = ({ faults }: Route): Fault => {
@@ -57,6 +59,8 @@ export function createEffects({ scheduler, counts, isCalm, say, atAwait }: Effec
       atAwait(process);
     };
     const fault = faultOf(route);
+    sent += 1;
+    const no = sent;
     const { signal } = route;
     const abort = (): void => reject(signal?.reason);
     if (signal?.aborted) abort();
@@ -66,6 +70,8 @@ export function createEffects({ scheduler, counts, isCalm, say, atAwait }: Effec
       latency(route),
       () => {
         if (!process.alive && random.chance(0.5)) return;
+        if (no < latestArrived) count(counts, 'effects that arrive after later ones');
+        latestArrived = Math.max(latestArrived, no);
         if (!route.isQuiet) say(`${route.name} by ${process.name}${fault === 'none' ? '' : `: fails ${fault}`}`);
         if (fault !== 'none') count(counts, `${route.name} failed ${fault}`);
         if (fault === 'before') return respond(() => reject(route.failure()));

@@ -221,6 +221,7 @@ export function createTemporalServer({ scheduler, counts, effect, isCalm, worker
   return {
     start(id, workflow, { args, again: mayRunAgain }) {
       const before = known.get(id);
+      if (before) count(counts, 'starts repeated');
       if (before && (before.isOpen || !mayRunAgain)) return false;
       const execution: Execution = {
         id,
