@@ -1,3 +1,5 @@
+import { seededFractions } from '../support/random/seeded.ts';
+
 /** Random choices that a seed decides. */
 export interface Random {
   /** From 0 up to but not including 1. */
@@ -10,15 +12,9 @@ export interface Random {
   pick<Item>(items: readonly Item[]): Item;
 }
 
-/** The choices of a seed (mulberry32). */
+/** The choices of a seed. */
 export function createRandom(seed: number): Random {
-  let state = seed;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
+  const next = seededFractions(seed);
   return {
     next,
     chance: (probability) => next() < probability,

@@ -6,6 +6,7 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { seededFractions } from '../../../test/support/random/seeded.ts';
 import { createTestEvaluator, type TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import type { HttpClient } from '../model/http.ts';
 import type { RecordEntry } from '../model/receipt.ts';
@@ -196,7 +197,7 @@ function createModelApi(seed: number, { lagMsMax }: Model) {
 }
 
 function writesOf(seed: number, lagMsMax: number): readonly Write[] {
-  const random = randomFrom(seed);
+  const random = seededFractions(seed);
   const versions = new Map<number, number>();
   const write = (id: number, at: number): Write => {
     const version = (versions.get(id) ?? 0) + 1;
@@ -215,15 +216,4 @@ function visibleRows(writes: readonly Write[], now: number): readonly Row[] {
   const rows = new Map<number, Row>();
   for (const write of writes) if (write.visibleAt <= now) rows.set(write.id, write);
   return [...rows.values()].sort((left, right) => (left.key < right.key ? -1 : 1));
-}
-
-/** mulberry32. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

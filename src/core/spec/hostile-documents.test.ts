@@ -1,18 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { seededFractions } from '../../../test/support/random/seeded.ts';
 import { changedSpec, specDocument } from '../../../test/support/sync/spec-documents.ts';
 import { checkSpec } from './check/check.ts';
 import { effectiveSpec } from './connection/effective.ts';
-
-/** A small generator with a fixed seed: the same documents on every machine (mulberry32). */
-function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 const strange: readonly unknown[] = [
   null,
@@ -58,7 +48,7 @@ describe('hostile documents', () => {
   it.each(['minimal', 'github-issues', 'stripe', 'hubspot-crm'] as const)(
     'never make the check of %s throw',
     (name) => {
-      const random = randomNumbers(name.length);
+      const random = seededFractions(name.length);
       let refused = 0;
       for (let round = 0; round < 150; round++) {
         let document: unknown = specDocument(name);

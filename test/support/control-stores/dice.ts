@@ -1,3 +1,5 @@
+import { seededFractions } from '../random/seeded.ts';
+
 /** Choices that a seed decides. */
 export interface Dice {
   /** A whole number from 0 to below the limit. */
@@ -11,15 +13,9 @@ export interface Dice {
   some<Item>(items: readonly Item[], repeats: 'once' | 'with repeats'): Item[];
 }
 
-/** The same seed gives the same choices (mulberry32). */
+/** The same seed gives the same choices. */
 export function diceOf(seed: number): Dice {
-  let state = seed * 2_654_435_761;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const next = seededFractions(seed * 2_654_435_761);
   const below = (limit: number): number => Math.floor(next() * limit);
   return {
     below,

@@ -1,6 +1,8 @@
+import { seededFractions } from '../random/seeded.ts';
+
 /** Cron expressions of every kind, the same ones in each run. */
 export function cronExpressions(count: number): readonly string[] {
-  const draw = randomNumbers(20_261_121);
+  const draw = seededFractions(20_261_121);
   const pick = <T>(values: readonly T[]): T => {
     const value = values[Math.floor(draw() * values.length)];
     if (value === undefined) throw new Error('nothing to pick from');
@@ -38,15 +40,4 @@ export function cronExpressions(count: number): readonly string[] {
     return [...(draw() < 0.4 ? [field(0, 59)] : []), ...minutes].join(' ');
   };
   return Array.from({ length: count }, expression);
-}
-
-/** Numbers from 0 to below 1 (mulberry32). */
-function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state);
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
-    return ((bits ^ (bits >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

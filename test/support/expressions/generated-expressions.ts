@@ -1,16 +1,10 @@
+import { seededFractions } from '../random/seeded.ts';
+
 /** Chance that can be repeated: numbers from 0 up to 1. */
 type Chance = () => number;
 
-/** Mulberry32: small, and the same for the same seed everywhere. */
-export function chanceOf(seed: number): Chance {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
+/** Chances that a seed decides. */
+export const chanceOf: (seed: number) => Chance = seededFractions;
 
 const oneOf = <Item>(chance: Chance, items: readonly [Item, ...Item[]]): Item =>
   items[Math.floor(chance() * items.length)] ?? items[0];

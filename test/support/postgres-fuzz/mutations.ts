@@ -1,12 +1,9 @@
-/** A generator of 32-bit numbers from a seed (mulberry32): the same seed gives the same cases. */
+import { seededNumbers } from '../random/seeded.ts';
+
+/** Numbers below a bound that a seed decides: the same seed gives the same cases. */
 export function seeded(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
+  const next = seededNumbers(seed);
+  return (below) => next() % below;
 }
 
 /** One message of the protocol. */

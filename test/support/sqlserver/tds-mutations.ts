@@ -1,5 +1,6 @@
 /** What a SQL Server sends, changed as an attacker or a broken network might: seeded, so that a case can be repeated. */
 
+import { seededNumbers } from '../random/seeded.ts';
 import { resultTokens } from './tds-tokens.ts';
 import type { Tamper } from './tds-wire.ts';
 
@@ -30,15 +31,9 @@ interface Random {
 
 type Mutate = (bytes: Buffer, random: Random) => Buffer;
 
-/** Mulberry32. */
 function createRandom(seed: number): Random {
-  let state = seed >>> 0;
-  const below = (bound: number): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % bound;
-  };
+  const next = seededNumbers(seed);
+  const below = (bound: number): number => next() % bound;
   return {
     below,
     pick: (list) => {
