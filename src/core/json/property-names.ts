@@ -2,7 +2,16 @@ import * as v from 'valibot';
 import { prototypeNames } from './json-limits.ts';
 
 const tableName = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
-const columnsOfTheService = new Set(['_connection_id', '_external_id', '_run_id', '_synced_at', '_deleted_at', '_seq']);
+
+/** Columns that the service adds to a table itself. */
+export const columnsOfTheService: ReadonlySet<string> = new Set([
+  '_connection_id',
+  '_external_id',
+  '_run_id',
+  '_synced_at',
+  '_deleted_at',
+  '_seq',
+]);
 
 /** Whether a table or schema may have this name: portable, not cut by PostgreSQL, not used by server or service. */
 export function isTableName(name: string): boolean {

@@ -13,6 +13,7 @@ import {
   Parser,
 } from 'yaml';
 import { AppError, type Issue } from '../errors.ts';
+import { jsonLimits } from './json-limits.ts';
 
 /** Where something is written; both from 1. */
 export interface Place {
@@ -32,10 +33,8 @@ export class YamlSyntaxError extends Error {
   override readonly name = 'YamlSyntaxError';
 }
 
-/** How many nodes a document may have once its aliases are replaced; the same as of JSON. */
-const nodesMax = 100_000;
-/** How deep lists and objects may be in each other. */
-const depthMax = 64;
+/** As of JSON, once aliases are replaced. */
+const { nodesMax, depthMax } = jsonLimits;
 /** The parser has one or two entries for each level, and a few for the document and what is being read. */
 const stackMax = 2 * depthMax + 4;
 /** Punctuation, white space, texts; a document of a hundred resources has some 50,000. They take a quarter of a second. */

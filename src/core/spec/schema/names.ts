@@ -35,8 +35,6 @@ export const TableName = v.pipe(
   }),
 );
 
-const ownColumns = ['_connection_id', '_external_id', '_run_id', '_synced_at', '_deleted_at', '_seq'];
-
 /** The name of a column that the author chooses. */
 export const ColumnName = v.pipe(
   v.string(),
@@ -46,7 +44,7 @@ export const ColumnName = v.pipe(
   ),
   v.metadata({
     title: 'column name',
-    pattern: `^(?!(?:${[...ownColumns.map(anyCase), ...reserved].join('|')})$)${identifier}`,
+    pattern: `^(?!(?:${[...[...names.columnsOfTheService].map(anyCase), ...reserved].join('|')})$)${identifier}`,
   }),
 );
 
