@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { JsonObject } from '../../json/json-value.ts';
 import { mapOf, strictObject } from '../../strict-object.ts';
-import { field, when } from './field.ts';
+import { field, when, wholeNumber } from './field.ts';
 import { Expression, HeaderTemplates, RequestTemplate, Template } from './http-schema.ts';
 import { FieldPath, VariableName } from './names.ts';
 
@@ -19,7 +19,7 @@ const Put = field(
   { in: 'header', name: 'X-Auth-Token', prefix: '' },
 );
 
-const Seconds = v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(31_536_000));
+const Seconds = wholeNumber(0, 31_536_000);
 const tokenUrlText = 'The address that issues tokens.';
 
 const oauthCommon = {

@@ -2,14 +2,11 @@ import * as v from 'valibot';
 import { mapOf, strictObject } from '../../strict-object.ts';
 import { ColumnTypeText } from './column-type.ts';
 import { entraHosts } from './entra-hosts.ts';
-import { field } from './field.ts';
+import { field, wholeNumber } from './field.ts';
 import { HeaderTemplates, Template } from './http-schema.ts';
 import { ColumnName, FieldPath, TableName } from './names.ts';
 
-const Port = v.union(
-  [v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(65_535)), Template],
-  'expected a port number or a template',
-);
+const Port = v.union([wholeNumber(1, 65_535), Template], 'expected a port number or a template');
 
 /** An application that is registered in a tenant of Entra ID, used instead of a user of the database server. */
 const EntraAuthentication = strictObject({
@@ -90,20 +87,17 @@ export const DestinationSpec = v.pipe(
       headers: field(v.optional(HeaderTemplates, {}), 'Further headers of each request.', {
         'X-Tenant': '{{ params.tenant }}',
       }),
-      batchSize: field(
-        v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000)), 500),
-        'The greatest number of records of one request.',
-      ),
+      batchSize: field(v.optional(wholeNumber(1, 1_000), 500), 'The greatest number of records of one request.'),
       maxBatchBytes: field(
-        v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1024), v.maxValue(4_194_304)), 1_048_576),
+        v.optional(wholeNumber(1024, 4_194_304), 1_048_576),
         'The greatest number of bytes of one request; a record that alone is larger is quarantined.',
       ),
       timeoutMs: field(
-        v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1000), v.maxValue(120_000)), 30_000),
+        v.optional(wholeNumber(1000, 120_000), 30_000),
         'Milliseconds in which the receiver must respond.',
       ),
       parallelism: field(
-        v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(4)), 1),
+        v.optional(wholeNumber(1, 4), 1),
         'Concurrent requests of a batch; all versions of a record are sent one after the other.',
       ),
     }),
@@ -123,7 +117,7 @@ export const TargetColumn = strictObject({
     'numeric(18,4)',
   ),
   maxLength: field(
-    v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(10_485_760))),
+    v.exactOptional(wholeNumber(1, 10_485_760)),
     'The greatest number of characters of a text. Absent: no limit.',
     64,
   ),

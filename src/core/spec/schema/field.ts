@@ -10,5 +10,9 @@ export const field = <const S extends v.GenericSchema>(
   ...examples: readonly unknown[]
 ) => v.pipe(schema, v.metadata(examples.length === 0 ? { description } : { description, examples }));
 
+/** A whole number of this range, both ends included. */
+export const wholeNumber = (min: number, max: number) =>
+  v.pipe(v.number(), v.safeInteger(), v.minValue(min), v.maxValue(max));
+
 /** A condition of JSON Schema, for `metadata`: where a document fits the one, it must fit the other. */
 export const when = (condition: object, rule: object) => ({ if: { not: condition }, else: rule });

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { JsonObject, JsonValue } from '../../json/json-value.ts';
 import { mapOf, strictObject } from '../../strict-object.ts';
-import { field, when } from './field.ts';
+import { field, when, wholeNumber } from './field.ts';
 import { RateLimit, RetrySettings, WaitFormat } from './rate-limit-schema.ts';
 
 /** Text with `{{ JSONata }}` holes; see template.ts. */
@@ -18,7 +18,7 @@ export const HeaderTemplates = mapOf(
 
 export type { RateLimit, WaitFormat } from './rate-limit-schema.ts';
 
-const HttpStatus = v.pipe(v.number(), v.safeInteger(), v.minValue(100), v.maxValue(599));
+const HttpStatus = wholeNumber(100, 599);
 
 /** A list of HTTP statuses. */
 export const HttpStatuses = v.array(HttpStatus);
@@ -77,7 +77,7 @@ export const ErrorRule = strictObject({
 export type ErrorRule = v.InferOutput<typeof ErrorRule>;
 
 /** Milliseconds for one attempt, body included. */
-const TimeoutMs = v.pipe(v.number(), v.safeInteger(), v.minValue(1000), v.maxValue(120_000));
+const TimeoutMs = wholeNumber(1000, 120_000);
 
 /** Settings that all requests of the spec share. */
 export const HttpSettings = strictObject({
@@ -109,7 +109,7 @@ export const HttpSettings = strictObject({
   ),
   timeoutMs: field(v.optional(TimeoutMs, 30_000), 'Milliseconds for one attempt, body included. Then it is retried.'),
   maxResponseBytes: field(
-    v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(104_857_600)), 52_428_800),
+    v.optional(wholeNumber(1, 104_857_600), 52_428_800),
     'Decoded bytes of one response. A longer one fails the run.',
   ),
   redirects: field(
@@ -206,7 +206,7 @@ export const RequestTemplate = v.pipe(
             '`conditional`: requested with the validators of the last response (`ETag`, `Last-Modified`), which is valid again at a 304. `ttl`: not requested for `ttlSeconds` after it; for a login, whose response is stored as its token, its longest lifetime.',
           ),
           ttlSeconds: field(
-            v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(2_592_000))),
+            v.exactOptional(wholeNumber(1, 2_592_000)),
             'Seconds for which mode `ttl` uses a response. Absent: 0.',
             900,
           ),

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import { JsonObject } from '../../json/json-value.ts';
 import { strictObject } from '../../strict-object.ts';
-import { field, when } from './field.ts';
+import { field, when, wholeNumber } from './field.ts';
 import { Expression, RequestTemplate } from './http-schema.ts';
 import { Selector, VariableName } from './names.ts';
 import { Pagination } from './pagination-schema.ts';
 
-const Seconds = v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(2_592_000));
+const Seconds = wholeNumber(1, 2_592_000);
 const DependsOn = field(
   v.pipe(v.optional(v.array(v.string()), []), v.metadata({ maxItems: 100 })),
   'Names of lookups that must be loaded before. What expressions use as `$lookups.<name>` counts without being listed.',
@@ -38,7 +38,7 @@ export const Lookup = v.variant('kind', [
     }),
     dependsOn: DependsOn,
     maxEntries: field(
-      v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000_000)), 100_000),
+      v.optional(wholeNumber(1, 1_000_000), 100_000),
       'The greatest number of keys. A larger table fails the run.',
     ),
     cache: field(
@@ -82,11 +82,7 @@ export const Enrichment = v.pipe(
     batch: field(
       v.exactOptional(
         strictObject({
-          size: field(
-            v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1000)),
-            'Keys of one request, which has them as `batch.keys`.',
-            100,
-          ),
+          size: field(wholeNumber(1, 1000), 'Keys of one request, which has them as `batch.keys`.', 100),
           results: field(Expression, 'The list of results in a response.', 'results'),
           keyBy: field(Expression, 'The key of one result.', 'id'),
         }),

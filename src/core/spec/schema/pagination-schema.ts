@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { strictObject } from '../../strict-object.ts';
-import { field } from './field.ts';
+import { field, wholeNumber } from './field.ts';
 import { Expression, HttpStatuses } from './http-schema.ts';
 import { FieldPath } from './names.ts';
 
@@ -15,7 +15,7 @@ export const Inject = strictObject({
 });
 export type Inject = v.InferOutput<typeof Inject>;
 
-const PageSize = v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(10_000));
+const PageSize = wholeNumber(1, 10_000);
 const Position = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const sizeText =
   'Items per page. The request must send it itself, as `page.size`; no parameter is added. With `page`, `offset` and `keyset` a page with fewer items is the last one, unless `stopWhen` or a total decides.';
@@ -23,7 +23,7 @@ const sizeText =
 const common = {
   size: field(v.exactOptional(PageSize), `${sizeText} Absent: \`page.size\` is missing.`, 100),
   maxPages: field(
-    v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000_000)), 10_000),
+    v.optional(wholeNumber(1, 1_000_000), 10_000),
     'The greatest number of pages of one window of one partition. One page more fails the run with `page_limit`.',
   ),
   stopWhen: field(
@@ -65,10 +65,7 @@ export const Pagination = v.pipe(
       ),
       ...stopOnEmpty,
       inject: field(Inject, 'Where the page number goes.', { in: 'query', name: 'page' }),
-      start: field(
-        v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(1)), 1),
-        'The number of the first page.',
-      ),
+      start: field(v.optional(wholeNumber(0, 1), 1), 'The number of the first page.'),
       totalPages: field(
         v.exactOptional(Expression),
         'How many pages there are, from a response. Absent: a page with fewer items than `size` is the last.',

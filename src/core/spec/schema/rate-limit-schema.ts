@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { strictObject } from '../../strict-object.ts';
-import { field } from './field.ts';
+import { field, wholeNumber } from './field.ts';
 
 /** The form in which a header says when to continue: seconds from now, an instant, or an HTTP date. */
 export const WaitFormat = v.picklist(['seconds', 'epoch_s', 'epoch_ms', 'http_date', 'iso']);
@@ -22,12 +22,12 @@ export const RateLimit = v.pipe(
       'The time in seconds in which `requests` may be sent.',
     ),
     burst: field(
-      v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1_000_000))),
+      v.exactOptional(wholeNumber(1, 1_000_000)),
       'Requests that may be sent at once after a pause. Absent: `requests`, rounded down, at least 1.',
       20,
     ),
     maxConcurrent: field(
-      v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(1000)), 4),
+      v.optional(wholeNumber(1, 1000), 4),
       'Concurrent runs of a connection, and concurrent requests of one run; of `http.rateLimit` only. Up to 8 of these prefetch numbered pages (`page`, `offset`); 1: every page is requested after the one before it.',
     ),
     headers: field(
@@ -58,19 +58,16 @@ export type RateLimit = v.InferOutput<typeof RateLimit>;
 /** Retries of one logical request; the delay is random(0, min(maxMs, baseMs * 2^n)). */
 export const RetrySettings = strictObject({
   maxAttempts: field(
-    v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(20)), 6),
+    v.optional(wholeNumber(1, 20), 6),
     'Attempts at one request, the first one included. After the last one the run fails with `source_unavailable`.',
   ),
   baseMs: field(
-    v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(600_000)), 500),
+    v.optional(wholeNumber(1, 600_000), 500),
     'Milliseconds: the delay before retry n is a random time up to `baseMs` * 2^n.',
   ),
-  maxMs: field(
-    v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(3_600_000)), 60_000),
-    'The longest such delay in milliseconds.',
-  ),
+  maxMs: field(v.optional(wholeNumber(1, 3_600_000), 60_000), 'The longest such delay in milliseconds.'),
   maxWaitSeconds: field(
-    v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(604_800)), 3600),
+    v.optional(wholeNumber(0, 604_800), 3600),
     'The longest Retry-After in seconds that is respected; a longer one fails the run.',
   ),
 });

@@ -4,7 +4,7 @@ import { mapOf, strictObject } from '../../strict-object.ts';
 import { Auth } from './auth-schema.ts';
 import { Deletes } from './deletes-schema.ts';
 import { Target } from './destination-schema.ts';
-import { field, when } from './field.ts';
+import { field, when, wholeNumber } from './field.ts';
 import { ErrorRule, Expression, RequestTemplate, Template } from './http-schema.ts';
 import { Incremental } from './incremental-schema.ts';
 import { Enrichment } from './lookup-schema.ts';
@@ -146,7 +146,7 @@ const Limits = strictObject({
     1_000_000,
   ),
   maxDurationSeconds: field(
-    v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(604_800)), 21_600),
+    v.optional(wholeNumber(1, 604_800), 21_600),
     'The same after this many seconds; if the API requires a wait that would last longer, the run ends at once.',
   ),
 });

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { JsonObject, JsonValue } from '../../json/json-value.ts';
 import { mapOf, strictObject } from '../../strict-object.ts';
-import { field } from './field.ts';
+import { field, wholeNumber } from './field.ts';
 
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
@@ -36,10 +36,7 @@ const Mock = strictObject({
   request: field(RequestPattern, 'The requests that get this response.', { path: '/accounts' }),
   respond: field(
     strictObject({
-      status: field(
-        v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(200), v.maxValue(599)), 200),
-        'The status.',
-      ),
+      status: field(v.optional(wholeNumber(200, 599), 200), 'The status.'),
       headers: field(v.optional(mapOf(v.string(), v.string()), {}), 'The headers.', { 'x-total': '2' }),
       body: field(v.exactOptional(JsonValue), 'A text is sent as it is, everything else as JSON. Absent: no body.', {
         data: [{ id: 'a1' }],
