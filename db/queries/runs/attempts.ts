@@ -1,32 +1,20 @@
 import { sql } from 'kysely';
 import { takenOver } from '../../../src/core/errors.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
-import type { RunPosition } from '../../../src/core/model/run-position.ts';
+import type { RecordedRun } from '../../../src/core/run/repair.ts';
 import type { Db } from '../../client.ts';
 import type { Backfill } from '../../schema.ts';
 import type { OrgScope } from '../../scope.ts';
 
 /** What an attempt at a run needs to continue where the last one stopped. */
-export interface Attempt {
+export interface Attempt extends Omit<RecordedRun, 'runId'> {
   readonly laneId: number;
-  /** Larger than that of every earlier attempt on the lane. */
-  readonly fence: number;
   /** Of the previous attempt, of any run. */
   readonly fenceBefore: number;
-  readonly connectionId: string;
-  readonly resourceKey: string;
   readonly startedAt: string | null;
   readonly cancelRequestedAt: string | null;
   /** Attempts since the last recorded batch, this one included. */
   readonly attempts: number;
-  readonly batchNo: number;
-  readonly pageNo: number;
-  readonly position: RunPosition | null;
-  readonly readCompleted: boolean;
-  readonly watermarkBefore: string | null;
-  readonly recordsIn: number;
-  /** The number of those that failed in the pipeline. */
-  readonly invalid: number;
   /** Place of the run in its lane; later runs have greater ones. */
   readonly seq: number;
   /** Null: an ordinary run. */
