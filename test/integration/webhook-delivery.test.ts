@@ -1,30 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { eventually } from '../support/service/eventually.ts';
-import { type Stack, startStack } from '../support/service/stack.ts';
-import { unusedPort } from '../support/service/temporal-dev-server.ts';
-import { createEndpoint, deleteEndpoints, emit, type TestEndpoint } from '../support/webhooks/endpoints.ts';
-import { type EventReceiver, startEventReceiver, verified } from '../support/webhooks/event-receiver.ts';
+import type { Stack } from '../support/service/stack.ts';
+import { emit, type TestEndpoint } from '../support/webhooks/endpoints.ts';
+import { type EventReceiver, verified } from '../support/webhooks/event-receiver.ts';
+import { useEventStack } from '../support/webhooks/event-stack.ts';
 
-const started = new AsyncDisposableStack();
 let receiver: EventReceiver;
 let stack: Stack;
 let closedPort: number;
-
-beforeAll(async () => {
-  receiver = started.use(await startEventReceiver());
-  closedPort = await unusedPort();
-  const env = { WEBHOOK_RETRY_SCHEDULE_SECONDS: '1,1,600' };
-  stack = started.use(await startStack({ allow: [receiver.hostPort, `127.0.0.1:${closedPort}`], env }));
-}, 60_000);
-afterEach(async ({ task }) => {
-  if (task.result?.state === 'fail') process.stderr.write(`${stack.tails()}\n`);
-  receiver.upstream.resume();
-  await deleteEndpoints(stack);
+const endpointOf = useEventStack((started) => {
+  ({ receiver, stack, closedPort } = started);
 });
-afterAll(() => started.disposeAsync());
-
-const endpointOf = (name: string, settings = {}): Promise<TestEndpoint> =>
-  createEndpoint(stack, receiver, { name, ...settings });
 
 describe('an event', () => {
   test('arrives signed, and again until it is taken: the same bytes under the same id, a row for each request', async () => {
