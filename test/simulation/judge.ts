@@ -100,7 +100,13 @@ function overclaimed(
 
 function runningOf(state: ControlState, { id: laneId, resourceKey }: StoredLane): readonly string[] {
   const running = state.runs.where((run) => run.laneId === laneId && run.status === 'running');
-  return running.length > 1 ? [`${resourceKey}: ${running.length} runs at once`] : [];
+  const earlier = state.runs.where(
+    (run) => run.laneId === laneId && run.status === 'queued' && running.some(({ seq }) => run.seq < seq),
+  );
+  return [
+    ...(running.length > 1 ? [`${resourceKey}: ${running.length} runs at once`] : []),
+    ...earlier.map(({ id }) => `${resourceKey}: a later run began before ${id}`),
+  ];
 }
 
 function lost(name: string, { rows, refused }: Delivered, collection: Collection): readonly string[] {
