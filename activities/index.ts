@@ -5,19 +5,19 @@
  */
 
 import type { Deps } from '../src/deps.ts';
-import type { SlotLending } from '../src/temporal/worker-slots.ts';
+import type { Slots } from '../src/temporal/worker-slots.ts';
 import { createInboundHookActivities } from './inbound-hooks.ts';
 import { createRunActivities } from './runs.ts';
-import { createScheduleActivities } from './schedules.ts';
-import { createSyncChunk } from './sync-chunk.ts';
+import { createRunOfFiring, createScheduleActivities } from './schedules.ts';
+import { createSyncActivities } from './sync-pages.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
 /** Everything that workflows call. Each is safe to run twice; its own comment says why, and which test proves it. */
-export const createActivities = (deps: Deps, slots: SlotLending) => ({
+export const createActivities = (deps: Deps, slots: Slots) => ({
   ...createRunActivities(deps),
   ...createScheduleActivities(deps),
   ...createInboundHookActivities(deps),
-  ...createSyncChunk(deps, slots),
+  ...createSyncActivities(deps, slots, createRunOfFiring),
   ...createWebhookActivities(deps),
 });
 

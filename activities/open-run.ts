@@ -7,6 +7,7 @@ import type { OrgScope } from '../db/scope.ts';
 import { prepareDestination } from '../src/connect/open-destination.ts';
 import { openSource } from '../src/connect/open-source.ts';
 import type { ResourceSetup } from '../src/connect/setup.ts';
+import { takenOver } from '../src/core/errors.ts';
 import type { LoggedCall } from '../src/core/http/client.ts';
 import { createRedactor } from '../src/core/http/redact.ts';
 import { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
@@ -14,7 +15,8 @@ import { createKnownRecords } from '../src/core/pipeline/known-records.ts';
 import type { SeenIdFilter } from '../src/core/pipeline/seen-id-filter.ts';
 import { createDelivery, type Delivery } from '../src/core/run/delivery.ts';
 import { createEngine, type Engine } from '../src/core/run/engine.ts';
-import { repairFromCheckpoint, type StartPoint } from '../src/core/run/repair.ts';
+import { openLater } from '../src/core/run/open-later.ts';
+import { repairFromCheckpoint, type StartPoint, startOfSettled } from '../src/core/run/repair.ts';
 import type { Deps } from '../src/deps.ts';
 import { openCallLog } from './call-log.ts';
 import { createLookupStore } from './lookup-store.ts';
@@ -25,6 +27,8 @@ import { createRunStore } from './run-store.ts';
 
 /** A run with everything open that one attempt needs. */
 export interface OpenRun {
+  /** Fingerprint of the destination. */
+  readonly destinationFingerprint: string;
   readonly start: StartPoint;
   readonly engine: Engine;
   readonly delivery: Delivery;
@@ -60,7 +64,7 @@ export async function openRun(
   const logCall = (call: LoggedCall) => callLog.write(call);
   const redactor = createRedactor([]);
   const redact = (text: string) => redactor.values(text);
-  const { destination, target } = await prepareDestination(deps, scope, setup, {
+  const { destination, target, fingerprint } = await prepareDestination(deps, scope, setup, {
     id: runId,
     startedAt,
     outbox: createOutbox(deps, scope, { owner: { laneId, fence, runId }, redact }),
@@ -70,18 +74,22 @@ export async function openRun(
   resources.use(destination);
   const clients = resources.use(new AsyncDisposableStack());
   const ledger = createRunLedger(db, scope, { runId, laneId, fence });
-  const start = await repairFromCheckpoint({
-    run: { ...attempt, runId },
-    ledger,
-    destination,
-    target,
-    onStartOver: (recordsForgotten) =>
-      log.warn('the destination is new; everything is read and delivered again', {
-        connectionId,
-        resourceKey: attempt.resourceKey,
-        recordsForgotten,
-      }),
-  });
+  const openAfter = (batchNo: number) =>
+    repairFromCheckpoint({
+      run: { ...attempt, runId, batchNo },
+      ledger,
+      destination,
+      target,
+      onStartOver: (recordsForgotten) =>
+        log.warn('the destination is new; everything is read and delivered again', {
+          connectionId,
+          resourceKey: attempt.resourceKey,
+          recordsForgotten,
+        }),
+    });
+  const isSettled = attempt.settledWith === fingerprint;
+  if (!isSettled && attempt.settledWith !== null && !(await ledger.unsettle())) throw takenOver();
+  const start = isSettled ? startOfSettled({ ...attempt, runId }) : await openAfter(attempt.batchNo);
   const asked = newLanes.take(attempt, start.fresh);
   const known = createKnownRecords(storedBy(db, scope, { laneId, asked }), start.carried);
   const opening = { runId, connectionId, setup, startedAt, logCall, redactor, onRateLimit, stack: clients };
@@ -106,7 +114,7 @@ export async function openRun(
     ledger,
     runId,
     resource,
-    destination,
+    destination: isSettled ? openLater({ destination, ledger, open: openAfter }) : destination,
     known,
     callsStored: () => callLog.stored(),
     redact,
@@ -114,7 +122,7 @@ export async function openRun(
     fresh: start.fresh,
     brake: createInvalidBrake(resource, { recordsIn: start.records, invalid: start.invalid }),
   });
-  return { start, engine, delivery };
+  return { destinationFingerprint: fingerprint, start, engine, delivery };
 }
 
 /** The stored state of records of a lane; ids that a new lane never looked up need no query. */

@@ -7,6 +7,7 @@ import type { ConnectionRow } from '../src/core/resources/connection.ts';
 import type { RunRow } from '../src/core/resources/run.ts';
 import { type RunTerms, runTerms } from '../src/core/spec/connection/run-terms.ts';
 import type { Deps } from '../src/deps.ts';
+import type { Firing } from '../workflows/contract.ts';
 
 /** A run that no API request starts. */
 interface AutomaticRun {
@@ -15,7 +16,9 @@ interface AutomaticRun {
   readonly resourceKey: string;
   readonly trigger: 'schedule' | 'webhook';
   /** For a schedule: the firing of the run. */
-  readonly firing?: { readonly scheduleId: string; readonly scheduledFor: string };
+  readonly firing?: Firing;
+  /** Its workflow exists already. */
+  readonly isDispatched?: boolean;
 }
 
 /** Queues a run under the effective spec of its connection; or returns the reason why it cannot, as text. */
@@ -23,14 +26,14 @@ export async function queueRun(
   { defaultDestination }: Pick<Deps, 'defaultDestination'>,
   trx: Db,
   scope: OrgScope,
-  { connection, resourceKey, trigger, firing }: AutomaticRun,
+  { connection, resourceKey, trigger, firing, isDispatched = false }: AutomaticRun,
 ): Promise<RunRow | string> {
   const connectionId = connection.id;
   const specJson = (await findPinnedSpec(trx, scope, connectionId))?.specJson ?? {};
   const terms = termsOrIssue({ ...connection, specJson, resourceKey, defaultDestination, path: 'resourceKey' });
   if (typeof terms === 'string') return terms;
   const { concurrentMax, waitsFor } = terms;
-  const run = { connectionId, resourceKey, concurrentMax, waitsFor, trigger, backfill: null };
+  const run = { connectionId, resourceKey, concurrentMax, waitsFor, trigger, backfill: null, isDispatched };
   return insertRun(trx, scope, { ...run, ...firing });
 }
 

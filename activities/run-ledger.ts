@@ -1,4 +1,5 @@
 import type { Db } from '../db/client.ts';
+import { unsettleLane } from '../db/queries/runs/attempts.ts';
 import type { BatchOwner } from '../db/queries/runs/batch-owner.ts';
 import { recordBatch, recordCarried } from '../db/queries/runs/batches.ts';
 import { forgetLane } from '../db/queries/runs/forget-lane.ts';
@@ -17,6 +18,7 @@ export function createRunLedger(
     prepare: prepareRecord,
     record: (receipt) => recordBatch(db, scope, { owner, receipt }),
     recordCarried: (receipt) => recordCarried(db, scope, { owner, receipt, runId }),
+    unsettle: () => unsettleLane(db, scope, owner),
     forget: () => forgetLane(db, scope, { ...owner, runId }),
   };
 }

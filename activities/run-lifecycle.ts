@@ -5,8 +5,8 @@ import { dropLookupValues } from '../db/queries/runs/lookup-cache.ts';
 import { countLoginFailures } from '../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
 import { orgScope } from '../db/scope.ts';
+import { runInput } from '../src/connect/run-input.ts';
 import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
-import type { RunStatus } from '../src/core/resources/run.ts';
 import { effectiveSpec } from '../src/core/spec/connection/effective.ts';
 import type { Deps } from '../src/deps.ts';
 import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
@@ -16,15 +16,17 @@ type LifecycleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 /** Runs in a row that may fail at the destination's login before the connection goes to `error`. */
 const loginFailuresMax = 3;
 
-/** Takes the lane when it is the run's turn. A repeat returns the same. */
-export async function beginRun(
-  deps: LifecycleDeps,
-  input: SyncRunInput,
-): Promise<Exclude<RunStatus, 'queued'> | 'waiting' | 'gone'> {
+/** Begins the run when it is its turn. A repeat returns the same. */
+export async function beginRun(deps: LifecycleDeps, input: SyncRunInput): Promise<lanes.Turn | 'gone'> {
   const scope = orgScope(input.orgId);
   const turn = (await lanes.beginRun(deps.db, scope, input.runId)) ?? 'gone';
   if (turn !== 'waiting') void wakeEndpoints(deps, scope);
   return turn;
+}
+
+interface Ending {
+  readonly owner: BatchOwner | null;
+  readonly left: lanes.LeftLane | null;
 }
 
 /**
@@ -32,19 +34,20 @@ export async function beginRun(
  * wakes; a wake-up that is lost costs the next run at most its 30 s timer.
  *
  * @param owner the attempt that ends it; null: the workflow does. Throws `fenced` when a later attempt holds the lane.
+ * @param left how it leaves its lane; null: its destination may have more than is recorded.
  */
 export async function endRun(
   deps: LifecycleDeps,
   input: SyncRunInput,
-  { outcome, owner }: { readonly outcome: lanes.RunOutcome; readonly owner: BatchOwner | null },
+  { outcome, owner, left }: Pick<lanes.RunEnd, 'outcome'> & Ending,
 ): Promise<RunTotals> {
   const scope = orgScope(input.orgId);
   const breaksConnection = await isBreaking(deps, input, outcome);
   const provider = breaksConnection ? await findProvider(deps, input, outcome) : null;
-  const end = { runId: input.runId, outcome, owner, breaksConnection, provider };
+  const end = { runId: input.runId, outcome, owner, left, breaksConnection, provider };
   const { run, ended, next } = await lanes.endRun(deps.db, scope, end);
   if (ended) deps.log.info('run ended', { ...input, status: run?.status, code: run?.error?.code ?? null });
-  for (const { id, ...waiting } of next) await wake(deps, { orgId: input.orgId, ...waiting, runId: id });
+  for (const waiting of next) await wake(deps, runInput(scope, waiting));
   await wakeEndpoints(deps, scope);
   await dropLookupValues(deps.db, scope, input);
   return { status: run?.status ?? 'gone', ...run?.statsJson };

@@ -1,6 +1,6 @@
 import type { Db } from '../db/client.ts';
 import { lockConnection } from '../db/queries/connections/connections.ts';
-import { findRunOfFiring, findWaitingRun } from '../db/queries/runs/runs.ts';
+import { findRunOfFiring, findWaitingRun, hasReadSince } from '../db/queries/runs/runs.ts';
 import { findSchedule } from '../db/queries/schedules.ts';
 import { recordEvent } from '../db/queries/webhooks/events.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
@@ -11,47 +11,70 @@ import type { ConnectionRow } from '../src/core/resources/connection.ts';
 import type { RunRow } from '../src/core/resources/run.ts';
 import type { ScheduleRow } from '../src/core/resources/schedule.ts';
 import type { Deps } from '../src/deps.ts';
-import type { ScheduledTickInput, TickOutcome } from '../workflows/contract.ts';
+import type { Firing, ScheduledTickInput, TickOutcome } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
 import { queueRun } from './queued-run.ts';
 
 type ScheduleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
-/** A firing of a schedule. */
-interface Firing {
-  readonly scheduleId: string;
-  readonly scheduledFor: string;
-}
-
 /** The activities for firings of schedules. */
 export function createScheduleActivities(deps: ScheduleDeps) {
   return {
     /**
-     * Creates the run of a firing, unless the schedule is off, its connection is not active, or a waiting run will read
-     * the same. Safe to run twice: a repeat finds the run of the firing (test/integration/schedule-ticks.test.ts), or the
-     * event that none was created (test/integration/event-recording.test.ts).
+     * Creates the run of a firing, as {@link createRunOfFiring} does. Safe to run twice: a repeat finds the run of the
+     * firing (test/integration/schedule-ticks.test.ts), or the event that none was created
+     * (test/integration/event-recording.test.ts).
      */
-    async enqueueScheduledRun(input: ScheduledTickInput, scheduledFor: string): Promise<TickOutcome> {
-      const { orgId, scheduleId } = input;
-      const scope = orgScope(orgId);
-      try {
-        const made = await deps.db
-          .transaction()
-          .execute((trx) => enqueue(deps, trx, scope, { scheduleId, scheduledFor }));
-        const tick =
-          typeof made === 'string'
-            ? { outcome: `skipped: ${made}`, runId: null }
-            : { outcome: 'started', runId: made.id };
-        if (typeof made === 'string') await wakeEndpoints(deps, scope);
-        else await startQueuedRun(deps, scope, made);
-        deps.log.info('schedule fired', { ...input, scheduledFor, ...tick });
-        return tick;
-      } catch (error) {
-        deps.log.error('scheduled run not created', { ...input, scheduledFor, error });
-        throw toFailure(error);
-      }
-    },
+    createScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<TickOutcome> =>
+      reported(deps, { ...input, scheduledFor }, async () =>
+        tickOf(await createRunOfFiring(deps, input, scheduledFor)),
+      ),
+    /** The same for a firing whose workflow ends with it: another one executes the run. Safe to run twice. */
+    enqueueScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<TickOutcome> =>
+      reported(deps, { ...input, scheduledFor }, async () => {
+        const firing = { scheduleId: input.scheduleId, scheduledFor };
+        const made = await createRun(deps, input.orgId, { ...firing, isDispatched: false });
+        if (typeof made !== 'string') await startQueuedRun(deps, orgScope(input.orgId), made, firing);
+        return tickOf(made);
+      }),
   };
+}
+
+/** The outcome of a firing as its workflow has it. */
+const tickOf = (made: RunRow | string): TickOutcome =>
+  typeof made === 'string' ? { outcome: `skipped: ${made}`, runId: null } : { outcome: 'started', runId: made.id };
+
+async function reported<Result>(deps: ScheduleDeps, firing: object, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    deps.log.error('scheduled run not created', { ...firing, error });
+    throw toFailure(error);
+  }
+}
+
+/**
+ * Creates the run of a firing, whose workflow calls this, or returns as text why there is none: the schedule is off, its
+ * connection is not active, or another run reads the same.
+ */
+export const createRunOfFiring = (
+  deps: ScheduleDeps,
+  { orgId, scheduleId }: ScheduledTickInput,
+  scheduledFor: string,
+): Promise<RunRow | string> => createRun(deps, orgId, { scheduleId, scheduledFor, isDispatched: true });
+
+/** A firing, and whether the workflow of its run exists already. */
+interface NewFiring extends Firing {
+  readonly isDispatched: boolean;
+}
+
+async function createRun(deps: ScheduleDeps, orgId: string, firing: NewFiring): Promise<RunRow | string> {
+  const scope = orgScope(orgId);
+  const made = await deps.db.transaction().execute((trx) => enqueue(deps, trx, scope, firing));
+  if (typeof made === 'string') await wakeEndpoints(deps, scope);
+  const { scheduleId, scheduledFor } = firing;
+  deps.log.info('schedule fired', { orgId, scheduleId, scheduledFor, ...tickOf(made) });
+  return made;
 }
 
 /** The run of a firing, or why there is none; the latter is an event unless a user caused it on purpose. */
@@ -59,7 +82,7 @@ async function enqueue(
   deps: Pick<ScheduleDeps, 'defaultDestination'>,
   trx: Db,
   scope: OrgScope,
-  firing: Firing,
+  { isDispatched, ...firing }: NewFiring,
 ): Promise<RunRow | string> {
   const made = await findRunOfFiring(trx, scope, firing);
   if (made) return made;
@@ -73,7 +96,11 @@ async function enqueue(
   const skipped = skipper(trx, scope, { schedule, connection, ...firing });
   if (connection.status !== 'active') return skipped('connection_not_active', `connection ${connection.status}`);
   if (await findWaitingRun(trx, scope, schedule)) return skipped('overlap', 'a run of the resource is already queued');
-  const queued = await queueRun(deps, trx, scope, { connection, resourceKey, trigger: 'schedule', firing });
+  // After an outage Temporal makes up for several firings: the first run reads what the others were to read.
+  if (await hasReadSince(trx, scope, { connectionId, resourceKey, since: firing.scheduledFor }))
+    return 'a run of the resource began after this firing was due';
+  const run = { connection, resourceKey, trigger: 'schedule', firing, isDispatched } as const;
+  const queued = await queueRun(deps, trx, scope, run);
   return typeof queued === 'string' ? skipped('spec_invalid', queued) : queued;
 }
 

@@ -1,7 +1,6 @@
 /**
- * The long activity of a run: many pages, read ahead, processed, delivered and recorded, until the read ends or a
- * boundary is reached. One activity per page would cost 10 to 50 ms each; inside a chunk a page costs only its own
- * work.
+ * A chunk of a run: many pages, read ahead, processed, delivered and recorded, until the read ends or a boundary is
+ * reached. One activity per page would cost 10 to 50 ms each; inside a chunk a page costs only its own work.
  *
  * Safe to run twice, at the same time even: taking the lane fences every earlier attempt off, at the destination and
  * in the control database. A crash before the destination commits loses pages in flight, which are fetched again; one
@@ -9,37 +8,35 @@
  * (test/crash/kill-points.test.ts, handover.test.ts for two at the same time).
  */
 
-import { CancelledFailure, Context } from '@temporalio/activity';
+import { CancelledFailure } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { type Attempt, noteFailure, resetAttempts, takeLane } from '../db/queries/runs/attempts.ts';
+import type { LeftLane } from '../db/queries/runs/lanes.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError } from '../src/core/http/client.ts';
+import { DestinationMovedError } from '../src/core/run/open-later.ts';
 import type { Resource } from '../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../src/deps.ts';
-import type { SlotLending } from '../src/temporal/worker-slots.ts';
 import type { ChunkProgress, ChunkResult, SyncRunInput } from '../workflows/contract.ts';
 import { abortedAfter, isCancel, unlessCanceled } from './canceling.ts';
 import { retriesExhausted, toFailure } from './failures.ts';
-import { type Movement, watchMovement } from './movement.ts';
-import { createNewLanes, type NewLanes } from './new-lanes.ts';
+import type { Movement } from './movement.ts';
+import type { NewLanes } from './new-lanes.ts';
 import { type OpenRun, openRun } from './open-run.ts';
-import { type ProgressReport, reportProgress } from './progress.ts';
-import { beginRun, endRun } from './run-lifecycle.ts';
+import type { ProgressReport } from './progress.ts';
+import { endRun } from './run-lifecycle.ts';
 import { loadSetup } from './run-setup.ts';
 
 /**
- * A chunk ends after either: fairness between tenants applies when chunks are assigned. A thousand pages are four
- * seconds of a fast API; the next chunk takes a tenth of one to begin.
+ * A chunk ends after so many pages, too: fairness between tenants applies when chunks are assigned. A thousand pages are
+ * four seconds of a fast API; the next chunk takes a tenth of one to begin.
  */
-const chunkMsMax = 60_000;
 const chunkPagesMax = 1000;
 /** Pages fetched while an earlier one is still being processed. */
 const lookAheadPages = 3;
 /** Pages in the pipeline at once: more than evaluators on most machines, few enough to be small. */
 const pagesAtOnce = 4;
-/** A cancel reaches the chunk with its next heartbeat, and four may be lost, ms. */
-const heartbeatMs = 1000;
 /** How long pages in flight may still arrive when the worker stops, ms. */
 const stopMsMax = 10_000;
 /**
@@ -47,71 +44,59 @@ const stopMsMax = 10_000;
  * run records a batch that is applied later.
  */
 const cancelMsMax = 500;
+/** The next run of a lane is tried within the task of its workflow if this one took less, ms. */
+const quickMsMax = 800;
 /** Attempts without one recorded batch, after which the run fails: the progress-aware retry budget. */
 const attemptsMax = 12;
 /** The same for errors without a code, mostly bugs: with their delays they take 21 s. */
 const unexpectedAttemptsMax = 8;
 
-/** Creates the activity. */
-export function createSyncChunk(made: Deps, slots: SlotLending) {
-  const deps = { ...made, newLanes: createNewLanes(), slots };
-  return {
-    /**
-     * Begins the run if it is its turn, continues reading at its position, and ends it once it is read. Throws what
-     * cannot be retried; returns `waitMs` when the API asks to wait. Safe to run twice, as the head of this file says.
-     */
-    syncPages: (input: SyncRunInput): Promise<ChunkResult> => inContext(deps, input, runFromBeginToEnd),
-  };
-}
-
-interface SharedDeps extends Deps {
+/** What a chunk works with. */
+export interface ChunkDeps extends Deps {
   /** Of this process. */
   readonly newLanes: NewLanes;
-  readonly slots: SlotLending;
-}
-
-interface ChunkDeps extends SharedDeps {
   /** Both of this chunk. */
   readonly movement: Movement;
-  readonly progress: ProgressReport;
+  readonly progress: Pick<ProgressReport, 'show'>;
 }
 
-/** Runs a chunk with the heartbeat of its activity; throws errors in the form that a history may hold. */
-async function inContext(
-  deps: SharedDeps,
-  input: SyncRunInput,
-  run: (deps: ChunkDeps, input: SyncRunInput, context: Context) => Promise<ChunkResult>,
-): Promise<ChunkResult> {
-  const context = Context.current();
-  const log = deps.log.child({ runId: input.runId, attempt: context.info.attempt });
-  using movement = watchMovement(deps.slots);
-  using progress = reportProgress(context);
-  const beat = setInterval(() => {
-    context.heartbeat();
-    movement.check();
-  }, heartbeatMs);
-  try {
-    return await run({ ...deps, log, movement, progress }, input, context);
-  } catch (error) {
-    if (error instanceof CancelledFailure) throw error;
-    log.warn('chunk failed', { error });
-    throw await keptFailure(deps, input, error);
-  } finally {
-    clearInterval(beat);
-  }
+/** How long a chunk may go on. */
+export interface ChunkLimits {
+  /** Ends it: a cancel of the run, or the stop of the worker. */
+  readonly signal: AbortSignal;
+  /** No page is requested after this time, ms. */
+  readonly msMax: number;
+  /** When Temporal scheduled the attempt, ms since the epoch; see takeLane. */
+  readonly scheduledAtMs: number;
 }
 
-async function runFromBeginToEnd(deps: ChunkDeps, input: SyncRunInput, context: Context): Promise<ChunkResult> {
-  const turn = await beginRun(deps, input);
-  if (turn === 'waiting') return { ...ended, done: false, waiting: true };
-  const { result, owner } = await runChunk(deps, input, context);
+/** Of an activity of its own. */
+export const chunkMsMax = 60_000;
+
+/** Runs a chunk of a run whose turn it is, and ends the run once it is read. Throws what ends the chunk. */
+export async function advanceRun(deps: ChunkDeps, input: SyncRunInput, limits: ChunkLimits): Promise<ChunkResult> {
+  const { result, owner, left } = await runChunk(deps, input, limits);
   if (!result.done) return result;
   const outcome = { status: result.limited ? 'partial' : 'succeeded', error: null } as const;
-  return { ...result, totals: await endRun(deps, input, { outcome, owner }) };
+  return { ...result, totals: await endRun(deps, input, { outcome, owner, left }) };
 }
 
+/** A chunk that did not begin. */
+export const waitsForTurn: ChunkResult = {
+  done: false,
+  limited: false,
+  waitMs: 0,
+  pages: 0,
+  records: 0,
+  waiting: true,
+};
+
 /** The failure as Temporal shows it, and the run row too if no attempt gets further. */
-async function keptFailure(deps: Deps, { orgId, runId }: SyncRunInput, error: unknown): Promise<ApplicationFailure> {
+export async function keptFailure(
+  deps: Pick<Deps, 'db' | 'log'>,
+  { orgId, runId }: SyncRunInput,
+  error: unknown,
+): Promise<ApplicationFailure> {
   const failure = toFailure(error);
   const { type, message } = failure;
   if (failure.nonRetryable) return failure;
@@ -127,47 +112,57 @@ async function keptFailure(deps: Deps, { orgId, runId }: SyncRunInput, error: un
 interface RunChunk {
   readonly result: ChunkResult;
   readonly owner: Attempt | null;
+  /** How it leaves the lane; null: its destination may have more than is recorded. */
+  readonly left: LeftLane | null;
 }
 
 /** Runs a chunk; a canceled one ends soon, whatever the customer's systems do. */
-function runChunk(deps: ChunkDeps, input: SyncRunInput, context: Context): Promise<RunChunk> {
-  return unlessCanceled(context.cancellationSignal, cancelMsMax, (resources) =>
-    readChunk(deps, input, { context, resources }),
-  );
+function runChunk(deps: ChunkDeps, input: SyncRunInput, limits: ChunkLimits): Promise<RunChunk> {
+  return unlessCanceled(limits.signal, cancelMsMax, (resources) => readChunk(deps, input, { ...limits, resources }));
 }
 
 async function readChunk(
   deps: ChunkDeps,
   input: SyncRunInput,
-  { context, resources }: { readonly context: Context; readonly resources: AsyncDisposableStack },
+  { signal: cancelled, msMax, scheduledAtMs, resources }: ChunkLimits & { readonly resources: AsyncDisposableStack },
 ): Promise<RunChunk> {
-  const { cancellationSignal: cancelled, info } = context;
   const scope = orgScope(input.orgId);
-  const attempt = await takeLane(deps.db, scope, input.runId, info.currentAttemptScheduledTimestampMs);
-  if (!attempt || attempt.cancelRequestedAt) return { result: ended, owner: attempt ?? null };
+  const attempt = await takeLane(deps.db, scope, input.runId, scheduledAtMs);
+  if (!attempt || attempt.cancelRequestedAt) return { result: ended, owner: attempt ?? null, left: null };
   // Recorded with a batch, so it stays valid whatever the result of the attempt that recorded it.
   if (attempt.errorCode === 'record_invalid') throw new AppError('record_invalid', attempt.errorMessage ?? '');
   const mostAttempts = attempt.errorCode === 'internal' ? unexpectedAttemptsMax : attemptsMax;
   if (attempt.attempts > mostAttempts) throw retriesExhausted(attempt);
-  const result = await readOrPause(deps, scope, { runId: input.runId, attempt, cancelled, resources });
+  const begunAt = performance.now();
+  const chunk = { runId: input.runId, attempt, cancelled, msMax, resources };
+  const { result, settledWith } = await readOrPause(deps, scope, chunk);
   if (result.done) deps.newLanes.leave(attempt.laneId);
   // A run that is read ends with this attempt.
   else await resetAttempts(deps.db, scope, input.runId);
   // After a shutdown the chunk has simply ended early; after a cancel it reports the cancel.
   if (cancelled.reason instanceof CancelledFailure && cancelled.reason.message !== 'WORKER_SHUTDOWN')
     throw cancelled.reason;
-  return { result, owner: attempt };
+  const quick = attempt.attempts === 1 && attempt.pageNo === 0 && performance.now() - begunAt < quickMsMax;
+  return { result, owner: attempt, left: settledWith === null ? null : { settledWith, quick } };
+}
+
+/** A result of {@link readOrPause}. */
+interface ReadChunk {
+  readonly result: ChunkResult;
+  /** Fingerprint of the destination, which has nothing that is not recorded; null: it may. */
+  readonly settledWith: string | null;
 }
 
 interface Chunk {
   readonly runId: string;
   readonly attempt: Attempt;
   readonly cancelled: AbortSignal;
+  readonly msMax: number;
   readonly resources: AsyncDisposableStack;
 }
 
 /** Continues reading where the destination stands; if source or destination need a pause, the workflow's timer waits. */
-async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Promise<ChunkResult> {
+async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Promise<ReadChunk> {
   const { runId, attempt, resources } = chunk;
   const setup = await loadSetup(deps, scope, { runId, ...attempt });
   const startedAt = new Date(attempt.startedAt ?? Date.now());
@@ -180,16 +175,20 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
     };
     const { newLanes } = deps;
     const run = await openRun(deps, scope, { ...chunk, setup, startedAt, newLanes, onRateLimit, resources });
-    if (run.start.readCompleted) return { ...ended, pages: run.start.pageNo };
+    if (run.start.readCompleted) return unsettled({ ...ended, pages: run.start.pageNo });
     const isRateLimited = () => Date.now() < limitedUntilMs;
-    return await readOn(deps, run, { limits, endsAtMs, isRateLimited, cancelled: chunk.cancelled });
+    const result = await readOn(deps, run, { limits, endsAtMs, isRateLimited, ...chunk });
+    const isSettled = result.done && !run.delivery.stopped && !chunk.cancelled.aborted;
+    return { result, settledWith: isSettled ? run.destinationFingerprint : null };
   } catch (error) {
     if (!(error instanceof ThrottledError) || !error.otherwise) throw error;
     const { waitMs, otherwise } = error;
     if (Date.now() + waitMs >= endsAtMs) throw otherwise;
-    return { done: false, limited: false, waitMs, pages: attempt.pageNo, records: attempt.recordsIn };
+    return unsettled({ done: false, limited: false, waitMs, pages: attempt.pageNo, records: attempt.recordsIn });
   }
 }
+
+const unsettled = (result: ChunkResult): ReadChunk => ({ result, settledWith: null });
 
 interface ReadLimits {
   readonly limits: Resource['limits'];
@@ -198,15 +197,16 @@ interface ReadLimits {
   /** A request waits for a rate limit. */
   readonly isRateLimited: () => boolean;
   readonly cancelled: AbortSignal;
+  readonly msMax: number;
 }
 
 /** Pages from where the run stands until the read, the chunk or the run's limits end. */
 async function readOn(
   { movement, progress, log }: ChunkDeps,
   { start, engine, delivery }: OpenRun,
-  { limits, endsAtMs, isRateLimited, cancelled }: ReadLimits,
+  { limits, endsAtMs, isRateLimited, cancelled, msMax }: ReadLimits,
 ): Promise<ChunkResult> {
-  const chunkEnd = performance.now() + chunkMsMax;
+  const chunkEnd = performance.now() + msMax;
   let { pageNo, records } = start;
   let requested = 0;
   let done = false;
@@ -253,6 +253,8 @@ async function readOn(
     });
   } catch (error) {
     if (isCanceled()) return result(0);
+    // The next chunk asks the destination before it reads.
+    if (error instanceof DestinationMovedError) return { ...result(0), done: false };
     // A pause of the destination is not one of the source: all pages may be read and yet wait for it.
     if (error instanceof ThrottledError && !error.otherwise) return result(error.waitMs);
     throw error;

@@ -85,7 +85,8 @@ async function createWorkers(
   ownDeps: Deps,
   { connection: native, namespace }: { readonly connection: NativeConnection; readonly namespace: string },
 ): Promise<Worker[]> {
-  const slots = createLendableSlots(config.workerConcurrency);
+  // A process that serves no chunks takes no first step of a run either.
+  const slots = createLendableSlots(config.workerQueues.includes('sync') ? config.workerConcurrency : 0);
   const shared = {
     connection: native,
     namespace,

@@ -1,5 +1,5 @@
 import type { ActivityOptions } from '@temporalio/common';
-import { proxyActivities } from '@temporalio/workflow';
+import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { controlQueue } from './contract.ts';
 
@@ -14,4 +14,14 @@ export const control = proxy({
   taskQueue: controlQueue,
   startToCloseTimeout: '10s',
   retry: { initialInterval: '300ms', backoffCoefficient: 2, maximumInterval: '10s' },
+});
+
+/**
+ * The first step of a run, on the worker that has the workflow: it ends within seconds, so that a cancel and the slot of
+ * the workflow task do not wait for it. Never retried here: what fails is left to the activity on its queue.
+ */
+export const here = proxyLocalActivities<Activities>({
+  startToCloseTimeout: '15s',
+  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+  retry: { maximumAttempts: 1 },
 });

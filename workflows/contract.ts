@@ -23,13 +23,47 @@ export interface SyncRunInput {
   readonly connectionId: string;
   readonly resourceKey: string;
   readonly runId: string;
+  /** The firing that made the run; absent: no schedule did. */
+  readonly firing?: Firing;
+  /** The order of steps that the workflow follows; absent: it began before there was a {@link FirstStep}. */
+  readonly steps?: 2;
 }
 
-/** Says in the list of the Temporal UI which connection, resource and run it is. */
-export const syncRunId = ({ connectionId, resourceKey, runId }: Omit<SyncRunInput, 'orgId'>): string =>
-  `sync:${connectionId}:${resourceKey}:${runId}`;
+/** A firing of a schedule. */
+export interface Firing {
+  readonly scheduleId: string;
+  /** When it was to fire, before jitter; ISO. */
+  readonly scheduledFor: string;
+}
 
-/** The workflow that a schedule starts each time it fires. */
+/**
+ * Says in the list of the Temporal UI which connection and resource it is, and which run: a scheduled one by its firing,
+ * since Temporal starts its workflow before there is a run.
+ */
+export const syncRunId = ({ connectionId, resourceKey, runId, firing }: Omit<SyncRunInput, 'orgId'>): string =>
+  firing === undefined
+    ? `sync:${connectionId}:${resourceKey}:${runId}`
+    : `${scheduledRunId({ connectionId, resourceKey, scheduleId: firing.scheduleId })}-${toSeconds(firing.scheduledFor)}`;
+
+/** The form in which Temporal appends a time to a workflow's id. */
+const toSeconds = (time: string): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
+
+/** The workflow that a schedule starts each time it fires: it creates the run of the firing and executes it. */
+export const scheduledRunType = 'scheduledRun';
+
+/** Ids only. */
+export interface ScheduledRunInput {
+  readonly orgId: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  readonly scheduleId: string;
+}
+
+/** Temporal appends the time of the firing. */
+export const scheduledRunId = ({ connectionId, resourceKey, scheduleId }: Omit<ScheduledRunInput, 'orgId'>): string =>
+  `sync:${connectionId}:${resourceKey}:${scheduleId}`;
+
+/** What a schedule started before: a workflow that only creates the run. */
 export const scheduledTickType = 'scheduledTick';
 
 /** Ids only. */
@@ -52,13 +86,6 @@ export const temporalScheduleId = (scheduleId: string): string => `${temporalSch
 /** The schedule that Temporal's is of; null: it is not one of ours. */
 export const scheduleIdOf = (id: string): string | null =>
   id.startsWith(temporalSchedulePrefix) ? id.slice(temporalSchedulePrefix.length) : null;
-
-/** Temporal appends the time of the firing. */
-export const scheduledTickId = (schedule: {
-  readonly id: string;
-  readonly connectionId: string;
-  readonly resourceKey: string;
-}): string => `tick:${schedule.connectionId}:${schedule.resourceKey}:${schedule.id}`;
 
 /** The workflow that sends the events of one endpoint, while there are any. */
 export const webhookEndpointType = 'webhookEndpoint';
@@ -149,6 +176,18 @@ export interface ChunkResult {
   readonly waiting?: true;
   /** The result of the run, if the chunk has ended it; absent: it has not. */
   readonly totals?: RunTotals;
+}
+
+/** The result of the first step of a run, which is part of the workflow task itself. */
+export interface FirstStep {
+  /** Null: the firing creates no run. */
+  readonly runId: string | null;
+  /** For operators: what a firing led to. */
+  readonly outcome: string;
+  /** What was read; null: nothing yet, the activity does it. */
+  readonly chunk: ChunkResult | null;
+  /** Why the run fails; null: it does not. */
+  readonly error: { readonly code: string; readonly message: string } | null;
 }
 
 /** The result of a run's workflow: what the run row says at its end. `gone`: there is no such row. */

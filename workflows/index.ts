@@ -4,6 +4,7 @@
  */
 
 export { inboundHook } from './inbound-hook.ts';
+export { scheduledRun } from './scheduled-run.ts';
 export { scheduledTick } from './scheduled-tick.ts';
 export { syncRun } from './sync-run.ts';
 export { webhookEndpoint } from './webhook-endpoint.ts';

@@ -5,6 +5,7 @@ import { applyAgain } from '../../db/queries/schedules.ts';
 import { orgScope } from '../../db/scope.ts';
 import {
   inboundHookType,
+  scheduledRunType,
   scheduledTickType,
   syncRunType,
   temporalScheduleId,
@@ -58,7 +59,7 @@ interface OpenWorkflow {
   readonly runId: string;
 }
 
-const types = [syncRunType, scheduledTickType, webhookEndpointType, inboundHookType];
+const types = [syncRunType, scheduledRunType, scheduledTickType, webhookEndpointType, inboundHookType];
 const openQuery = `ExecutionStatus = 'Running' AND WorkflowType IN (${types.map((type) => `'${type}'`).join(', ')})`;
 
 async function openWorkflows({ temporal }: PayloadKeyDeps): Promise<readonly OpenWorkflow[]> {

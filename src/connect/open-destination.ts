@@ -5,6 +5,7 @@ import { type DestinationDeps, openDestination } from '../core/destinations/regi
 import { targetTable } from '../core/destinations/sql/columns.ts';
 import { AppError } from '../core/errors.ts';
 import { renderTemplate } from '../core/expressions/template.ts';
+import { canonicalJson } from '../core/json/canonical-json.ts';
 import { leafTexts } from '../core/source/auth/auth.ts';
 import { DestinationSpec } from '../core/spec/schema/destination-schema.ts';
 import type { Deps } from '../deps.ts';
@@ -15,13 +16,21 @@ interface PreparedRun extends Pick<DestinationDeps, 'outbox' | 'logCall' | 'onSt
   readonly startedAt: Date;
 }
 
+/** A destination that nothing is connected to yet. */
+export interface PreparedDestination {
+  readonly destination: Destination;
+  readonly target: TargetTable;
+  /** The same as long as the rows go to the same place, under the same credentials. */
+  readonly fingerprint: string;
+}
+
 /** The destination of a run with its templates filled in; nothing is connected yet. Throws `spec_invalid`. */
 export async function prepareDestination(
-  deps: Pick<Deps, 'egress' | 'evaluators' | 'defaultDestination'>,
+  deps: Pick<Deps, 'egress' | 'evaluators' | 'defaultDestination' | 'secretBox'>,
   scope: OrgScope,
   { spec, resource, params, secrets }: ResourceSetup,
   { outbox, logCall, onStrayRejections, ...run }: PreparedRun,
-): Promise<{ readonly destination: Destination; readonly target: TargetTable }> {
+): Promise<PreparedDestination> {
   const declared = spec.destination ?? defaultDestination(deps.defaultDestination);
   const roots = { params, secrets, auth: {}, run: { id: run.id, startedAt: run.startedAt.toISOString() } };
   const filled = await renderTemplate(declared, roots, {
@@ -30,6 +39,7 @@ export async function prepareDestination(
     missing: 'omit',
   });
   const options = v.parse(v.looseObject({ kind: v.string() }), filled);
+  const target = targetTable(resource, declared);
   return {
     destination: openDestination(options, {
       guard: deps.egress,
@@ -40,7 +50,8 @@ export async function prepareDestination(
       secrets: leafTexts(secrets),
       resource: { resourceKey: resource.key, specVersion: spec.metadata.version },
     }),
-    target: targetTable(resource, declared),
+    target,
+    fingerprint: deps.secretBox.fingerprint(canonicalJson([options, target])),
   };
 }
 

@@ -3,15 +3,20 @@ import type { OrgScope } from '../../db/scope.ts';
 import type { RunRow } from '../core/resources/run.ts';
 import type { Deps } from '../deps.ts';
 import { orLeaveToSweeper } from './or-leave-to-sweeper.ts';
+import { type FiringOfRun, noFiring, runInput } from './run-input.ts';
 
-/** Starts the workflow of a queued run that was committed; a failure is logged and left to the sweeper. */
+/**
+ * Starts the workflow of a queued run that was committed, and that no schedule made unless its `firing` is given; a failure is logged and left to the
+ * sweeper.
+ */
 export async function startQueuedRun(
   { db, orchestrator, log }: Pick<Deps, 'db' | 'orchestrator' | 'log'>,
   scope: OrgScope,
-  { id: runId, connectionId, resourceKey, trigger }: RunRow,
+  run: RunRow,
+  firing?: FiringOfRun,
 ): Promise<void> {
-  await orLeaveToSweeper(log, { runId }, async () => {
-    await orchestrator.startRun({ orgId: scope.orgId, connectionId, resourceKey, runId }, trigger);
-    await markDispatched(db, scope, runId);
+  await orLeaveToSweeper(log, { runId: run.id }, async () => {
+    await orchestrator.startRun(runInput(scope, { ...run, ...(firing ?? noFiring) }), run.trigger);
+    await markDispatched(db, scope, run.id);
   });
 }

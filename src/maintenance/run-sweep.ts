@@ -4,6 +4,7 @@ import { endRun } from '../../db/queries/runs/lanes.ts';
 import { countRestart, findRun, markAlive, markDispatched } from '../../db/queries/runs/runs.ts';
 import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../../db/queries/runs/sweep.ts';
 import { orgScope } from '../../db/scope.ts';
+import { runInput } from '../connect/run-input.ts';
 import { wakeEndpoints } from '../connect/wake-endpoints.ts';
 import type { Deps } from '../deps.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';
@@ -86,12 +87,7 @@ async function endOrphan(deps: SweepDeps, run: SweptRun): Promise<void> {
   const { next } = await endRun(deps.db, orgScope(run.orgId), end);
   deps.log.warn('run without a workflow ended', { runId: run.id, status: outcome.status });
   await wakeEndpoints(deps, orgScope(run.orgId));
-  for (const { id, ...waiting } of next) await deps.orchestrator.wakeRun({ orgId: run.orgId, ...waiting, runId: id });
+  for (const waiting of next) await deps.orchestrator.wakeRun(runInput(orgScope(run.orgId), waiting));
 }
 
-const inputOf = (run: SweptRun) => ({
-  orgId: run.orgId,
-  connectionId: run.connectionId,
-  resourceKey: run.resourceKey,
-  runId: run.id,
-});
+const inputOf = (run: SweptRun) => runInput(orgScope(run.orgId), run);

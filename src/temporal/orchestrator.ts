@@ -28,6 +28,7 @@ import {
   createTemporalSchedules,
   type ListedSchedule,
   type ScheduleOrder,
+  workflowTaskTimeout,
 } from './temporal-schedules.ts';
 
 /** The state of a run's workflow, by its id: never by a list, since visibility is rate limited and late. */
@@ -74,14 +75,15 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
       client.workflow.start(syncRunType, {
         workflowId: syncRunId(input),
         taskQueue: controlQueue,
-        args: [input],
+        args: [{ ...input, steps: 2 }],
+        workflowTaskTimeout,
         workflowIdReusePolicy: reuse,
         workflowIdConflictPolicy: 'USE_EXISTING',
         // No priority: it would override the fairness between orgs. The rows decide the order within an org.
         priority: { fairnessKey: input.orgId },
         staticSummary: `sync ${input.resourceKey} of ${input.connectionId} (${trigger})`,
         staticDetails: `Run \`${input.runId}\`: \`GET /api/v1/runs/${input.runId}\`, its calls under \`/calls\`.`,
-        ...(withAttributes ? { typedSearchAttributes: attributesOf({ ...input, trigger, stage: 'waiting' }) } : {}),
+        ...(withAttributes ? { typedSearchAttributes: attributesOf({ ...input, trigger, stage: 'running' }) } : {}),
       }),
     );
   return {

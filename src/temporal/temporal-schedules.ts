@@ -10,9 +10,9 @@ import {
 } from '@temporalio/client';
 import {
   controlQueue,
-  type ScheduledTickInput,
-  scheduledTickId,
-  scheduledTickType,
+  type ScheduledRunInput,
+  scheduledRunId,
+  scheduledRunType,
   scheduleIdOf,
   temporalScheduleId,
 } from '../../workflows/contract.ts';
@@ -108,13 +108,14 @@ function optionsOf(order: ScheduleOrder, withAttributes: boolean) {
     ...timesOf(cron, timezone),
     action: {
       type: 'startWorkflow' as const,
-      workflowType: scheduledTickType,
-      workflowId: scheduledTickId(order),
+      workflowType: scheduledRunType,
+      workflowId: scheduledRunId({ connectionId, resourceKey, scheduleId: id }),
+      workflowTaskTimeout,
       taskQueue: controlQueue,
-      args: [{ orgId, scheduleId: id } satisfies ScheduledTickInput],
-      staticSummary: `scheduled firing for ${resourceKey} of ${connectionId}`,
-      staticDetails: `Schedule \`${id}\`, \`${cron}\` in ${timezone}. The result of the workflow says whether a run was created.`,
-      ...attributes({ ...ids, trigger: 'schedule' }),
+      args: [{ ...ids, scheduleId: id } satisfies ScheduledRunInput],
+      staticSummary: `sync ${resourceKey} of ${connectionId} (schedule)`,
+      staticDetails: `Schedule \`${id}\`, \`${cron}\` in ${timezone}. The result of the workflow is that of the run, or says why none was created.`,
+      ...attributes({ ...ids, trigger: 'schedule', stage: 'running' }),
     },
     memo: { connectionId, resourceKey, cron },
     state: { paused: pausedBecause !== null, note: pausedBecause ?? 'enabled' },
@@ -122,7 +123,13 @@ function optionsOf(order: ScheduleOrder, withAttributes: boolean) {
   };
 }
 
-/** One catch-up run after an outage is what an incremental sync needs; more of it would be the same data again. */
+/**
+ * Of the workflows of runs: a worker that dies during the first step of a run is noticed after this time, as during a later
+ * one by its heartbeat.
+ */
+export const workflowTaskTimeout = '5s';
+
+/** After an outage firings of this time are caught up; the first of them reads what the others were to read. */
 const catchupSeconds = { least: 600, most: 86_400 };
 /** Schedules of the same minute are spread, but a schedule of every few minutes keeps its minute. */
 const jitter = { fromSeconds: 300, share: 0.05, secondsMax: 60 };
@@ -140,7 +147,8 @@ function timesOf(cron: string, timezone: string): Required<Pick<ScheduleOptions,
       timezone: resolveTimezone(timezone) ?? timezone,
       jitter: Math.round(spread * 1000),
     },
-    policies: { overlap: 'SKIP', catchupWindow: catchup * 1000, pauseOnFailure: false },
+    // The rows decide whether a firing creates a run. Temporal would drop the firings during a long run, and nobody hears.
+    policies: { overlap: 'ALLOW_ALL', catchupWindow: catchup * 1000, pauseOnFailure: false },
   };
 }
 

@@ -6,13 +6,22 @@ export interface SlotLending {
   lend(): () => void;
 }
 
+/** The slots of a worker as its activities see them. */
+export interface Slots extends SlotLending {
+  /** Takes a slot for work outside the queue; what is returned gives it back. Null: none is free. */
+  tryTake(): (() => void) | null;
+}
+
 /** The slots of a worker, and how its activities lend them. */
-export interface LendableSlots extends SlotLending {
+export interface LendableSlots extends Slots {
   readonly supplier: CustomSlotSupplier<ActivitySlotInfo>;
 }
 
 /** Activities of a worker for each of its slots, lent ones included: an activity that waits holds little memory. */
 const activitiesPerSlot = 10;
+
+/** Slots taken outside the queue at once: each holds one of the 40 tasks of workflows that a worker works on. */
+const takenMax = 20;
 
 /**
  * Slots of which `count` are in use at once, not counting those that are lent. One that is taken back counts again at
@@ -22,6 +31,7 @@ export function createLendableSlots(count: number): LendableSlots {
   const waiting = new Set<(permit: SlotPermit) => void>();
   let issued = 0;
   let lent = 0;
+  let taken = 0;
   const tryIssue = (): SlotPermit | null => {
     if (issued - lent >= count || issued >= count * activitiesPerSlot) return null;
     issued += 1;
@@ -35,7 +45,19 @@ export function createLendableSlots(count: number): LendableSlots {
       resolve(permit);
     }
   };
+  const release = (): void => {
+    issued -= 1;
+    issueWaiting();
+  };
   return {
+    tryTake() {
+      if (taken >= takenMax || tryIssue() === null) return null;
+      taken += 1;
+      return () => {
+        taken -= 1;
+        release();
+      };
+    },
     lend() {
       lent += 1;
       issueWaiting();
@@ -59,10 +81,7 @@ export function createLendableSlots(count: number): LendableSlots {
         });
       },
       markSlotUsed() {},
-      releaseSlot() {
-        issued -= 1;
-        issueWaiting();
-      },
+      releaseSlot: release,
     },
   };
 }

@@ -10,6 +10,7 @@ const shared = useStack({
   collections: {
     dropped: generateRecords(records),
     lost: generateRecords(records),
+    forgotten: generateRecords(records),
     interrupted: generateRecords(records),
     empty: [],
   },
@@ -19,13 +20,14 @@ const syncOf = (collection: string): Promise<Sync> =>
   createSync(shared().stack, { upstream: shared().upstream, collection, perPage });
 
 describe('a destination that lost what was delivered', () => {
-  test('has every row again after the next run, though no record changed; the run after that has nothing to do', async () => {
+  test('has every row again after the next run that brings something; the run after that has nothing to do', async () => {
     await using sync = await syncOf('dropped');
     expect(await outcome(sync)).toMatchObject({ status: 'succeeded', recordsOut: records });
     expect(await outcome(sync)).toMatchObject({ status: 'succeeded', recordsOut: 0 });
     await sync.destination.query('drop table dropped');
-    expect(await outcome(sync)).toMatchObject({ status: 'succeeded', recordsOut: records });
-    expect(await rowsAt(sync, 'dropped')).toBe(records);
+    addRecord('dropped');
+    expect(await outcome(sync)).toMatchObject({ status: 'succeeded', recordsOut: records + 1 });
+    expect(await rowsAt(sync, 'dropped')).toBe(records + 1);
     expect(await outcome(sync)).toMatchObject({ status: 'succeeded', recordsOut: 0 });
     expect(shared().stack.worker().tail()).toContain('the destination is new');
   });
@@ -34,8 +36,19 @@ describe('a destination that lost what was delivered', () => {
     await using sync = await syncOf('lost');
     await outcome(sync);
     await sync.destination.query('drop schema public cascade; create schema public');
+    addRecord('lost');
+    expect(await outcome(sync)).toMatchObject({ status: 'succeeded', recordsOut: records + 1 });
+    expect(await rowsAt(sync, 'lost')).toBe(records + 1);
+  });
+
+  test('has them after the first run of the next day, though no record changed', async () => {
+    await using sync = await syncOf('forgotten');
+    await outcome(sync);
+    await sync.destination.query('drop table forgotten');
+    expect(await outcome(sync)).toMatchObject({ status: 'succeeded', recordsOut: 0 });
+    await ageLane(sync);
     expect(await outcome(sync)).toMatchObject({ status: 'succeeded', recordsOut: records });
-    expect(await rowsAt(sync, 'lost')).toBe(records);
+    expect(await rowsAt(sync, 'forgotten')).toBe(records);
   });
 
   test('has them when the worker dies between taking notice and the first row', async () => {
@@ -43,6 +56,7 @@ describe('a destination that lost what was delivered', () => {
     await using sync = await syncOf('interrupted');
     await outcome(sync);
     await sync.destination.query('drop table interrupted');
+    await ageLane(sync);
     const runId = await sync.requestPaused();
     expect(await knownRecords(sync)).toBe(0);
     await stack.killWorker('SIGKILL');
@@ -67,6 +81,20 @@ test('a source without records leaves its mark at the destination, which is then
 async function outcome(sync: Sync): Promise<Record<string, unknown>> {
   const { status, statsJson } = await sync.ended(await sync.request());
   return { status, ...statsJson };
+}
+
+/** One that changed after all others. */
+function addRecord(collection: string): void {
+  shared()
+    .upstream.store(collection)
+    .put(...generateRecords(records + 1).slice(records));
+}
+
+/** A day passes since the destination of the lane was asked last. */
+async function ageLane({ connectionId }: Sync): Promise<void> {
+  await sql`update lanes set settled_at = settled_at - interval '1 day' where connection_id = ${connectionId}`.execute(
+    shared().stack.db,
+  );
 }
 
 async function rowsAt({ destination }: Sync, table: string): Promise<number> {

@@ -70,8 +70,10 @@ describe('a schedule of every second', () => {
       ['succeeded', records],
       ['succeeded', 0],
     ]);
-    const started = (await outcomesOf(id)).flatMap(({ runId }) => runId ?? []);
-    expect(started.toSorted()).toEqual((await runsOf(sync)).map((run) => run.id).toSorted());
+    const runIds = (await runsOf(sync)).map((run) => run.id).toSorted();
+    // The row of a run is final a moment before its workflow closes.
+    const executed = async () => (await outcomesOf(id)).flatMap(({ runId }) => runId ?? []).toSorted();
+    await eventually('firings executed both', async () => String(await executed()) === String(runIds));
   });
 
   test('stops while its connection is paused, and makes up for nothing when it is active again', async () => {

@@ -67,14 +67,14 @@ describe('what no request could tell Temporal', () => {
     await sweep(withTemporal(temporal));
     const { spec, policies, state, memo, action, typedSearchAttributes } = await describeIn(temporal, id);
     expect(spec).toMatchObject({ timezone: 'Europe/Berlin', jitter: 60_000 });
-    expect(policies).toEqual({ overlap: 'SKIP', catchupWindow: 86_400_000, pauseOnFailure: false });
+    expect(policies).toEqual({ overlap: 'ALLOW_ALL', catchupWindow: 86_400_000, pauseOnFailure: false });
     expect(state).toMatchObject({ paused: false, note: 'enabled' });
     expect(memo).toEqual({ connectionId, resourceKey: 'items', cron: '0 6 * * *' });
     expect(action).toMatchObject({
-      workflowType: 'scheduledTick',
+      workflowType: 'scheduledRun',
       taskQueue: 'css-control',
-      args: [{ orgId: org.orgId, scheduleId: id }],
-      staticSummary: `scheduled firing for items of ${connectionId}`,
+      args: [{ orgId: org.orgId, connectionId, resourceKey: 'items', scheduleId: id }],
+      staticSummary: `sync items of ${connectionId} (schedule)`,
     });
     const attributes = typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]);
     expect(Object.fromEntries(attributes)).toMatchObject({

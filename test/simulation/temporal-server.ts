@@ -25,11 +25,14 @@ export interface Execution {
   readonly tasks: Set<Task>;
 }
 
+/** How an activity is called; a local one is part of the task of its workflow. */
+export type TaskOptions = ActivityOptions & { readonly isLocal: boolean };
+
 interface Task {
   readonly execution: Execution;
   readonly name: string;
   readonly args: readonly unknown[];
-  readonly options: ActivityOptions;
+  readonly options: TaskOptions;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
   attempt: number;
@@ -92,7 +95,7 @@ export interface TemporalServer {
   signal(id: string, name: string): void;
   /** Forgets a workflow, as if its namespace had been wiped. */
   lose(id: string): void;
-  schedule(name: string, args: readonly unknown[], options: ActivityOptions): Promise<unknown>;
+  schedule(name: string, args: readonly unknown[], options: TaskOptions): Promise<unknown>;
   heartbeat(attempt: AttemptAtTask): void;
   openIds(): readonly string[];
 }
@@ -167,7 +170,7 @@ export function createTemporalServer({ scheduler, counts, effect, isCalm, worker
     try {
       const activity = worker.activities[task.name];
       if (!activity) throw new Error(`No activity ${task.name}`);
-      const result = await inProcess(worker.process, () => attempts.run(given, () => activity(...task.args)));
+      const result = await inProcess(worker.process, () => attempts.run(given, () => activity(...argsOf(given))));
       await report(() => finish(task, () => task.resolve(result)));
     } catch (error) {
       await report(() => fail(task, error));
@@ -183,7 +186,7 @@ export function createTemporalServer({ scheduler, counts, effect, isCalm, worker
 
   const fail = (task: Task, error: unknown): void => {
     const isFinal = error instanceof ApplicationFailure && error.nonRetryable === true;
-    if (isFinal || error instanceof CancelledFailure || task.isCanceled) {
+    if (isFinal || error instanceof CancelledFailure || task.isCanceled || task.options.isLocal) {
       const cause = task.isCanceled && !isFinal ? new CancelledFailure('CANCELLED') : (error as Error);
       finish(task, () => task.reject(failureOf(task, cause)));
       return;
@@ -208,6 +211,8 @@ export function createTemporalServer({ scheduler, counts, effect, isCalm, worker
     const endsAt = scheduler.now() + msOf(startToCloseTimeout);
     const check = (): void => {
       if (task.current !== given || !task.execution.isOpen) return;
+      // The SDK itself keeps the task of a workflow alive, as long as its process lives.
+      if (task.options.isLocal && isAwake(given.worker, scheduler.now())) given.heardAt = scheduler.now();
       const silentAt = heartbeatTimeout === undefined ? endsAt : given.heardAt + msOf(heartbeatTimeout);
       const due = Math.min(silentAt, endsAt);
       if (scheduler.now() < due) return void scheduler.after(due - scheduler.now(), check);
@@ -291,6 +296,12 @@ export function createTemporalServer({ scheduler, counts, effect, isCalm, worker
     openIds: () => [...known.values()].filter(({ isOpen }) => isOpen).map(({ id }) => id),
   };
 }
+
+/** A task of a workflow that is done again brings the time of the new one, which is the last argument. */
+const argsOf = ({ task, scheduledAt }: AttemptAtTask): readonly unknown[] =>
+  task.options.isLocal ? [...task.args.slice(0, -1), scheduledAt] : task.args;
+
+const isAwake = ({ process }: SimWorker, now: number): boolean => process.alive && process.frozenUntil <= now;
 
 const failureOf = (task: Task, cause: Error): ActivityFailure =>
   new ActivityFailure(undefined, task.name, '1', RetryState.NON_RETRYABLE_FAILURE, 'worker', cause);

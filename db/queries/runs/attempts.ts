@@ -5,6 +5,7 @@ import type { RecordedRun } from '../../../src/core/run/repair.ts';
 import type { Db } from '../../client.ts';
 import type { Backfill } from '../../schema.ts';
 import type { OrgScope } from '../../scope.ts';
+import type { BatchOwner } from './batch-owner.ts';
 
 /** What an attempt at a run needs to continue where the last one stopped. */
 export interface Attempt extends Omit<RecordedRun, 'runId'> {
@@ -19,6 +20,11 @@ export interface Attempt extends Omit<RecordedRun, 'runId'> {
   readonly seq: number;
   /** Null: an ordinary run. */
   readonly backfill: Backfill | null;
+  /**
+   * Fingerprint of the destination that has nothing which is not recorded here; null: it may have more. Whoever asks it for
+   * anything calls {@link unsettleLane} before.
+   */
+  readonly settledWith: string | null;
   /** Why the attempt before failed; null: it did not, or there was none. */
   readonly errorCode: string | null;
   readonly errorMessage: string | null;
@@ -29,6 +35,9 @@ export interface Attempt extends Omit<RecordedRun, 'runId'> {
  * late one is older than its successor by more than this.
  */
 const clockJumpMsMax = 2000;
+
+/** Then a destination is asked even if there is nothing to deliver: one that has lost its rows is noticed, hours. */
+const settledHoursMax = 24;
 
 /**
  * Takes the lane for a new attempt at the run: every earlier attempt can record nothing more. Undefined: no such run, or
@@ -51,7 +60,12 @@ export async function takeLane(
         cte
           .selectFrom('lanes')
           .innerJoin('runs', 'runs.laneId', 'lanes.id')
-          .select(['lanes.id', 'lanes.fence'])
+          .select([
+            'lanes.id',
+            'lanes.fence',
+            sql<string | null>`case when lanes.settled_at > now() - make_interval(hours => ${settledHoursMax})
+              then lanes.settled_with end`.as('settledWith'),
+          ])
           .where('runs.orgId', '=', scope.orgId)
           .where('runs.id', '=', runId)
           .where('runs.status', '=', 'running')
@@ -68,7 +82,7 @@ export async function takeLane(
           eb('before.fence', '>', sql<number>`extract(epoch from now()) * 1000 + ${clockJumpMsMax}`),
         ]),
       )
-      .returning(['lanes.id as laneId', 'lanes.fence', 'before.fence as fenceBefore'])
+      .returning(['lanes.id as laneId', 'lanes.fence', 'before.fence as fenceBefore', 'before.settledWith'])
       .executeTakeFirst();
     if (!lane && (await isRunning(tx, scope, runId))) throw takenOver();
     if (!lane) return undefined;
@@ -98,6 +112,18 @@ export async function takeLane(
       .executeTakeFirstOrThrow();
     return { ...lane, ...run };
   });
+}
+
+/** From here on the destination of a lane may have what is not recorded here. False: a newer attempt holds the lane. */
+export async function unsettleLane(db: Db, scope: OrgScope, { laneId, fence }: BatchOwner): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('lanes')
+    .set({ settledWith: null, settledAt: null })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', laneId)
+    .where('fence', '=', fence)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
 }
 
 async function isRunning(db: Db, scope: OrgScope, runId: string): Promise<boolean> {

@@ -21,16 +21,17 @@ import { findNextRuns, type NextRun, noteReady, runsInTurn } from './turns.ts';
  * @returns `running`: it holds the lane (also when it began earlier: safe to repeat); `waiting`: not its turn;
  * a final status: it was ended meanwhile; null: no such run.
  */
-export async function beginRun(db: Db, scope: OrgScope, runId: string): Promise<Turn> {
+export async function beginRun(db: Db, scope: OrgScope, runId: string): Promise<Turn | null> {
   const { turn, isNews } = await askToBegin(db, scope, runId);
   // A run that ended meanwhile did not see that this one was ready, and wakes no run.
   return isNews ? (await askToBegin(db, scope, runId)).turn : turn;
 }
 
-type Turn = Exclude<RunStatus, 'queued'> | 'waiting' | null;
+/** Whether a run has begun, or how it ended. */
+export type Turn = Exclude<RunStatus, 'queued'> | 'waiting';
 
 interface Asked {
-  readonly turn: Turn;
+  readonly turn: Turn | null;
   /** It waits, and was not marked as ready until now. */
   readonly isNews: boolean;
 }
@@ -105,12 +106,22 @@ export interface EndedRun {
   readonly next: readonly NextRun[];
 }
 
+/** A lane whose destination has nothing that is not recorded here. */
+export interface LeftLane {
+  /** Fingerprint of the destination. */
+  readonly settledWith: string;
+  /** The run took a moment. */
+  readonly quick: boolean;
+}
+
 /** How a run is to end, and what that means for its connection. */
 export interface RunEnd {
   readonly runId: string;
   readonly outcome: RunOutcome;
   /** The attempt that ends it, which must hold the lane; null or absent: it is none. */
   readonly owner?: BatchOwner | null;
+  /** How it leaves the lane; null or absent: its destination may have more than is recorded here. */
+  readonly left?: LeftLane | null;
   /** When the run fails, an active connection goes to `error`. */
   readonly breaksConnection: boolean;
   /**
@@ -148,6 +159,7 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
       .returning('connectionId')
       .executeTakeFirst();
     if (ended) await closePartitions(tx, scope, runId);
+    if (ended && owner && end.left) await leaveLane(tx, scope, { laneId: owner.laneId, ...end.left });
     const run = await findRun(tx, scope, runId);
     if (!ended || !run) return { run, ended: false };
     const broken = breaksConnection && run.status === 'failed' && (await breakConnection(tx, scope, run.connectionId));
@@ -157,6 +169,21 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
   });
   // Read after the commit: the end of the run does not wait for this query.
   return { ...made, next: await findNextRuns(db, scope, runId) };
+}
+
+/** Nothing is written where nothing changes: of most runs. */
+async function leaveLane(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, settledWith, quick }: LeftLane & { readonly laneId: number },
+): Promise<void> {
+  await tx
+    .updateTable('lanes')
+    .set({ settledWith, settledAt: sql<string>`coalesce(settled_at, now())`, quick })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', laneId)
+    .where((eb) => eb.or([eb('settledAt', 'is', null), eb('quick', '<>', quick)]))
+    .execute();
 }
 
 /** False: the connection is not active. */

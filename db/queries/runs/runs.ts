@@ -21,10 +21,12 @@ interface NewRun {
   /** Its firing; absent: no schedule requested it. */
   readonly scheduleId?: string;
   readonly scheduledFor?: string;
+  /** Its workflow exists already, because it creates the row. */
+  readonly isDispatched?: boolean;
 }
 
 /** A queued run at the end of its lane. The row is the outbox: commit it, then start its workflow. */
-export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<RunRow> {
+export async function insertRun(db: Db, scope: OrgScope, { isDispatched, ...run }: NewRun): Promise<RunRow> {
   const laneId = await ensureLane(db, scope, run);
   return db
     .insertInto('runs')
@@ -35,6 +37,7 @@ export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<R
       id: newId('run'),
       orgId: scope.orgId,
       laneId,
+      dispatchedAt: isDispatched ? sql<string>`now()` : null,
     })
     .returning(runColumns)
     .executeTakeFirstOrThrow();
@@ -100,6 +103,70 @@ export function findRunOfFiring(
     .where('scheduleId', '=', scheduleId)
     .where('scheduledFor', '=', scheduledFor)
     .executeTakeFirst();
+}
+
+/** The firing that made a run; undefined: no schedule did, or there is no such run. */
+export async function findFiring(
+  db: Db,
+  scope: OrgScope,
+  id: string,
+): Promise<{ readonly scheduleId: string; readonly scheduledFor: string } | undefined> {
+  const run = await db
+    .selectFrom('runs')
+    .select(['scheduleId', 'scheduledFor'])
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  const { scheduleId = null, scheduledFor = null } = run ?? {};
+  return scheduleId === null || scheduledFor === null ? undefined : { scheduleId, scheduledFor };
+}
+
+/** Whether somebody has asked a run to stop. */
+export async function isCancelRequested(db: Db, scope: OrgScope, id: string): Promise<boolean> {
+  const run = await db
+    .selectFrom('runs')
+    .select('cancelRequestedAt')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return run !== undefined && run.cancelRequestedAt !== null;
+}
+
+/** Whether the lane of a run is one that is read in a moment. */
+export async function isQuick(db: Db, scope: OrgScope, id: string): Promise<boolean> {
+  const lane = await db
+    .selectFrom('runs')
+    .innerJoin('lanes', 'lanes.id', 'runs.laneId')
+    .select('lanes.quick')
+    .where('runs.orgId', '=', scope.orgId)
+    .where('runs.id', '=', id)
+    .executeTakeFirst();
+  return lane?.quick ?? false;
+}
+
+/** Whether the last run of the resource that has begun did so at or after this time, and has not failed. */
+export async function hasReadSince(
+  db: Db,
+  scope: OrgScope,
+  {
+    connectionId,
+    resourceKey,
+    since,
+  }: { readonly connectionId: string; readonly resourceKey: string; readonly since: string },
+): Promise<boolean> {
+  const last = await db
+    .selectFrom('lanes')
+    .innerJoin('runs', 'runs.laneId', 'lanes.id')
+    .select((eb) => [eb('runs.startedAt', '>=', since).as('isSince'), 'runs.status', 'runs.backfill'])
+    .where('lanes.orgId', '=', scope.orgId)
+    .where('lanes.connectionId', '=', connectionId)
+    .where('lanes.resourceKey', '=', resourceKey)
+    .where('runs.startedAt', 'is not', null)
+    .orderBy('runs.seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (!last?.isSince || last.backfill !== null) return false;
+  return last.status !== 'failed' && last.status !== 'canceled';
 }
 
 /** A run of the resource that waits and will read what is new: neither a backfill nor one that was asked to stop. */

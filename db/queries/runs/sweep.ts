@@ -7,6 +7,9 @@ export interface SweptRun {
   readonly orgId: string;
   readonly connectionId: string;
   readonly resourceKey: string;
+  /** Both null: no schedule made it. */
+  readonly scheduleId: string | null;
+  readonly scheduledFor: string | null;
   readonly cancelRequested: boolean;
 }
 
@@ -15,6 +18,8 @@ const columns = [
   'orgId',
   'connectionId',
   'resourceKey',
+  'scheduleId',
+  'scheduledFor',
   sql<boolean>`cancel_requested_at is not null`.as('cancelRequested'),
 ] as const;
 

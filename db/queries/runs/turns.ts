@@ -12,6 +12,9 @@ export interface NextRun {
   readonly id: string;
   readonly connectionId: string;
   readonly resourceKey: string;
+  /** Both null: no schedule made it. */
+  readonly scheduleId: string | null;
+  readonly scheduledFor: string | null;
 }
 
 /**
@@ -55,7 +58,7 @@ export const runsInTurn = (scope: OrgScope, asking: RawBuilder<boolean>): RawBui
         select 1 from lanes join runs before on before.lane_id = lanes.id
         where lanes.org_id = ${scope.orgId} and lanes.connection_id = ready.connection_id
           and lanes.resource_key = any(ready.waits_for) and before.status = 'queued' and before.seq < ready.seq) end)
-  select id, connection_id, resource_key from free
+  select id, connection_id, resource_key, schedule_id, scheduled_for from free
   where place + (select count(*) from under_way where under_way.connection_id = free.connection_id) <= concurrent_max
   order by trigger_class, seq
   limit (
@@ -63,7 +66,7 @@ export const runsInTurn = (scope: OrgScope, asking: RawBuilder<boolean>): RawBui
     from orgs where id = ${scope.orgId})`;
 
 const readyColumns = sql.raw(
-  'id, connection_id, resource_key, lane_id, seq, trigger_class, waits_for, concurrent_max, cancel_requested_at',
+  'id, connection_id, resource_key, schedule_id, scheduled_for, lane_id, seq, trigger_class, waits_for, concurrent_max, cancel_requested_at',
 );
 
 /**

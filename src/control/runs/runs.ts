@@ -1,9 +1,10 @@
 import { findConnection } from '../../../db/queries/connections/connections.ts';
-import { findRun, insertRun, requestCancel } from '../../../db/queries/runs/runs.ts';
+import { findFiring, findRun, insertRun, requestCancel } from '../../../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { Backfill } from '../../../db/schema.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { orLeaveToSweeper } from '../../connect/or-leave-to-sweeper.ts';
+import { noFiring, runInput } from '../../connect/run-input.ts';
 import { startQueuedRun } from '../../connect/start-run.ts';
 import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { conflict, found, invalid } from '../../core/errors.ts';
@@ -105,9 +106,12 @@ export async function cancelWorkflows(deps: RunDeps, scope: OrgScope, runs: read
 }
 
 async function cancelWorkflow(
-  { orchestrator, log }: Pick<RunDeps, 'orchestrator' | 'log'>,
-  { orgId }: OrgScope,
-  { id: runId, connectionId, resourceKey }: RunRow,
+  { db, orchestrator, log }: Pick<RunDeps, 'db' | 'orchestrator' | 'log'>,
+  scope: OrgScope,
+  run: RunRow,
 ): Promise<void> {
-  await orLeaveToSweeper(log, { runId }, () => orchestrator.cancelRun({ orgId, connectionId, resourceKey, runId }));
+  await orLeaveToSweeper(log, { runId: run.id }, async () => {
+    const firing = run.trigger === 'schedule' ? await findFiring(db, scope, run.id) : undefined;
+    await orchestrator.cancelRun(runInput(scope, { ...run, ...(firing ?? noFiring) }));
+  });
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { decrypt, encrypt, keyBytes, nonceBytes } from './aes-gcm.ts';
 
 /** A ring key wraps the data keys; 32 bytes. */
@@ -39,6 +39,11 @@ export interface SecretBox {
   open(sealed: SealedSecret, context: SecretContext): string;
   /** The same value with its data key under the ring's first key; the value itself is not decrypted. */
   rewrap(sealed: SealedSecret, context: SecretContext): SealedSecret;
+  /**
+   * Tells whether a text that may hold secrets is the same as before, and nothing else of it; base64url. Another key at
+   * the head of the ring changes it.
+   */
+  fingerprint(text: string): string;
 }
 
 /** A box over the ring: the first key encrypts, all decrypt. Throws when the ring is empty or a key is not 32 bytes. */
@@ -73,6 +78,7 @@ export function createSecretBox(ring: readonly RingKey[]): SecretBox {
       const key = unwrap(sealed, context);
       return decrypt(sealed.ciphertext, { key, nonce: sealed.nonce, aad: dataAad(context) }).toString('utf8');
     },
+    fingerprint: (text) => createHmac('sha256', current.key).update(`fingerprint\0${text}`).digest('base64url'),
     rewrap: (sealed, context) => ({ ...sealed, ...wrap(unwrap(sealed, context), context) }),
   };
 }

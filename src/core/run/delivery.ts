@@ -25,7 +25,7 @@ interface DeliveryOptions {
   readonly ledger: RunLedger;
   readonly runId: string;
   readonly resource: Resource;
-  readonly destination: Destination;
+  readonly destination: Pick<Destination, 'prepare' | 'apply'>;
   readonly known: KnownRecords;
   /** Resolves when every request so far is in the call log. Nothing is delivered before that. */
   readonly callsStored: () => Promise<void>;

@@ -74,6 +74,14 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
   };
 }
 
+/** Where an attempt continues whose destination has nothing that is not recorded; it is not asked. */
+export const startOfSettled = (run: RecordedRun): StartPoint => ({
+  ...run,
+  records: run.recordsIn,
+  fresh: false,
+  carried: [],
+});
+
 function idsIn(receipt: string): readonly string[] {
   const { records, deleted } = decodeReceipt(receipt);
   return [...records.map(({ externalId }) => externalId), ...deleted];

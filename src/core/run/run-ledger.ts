@@ -25,6 +25,11 @@ export interface RunLedger {
   record(receipt: Receipt): Promise<Recorded>;
   /** Records a batch of an earlier run that the destination has applied in this one: its records count here. */
   recordCarried(receipt: Receipt): Promise<Recorded>;
+  /**
+   * Notes that the destination may have more than is recorded, before it is asked for anything. False: a newer attempt
+   * holds the lane.
+   */
+  unsettle(): Promise<boolean>;
   /** Deletes fingerprints and watermark of the lane; null: a newer attempt holds the lane, and nothing was changed. */
   forget(): Promise<Forgotten | null>;
 }

@@ -6,6 +6,7 @@ import { memoryOf } from './store/memory-db.ts';
 
 /** As in the real module, ms. */
 const clockJumpMsMax = 2000;
+const settledMsMax = 24 * 3_600_000;
 
 /** As the query of the same name. */
 export const takeLane: typeof real.takeLane = (db, _scope, runId, scheduledAtMs) =>
@@ -19,10 +20,12 @@ function take(state: ControlState, runId: string, scheduledAtMs: number): real.A
   if (!isFree) throw takenOver();
   const { fence } = state.lanes.update(lane, { fence: Math.max(lane.fence + 1, scheduledAtMs) });
   const taken = state.runs.update(run, { attempts: run.attempts + 1, progressedAt: state.now() });
-  return { laneId: lane.id, fence, fenceBefore: lane.fence, ...factsOf(taken) };
+  const { id: laneId, fence: fenceBefore, settledWith, settledAt } = lane;
+  const isKnown = settledAt !== null && settledAt > state.ago(settledMsMax);
+  return { laneId, fence, fenceBefore, settledWith: isKnown ? settledWith : null, ...factsOf(taken) };
 }
 
-type Facts = Omit<real.Attempt, 'laneId' | 'fence' | 'fenceBefore'>;
+type Facts = Omit<real.Attempt, 'laneId' | 'fence' | 'fenceBefore' | 'settledWith'>;
 
 const factsOf = (run: Facts): Facts => ({
   connectionId: run.connectionId,
@@ -42,6 +45,15 @@ const factsOf = (run: Facts): Facts => ({
   errorCode: run.errorCode,
   errorMessage: run.errorMessage,
 });
+
+/** As the query of the same name. */
+export const unsettleLane: typeof real.unsettleLane = (db, _scope, { laneId, fence }) =>
+  memoryOf(db).transact('unsettleLane', (state) => {
+    const lane = state.lanes.get(String(laneId));
+    if (lane?.fence !== fence) return false;
+    state.lanes.update(lane, { settledWith: null, settledAt: null });
+    return true;
+  });
 
 /** As the query of the same name. */
 export const resetAttempts: typeof real.resetAttempts = (db, _scope, runId) =>

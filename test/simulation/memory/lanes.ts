@@ -61,7 +61,7 @@ export const endRun: typeof real.endRun = async (db, _scope, end) => {
 
 function endIn(
   state: ControlState,
-  { runId, outcome, owner, breaksConnection }: real.RunEnd,
+  { runId, outcome, owner, left, breaksConnection }: real.RunEnd,
 ): Pick<real.EndedRun, 'run' | 'ended'> {
   if (owner && !holdsLaneIn(state, owner)) throw takenOver();
   const open = state.runs.get(runId);
@@ -75,6 +75,9 @@ function endIn(
     ...ending(state),
   });
   closePartitionsIn(state, runId);
+  const lane = owner && left ? state.lanes.get(String(owner.laneId)) : undefined;
+  if (lane && left && (lane.settledAt === null || lane.quick !== left.quick))
+    state.lanes.update(lane, { ...left, settledAt: lane.settledAt ?? state.now() });
   const run = state.runs.get(runId) ?? open;
   if (breaksConnection && run.status === 'failed') breakConnection(state, run.connectionId);
   return { run: runRow(run), ended: true };

@@ -24,8 +24,11 @@ function newRun(state: ControlState, orgId: string, run: NewRun): StoredRun {
     scheduledFor: run.scheduledFor ?? null,
     createdAt: state.now(),
     ...untouched,
+    dispatchedAt: run.isDispatched ? state.now() : null,
   };
 }
+
+const untouchedLane = { settledWith: null, settledAt: null, quick: false } as const;
 
 const untouched = {
   status: 'queued',
@@ -62,7 +65,8 @@ function laneOf(state: ControlState, orgId: string, key: Pick<StoredRun, 'connec
   const [known] = state.lanes.where(
     ({ connectionId, resourceKey }) => connectionId === key.connectionId && resourceKey === key.resourceKey,
   );
-  return (known ?? state.lanes.insert({ ...key, orgId, id: state.nextNo(), fence: 0, reset: null })).id;
+  return (known ?? state.lanes.insert({ ...key, orgId, id: state.nextNo(), fence: 0, reset: null, ...untouchedLane }))
+    .id;
 }
 
 /** As the query of the same name. */
@@ -88,6 +92,17 @@ export const findWaitingRun: typeof real.findWaitingRun = (db, _scope, { connect
         row.cancelRequestedAt === null,
     );
     return run && { id: run.id };
+  });
+
+/** As the query of the same name. */
+export const isCancelRequested: typeof real.isCancelRequested = (db, _scope, id) =>
+  memoryOf(db).transact('isCancelRequested', (state) => (state.runs.get(id)?.cancelRequestedAt ?? null) !== null);
+
+/** As the query of the same name. */
+export const isQuick: typeof real.isQuick = (db, _scope, id) =>
+  memoryOf(db).transact('isQuick', (state) => {
+    const run = state.runs.get(id);
+    return (run && state.lanes.get(String(run.laneId))?.quick) ?? false;
   });
 
 /** As the query of the same name. */

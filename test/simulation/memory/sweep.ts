@@ -31,10 +31,20 @@ const lastSign = ({ progressedAt, dispatchedAt }: StoredRun): string => progress
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const swept = ({ id, orgId, connectionId, resourceKey, cancelRequestedAt }: StoredRun): real.SweptRun => ({
+const swept = ({
   id,
   orgId,
   connectionId,
   resourceKey,
+  scheduleId,
+  scheduledFor,
+  cancelRequestedAt,
+}: StoredRun): real.SweptRun => ({
+  id,
+  orgId,
+  connectionId,
+  resourceKey,
+  scheduleId,
+  scheduledFor,
   cancelRequested: cancelRequestedAt !== null,
 });

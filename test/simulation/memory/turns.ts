@@ -25,7 +25,9 @@ export function runsInTurn(state: ControlState, askingId: string | null): NextRu
   });
   return fitting
     .slice(0, Math.max(0, orgLimits.runsAtOnce.default - underWay.length))
-    .map(({ id, connectionId, resourceKey }) => ({ id, connectionId, resourceKey }));
+    .map(({ id, connectionId, resourceKey, scheduleId, scheduledFor }) => ({
+      ...{ id, connectionId, resourceKey, scheduleId, scheduledFor },
+    }));
 }
 
 interface Others {

@@ -11,6 +11,7 @@ type Prepare = typeof real.prepareDestination;
 
 export const prepareDestination: Prepare = async (deps, _scope, setup, run) => ({
   destination: deliversToWebhook() ? openReceiver(deps.egress, setup, run) : currentDatabase().connect(),
+  fingerprint: 'simulated',
   target: { schema: null, table: setup.resource.key, columns: [], evolve: 'none', mode: 'upsert' },
 });
 

@@ -1,9 +1,9 @@
 /** Stands in for `@temporalio/workflow` in workflows that are simulated. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { ActivityFailure, type ActivityOptions, CancelledFailure } from '@temporalio/common';
+import { ActivityFailure, type ActivityOptions, CancelledFailure, type LocalActivityOptions } from '@temporalio/common';
 import { currentScheduler, currentServer } from '../current.ts';
-import { Continued, currentExecution, msOf } from '../temporal-server.ts';
+import { Continued, currentExecution, msOf, type TaskOptions } from '../temporal-server.ts';
 
 export { ActivityFailure, ApplicationFailure, CancelledFailure } from '@temporalio/common';
 export { Continued as ContinueAsNew } from '../temporal-server.ts';
@@ -65,16 +65,28 @@ interface Proxied {
 }
 
 /** Activities by name, handed to workers. */
-export const proxyActivities = (options: ActivityOptions): Readonly<Record<string, Proxied>> =>
+export const proxyActivities = (options: ActivityOptions) => proxied({ ...options, isLocal: false });
+
+/** Activities of the worker that has the workflow: one that dies is noticed by the timeout of its task. */
+export const proxyLocalActivities = (options: LocalActivityOptions) =>
+  proxied({ ...(options as ActivityOptions), heartbeatTimeout: workflowTaskTimeout, isLocal: true });
+
+/** As the service sets it for runs. */
+const workflowTaskTimeout = '5s';
+
+const proxied = (options: TaskOptions): Readonly<Record<string, Proxied>> =>
   new Proxy(
     {},
     {
       get(_, name: string): Proxied {
-        const execute = async (given: ActivityOptions, args: readonly unknown[]): Promise<unknown> => {
+        const execute = async (given: TaskOptions, args: readonly unknown[]): Promise<unknown> => {
           if (currentExecution().isCanceled && !shields.getStore()) throw new CancelledFailure('Workflow canceled');
           return await currentServer().schedule(name, args, given);
         };
-        return Object.assign((...args: readonly unknown[]) => execute(options, args), { executeWithOptions: execute });
+        return Object.assign((...args: readonly unknown[]) => execute(options, args), {
+          executeWithOptions: (given: ActivityOptions, args: readonly unknown[]) =>
+            execute({ ...given, isLocal: options.isLocal }, args),
+        });
       },
     },
   );

@@ -1,0 +1,125 @@
+/** The activities that run chunks: with a heartbeat on the queue of chunks, or within the task of a run's workflow. */
+import { CancelledFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { isCancelRequested, isQuick } from '../db/queries/runs/runs.ts';
+import { orgScope } from '../db/scope.ts';
+import type { RunRow } from '../src/core/resources/run.ts';
+import type { Deps } from '../src/deps.ts';
+import type { Slots } from '../src/temporal/worker-slots.ts';
+import type { ChunkResult, FirstStep, ScheduledRunInput, SyncRunInput } from '../workflows/contract.ts';
+import { watchMovement } from './movement.ts';
+import { createNewLanes } from './new-lanes.ts';
+import { reportProgress } from './progress.ts';
+import { beginRun } from './run-lifecycle.ts';
+import { advanceRun, type ChunkDeps, chunkMsMax, keptFailure, waitsForTurn } from './sync-chunk.ts';
+
+/** A cancel reaches the chunk with its next heartbeat, and four may be lost, ms. */
+const heartbeatMs = 1000;
+/** The first step requests no further page after this time, ms: what takes longer is not quick. */
+const firstStepMs = 1000;
+/** A page or a delivery in progress then has so much time to end; a slower one begins again in the activity, ms. */
+const firstStepGraceMs = 4000;
+
+/** Creates the run of a firing; the text says why there is none. */
+type CreateRun = (deps: Deps, input: ScheduledRunInput, scheduledFor: string) => Promise<RunRow | string>;
+
+/** Creates the activities. */
+export function createSyncActivities(deps: Deps, slots: Slots, createRun: CreateRun) {
+  const shared = { ...deps, newLanes: createNewLanes() };
+
+  /** Runs a chunk in its context; throws errors in the form that a history may hold. */
+  const inContext = async <Result>(
+    input: SyncRunInput,
+    advance: (deps: ChunkDeps) => Promise<Result>,
+    beat: () => void,
+  ): Promise<Result> => {
+    const context = Context.current();
+    const log = deps.log.child({ runId: input.runId, attempt: context.info.attempt });
+    using movement = watchMovement(slots);
+    using progress = reportProgress(context);
+    const timer = setInterval(() => {
+      beat();
+      movement.check();
+    }, heartbeatMs);
+    try {
+      return await advance({ ...shared, log, movement, progress });
+    } catch (error) {
+      if (error instanceof CancelledFailure) throw error;
+      log.warn('chunk failed', { error });
+      throw await keptFailure({ db: deps.db, log }, input, error);
+    } finally {
+      clearInterval(timer);
+    }
+  };
+
+  /** The first step of a run that exists, if its lane is one that is read in a moment. */
+  const firstStep = async (input: SyncRunInput, scheduledAtMs: number): Promise<FirstStep> => {
+    const step = { runId: input.runId, outcome: 'started', chunk: null, error: null };
+    const release = slots.tryTake();
+    if (release === null) return step;
+    try {
+      if (!(await isQuick(deps.db, orgScope(input.orgId), input.runId))) return step;
+      if ((await beginRun(deps, input)) === 'waiting') return { ...step, chunk: waitsForTurn };
+      return { ...step, chunk: await readHere(input, scheduledAtMs) };
+    } catch (error) {
+      return { ...step, error: finalErrorOf(error) };
+    } finally {
+      release();
+    }
+  };
+
+  const readHere = async (input: SyncRunInput, scheduledAtMs: number): Promise<ChunkResult> => {
+    const leaving = new AbortController();
+    const leave = () => leaving.abort(new CancelledFailure('CANCELLED'));
+    const signal = AbortSignal.any([Context.current().cancellationSignal, leaving.signal]);
+    const late = setTimeout(leave, firstStepMs + firstStepGraceMs);
+    // Temporal tells of a cancel only when the task of the workflow ends.
+    const leaveIfCanceled = () =>
+      void isCancelRequested(deps.db, orgScope(input.orgId), input.runId)
+        .then((isRequested) => isRequested && leave())
+        .catch(() => undefined);
+    try {
+      return await inContext(
+        input,
+        (chunk) => advanceRun(chunk, input, { signal, msMax: firstStepMs, scheduledAtMs }),
+        leaveIfCanceled,
+      );
+    } finally {
+      clearTimeout(late);
+    }
+  };
+
+  return {
+    /**
+     * Begins the run if it is its turn, continues reading at its position, and ends it once it is read. Throws what
+     * cannot be retried; returns `waitMs` when the API asks to wait. Safe to run twice, as the head of sync-chunk.ts says.
+     */
+    syncPages: (input: SyncRunInput): Promise<ChunkResult> => {
+      const context = Context.current();
+      const { cancellationSignal: signal, info } = context;
+      const limits = { signal, msMax: chunkMsMax, scheduledAtMs: info.currentAttemptScheduledTimestampMs };
+      const advance = async (chunk: ChunkDeps) =>
+        (await beginRun(deps, input)) === 'waiting' ? waitsForTurn : await advanceRun(chunk, input, limits);
+      return inContext(input, advance, () => context.heartbeat());
+    },
+    /**
+     * The first step of a run: reads it if its lane was last read in a moment, and does nothing otherwise. Safe to run
+     * twice, as syncPages is.
+     */
+    runHere: (input: SyncRunInput, scheduledAtMs: number): Promise<FirstStep> => firstStep(input, scheduledAtMs),
+    /** The first step of a firing: creates its run, and reads it as runHere does. Safe to run twice, as both parts are. */
+    async fireHere(input: ScheduledRunInput, scheduledFor: string, scheduledAtMs: number): Promise<FirstStep> {
+      const { orgId, connectionId, resourceKey, scheduleId } = input;
+      const made = await createRun(deps, input, scheduledFor);
+      if (typeof made === 'string') return { runId: null, outcome: `skipped: ${made}`, chunk: null, error: null };
+      const firing = { scheduleId, scheduledFor };
+      return await firstStep({ orgId, connectionId, resourceKey, runId: made.id, firing }, scheduledAtMs);
+    },
+  };
+}
+
+/** Why the run fails; null: the activity tries again. */
+const finalErrorOf = (error: unknown): FirstStep['error'] =>
+  error instanceof ApplicationFailure && error.nonRetryable
+    ? { code: error.type ?? 'internal', message: error.message }
+    : null;

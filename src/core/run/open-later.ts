@@ -1,0 +1,38 @@
+import type { Destination } from '../destinations/destination.ts';
+import { takenOver } from '../errors.ts';
+import type { StartPoint } from './repair.ts';
+import type { RunLedger } from './run-ledger.ts';
+
+/** The destination is not where the ledger says: the attempt ends, and the next one asks it before it reads. */
+export class DestinationMovedError extends Error {
+  override readonly name = 'DestinationMovedError';
+}
+
+interface LaterOptions {
+  readonly destination: Destination;
+  readonly ledger: RunLedger;
+  /** Opens the destination, given the last batch recorded; returns where it stands. */
+  readonly open: (batchNo: number) => Promise<StartPoint>;
+}
+
+/**
+ * A destination that is connected to for the first batch that brings something: a run that finds nothing new leaves it
+ * alone. `apply` throws {@link DestinationMovedError} when it is not where the ledger says.
+ */
+export function openLater({ destination, ledger, open }: LaterOptions): Pick<Destination, 'prepare' | 'apply'> {
+  let isOpen = false;
+  return {
+    prepare(batch) {
+      if (isOpen) destination.prepare(batch);
+    },
+    async apply(batch) {
+      if (!isOpen) {
+        if (!(await ledger.unsettle())) throw takenOver();
+        const { fresh, carried, batchNo } = await open(batch.batchNo - 1);
+        if (fresh || carried.length > 0 || batchNo !== batch.batchNo - 1) throw new DestinationMovedError();
+        isOpen = true;
+      }
+      return await destination.apply(batch);
+    },
+  };
+}

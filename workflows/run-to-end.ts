@@ -1,0 +1,200 @@
+/**
+ * What every workflow of a run does once its run exists: it reads chunk by chunk until the run ends, waits where the run
+ * has to wait, and shows operators how far it is.
+ */
+import { type ActivityOptions, defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  CancelledFailure,
+  ContinueAsNew,
+  condition,
+  defineQuery,
+  defineSignal,
+  isCancellation,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities/index.ts';
+import { control, proxy, waitForCancellation } from './bookkeeping.ts';
+import {
+  type ChunkProgress,
+  type ChunkResult,
+  type FirstStep,
+  laneFreeSignal,
+  progressQuery,
+  progressSignal,
+  type RunTotals,
+  type Stage,
+  type SyncRunInput,
+  searchAttributes,
+  syncQueue,
+} from './contract.ts';
+
+/**
+ * A chunk stops itself after 60 s; 15 min leave room for the retries of one slow page. Attempts are not limited
+ * here: the budget that counts attempts without progress is in the database, and its 12 are spread over 90 s.
+ */
+const chunkOptions: ActivityOptions = {
+  taskQueue: syncQueue,
+  startToCloseTimeout: '15m',
+  heartbeatTimeout: '5s',
+  retry: { initialInterval: '250ms', backoffCoefficient: 1.65, maximumInterval: '30s' },
+};
+
+const { syncPages } = proxy(chunkOptions);
+
+/** Before the first page. */
+export const nothingRead: ChunkResult = { done: false, limited: false, waitMs: 0, pages: 0, records: 0 };
+
+const laneFree = defineSignal(laneFreeSignal);
+const chunkProgress = defineSignal<[ChunkProgress]>(progressSignal);
+const progress = defineQuery<ChunkResult>(progressQuery);
+const stageKey = defineSearchAttributeKey(searchAttributes.stage, SearchAttributeType.KEYWORD);
+const runIdKey = defineSearchAttributeKey(searchAttributes.runId, SearchAttributeType.KEYWORD);
+
+/** The state of a run's workflow. */
+export interface RunState {
+  woken: boolean;
+  stage: Stage;
+  /** The last chunk. */
+  last: ChunkResult;
+}
+
+/** Handles signals and queries from here on; `last` is what the run had read when its history was restarted. */
+export function openState(stage: Stage, last: ChunkResult): RunState {
+  const state: RunState = { woken: false, stage, last };
+  setHandler(laneFree, () => {
+    state.woken = true;
+  });
+  setHandler(progress, () => state.last);
+  return state;
+}
+
+/**
+ * The first step, within the task of the workflow: a run that finds little or nothing new ends in it, which costs half of
+ * what an activity on a queue does. Null: it failed, and the activity does it all.
+ */
+export async function tryFirst(step: (scheduledAtMs: number) => Promise<FirstStep>): Promise<FirstStep | null> {
+  try {
+    return await step(Date.now());
+  } catch {
+    // A cancel, too: whatever comes next notices it.
+    return null;
+  }
+}
+
+/** How a run goes on. */
+interface GoingOn {
+  /** The result of the first step; null: there was none. */
+  readonly first: FirstStep | null;
+  /** Restarts the history with what was read so far. */
+  readonly restart: (last: ChunkResult) => Promise<never>;
+}
+
+/**
+ * Executes a run. Its result is in the run row; the workflow fails when the run failed, so that operators see it.
+ */
+export async function runToEnd(input: SyncRunInput, state: RunState, goingOn: GoingOn): Promise<RunTotals> {
+  setHandler(chunkProgress, (now) => setCurrentDetails(describe(input, now, nextOf(now))));
+  try {
+    await readToEnd(input, state, goingOn);
+    if (!state.last.totals) {
+      enter(state, 'finishing');
+      return await control.endRun(input, { status: state.last.limited ? 'partial' : 'succeeded', error: null });
+    }
+  } catch (error) {
+    if (error instanceof ContinueAsNew) throw error;
+    await CancellationScope.nonCancellable(() => control.endRun(input, outcomeOf(error)));
+    throw error;
+  }
+  const { totals } = state.last;
+  // Canceled, not completed, in the eyes of operators too.
+  if (totals.status === 'canceled' && CancellationScope.current().consideredCancelled) {
+    throw new CancelledFailure('The run was canceled.');
+  }
+  return totals;
+}
+
+async function readToEnd(input: SyncRunInput, state: RunState, { first, restart }: GoingOn): Promise<void> {
+  if (first?.error) throw ApplicationFailure.nonRetryable(first.error.message, first.error.code);
+  for (let read = first?.chunk ?? null; ; read = null) {
+    state.last = read ?? (await readChunk(input, state));
+    if (state.last.waiting) {
+      await waitForTurn(state);
+    } else {
+      setCurrentDetails(describe(input, state.last, endOf(state.last)));
+      if (state.last.done) return;
+    }
+    if (state.last.waitMs > 0) {
+      enter(state, 'throttled');
+      await sleep(state.last.waitMs, { summary: 'rate limited; waiting to retry' });
+    }
+    if (workflowInfo().continueAsNewSuggested) await restart(state.last);
+  }
+}
+
+function readChunk(input: SyncRunInput, state: RunState): Promise<ChunkResult> {
+  enter(state, 'running');
+  const begins = state.last.pages === 0 ? 'opens the run and requests the first page' : 'reads the next page';
+  setCurrentDetails(describe(input, state.last, begins));
+  const summary = `${input.resourceKey}: from page ${state.last.pages + 1}`;
+  return syncPages.executeWithOptions({ ...chunkOptions, ...waitForCancellation, summary }, [input]);
+}
+
+/** The run that ends signals the next; the timer covers a signal that was lost. */
+async function waitForTurn(state: RunState): Promise<void> {
+  enter(state, 'waiting');
+  setCurrentDetails('Waiting for an earlier run of this resource.');
+  await condition(() => state.woken, '30s');
+  state.woken = false;
+}
+
+/** Only a run that was started with search attributes may change one: an unregistered name wedges the workflow. */
+function enter(state: RunState, stage: Stage): void {
+  if (state.stage === stage) return;
+  state.stage = stage;
+  if (!workflowInfo().typedSearchAttributes.get(stageKey)) return;
+  upsertSearchAttributes([{ key: stageKey, value: stage }]);
+}
+
+/** A scheduled run has no id when its workflow starts. */
+export function showRunId(runId: string): void {
+  if (!workflowInfo().typedSearchAttributes.get(stageKey)) return;
+  upsertSearchAttributes([{ key: runIdKey, value: runId }]);
+}
+
+interface Totals {
+  readonly pages: number;
+  readonly records: number;
+}
+
+const describe = (input: SyncRunInput, { pages, records }: Totals, now: string): string =>
+  `**${input.resourceKey}** of \`${input.connectionId}\`: ${pages} pages, ${records} records; ${now}.`;
+
+const nextOf = ({ waitsFor, pages }: ChunkProgress): string => {
+  if (waitsFor === 'source') return `waits for page ${pages + 1} of the API`;
+  if (waitsFor === 'rate_limit') return `rate limited; requests page ${pages + 1} in some seconds`;
+  return waitsFor === 'destination' ? 'waits for the destination to accept a batch' : 'reads the next page';
+};
+
+const endOf = ({ done, waitMs }: ChunkResult): string => {
+  if (done) return 'read completely';
+  return waitMs > 0 ? `rate limited; retrying in ${Math.ceil(waitMs / 1000)} s` : 'reads the next page';
+};
+
+function outcomeOf(error: unknown): Parameters<Activities['endRun']>[1] {
+  if (isCancellation(error)) return { status: 'canceled', error: null };
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (cause instanceof ApplicationFailure) {
+    return { status: 'failed', error: { code: cause.type ?? 'internal', message: cause.message } };
+  }
+  return {
+    status: 'failed',
+    error: { code: 'internal', message: 'The run ended unexpectedly; see the log of the worker.' },
+  };
+}
