@@ -22,6 +22,7 @@ const floors = [
   'destinations',
   'run',
   'spec-tests',
+  'import',
   'hooks',
   'events',
   'deliveries',
