@@ -48,6 +48,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'retry',
     'webhook-post',
   ],
+  'src/core/import/openapi': ['openapi'],
   'src/core/json-schema': ['validate', 'coerce', 'linear-pattern'],
   'src/core/pipeline': ['process-page', 'batch', 'invalid-brake', 'known-records', 'seen-id-filter', 'stored-fields'],
   'src/core/run': [

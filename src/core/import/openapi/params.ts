@@ -1,0 +1,29 @@
+import type { JsonObject } from './document.ts';
+import { identifier, unique } from './names.ts';
+
+/** The values that connections will supply. The same purpose is one param for all resources. */
+export interface Params {
+  /** The key of the param for this purpose. */
+  add(purpose: string, name: string, definition: JsonObject): string;
+  /** The definitions of these keys, in the order in which they were added. */
+  definitionsOf(keys: ReadonlySet<string>): readonly JsonObject[];
+}
+
+/** No param yet. */
+export function createParams(): Params {
+  const byPurpose = new Map<string, string>();
+  const definitions: { readonly key: string; readonly definition: JsonObject }[] = [];
+  const taken = new Map<string, number>();
+  return {
+    add(purpose, name, definition) {
+      const before = byPurpose.get(purpose);
+      if (before !== undefined) return before;
+      const key = unique(identifier(name, 'param'), taken);
+      byPurpose.set(purpose, key);
+      definitions.push({ key, definition });
+      return key;
+    },
+    definitionsOf: (keys) =>
+      definitions.filter(({ key }) => keys.has(key)).map(({ key, definition }) => ({ key, ...definition })),
+  };
+}
