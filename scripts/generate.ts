@@ -1,6 +1,7 @@
 /** `npm run generate`: files that follow from others. The check fails when one is out of step. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { renderReference } from '../src/core/spec/reference/page.ts';
+import { renderCatalogue } from './catalogue-page.ts';
 import { renderEnvExample } from './env-example.ts';
 import { renderOpenApi, renderSpecSchema } from './openapi.ts';
 import { renderSchemaTypes } from './schema-types.ts';
@@ -9,6 +10,7 @@ const generated: Readonly<Record<string, () => Promise<string> | string>> = {
   'openapi.json': renderOpenApi,
   'connector-spec.schema.json': renderSpecSchema,
   'docs/connectors/reference.md': renderReference,
+  'docs/connectors/catalogue.md': renderCatalogue,
   '.env.example': renderEnvExample,
   'db/schema.gen.ts': renderSchemaTypes,
 };

@@ -5,6 +5,7 @@
 
 import type { Route } from '../route.ts';
 import { apiKeyRoutes } from './api-keys.ts';
+import { catalogueRoutes } from './catalogue.ts';
 import { connectionRoutes } from './connections.ts';
 import { embedRoutes } from './embed.ts';
 import { eventTypeRoutes } from './event-types.ts';
@@ -33,4 +34,5 @@ export const routes: readonly Route[] = [
   ...workspaceRoutes,
   ...webhookEndpointRoutes,
   ...eventTypeRoutes,
+  ...catalogueRoutes,
 ];

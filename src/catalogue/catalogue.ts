@@ -1,0 +1,102 @@
+/**
+ * The connectors that come with the service: `connectors/<key>/spec.yaml` with its page `README.md` and, where somebody
+ * has run more than the tests in the spec, `verified.yaml`. Each is read once, when a request first needs it.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import * as v from 'valibot';
+import { readYaml } from '../core/json/yaml.ts';
+import { type CatalogueConnector, VerificationKind } from '../core/resources/catalogue.ts';
+import { JsonObject } from '../core/resources/values.ts';
+
+/** Ready connectors. */
+export interface Catalogue {
+  /** All of them, by key. Throws when a file is missing or malformed. */
+  list(): Promise<readonly CatalogueConnector[]>;
+  /** Undefined: there is none of this key. */
+  find(key: string): Promise<CatalogueConnector | undefined>;
+}
+
+/** What `npm run verify-connectors` writes beside a spec. */
+export const Verification = v.object({
+  kind: VerificationKind,
+  /** A sentence: with what, which version, how much. */
+  statement: v.string(),
+  /** Records of a real server that one sync of everything has delivered. */
+  recordsSynced: v.optional(v.number()),
+});
+export type Verification = v.InferOutput<typeof Verification>;
+
+/** More folders than this are a mistake. */
+const connectorsMax = 500;
+/** Characters of one file. */
+const fileLengthMax = 1_048_576;
+
+const shipped = new URL('../../connectors/', import.meta.url);
+
+/** The catalogue of a folder; unless given, the one that comes with the service. */
+export function openCatalogue(folder: URL = shipped): Catalogue {
+  const read = new Map<string, Promise<CatalogueConnector>>();
+  const connectorOf = (key: string): Promise<CatalogueConnector> => {
+    const connector = read.get(key) ?? readConnector(new URL(`${key}/`, folder));
+    read.set(key, connector);
+    return connector;
+  };
+  return {
+    async list() {
+      const connectors: CatalogueConnector[] = [];
+      // One after the other, so that other requests have their turns in between.
+      for (const key of await keysIn(folder)) connectors.push(await connectorOf(key));
+      return connectors;
+    },
+    find: async (wanted) => ((await keysIn(folder)).includes(wanted) ? await connectorOf(wanted) : undefined),
+  };
+}
+
+async function keysIn(folder: URL): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const keys = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).toSorted();
+  if (keys.length > connectorsMax) throw new Error(`${folder.pathname} has more than ${connectorsMax} connectors`);
+  return keys;
+}
+
+async function readConnector(folder: URL): Promise<CatalogueConnector> {
+  const spec = v.parse(Spec, readYaml(await readText(new URL('spec.yaml', folder))).value);
+  const { key, name, version } = spec.metadata;
+  const { kind, statement } = (await readVerification(folder)) ?? testsAlone(name);
+  return {
+    ...{ key, name, version, spec },
+    resources: spec.resources.map((resource) => resource.key),
+    verifiedAgainst: { kind, statement },
+    readme: await readText(new URL('README.md', folder)),
+  };
+}
+
+/** What somebody has run against a connector beside its tests; null: nothing. */
+export async function readVerification(folder: URL): Promise<Verification | null> {
+  const text = await readText(new URL('verified.yaml', folder)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  return text === null ? null : v.parse(Verification, readYaml(text).value);
+}
+
+/** The verification of a connector without a file of its own. */
+const testsAlone = (name: string): Verification => ({
+  kind: 'tests',
+  statement: `Only its own tests, with responses in the documented form. Nobody has run it against ${name}.`,
+});
+
+/** As much of a spec as a list shows; the check of specs is a test of the catalogue. */
+const Spec = v.intersect([
+  JsonObject,
+  v.looseObject({
+    metadata: v.looseObject({ key: v.string(), name: v.string(), version: v.string() }),
+    resources: v.array(v.looseObject({ key: v.string() })),
+  }),
+]);
+
+async function readText(file: URL): Promise<string> {
+  const text = await readFile(file, 'utf8');
+  if (text.length > fileLengthMax) throw new Error(`${file.pathname} is longer than ${fileLengthMax} characters`);
+  return text;
+}

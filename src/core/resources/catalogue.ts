@@ -1,0 +1,26 @@
+import * as v from 'valibot';
+import { JsonObject } from './values.ts';
+
+/** How far a connector was verified; the best one that holds. */
+export const VerificationKind = v.pipe(
+  v.picklist(['server', 'description', 'tests']),
+  v.description("A real server; the vendor's own description of the API; only the tests in the spec."),
+);
+
+/** A connector that comes with the service. */
+export const CatalogueRow = v.object({
+  key: v.pipe(v.string(), v.examples(['github'])),
+  name: v.pipe(v.string(), v.examples(['GitHub'])),
+  version: v.pipe(v.string(), v.examples(['1.0.0'])),
+  resources: v.array(v.string()),
+  verifiedAgainst: v.object({ kind: VerificationKind, statement: v.string() }),
+});
+export type CatalogueRow = v.InferOutput<typeof CatalogueRow>;
+
+/** The same with its spec and its page. */
+export const CatalogueConnector = v.object({
+  ...CatalogueRow.entries,
+  spec: v.pipe(JsonObject, v.description('A body for `POST /specs`. It has no `destination`.')),
+  readme: v.pipe(v.string(), v.description('Markdown.')),
+});
+export type CatalogueConnector = v.InferOutput<typeof CatalogueConnector>;
