@@ -1,4 +1,5 @@
 /** Loaded by every process of the service: stops it when the process that started it is gone, however that died. */
+import { flushCompileCache } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 import { probe, readyMessage, response } from './probe.ts';
 
@@ -17,6 +18,8 @@ if (isMainThread && process.channel) {
 /** Tells the supervisor that this process does its work; nothing happens when it was started by hand. */
 export function announceReady(): void {
   process.send?.(readyMessage);
+  // Node does it at the end of a process; one that is killed leaves nothing for the next start.
+  flushCompileCache();
 }
 
 /** Responds to the probes of the supervisor for as long as the event loop turns; there are none without a supervisor. */
