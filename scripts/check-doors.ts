@@ -50,6 +50,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/core/import/openapi': ['openapi'],
   'src/core/json-schema': ['validate', 'coerce', 'linear-pattern'],
+  'src/core/memory-run': ['memory-run', 'memory-ledger', 'memory-lookups'],
   'src/core/pipeline': ['process-page', 'batch', 'invalid-brake', 'known-records', 'seen-id-filter', 'stored-fields'],
   'src/core/run': [
     'engine',
@@ -59,6 +60,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'open-later',
     'repair',
     'run-ledger',
+    'run-page',
     'run-store',
   ],
   'src/core/source/decode': ['decode-body', 'decode-json'],

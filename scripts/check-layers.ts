@@ -21,6 +21,7 @@ const floors = [
   'pipeline',
   'destinations',
   'run',
+  'memory-run',
   'spec-tests',
   'import',
   'hooks',

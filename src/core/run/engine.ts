@@ -72,7 +72,9 @@ export interface EngineRead {
   readonly pagesAtOnce: number;
   /** Called before each request: no more pages are requested. */
   readonly enough: () => boolean;
-  /** Called with each page that is read, before it is processed; `false`: it is the last one. */
+  /** What of a page is processed; all of it unless given. */
+  readonly part?: (page: RunPage) => RunPage;
+  /** Called with each page, before it is processed; `false`: it is the last one. */
   readonly onRead: (page: RunPage) => boolean;
   /** Pages in progress at the end of the read are dropped; otherwise the read waits until they are delivered. */
   readonly isCanceled?: () => boolean;
@@ -91,7 +93,7 @@ export interface Engine {
 /** Creates the engine of a run; it sends nothing yet. */
 export function createEngine(options: EngineOptions): Engine {
   return {
-    async read({ position, sink, isCanceled = () => false, onRead, ...how }) {
+    async read({ position, sink, isCanceled = () => false, part = whole, onRead, ...how }) {
       const { reading, pipeline } = await open(options, how.signal);
       const queue = openQueue(sink, how);
       const delivered = async () => {
@@ -103,7 +105,8 @@ export function createEngine(options: EngineOptions): Engine {
       };
       const { signal, lookAhead, enough } = how;
       try {
-        for await (const page of readRun(reading, position ?? runStart, { signal, lookAhead, enough, delivered })) {
+        for await (const read of readRun(reading, position ?? runStart, { signal, lookAhead, enough, delivered })) {
+          const page = part(read);
           const goesOn = onRead(page);
           const outcome = pipeline.select(page).then((selection) => pipeline.shape(selection));
           await queue.add(page, withTombstones(outcome, page.tombstones));
@@ -115,6 +118,8 @@ export function createEngine(options: EngineOptions): Engine {
     },
   };
 }
+
+const whole = (page: RunPage): RunPage => page;
 
 async function open(
   options: EngineOptions,

@@ -1,9 +1,9 @@
 import { canonicalJson } from '../json/canonical-json.ts';
 import { cutText } from '../json/cut-text.ts';
+import type { MemoryRun } from '../memory-run/memory-run.ts';
 import type { RequestPattern, SpecTest } from '../spec/schema/test-schema.ts';
 import { matchesRequest } from './match-request.ts';
 import type { MockedRequest } from './mock-api.ts';
-import type { TestRun } from './test-run.ts';
 
 /** An expectation that did not hold. */
 export interface Mismatch {
@@ -15,8 +15,8 @@ export interface Mismatch {
 type Expectation = SpecTest['expect'];
 
 /** What a run is checked by. */
-interface Checked {
-  readonly run: TestRun;
+export interface Checked {
+  readonly run: MemoryRun;
   readonly requests: readonly MockedRequest[];
 }
 

@@ -1,14 +1,14 @@
+import type { RunStart } from '../memory-run/memory-ledger.ts';
 import { cursorText, parseInitialCursor } from '../source/cursor/cursor-value.ts';
 import { checkConnectionValues } from '../spec/connection/params.ts';
 import type { ConnectorSpec, Resource } from '../spec/schema/spec-schema.ts';
 import type { SpecTest } from '../spec/schema/test-schema.ts';
 import type { Mismatch } from './check-run.ts';
 import type { TestContext } from './test-context.ts';
-import type { TestStart } from './test-ledger.ts';
 
 /** A test whose values fit its spec, or why they do not; `at` is below the test. */
 type PreparedTest =
-  | ({ readonly ok: true; readonly start: TestStart; readonly expected: SpecTest['expect'] } & Pick<
+  | ({ readonly ok: true; readonly start: RunStart; readonly expected: SpecTest['expect'] } & Pick<
       TestContext,
       'params' | 'secrets'
     >)

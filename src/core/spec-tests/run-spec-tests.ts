@@ -6,14 +6,10 @@
 import type { Issue } from '../errors.ts';
 import type { Evaluator } from '../expressions/evaluation.ts';
 import { cutText } from '../json/cut-text.ts';
-import { findResource } from '../spec/connection/find-resource.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import type { SpecTest } from '../spec/schema/test-schema.ts';
-import { checkRun, type Mismatch } from './check-run.ts';
-import { createMemoryLookups } from './memory-lookups.ts';
-import { createMockApi } from './mock-api.ts';
-import { prepareTest } from './prepare-test.ts';
-import { runResource } from './test-run.ts';
+import type { Mismatch } from './check-run.ts';
+import { runTest } from './play-test.ts';
 
 interface SpecTestOptions {
   readonly evaluator: Evaluator;
@@ -28,22 +24,43 @@ const issuesMax = 100;
 /** Characters of a message. */
 const messageLengthMax = 500;
 
-/** Runs the tests of a valid spec one after the other: an issue for all that does not hold; empty when they pass. */
-export async function runSpecTests(spec: ConnectorSpec, options: SpecTestOptions): Promise<readonly Issue[]> {
+/** The result of one test. */
+interface SpecTestResult {
+  readonly test: SpecTest;
+  /** What does not hold, at dotted paths below the test; empty: it passes. */
+  readonly mismatches: readonly Mismatch[];
+  readonly ms: number;
+}
+
+/** Runs the tests of a valid spec one after the other, in their order. */
+async function* eachSpecTest(
+  spec: ConnectorSpec,
+  options: SpecTestOptions,
+): AsyncGenerator<SpecTestResult, void, undefined> {
   const { evaluator, testMsMax = 5_000, allMsMax = 30_000 } = options;
   const lastBegin = performance.now() + allMsMax - testMsMax;
-  const issues: Issue[] = [];
-  for (const [index, test] of spec.tests.entries()) {
+  for (const test of spec.tests) {
+    const begin = performance.now();
     const mismatches =
-      performance.now() > lastBegin
+      begin > lastBegin
         ? [notRun(allMsMax)]
         : ((await withinTime(testMsMax, (signal) => runTest(spec, test, { evaluator, signal }))) ?? [
             tooLong(testMsMax),
           ]);
+    yield { test, mismatches, ms: performance.now() - begin };
+  }
+}
+
+/** Runs the tests of a valid spec: an issue for all that does not hold; empty when they pass. */
+export async function runSpecTests(spec: ConnectorSpec, options: SpecTestOptions): Promise<readonly Issue[]> {
+  const issues: Issue[] = [];
+  let index = 0;
+  for await (const { test, mismatches } of eachSpecTest(spec, options)) {
     for (const { at, message } of mismatches) {
       const path = ['tests', index, ...(at === '' ? [] : [at])].join('.');
       issues.push({ code: 'schema', path, message: cutText(`test "${test.name}": ${message}`, messageLengthMax) });
     }
+    index += 1;
   }
   return issues.slice(0, issuesMax);
 }
@@ -66,37 +83,3 @@ async function withinTime<Result>(ms: number, work: (signal: AbortSignal) => Pro
   });
   return await Promise.race([result, over.promise]);
 }
-
-/** What does not hold, below the test. */
-async function runTest(
-  spec: ConnectorSpec,
-  test: SpecTest,
-  { evaluator, signal }: { readonly evaluator: Evaluator; readonly signal: AbortSignal },
-): Promise<readonly Mismatch[]> {
-  const resource = findResource(spec, test.resource);
-  const prepared = prepareTest(spec, test, resource);
-  if (!prepared.ok) return prepared.mismatches;
-  const { params, secrets, start, expected } = prepared;
-  const now = new Date(test.now);
-  const api = createMockApi(test.mocks, now);
-  const lookups = createMemoryLookups();
-  const context = { spec, params, secrets, now, evaluator: endedBy(evaluator, signal), api, lookups, signal };
-  const run = await runResource(context, resource, start);
-  if (api.noResponse !== null) return [noResponse(api.noResponse)];
-  return checkRun(expected, { run, requests: api.requests }).map(({ at, message }) => ({
-    at: `expect.${at}`,
-    message,
-  }));
-}
-
-const noResponse = (asked: string): Mismatch => ({ at: 'mocks', message: `no mock matches ${asked}: add one for it` });
-
-/** An evaluator for one test, which begins nothing once the test has ended. */
-const endedBy = (evaluator: Evaluator, signal: AbortSignal): Evaluator => ({
-  ...evaluator,
-  transform: async (task) => await evaluator.transform({ ...task, signal }),
-  evaluate: async (task) => {
-    signal.throwIfAborted();
-    return await evaluator.evaluate(task);
-  },
-});

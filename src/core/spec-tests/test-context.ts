@@ -1,5 +1,4 @@
 import type { Evaluator } from '../expressions/evaluation.ts';
-import type { LookupStore } from '../source/lookups/lookup-store.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import type { MockApi } from './mock-api.ts';
 
@@ -13,7 +12,6 @@ export interface TestContext {
   readonly now: Date;
   readonly evaluator: Evaluator;
   readonly api: MockApi;
-  readonly lookups: LookupStore;
   /** Ends the test. */
   readonly signal: AbortSignal;
 }

@@ -109,6 +109,11 @@ export const SpecTest = strictObject({
     'External ids of records that earlier runs delivered, in another version.',
     ['a1'],
   ),
+  maxRecords: field(
+    v.exactOptional(v.pipe(Count, v.minValue(1))),
+    'Records after which the run ends, also in the middle of a page; of a stored parent the same, and of a parent that is read live one page. Absent: as the resource says.',
+    20,
+  ),
   now: field(
     v.optional(v.pipe(v.string(), v.isoTimestamp('expected an ISO instant')), '2026-01-01T00:00:00Z'),
     'The clock of the test, an ISO instant.',

@@ -3,7 +3,7 @@ import type { Receipt } from '../model/receipt.ts';
 import { createMemoryRecords, type MemoryRecords } from './memory-records.ts';
 
 /** What earlier runs left. */
-export interface TestStart {
+export interface RunStart {
   /** Canonical text, of every partition; null: none. */
   readonly watermark: string | null;
   /** External ids of records that were delivered. */
@@ -11,7 +11,7 @@ export interface TestStart {
 }
 
 /** What a run in memory has come to. */
-export interface TestLedger {
+export interface MemoryLedger {
   readonly records: MemoryRecords;
   /** Takes a batch that the destination took. */
   record(rows: readonly Deliverable[], receipt: Receipt): void;
@@ -36,7 +36,7 @@ export interface TestLedger {
 const counted = ['recordsIn', 'recordsOut', 'skipped', 'deleted', 'quarantined'] as const;
 
 /** A ledger before the first page. */
-export function createTestLedger({ watermark, known }: TestStart): TestLedger {
+export function createMemoryLedger({ watermark, known }: RunStart): MemoryLedger {
   const records = createMemoryRecords(known);
   const watermarks = new Map<string, string | null>();
   const stats = { recordsIn: 0, recordsOut: 0, skipped: 0, deleted: 0, quarantined: 0 };

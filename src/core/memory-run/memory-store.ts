@@ -1,8 +1,8 @@
 import type { DimensionValue, Parent, RunStore } from '../run/run-store.ts';
-import type { TestLedger } from './test-ledger.ts';
+import type { MemoryLedger } from './memory-ledger.ts';
 
 interface MemoryStoreOptions {
-  readonly ledger: TestLedger;
+  readonly ledger: MemoryLedger;
   readonly now: Date;
   /** The stored records of a parent resource, by external id. */
   readonly parentsOf: (resourceKey: string) => Promise<readonly Parent[]>;
@@ -34,7 +34,7 @@ export function createMemoryStore({ ledger, now, parentsOf }: MemoryStoreOptions
         .map((combination, no) => ({ no, keys: combination }))
         .slice(from, from + limit);
     },
-    // Nothing was read before the run of a test.
+    // Nothing was read before the run.
     changedPartitions: async (partitions) => new Set(partitions.map(({ key }) => key)),
     listingInstant: async () => now.toISOString(),
     async parents(resourceKey, { after, limit }) {

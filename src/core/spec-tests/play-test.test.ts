@@ -54,6 +54,48 @@ describe('the run of a test', () => {
     expect(await run(listed, { deletes: endpoint })).toEqual([]);
   });
 
+  it('ends partial at its own number of records, in the middle of a page, and claims nothing of its partition', async () => {
+    const mocks = [
+      responding('/items', [
+        { id: 1, at: '2025-01-01' },
+        { id: 2, at: '2025-01-02' },
+      ]),
+    ];
+    const resource = { incremental: { kind: 'cursor', cursor: { field: 'at', type: 'date' }, order: 'asc' } };
+    const expected = { status: 'partial', stats: { recordsIn: 1 }, delivered: [{ id: 1 }], watermarkAfter: null };
+    expect(await run({ mocks, maxRecords: 1, expect: expected }, resource)).toEqual([]);
+    const whole = { status: 'succeeded', stats: { recordsIn: 2 } };
+    expect(await run({ mocks, maxRecords: 2, expect: whole }, resource)).toEqual([]);
+  });
+
+  it('reads of a parent no more than that, live or stored', async () => {
+    const mocks = [
+      { request: { path: '/groups' }, respond: { body: { data: [{ id: 'a' }, { id: 'b' }], next: 'x' } } },
+      responding('/groups/a/items', [{ id: 1 }]),
+      responding('/groups/b/items', [{ id: 2 }]),
+    ];
+    const parent = {
+      key: 'groups',
+      primaryKey: 'id',
+      request: { path: '/groups' },
+      response: { records: 'data' },
+      pagination: { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'after' } },
+    };
+    const child = {
+      key: 'items',
+      primaryKey: 'id',
+      request: { path: '/groups/{{ each.group.id }}/items' },
+      response: { records: 'data' },
+    };
+    const idsOf = async (from: string) => {
+      const forEach = [{ as: 'group', resource: 'groups', from }];
+      const test = { mocks, maxRecords: 1, expect: { delivered: [{ id: 1 }], requests: 2 } };
+      return await run(test, {}, { resources: [parent, { ...child, forEach }] });
+    };
+    expect(await idsOf('live')).toEqual([]);
+    expect(await idsOf('store')).toEqual([]);
+  });
+
   it('ends partial at the limit of the resource', async () => {
     const mocks = [responding('/items', [{ id: 1 }], { query: { page: 1 } })];
     const resource = {

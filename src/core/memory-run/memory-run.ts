@@ -1,0 +1,207 @@
+/**
+ * A run of one resource with the real engine, from its first page to its last, whose every effect stays in memory. Where
+ * its responses come from is up to the caller: the tests inside a spec give mocks, the command line gives the API.
+ */
+import { AppError } from '../errors.ts';
+import type { Evaluator } from '../expressions/evaluation.ts';
+import { assembleBatch, type ReadyPage } from '../pipeline/batch.ts';
+import { createInvalidBrake } from '../pipeline/invalid-brake.ts';
+import { createKnownRecords, type KnownRecords } from '../pipeline/known-records.ts';
+import { countCombinations } from '../run/combinations.ts';
+import { createEngine, type PageSink } from '../run/engine.ts';
+import { ownLists } from '../run/list-steps.ts';
+import type { RunPage } from '../run/run-page.ts';
+import type { Parent } from '../run/run-store.ts';
+import type { LookupStore } from '../source/lookups/lookup-store.ts';
+import type { Source } from '../source/source.ts';
+import { findResource } from '../spec/connection/find-resource.ts';
+import type { ConnectorSpec, Resource } from '../spec/schema/spec-schema.ts';
+import { createMemoryLedger, type MemoryLedger, type RunStart } from './memory-ledger.ts';
+import { createMemoryStore } from './memory-store.ts';
+
+/** What all resources that one run reads have in common. */
+export interface MemoryRunContext {
+  readonly runId: string;
+  readonly spec: ConnectorSpec;
+  /** With defaults filled in. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** When the run starts. */
+  readonly now: Date;
+  readonly evaluator: Evaluator;
+  readonly lookups: LookupStore;
+  /** Opens a resource for reading; sends nothing. */
+  readonly openSource: (resource: Resource) => Promise<Omit<Source, 'watermark'>>;
+  /** Masks secrets in stored parts of a record. */
+  readonly redact: (text: string) => string;
+  /**
+   * Records that are read, at most: the rest of a page is dropped, and of a parent that is read live there is only its
+   * first page. Infinite: as many as the limits of the resource allow.
+   */
+  readonly recordsMax: number;
+  /** Ends the run; its reason is thrown. */
+  readonly signal: AbortSignal;
+}
+
+/** How one resource is run. */
+export interface MemoryRunOptions {
+  readonly resource: Resource;
+  readonly start: RunStart;
+  /** Called with each page once it is processed: as read, and what the pipeline made of it. */
+  readonly onPage?: (page: RunPage, ready: ReadyPage) => void;
+}
+
+/** What a run has come to, as its row and its destination would show it. */
+export interface MemoryRun extends ReturnType<MemoryLedger['totals']> {
+  readonly status: 'succeeded' | 'partial' | 'failed';
+  /** Null unless it failed. */
+  readonly failure: AppError | null;
+  /** A limit ended it before the last page. */
+  readonly limited: boolean;
+  readonly watermarkAfter: string | null;
+}
+
+/** Runs a resource. A failure of the run is part of the result; every other error is thrown. */
+export async function runInMemory(context: MemoryRunContext, options: MemoryRunOptions): Promise<MemoryRun> {
+  const { resource, start } = options;
+  const ledger = createMemoryLedger(start);
+  const store = openStore(context, ledger);
+  const { limited, failure } = await readAll(context, options, { ledger, store }).then(
+    (read) => ({ ...read, failure: null }),
+    (error: unknown) => {
+      if (error instanceof AppError) return { limited: false, failure: error };
+      throw error;
+    },
+  );
+  const count = await countCombinations(store, ownLists(resource));
+  return {
+    ...ledger.totals(),
+    status: failure ? 'failed' : limited || !ledger.isClean() ? 'partial' : 'succeeded',
+    failure,
+    limited,
+    watermarkAfter: ledger.watermarkAfter(count),
+  };
+}
+
+type Store = ReturnType<typeof createMemoryStore>;
+
+const openStore = (context: MemoryRunContext, ledger: MemoryLedger): Store =>
+  createMemoryStore({ ledger, now: context.now, parentsOf: createParents(context) });
+
+/** Stored parents are what a first run of their resource reads. */
+function createParents(context: MemoryRunContext): (resourceKey: string) => Promise<readonly Parent[]> {
+  const read = new Map<string, Promise<readonly Parent[]>>();
+  const parentsOf = async (resourceKey: string): Promise<readonly Parent[]> => {
+    const start: RunStart = { watermark: null, known: [] };
+    const ledger = createMemoryLedger(start);
+    const resource = findResource(context.spec, resourceKey);
+    await readAll(context, { resource, start }, { ledger, store: openStore(context, ledger) });
+    const records = ledger.records.live(null);
+    return records.flatMap(({ externalId, fields }) => (fields === null ? [] : [{ externalId, fields }]));
+  };
+  return (resourceKey) => {
+    const parents = read.get(resourceKey) ?? parentsOf(resourceKey);
+    read.set(resourceKey, parents);
+    return parents;
+  };
+}
+
+/** Every page is a batch of its own. Throws as reading, shaping and delivering do. */
+async function readAll(
+  context: MemoryRunContext,
+  { resource, onPage }: MemoryRunOptions,
+  { ledger, store }: { readonly ledger: MemoryLedger; readonly store: Store },
+): Promise<{ readonly limited: boolean }> {
+  const { runId, spec, params, now, evaluator, lookups, signal, recordsMax, redact } = context;
+  const known = createKnownRecords(async (externalIds) => ledger.records.load(externalIds));
+  const engine = createEngine({
+    runId,
+    startedAt: now,
+    spec,
+    resource,
+    params,
+    force: false,
+    openSource: async (opened) => shortened(await context.openSource(opened), opened.key !== resource.key, recordsMax),
+    store,
+    lookupStore: lookups,
+    known,
+    evaluator,
+    redact,
+  });
+  const max = Math.min(resource.limits.maxRecords ?? Number.POSITIVE_INFINITY, recordsMax);
+  const underWay: RunPage[] = [];
+  let records = 0;
+  let isCut = false;
+  let isRead = false;
+  const sink = createSink(context, { resource, ledger, known });
+  await engine.read({
+    position: null,
+    pageNo: 0,
+    sink: {
+      async add(ready) {
+        await sink.add(ready);
+        const page = underWay.shift();
+        if (page) onPage?.(page, ready);
+      },
+      drained: () => sink.drained(),
+    },
+    signal,
+    lookAhead: 0,
+    pagesAtOnce: 1,
+    enough: () => false,
+    part: (page) => {
+      const kept = firstRecords(page, recordsMax - records);
+      isCut = kept !== page;
+      return kept;
+    },
+    onRead: (page) => {
+      underWay.push(page);
+      records += page.records.length;
+      isRead = page.positionAfter === null && !isCut;
+      return records < max;
+    },
+  });
+  return { limited: !isRead };
+}
+
+/** A parent that is read live, for a run of few records: its first page. */
+function shortened(
+  source: Omit<Source, 'watermark'>,
+  isParent: boolean,
+  recordsMax: number,
+): Omit<Source, 'watermark'> {
+  if (!isParent || recordsMax === Number.POSITIVE_INFINITY) return source;
+  const { size, maxPages, onRepeat } = source.resource.pagination;
+  const onePage = {
+    kind: 'none',
+    emptyPage: 'stop',
+    maxPages,
+    onRepeat,
+    ...(size === undefined ? {} : { size }),
+  } as const;
+  return { ...source, resource: { ...source.resource, pagination: onePage } };
+}
+
+/** A page that is cut claims nothing about its partition. */
+const firstRecords = (page: RunPage, count: number): RunPage =>
+  page.records.length <= count ? page : { ...page, records: page.records.slice(0, count), partition: null };
+
+function createSink(
+  { runId, redact }: MemoryRunContext,
+  {
+    resource,
+    ledger,
+    known,
+  }: { readonly resource: Resource; readonly ledger: MemoryLedger; readonly known: KnownRecords },
+): PageSink {
+  const brake = createInvalidBrake(resource, { recordsIn: 0, invalid: 0 });
+  return {
+    async add(page) {
+      brake([page]);
+      const batch = assembleBatch([page], { resource, runId, batchNo: page.pageNo, redact });
+      const receipt = batch.receiptOf([]);
+      ledger.record(batch.rows, receipt);
+      known.commit(receipt);
+    },
+    drained: async () => undefined,
+  };
+}

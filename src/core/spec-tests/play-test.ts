@@ -1,0 +1,67 @@
+import type { Evaluator } from '../expressions/evaluation.ts';
+import { createMemoryLookups } from '../memory-run/memory-lookups.ts';
+import { runInMemory } from '../memory-run/memory-run.ts';
+import { findResource } from '../spec/connection/find-resource.ts';
+import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
+import type { SpecTest } from '../spec/schema/test-schema.ts';
+import { type Checked, checkRun, type Mismatch } from './check-run.ts';
+import { createMockApi } from './mock-api.ts';
+import { openTestSource, testRunId } from './open-test-source.ts';
+import { prepareTest } from './prepare-test.ts';
+
+interface PlayOptions {
+  readonly evaluator: Evaluator;
+  /** Ends the test; its reason is thrown. */
+  readonly signal: AbortSignal;
+}
+
+/** What the run of a test has come to, whatever the test expects; or why it could not be run. */
+type PlayedTest =
+  | ({ readonly ok: true; readonly expected: SpecTest['expect'] } & Checked)
+  | { readonly ok: false; readonly mismatches: readonly Mismatch[] };
+
+/** Runs the resource of a test against its mocks. */
+async function playTest(spec: ConnectorSpec, test: SpecTest, options: PlayOptions): Promise<PlayedTest> {
+  const resource = findResource(spec, test.resource);
+  const prepared = prepareTest(spec, test, resource);
+  if (!prepared.ok) return prepared;
+  const { params, secrets, start, expected } = prepared;
+  const now = new Date(test.now);
+  const api = createMockApi(test.mocks, now);
+  const context = { spec, params, secrets, now, evaluator: endedBy(options), api, signal: options.signal };
+  const run = await runInMemory(
+    {
+      ...context,
+      runId: testRunId,
+      lookups: createMemoryLookups(),
+      openSource: (opened) => openTestSource(context, opened),
+      redact: unchanged,
+      recordsMax: test.maxRecords ?? Number.POSITIVE_INFINITY,
+    },
+    { resource, start },
+  );
+  if (api.noResponse !== null) return { ok: false, mismatches: [noResponse(api.noResponse)] };
+  return { ok: true, expected, run, requests: api.requests };
+}
+
+/** What does not hold, at dotted paths below the test. */
+export async function runTest(spec: ConnectorSpec, test: SpecTest, options: PlayOptions): Promise<readonly Mismatch[]> {
+  const played = await playTest(spec, test, options);
+  if (!played.ok) return played.mismatches;
+  return checkRun(played.expected, played).map(({ at, message }) => ({ at: `expect.${at}`, message }));
+}
+
+const noResponse = (asked: string): Mismatch => ({ at: 'mocks', message: `no mock matches ${asked}: add one for it` });
+
+/** An evaluator for one test, which begins nothing once the test has ended. */
+const endedBy = ({ evaluator, signal }: PlayOptions): Evaluator => ({
+  ...evaluator,
+  transform: async (task) => await evaluator.transform({ ...task, signal }),
+  evaluate: async (task) => {
+    signal.throwIfAborted();
+    return await evaluator.evaluate(task);
+  },
+});
+
+/** The values of a test stand in the spec: they are no secrets. */
+const unchanged = (text: string): string => text;
