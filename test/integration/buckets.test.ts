@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../db/client.ts';
 import { emptyBucket, takeToken } from '../../db/queries/connections/buckets.ts';
 import { orgScope } from '../../db/scope.ts';
-import { createRateLimits } from '../../src/connect/rate-limits.ts';
+import { createDatabaseBuckets } from '../../src/connect/database-buckets.ts';
+import { limitsOverBuckets } from '../../src/connect/limits-over-buckets.ts';
 import type { NamedRateLimit } from '../../src/core/model/http.ts';
 import { HttpSettings } from '../../src/core/spec/schema/http-schema.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
@@ -142,7 +143,7 @@ describe('the rate limits of a connection', () => {
 function limits(orgId: string, connectionId: string, limit: Readonly<Record<string, unknown>>, specKey = 'a-spec') {
   const retry = { maxAttempts: 1, baseMs: 1, maxMs: 1, maxWaitSeconds: 45 };
   const http = { rateLimit: rateLimit(limit), retry };
-  const ports = createRateLimits(database.db, orgScope(orgId), { connectionId, specKey, http });
+  const ports = limitsOverBuckets(createDatabaseBuckets(database.db, orgScope(orgId)), { connectionId, specKey, http });
   const url = new URL('https://api.example.com/');
   const request = { method: 'GET', url, headers: {}, timeoutMs: 1000, responseBytesMax: 1, allowedHosts: [] } as const;
   return {

@@ -1,50 +1,54 @@
-import type { Db } from '../../db/client.ts';
-import { type BucketRate, emptyBucket } from '../../db/queries/connections/buckets.ts';
-import type { OrgScope } from '../../db/scope.ts';
+import type { BucketRate } from '../../db/queries/connections/buckets.ts';
 import type { HttpClientOptions } from '../core/http/client.ts';
 import type { HttpRequest, HttpResponse } from '../core/model/http.ts';
 import { leftOf } from '../core/source/read/budget-left.ts';
 import { waitIn } from '../core/source/request/error-rules.ts';
 import type { HttpSettings, RateLimit } from '../core/spec/schema/http-schema.ts';
-import { createPrefetchedPermits } from './prefetched-permits.ts';
 
 /** The connection whose requests share the buckets, and their limits in the spec. */
-interface RateLimitsOptions {
+export interface RateLimitsOptions {
   readonly connectionId: string;
   readonly specKey: string;
   readonly http: Pick<HttpSettings, 'rateLimit' | 'retry'>;
 }
 
-type RateLimits = Required<Pick<HttpClientOptions, 'takeToken' | 'noteResponse'>>;
+/** What a client asks before and after a request. */
+export type RateLimits = Required<Pick<HttpClientOptions, 'takeToken' | 'noteResponse'>>;
 
-/**
- * The buckets of a connection's requests, in the database, so that they hold across processes: the API's own, and the
- * narrower one of a request that has one. A request goes when both let it.
- */
-export function createRateLimits(db: Db, scope: OrgScope, options: RateLimitsOptions): RateLimits {
-  const shared = bucketOf(options.http.rateLimit, 'http', options);
-  return limitsOver(db, scope, { ...options, bucketsOf: (request) => [...ownBucket(request, options), shared] });
+/** Where tokens are taken from. */
+export interface Buckets {
+  /** Milliseconds to wait before sending. At most `waitMsMax`: the token is the caller's. More: it is not. */
+  take(rate: BucketRate, waitMsMax: number): Promise<number>;
+  /** Empties a bucket until `waitMs` from now, as the API asked. */
+  empty(rate: BucketRate, waitMs: number): Promise<void>;
 }
 
 /**
- * The bucket of a connection's login requests, if the login has one. The API's own bucket is not used: a request that
- * already has its token there would wait for a second one.
+ * The limits of a connection's requests: the API's own, and the narrower one of a request that has one. A request goes
+ * when both let it.
  */
-export const createLoginRateLimits = (db: Db, scope: OrgScope, options: RateLimitsOptions): RateLimits =>
-  limitsOver(db, scope, { ...options, bucketsOf: (request) => ownBucket(request, options) });
+export function limitsOverBuckets(buckets: Buckets, options: RateLimitsOptions): RateLimits {
+  const shared = bucketOf(options.http.rateLimit, 'http', options);
+  return limitsOver(buckets, { ...options, bucketsOf: (request) => [...ownBucket(request, options), shared] });
+}
+
+/**
+ * The limits of a connection's login requests: those of the login, if it has any. The API's own bucket is not used: a
+ * request that already has its token there would wait for a second one.
+ */
+export const loginLimitsOverBuckets = (buckets: Buckets, options: RateLimitsOptions): RateLimits =>
+  limitsOver(buckets, { ...options, bucketsOf: (request) => ownBucket(request, options) });
 
 function limitsOver(
-  db: Db,
-  scope: OrgScope,
+  buckets: Buckets,
   { http, bucketsOf }: RateLimitsOptions & { readonly bucketsOf: (request: HttpRequest) => readonly Bucket[] },
 ): RateLimits {
   const waitMsMax = http.retry.maxWaitSeconds * 1000;
-  const permits = createPrefetchedPermits(db, scope);
   return {
     async takeToken(request, { reserveWithinMs }) {
       let longest = 0;
       for (const { rate } of bucketsOf(request)) {
-        const waitMs = await permits.take(rate, reserveWithinMs);
+        const waitMs = await buckets.take(rate, reserveWithinMs);
         // A request that must come back later takes from all of them again; the earlier token costs one slot at most.
         if (waitMs > reserveWithinMs) return waitMs;
         longest = Math.max(longest, waitMs);
@@ -54,10 +58,7 @@ function limitsOver(
     async noteResponse(request, response) {
       for (const { rate, limit } of bucketsOf(request)) {
         const waitMs = askedWaitMs(limit, response);
-        if (waitMs !== null && waitMs > 0) {
-          permits.clear();
-          await emptyBucket(db, scope, { rate, waitMs: Math.min(waitMs, waitMsMax) });
-        }
+        if (waitMs !== null && waitMs > 0) await buckets.empty(rate, Math.min(waitMs, waitMsMax));
       }
     },
   };

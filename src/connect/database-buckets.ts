@@ -1,0 +1,17 @@
+import type { Db } from '../../db/client.ts';
+import { emptyBucket } from '../../db/queries/connections/buckets.ts';
+import type { OrgScope } from '../../db/scope.ts';
+import type { Buckets } from './limits-over-buckets.ts';
+import { createPrefetchedPermits } from './prefetched-permits.ts';
+
+/** Buckets in the database, so that they hold across processes; for one client of a run. */
+export function createDatabaseBuckets(db: Db, scope: OrgScope): Buckets {
+  const permits = createPrefetchedPermits(db, scope);
+  return {
+    take: (rate, waitMsMax) => permits.take(rate, waitMsMax),
+    async empty(rate, waitMs) {
+      permits.clear();
+      await emptyBucket(db, scope, { rate, waitMs });
+    },
+  };
+}
