@@ -18,6 +18,9 @@ export interface ApiRecord {
 /** The partition of a record of `parts`. */
 export const groupOf = (id: string): string => groups[Number(id.slice(1)) % groups.length] ?? '';
 
+/** Records that a request asks for at most; 0: it does not say. */
+const limitOf = (url: URL): number => Number(url.searchParams.get('limit') ?? 0);
+
 /** One collection of records, by id. */
 export type Collection = Map<string, ApiRecord>;
 
@@ -76,9 +79,10 @@ export function createApi({ scheduler, effect, isCalm }: ApiOptions): SimApi {
       .filter((record) => group === '' || groupOf(record.id) === group)
       .filter((record) => (isWhole || record.at >= since) && keyOf(record) > after)
       .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
-    const page = records.slice(0, pageSize);
+    const size = Math.min(pageSize, limitOf(url));
+    const page = records.slice(0, size);
     const last = page.at(-1);
-    return { data: page, next: last && records.length > pageSize ? keyOf(last) : null };
+    return { data: page, next: last && records.length > size ? keyOf(last) : null };
   };
 
   const respond = (request: HttpRequest): { readonly status: number; readonly body: Uint8Array } => {
@@ -88,6 +92,7 @@ export function createApi({ scheduler, effect, isCalm }: ApiOptions): SimApi {
       if (random.chance(0.01)) throw new ThrottledError(random.between(10_001, 60_000));
       if (random.chance(0.002)) return page('<html>');
       if (random.chance(0.01)) return page('{}', 404);
+      if (limitOf(request.url) > 2 && random.chance(0.01)) return page('{}', 413);
     }
     return page(JSON.stringify(pageOf(request.url)));
   };

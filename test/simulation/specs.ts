@@ -18,7 +18,7 @@ export function specsOf(order: 'asc' | 'none'): ReadonlyMap<string, ConnectorSpe
 const specOf = (version: string, order: 'asc' | 'none') => ({
   metadata: { key: 'simulated', name: 'Simulated', version },
   auth: { kind: 'none' },
-  http: { baseUrl: 'https://api.test' },
+  http: { baseUrl: 'https://api.test', query: { limit: '{{ page.size }}' } },
   resources: [
     {
       ...commonOf('changes', version),
@@ -51,7 +51,13 @@ const commonOf = (key: string, version: string) => ({
   key,
   primaryKey: 'id',
   response: { records: 'data' },
-  pagination: { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'after' } },
+  pagination: {
+    kind: 'cursor',
+    size: 8,
+    next: 'body.next',
+    inject: { in: 'query', name: 'after' },
+    shrink: { when: { status: [413] }, min: 2 },
+  },
   transform: `{ "id": id, "version": version, "name": name${version === '1.0.0' ? '' : ', "spec": 2'} }`,
   validate: {
     schema: { type: 'object', properties: { name: { type: 'string' } } },

@@ -69,7 +69,9 @@ export type Meaning =
   /** A rule with action `skip_partition`; `reason` is safe to show. */
   | { readonly kind: 'skipped'; readonly reason: string }
   /** The API no longer knows the page's token, or the token that a token read starts from. */
-  | { readonly kind: 'expired'; readonly what: 'page' | 'watermark' };
+  | { readonly kind: 'expired'; readonly what: 'page' | 'watermark' }
+  /** The page is too large for the API; `pagination.shrink` asks for a smaller one. */
+  | { readonly kind: 'too_large' };
 
 /** A request that got no response. */
 export interface NoResponse {

@@ -32,6 +32,8 @@ export interface PagePosition {
   readonly cursor: string | number | null;
   /** The whole address, when the API gave one (next_url, link_header); null otherwise. */
   readonly url: string | null;
+  /** `page.size`, once the API failed at larger pages; absent: the size of the spec. */
+  readonly size?: number;
 }
 
 /** The incremental rules of a resource, in units. */

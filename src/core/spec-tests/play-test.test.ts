@@ -23,6 +23,24 @@ describe('the run of a test', () => {
     expect(await run(test, {}, { http })).toEqual([]);
   });
 
+  it('reads smaller pages where the API fails at larger ones', async () => {
+    const mocks = [
+      { request: { query: { limit: 4 } }, respond: { status: 500 } },
+      responding('/items', [{ id: 1 }, { id: 2 }], { query: { limit: 2, offset: 0 } }),
+      responding('/items', [{ id: 3 }], { query: { limit: 2, offset: 2 } }),
+    ];
+    const resource = {
+      request: { path: '/items', query: { limit: '{{ page.size }}' } },
+      pagination: {
+        kind: 'offset',
+        size: 4,
+        inject: { in: 'query', name: 'offset' },
+        shrink: { when: { status: [500] } },
+      },
+    };
+    expect(await run({ mocks, expect: { stats: { recordsOut: 3 }, requests: 3 } }, resource)).toEqual([]);
+  });
+
   it('refreshes refused credentials once', async () => {
     const mocks = [{ request: {}, respond: { status: 401 }, times: 1 }, responding('/items', [])];
     const auth = { kind: 'session', login: { method: 'POST', path: '/login' }, tokenFrom: 'body.token' };

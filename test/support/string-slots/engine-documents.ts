@@ -19,7 +19,10 @@ export function engineDocuments(at: Addresses): readonly BaseDocument[] {
   const paging = (kind: string, pagination: Json): BaseDocument =>
     engine(
       `paged-${kind}`,
-      { pagination: { kind, stopWhen: '$count(body.data) = 1', ...pagination } },
+      {
+        request: { path: '/items', query: { limit: '{{ page.size }}' } },
+        pagination: { kind, stopWhen: '$count(body.data) = 1', ...pagination },
+      },
       {},
       {
         changed: ['resources.0.pagination'],
@@ -196,7 +199,12 @@ export function engineDocuments(at: Addresses): readonly BaseDocument[] {
     ),
     paging('none', {}),
     paging('page', { inject, totalPages: '1' }),
-    paging('offset', { inject, size: 10, total: 'body.total' }),
+    paging('offset', {
+      inject,
+      size: 10,
+      total: 'body.total',
+      shrink: { when: { status: [413], expr: 'body.large' }, min: 2 },
+    }),
     paging('cursor', { inject: { in: 'header', name: 'X-At' }, next: 'body.next' }),
     paging('next_url', { next: 'body.next' }),
     paging('link_header', { rel: 'next' }),

@@ -18,6 +18,7 @@ import { checkpointText } from './checkpoint-text.ts';
 import { nextPage, type PageItems, pageIdentity, pageRoots, type ResponseRoots } from './paginate.ts';
 import { peekNextPage } from './peek-next-page.ts';
 import { selectItems, shapeRecords } from './select-records.ts';
+import { shrinkRule } from './smaller-page.ts';
 
 /** The result of the request for one page. */
 export type Page =
@@ -114,7 +115,8 @@ async function sendFor(
 ): Promise<Sent> {
   const { request } = sending;
   const { signal, onResponse, evaluate } = sending.options;
-  const page = { index: position.index, startsFromToken };
+  const shrink = shrinkRule(source.resource.pagination, position);
+  const page = { index: position.index, startsFromToken, shrink };
   const classify = interpretResponse(source, { evaluate, page });
   const options = { signal, signer: createSigner(source, signal), classify };
   if (source.responses)

@@ -45,11 +45,16 @@ export const firstPage = (pagination: Pagination): PagePosition => ({
 
 /** What `page` is in expressions and templates. */
 export const pageRoots = (pagination: Pagination, position: PagePosition) => ({
-  ...(pagination.size === undefined ? {} : { size: pagination.size }),
+  ...sizeRoot(sizeOf(pagination, position)),
   number: position.number,
   offset: position.offset,
   ...(position.cursor === null ? {} : { cursor: position.cursor }),
 });
+
+const sizeRoot = (size: number | undefined) => (size === undefined ? {} : { size });
+
+/** Items per page; undefined: the spec does not say. */
+const sizeOf = (pagination: Pagination, position: PagePosition): number | undefined => position.size ?? pagination.size;
 
 /**
  * The page after this one; null when it was the last.
@@ -137,11 +142,14 @@ async function count(expression: string | undefined, pagination: Pagination, pag
   return Number.isFinite(value) ? value : null;
 }
 
-const isShort = (pagination: Pagination, page: PageItems) =>
-  pagination.stopWhen === undefined && pagination.size !== undefined && page.items.length < pagination.size;
+function isShort(pagination: Pagination, page: PageItems): boolean {
+  const size = sizeOf(pagination, page.position);
+  return pagination.stopWhen === undefined && size !== undefined && page.items.length < size;
+}
 
 function nextOffset(pagination: Extract<Pagination, { kind: 'offset' }>, page: PageItems): number {
-  const { step, size, overlap = 0 } = pagination;
+  const { step, overlap = 0 } = pagination;
+  const size = page.position.size ?? pagination.size;
   const moved = (step === 'size' ? size : page.items.length) - overlap;
   // A page that is all overlap would be requested again without end.
   return page.position.offset + Math.max(1, moved);

@@ -20,6 +20,7 @@ import { heavyBytes } from './page-size.ts';
 import { createPagesAhead, type PagesAhead } from './pages-ahead.ts';
 import { planRead } from './read-plan.ts';
 import { advance, restartFromStart, restartWindow, resumePosition, splitWindow } from './read-window.ts';
+import { smallerPage } from './smaller-page.ts';
 
 /** A note for a reader of the run; the read continues. */
 export type ReadNote =
@@ -27,6 +28,7 @@ export type ReadNote =
   | 'page_repeated'
   | 'window_restarted'
   | 'window_split'
+  | 'page_shrunk'
   | 'token_expired'
   | 'cursor_missing'
   | 'checkpoint_discarded';
@@ -171,6 +173,7 @@ async function* readInOrder(
 
 async function readOne(reading: Reading, position: ReadPosition, guard: PageGuard): Promise<Turn> {
   const { plan, ahead } = reading;
+  const { pagination } = reading.source.resource;
   const request = { position: position.page, ...sentRoots(plan, position), isRestarted: position.restarts > 0 };
   const page = await ahead.take(request);
   switch (page.kind) {
@@ -178,6 +181,8 @@ async function readOne(reading: Reading, position: ReadPosition, guard: PageGuar
       return page.what === 'page'
         ? { retryFrom: restartWindow(plan, position), note: 'window_restarted' }
         : { retryFrom: restartFromStart(plan, position), note: 'token_expired' };
+    case 'too_large':
+      return { retryFrom: { ...position, page: smallerPage(pagination, position.page) }, note: 'page_shrunk' };
     case 'empty':
       return { read: lastRead(position, page, { notModified: page.notModified, skipped: null }), bodyBytes: 0 };
     case 'skipped':

@@ -5,6 +5,7 @@ import { isTimeCursor } from '../../spec/schema/incremental-schema.ts';
 import { type CursorValue, cursorOfText, cursorText } from '../cursor/cursor-value.ts';
 import { advanceWatermark, continuesAscending, greaterCursor, greatestCursor } from '../cursor/watermark.ts';
 import { noPages } from './page-guard.ts';
+import { firstPageLike } from './smaller-page.ts';
 
 /** The facts of a page that the plan needs. */
 export interface PageFacts {
@@ -86,7 +87,7 @@ export function restartWindow(plan: ReadPlan, position: ReadPosition): ReadPosit
     throw new AppError('source_rejected', 'The page token expired four times in one window. Use smaller windows.');
   }
   const empty = { guard: noPages, maxSeen: null, lastSeen: null };
-  return { ...position, ...empty, page: plan.firstPage, restarts: position.restarts + 1 };
+  return { ...position, ...empty, page: firstPageLike(plan.firstPage, position.page), restarts: position.restarts + 1 };
 }
 
 /** A token read from the start, after the API no longer knows the stored token. */
@@ -194,7 +195,8 @@ function nextWindow(plan: ReadPlan, cursor: CursorPlan, position: ReadPosition):
     to: endOfWindow(cursor, { from, end: position.end, sizeMs }),
     windowNo: position.windowNo + 1,
   };
-  return { ...position, ...empty, ...bounds, page: plan.firstPage, base: position.claim };
+  const page = firstPageLike(plan.firstPage, position.page);
+  return { ...position, ...empty, ...bounds, page, base: position.claim };
 }
 
 /** Watermark less lookback, inclusive; `start` before the first read and for a backfill. */

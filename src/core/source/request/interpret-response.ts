@@ -2,6 +2,7 @@ import { AppError } from '../../errors.ts';
 import { classifyByStatus } from '../../http/retry.ts';
 import type { Classify, HttpResponse, Meaning, NoResponse, Verdict } from '../../model/http.ts';
 import type { ErrorRule } from '../../spec/schema/http-schema.ts';
+import type { Shrink } from '../../spec/schema/pagination-schema.ts';
 import { isRefreshable } from '../auth/request-signer.ts';
 import { tryDecodeBody } from '../decode/decode-body.ts';
 import type { Source } from '../source.ts';
@@ -15,6 +16,8 @@ interface RequestedPage {
   readonly index: number;
   /** The API's token a token read starts from is in the request. */
   readonly startsFromToken: boolean;
+  /** The rule by which it may become smaller; null or absent: it may not. */
+  readonly shrink?: Shrink | null;
 }
 
 interface InterpretOptions {
@@ -25,8 +28,8 @@ interface InterpretOptions {
 type InterpretedSource = Pick<Source, 'resource' | 'http' | 'params' | 'auth' | 'now'>;
 
 /**
- * Says what a response means for the page that was requested: expired tokens first, then the error rules of the
- * resource, those of `http`, then the defaults of the format. The only place where that is decided: the HTTP client
+ * Says what a response means for the page that was requested: expired tokens first, then pages that are too large, then
+ * the error rules of the resource, those of `http`, then the defaults of the format. The only place where that is decided: the HTTP client
  * obeys the action, the reader the meaning. Rejected credentials are refreshed once if the auth kind can; with other
  * kinds they fail the read. A request without a response that counts as empty or skipped fails with a
  * {@link NoResponseError}.
@@ -40,6 +43,7 @@ export function interpretResponse(source: InterpretedSource, { evaluate, page }:
       const expired = await expiredToken(source, outcome, { evaluate, page });
       if (expired) return expired;
     }
+    if (await isTooLarge(outcome, { evaluate, page, params })) return tooLarge(outcome);
     const rule = await matchRule(rules, outcome, { evaluate, params });
     if (rule) return byRule(rule, source, outcome);
     if (response.status === null) return { action: 'retry' };
@@ -47,6 +51,21 @@ export function interpretResponse(source: InterpretedSource, { evaluate, page }:
     const verdict = classifyByStatus(response, request, `${request.method} ${request.url.pathname}`);
     return response.status === 401 ? refreshFirst(source, verdict) : verdict;
   };
+}
+
+/** Whether the response asks for a smaller page, and there may be one. */
+async function isTooLarge(
+  outcome: Outcome,
+  { evaluate, page, params }: InterpretOptions & Pick<Source, 'params'>,
+): Promise<boolean> {
+  if (!page.shrink) return false;
+  return (await matchRule([{ when: page.shrink.when, action: 'fail' }], outcome, { evaluate, params })) !== null;
+}
+
+function tooLarge(outcome: Outcome): Verdict {
+  const meaning: Meaning = { kind: 'too_large' };
+  if (outcome.kind === 'response') return accept(meaning);
+  return { action: 'fail', error: new NoResponseError(meaning, outcome.kind) };
 }
 
 function byRule(rule: ErrorRule, source: InterpretedSource, outcome: Outcome): Verdict {

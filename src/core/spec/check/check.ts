@@ -16,6 +16,7 @@ import { checkDestination } from './destination.ts';
 import { inDocumentOrder } from './document-paths.ts';
 import { checkDuplicates } from './duplicates.ts';
 import { checkExpressions } from './expressions.ts';
+import { checkPagination } from './pagination.ts';
 import { checkParamDefinitions } from './param-definitions.ts';
 import { checkPartitions } from './partitions.ts';
 import { checkRecordSchemas } from './record-schemas.ts';
@@ -52,6 +53,7 @@ const rules: readonly ((document: unknown, parse: ParseExpression) => readonly I
   checkRequests,
   checkDestination,
   checkResources,
+  checkPagination,
   checkPartitions,
   checkExpressions,
   checkRecordSchemas,

@@ -55,7 +55,9 @@ function requestPlaces(at: string, scope: EvaluationScope): readonly ExpressionP
 }
 
 const paginationPlaces = (at: string): readonly ExpressionPlace[] =>
-  ['stopWhen', 'totalPages', 'total', 'next'].map((key) => expression(`${at}.${key}`, scopes.response));
+  ['stopWhen', 'totalPages', 'total', 'next', 'shrink.when.expr'].map((key) =>
+    expression(`${at}.${key}`, scopes.response),
+  );
 
 const lookupPlaces = (at: string): readonly ExpressionPlace[] => [
   ...requestPlaces(`${at}.request`, scopes.request),

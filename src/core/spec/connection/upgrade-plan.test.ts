@@ -54,6 +54,16 @@ describe('the plan of an upgrade', () => {
     ]);
   });
 
+  it('of a read that may use smaller pages says that nothing is read again', () => {
+    const request = { path: '/items', query: { limit: '{{ page.size }}' } };
+    const pagination = { kind: 'offset', size: 100, inject: { in: 'query', name: 'offset' } };
+    const shrink = { when: { status: [500] } };
+    const before = { incremental, request, pagination };
+    expect(planOf(before, { ...before, pagination: { ...pagination, shrink } }).resources).toMatchObject([
+      { class: 'compatible', changed: ['pagination'], resets: 'nothing', redelivers: 'nothing' },
+    ]);
+  });
+
   it('recommends one for a filter, too, which delivers nothing again', () => {
     expect(planOf({ incremental }, { incremental, filter: 'active' })).toMatchObject({
       backfillRecommended: true,

@@ -18,6 +18,9 @@ const beside: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'resources[].request body': { method: 'POST' },
   'resources[].forEach[] resource': { values: undefined },
   'resources[].incremental (cursor) resultCap': { window: { size: 'P1D' } },
+  ...Object.fromEntries(
+    ['page', 'offset', 'cursor', 'keyset'].map((kind) => [`resources[].pagination (${kind}) shrink`, { size: 100 }]),
+  ),
   'resources[].changeDetection mode': { mode: 'field', field: 'etag' },
   'resources[].enrich[] batch': { key: 'record.id' },
   'resources[].enrich[] cache': { key: 'record.id' },
@@ -43,6 +46,8 @@ const least: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'resources[].incremental (cursor)': { cursor: { field: 'at', type: 'datetime' } },
   'resources[].incremental.cursor': { field: 'at' },
   'resources[].request.body': {},
+  'resources[].pagination.shrink': { when: { status: [500] } },
+  'http.errors[].when': {},
   http: { baseUrl: 'https://api.acme.example' },
 };
 
@@ -82,7 +87,7 @@ const base = (other: string): Record<string, unknown> => ({
     {
       key: 'contacts',
       primaryKey: 'id',
-      request: { path: '/contacts' },
+      request: { path: '/contacts', query: { limit: '{{ page.size }}' } },
       forEach: [{ as: 'project', values: '{{ params.projects }}' }],
     },
     { key: other, primaryKey: 'id', request: { path: '/a' }, target: { table: 'all_accounts' } },
@@ -98,7 +103,7 @@ function prepare(document: Record<string, unknown>, steps: string): void {
     put(document, 'lookups.0', { assignTo: 'users', kind: 'request', request: { path: '/users' }, keyBy: 'id' });
   }
   if (/^lookups\.0\.?$/.test(steps)) put(document, 'lookups', [null]);
-  on('resources.0.pagination.', { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'c' } });
+  on('resources.0.pagination.', { kind: 'cursor', size: 100, next: 'body.next', inject: { in: 'query', name: 'c' } });
   on('resources.0.incremental.', {
     kind: 'cursor',
     cursor: { field: 'at', type: 'datetime' },

@@ -8,11 +8,11 @@ import type * as v from 'valibot';
 import { Auth } from '../schema/auth-schema.ts';
 import { DestinationSpec, Target } from '../schema/destination-schema.ts';
 import { when } from '../schema/field.ts';
-import { ErrorRule, HttpSettings, RequestTemplate } from '../schema/http-schema.ts';
+import { ErrorRule, HttpSettings, RequestTemplate, ResponseCondition } from '../schema/http-schema.ts';
 import { Incremental } from '../schema/incremental-schema.ts';
 import { Enrichment, Lookup } from '../schema/lookup-schema.ts';
 import { FieldPath } from '../schema/names.ts';
-import { Inject, Pagination } from '../schema/pagination-schema.ts';
+import { Inject, Pagination, Shrink } from '../schema/pagination-schema.ts';
 import { ConnectionParam } from '../schema/param-schema.ts';
 import { Resource, ResponseSettings } from '../schema/resource-schema.ts';
 import { ConnectorSpec } from '../schema/spec-schema.ts';
@@ -28,6 +28,7 @@ const parts = {
   HttpSettings,
   RequestTemplate,
   ErrorRule,
+  ResponseCondition,
   Lookup,
   Resource,
   ResponseSettings,
@@ -35,6 +36,7 @@ const parts = {
   Enrichment,
   Pagination,
   Inject,
+  Shrink,
   Target,
   DestinationSpec,
   SpecTest,

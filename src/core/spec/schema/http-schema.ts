@@ -23,30 +23,34 @@ const HttpStatus = wholeNumber(100, 599);
 /** A list of HTTP statuses. */
 export const HttpStatuses = v.array(HttpStatus);
 
+/** Which responses; all of its conditions must hold, and there is at least one. */
+export const ResponseCondition = v.pipe(
+  strictObject({
+    status: field(
+      v.exactOptional(
+        v.pipe(
+          v.array(v.union([HttpStatus, v.picklist(['4xx', '5xx', 'network', 'timeout'])])),
+          v.minLength(1),
+          v.maxLength(100),
+        ),
+      ),
+      'One of these statuses. `network`: no response came; `timeout`: none in time. Absent: any.',
+      [404, '5xx'],
+    ),
+    expr: field(
+      v.exactOptional(Expression),
+      'True for the response: sees `body`, `headers` (lower case), `status` and `params`. Absent: any response.',
+      "body.error.code = 'RATE'",
+    ),
+  }),
+  v.metadata({ anyOf: [{ required: ['status'] }, { required: ['expr'] }] }),
+);
+export type ResponseCondition = v.InferOutput<typeof ResponseCondition>;
+
 /** The action for a response; all conditions of `when` must hold, the first rule that matches wins. */
 export const ErrorRule = strictObject({
   when: field(
-    v.pipe(
-      strictObject({
-        status: field(
-          v.exactOptional(
-            v.pipe(
-              v.array(v.union([HttpStatus, v.picklist(['4xx', '5xx', 'network', 'timeout'])])),
-              v.minLength(1),
-              v.maxLength(100),
-            ),
-          ),
-          'One of these statuses. `network`: no response came; `timeout`: none in time. Absent: any.',
-          [404, '5xx'],
-        ),
-        expr: field(
-          v.exactOptional(Expression),
-          'True for the response: sees `body`, `headers` (lower case), `status` and `params`. Absent: any response.',
-          "body.error.code = 'RATE'",
-        ),
-      }),
-      v.metadata({ anyOf: [{ required: ['status'] }, { required: ['expr'] }] }),
-    ),
+    ResponseCondition,
     'The responses that the rule is for; all conditions must hold, and there is at least one.',
     { status: [404] },
   ),

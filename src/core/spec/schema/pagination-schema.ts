@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { strictObject } from '../../strict-object.ts';
-import { field, wholeNumber } from './field.ts';
-import { Expression, HttpStatuses } from './http-schema.ts';
+import { field, when, wholeNumber } from './field.ts';
+import { Expression, HttpStatuses, ResponseCondition } from './http-schema.ts';
 import { FieldPath } from './names.ts';
 
 /** Where the page's position goes in the request. */
@@ -54,24 +54,48 @@ const emptyText = 'Whether a page without items is the last one.';
 const stopOnEmpty = { ...common, emptyPage: field(v.optional(EmptyPage, 'stop'), emptyText) };
 const continueOnEmpty = { ...common, emptyPage: field(v.optional(EmptyPage, 'continue'), emptyText) };
 
+/** When pages become smaller, and down to which size. */
+export const Shrink = strictObject({
+  when: field(ResponseCondition, 'The responses that mean that a page is too large; all conditions must hold.', {
+    status: [413, 500, 'timeout'],
+  }),
+  min: field(
+    v.optional(PageSize, 1),
+    'The smallest size. If a page of this size fails as well, the rules of `errors` decide.',
+  ),
+});
+export type Shrink = v.InferOutput<typeof Shrink>;
+
+/** Only for kinds whose position means the same with every page size, or can be converted. */
+const shrink = field(
+  v.exactOptional(Shrink),
+  'Smaller pages where the API fails at a page: the same position is requested again at half the size, at once; this is no retry. The smaller size holds for the rest of the partition, also after a crash. Needs `size`, and a request that sends `page.size`. With page numbers `size` must be `min` doubled any number of times, because only then every number can be converted. Absent: the size never changes.',
+  { when: { status: [413, 500, 'timeout'] }, min: 25 },
+);
+const shrinkNeedsSize = when({ required: ['shrink'] }, { required: ['size'] });
+
 /** How the next page is requested, by kind. */
 export const Pagination = v.pipe(
   v.variant('kind', [
     strictObject({ kind: field(v.literal('none'), 'One request has all items.'), ...stopOnEmpty }),
-    strictObject({
-      kind: field(
-        v.literal('page'),
-        'Pages have numbers. Up to `http.rateLimit.maxConcurrent` of them are read at once.',
-      ),
-      ...stopOnEmpty,
-      inject: field(Inject, 'Where the page number goes.', { in: 'query', name: 'page' }),
-      start: field(v.optional(wholeNumber(0, 1), 1), 'The number of the first page.'),
-      totalPages: field(
-        v.exactOptional(Expression),
-        'How many pages there are, from a response. Absent: a page with fewer items than `size` is the last.',
-        'body.meta.pages',
-      ),
-    }),
+    v.pipe(
+      strictObject({
+        kind: field(
+          v.literal('page'),
+          'Pages have numbers. Up to `http.rateLimit.maxConcurrent` of them are read at once.',
+        ),
+        ...stopOnEmpty,
+        inject: field(Inject, 'Where the page number goes.', { in: 'query', name: 'page' }),
+        start: field(v.optional(wholeNumber(0, 1), 1), 'The number of the first page.'),
+        totalPages: field(
+          v.exactOptional(Expression),
+          'How many pages there are, from a response. Absent: a page with fewer items than `size` is the last.',
+          'body.meta.pages',
+        ),
+        shrink,
+      }),
+      v.metadata(shrinkNeedsSize),
+    ),
     strictObject({
       kind: field(v.literal('offset'), 'The position is a number of items.'),
       ...stopOnEmpty,
@@ -92,17 +116,22 @@ export const Pagination = v.pipe(
         'Items read again on the next page, because rows move while they are read; repeats are skipped as unchanged. Absent: 0.',
         5,
       ),
+      shrink,
     }),
-    strictObject({
-      kind: field(v.literal('cursor'), 'A response has a token for the next page.'),
-      ...continueOnEmpty,
-      next: field(
-        Expression,
-        'The token, from a response. Missing, null or an empty text: this was the last page.',
-        'body.next_cursor',
-      ),
-      inject: field(Inject, 'Where the token goes.', { in: 'query', name: 'cursor' }),
-    }),
+    v.pipe(
+      strictObject({
+        kind: field(v.literal('cursor'), 'A response has a token for the next page.'),
+        ...continueOnEmpty,
+        next: field(
+          Expression,
+          'The token, from a response. Missing, null or an empty text: this was the last page.',
+          'body.next_cursor',
+        ),
+        inject: field(Inject, 'Where the token goes.', { in: 'query', name: 'cursor' }),
+        shrink,
+      }),
+      v.metadata(shrinkNeedsSize),
+    ),
     strictObject({
       kind: field(v.literal('next_url'), 'A response has the address of the next page.'),
       ...continueOnEmpty,
@@ -120,12 +149,16 @@ export const Pagination = v.pipe(
       ...continueOnEmpty,
       rel: field(v.optional(v.string(), 'next'), 'The relation of the link to follow.'),
     }),
-    strictObject({
-      kind: field(v.literal('keyset'), 'The next page begins after a field of the last item.'),
-      ...stopOnEmpty,
-      field: field(FieldPath, 'The field of the last raw item whose value is sent.', 'id'),
-      inject: field(Inject, 'Where the value goes.', { in: 'query', name: 'starting_after' }),
-    }),
+    v.pipe(
+      strictObject({
+        kind: field(v.literal('keyset'), 'The next page begins after a field of the last item.'),
+        ...stopOnEmpty,
+        field: field(FieldPath, 'The field of the last raw item whose value is sent.', 'id'),
+        inject: field(Inject, 'Where the value goes.', { in: 'query', name: 'starting_after' }),
+        shrink,
+      }),
+      v.metadata(shrinkNeedsSize),
+    ),
   ]),
   v.metadata({ description: 'How the next page is requested.' }),
 );
