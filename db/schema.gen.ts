@@ -21,6 +21,8 @@ export type JsonPrimitive = boolean | number | string | null;
 
 export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
+export type RecordStatus = "deleted" | "delivered" | "quarantined";
+
 export interface ApiKeys {
   createdAt: Generated<string>;
   createdByKeyId: string | null;
@@ -426,11 +428,10 @@ export interface RecordState {
    */
   fields: Json | null;
   /**
-   * Fingerprint of the record as last acknowledged; committed only with the acknowledgement.
+   * Fingerprint of the record as last acknowledged, 15 bytes; committed only with the acknowledgement.
    */
   hash: Buffer;
   laneId: number;
-  orgId: string;
   /**
    * Where a full scan saw it last; empty: no partition, or nobody asks.
    */
@@ -439,7 +440,7 @@ export interface RecordState {
    * runs.seq of the last full scan that saw it; null: none did.
    */
   seenRun: number | null;
-  status: string;
+  status: RecordStatus;
 }
 
 export interface RunDimensions {

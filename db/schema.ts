@@ -78,10 +78,7 @@ export interface Database
     DB['callLog'],
     { reqHeadersRedacted: JSONColumnType<JsonObject>; respHeaders: JSONColumnType<JsonObject> }
   >;
-  recordState: Typed<
-    DB['recordState'],
-    { status: 'delivered' | 'quarantined' | 'deleted'; fields: NullableJsonObject }
-  >;
+  recordState: Typed<DB['recordState'], { fields: NullableJsonObject }>;
   partitions: Typed<DB['partitions'], { validators: NullableJson<Validators> }>;
   runDimensions: Typed<DB['runDimensions'], { value: AnyJson }>;
   webhookEndpoints: Typed<

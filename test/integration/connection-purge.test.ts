@@ -15,6 +15,7 @@ import { insertRun, requestCancelOfAll } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
 import { runStart } from '../../src/core/model/run-position.ts';
+import { ofOrg } from '../support/service/aged-rows.ts';
 import { newCall } from '../support/service/calls.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { newRun, pageEntry, quarantineEntry, receiptOf } from '../support/service/receipts.ts';
@@ -164,7 +165,7 @@ async function rowsOf(orgId: string): Promise<Readonly<Record<string, number>>> 
   ];
   const counts = tables.map(async (table): Promise<[string, number]> => {
     const { rows } = await sql<{ n: number }>`
-      select count(*) as n from ${sql.table(table)} where org_id = ${orgId}`.execute(database.db);
+      select count(*) as n from ${sql.table(table)} where ${ofOrg(table, orgId)}`.execute(database.db);
     return [table, rows[0]?.n ?? -1];
   });
   return Object.fromEntries(await Promise.all(counts));

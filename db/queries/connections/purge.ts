@@ -66,7 +66,7 @@ export async function purgeSome(
     const { numAffectedRows = 0n } = await sql`
       delete from ${sql.table(part)} where ctid = any(array(
         select ctid from ${sql.table(part)}
-        where org_id = ${scope.orgId} and ${belongsTo(part, scope, connectionId)} limit ${rowsMax}))`.execute(db);
+        where ${belongsTo(part, scope, connectionId)} limit ${rowsMax}))`.execute(db);
     if (numAffectedRows > 0n) return false;
   }
   // Its token buckets go with it.

@@ -4,6 +4,7 @@ import { storableJson } from '../../../src/core/json/storable-json.ts';
 import type { Receipt } from '../../../src/core/model/receipt.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
+import { ownLane } from './own-lane.ts';
 import { markRetried } from './requeue.ts';
 import { deliveredIds, type RecordedRun } from './settlement.ts';
 
@@ -28,14 +29,12 @@ async function putSeen(
   for (const { partition, externalIds } of receipt.seen) {
     await sql`
       update record_state set partition = ${partition}, seen_run = (select seq from runs where id = ${receipt.runId})
-      where org_id = ${scope.orgId} and lane_id = ${laneId} and external_id = any(${externalIds}::text[])`.execute(tx);
+      where lane_id = ${ownLane(scope, laneId)} and external_id = any(${externalIds}::text[])`.execute(tx);
   }
   if (receipt.deleted.length === 0) return;
   await sql`
     update record_state set status = 'deleted'
-    where org_id = ${scope.orgId} and lane_id = ${laneId} and external_id = any(${receipt.deleted}::text[])`.execute(
-    tx,
-  );
+    where lane_id = ${ownLane(scope, laneId)} and external_id = any(${receipt.deleted}::text[])`.execute(tx);
 }
 
 interface KeptBack {

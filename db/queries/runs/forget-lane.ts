@@ -3,6 +3,7 @@ import type { Forgotten } from '../../../src/core/run/run-ledger.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type BatchOwner, holdsLane } from './batch-owner.ts';
+import { ownLane } from './own-lane.ts';
 
 /**
  * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where
@@ -48,9 +49,7 @@ export async function deleteRecordStates(tx: Db, scope: OrgScope, laneId: number
   for (let total = 0; ; ) {
     const { numAffectedRows = 0n } = await sql`
       delete from record_state where ctid = any(array(
-        select ctid from record_state where org_id = ${scope.orgId} and lane_id = ${laneId} limit ${piece}))`.execute(
-      tx,
-    );
+        select ctid from record_state where lane_id = ${ownLane(scope, laneId)} limit ${piece}))`.execute(tx);
     total += Number(numAffectedRows);
     if (numAffectedRows < piece) return total;
   }

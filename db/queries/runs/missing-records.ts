@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
+import { ownLane } from './own-lane.ts';
 
 /** The records that a full scan compares. */
 export interface Scan {
@@ -43,8 +44,7 @@ export async function findMissing(
 function known(db: Db, scope: OrgScope, { laneId, partition }: Scan) {
   const all = db
     .selectFrom('recordState')
-    .where('orgId', '=', scope.orgId)
-    .where('laneId', '=', laneId)
+    .where('laneId', '=', ownLane(scope, laneId))
     .where('status', '!=', 'deleted');
   return partition === null ? all : all.where('partition', '=', partition);
 }

@@ -36,7 +36,6 @@ export async function findParents(db: Db, scope: OrgScope, page: ParentPage): Pr
   let query = db
     .selectFrom('recordState as r')
     .select(['r.externalId', 'r.fields'])
-    .where('r.orgId', '=', scope.orgId)
     .where('r.laneId', '=', ofLane(db, scope, page).select('id'))
     .where('r.status', '!=', 'deleted')
     .where('r.fields', 'is not', null)

@@ -38,8 +38,7 @@ const statesOf = statement<OfLane, Lists>((db, { orgId, laneId, externalIds }: P
       sql<Lists['cursors']>`json_agg(cursor)`.as('cursors'),
       sql<Lists['statuses']>`json_agg(status)`.as('statuses'),
     ])
-    .where('orgId', '=', orgId)
-    .where('laneId', '=', laneId)
+    .where('laneId', '=', sql<number>`(select id from lanes where org_id = ${orgId} and id = ${laneId})`)
     .where('externalId', '=', sql<string>`any(${externalIds}::text[])`),
 );
 

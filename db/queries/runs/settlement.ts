@@ -186,8 +186,8 @@ const settlement = (onConflict: RawBuilder<unknown>) =>
         "pageNo" int, "requestKey" text, "recordsIn" int, "recordsOut" int, skipped int, quarantined int, deleted int,
         invalid int)
     ), records as (
-      insert into record_state (org_id, lane_id, external_id, hash, cursor, status, fields, changed_at)
-      select ${v.orgId}, ${v.laneId}::bigint, r.external_id, r.hash, r.cursor, r.status, r.fields::jsonb,
+      insert into record_state (lane_id, external_id, hash, cursor, status, fields, changed_at)
+      select ${v.laneId}::bigint, r.external_id, r.hash, r.cursor, r.status::record_status, r.fields::jsonb,
         case when r.fields is null then null else clock_timestamp() end
       from run, (
         select unnest(${v.externalIds}::text[]) as external_id, unnest(${v.hashes}::bytea[]) as hash,

@@ -1,4 +1,4 @@
-import { digestOf } from '../digest.ts';
+import { digestOf, fingerprintOf } from '../digest.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { valueAt } from '../json/dotted-path.ts';
 import { findIssue } from '../json/record-gate.ts';
@@ -42,7 +42,7 @@ export function createIdentify(
     return {
       raw: cutRecord(json, bytes),
       externalId: id.ok ? id.externalId : keylessExternalId(String(bytes)),
-      hash: mode === 'none' ? null : digestOf(salt + json),
+      hash: mode === 'none' ? null : fingerprintOf(salt + json),
       isPlain: false,
       cursor: cursorOf(raw),
       issues: [{ path: '', message, keyword: 'too_large' }],
@@ -65,7 +65,7 @@ export function createIdentify(
     return {
       raw,
       externalId,
-      hash: sound === null ? hashOf(storable) : digestOf(sound.text),
+      hash: sound === null ? hashOf(storable) : fingerprintOf(sound.text),
       isPlain: sound?.isPlain ?? false,
       cursor,
       issues: issue === null && id.ok ? null : issuesOf(issue, id),

@@ -1,4 +1,4 @@
-import { digestOf } from '../digest.ts';
+import { fingerprintOf } from '../digest.ts';
 import { canonicalJson, type IgnoredPaths } from '../json/canonical-json.ts';
 
 /** How records of a resource get their fingerprints. */
@@ -10,12 +10,12 @@ interface FingerprintOptions {
 }
 
 /**
- * Makes the function that gives a record its fingerprint: base64url of SHA-256 (43 characters) over the record's canonical
+ * Makes the function that gives a record its fingerprint: the digest (20 characters) of the record's canonical
  * JSON without the ignored paths, and over the salt. Equal fingerprints mean that the record needs no delivery.
  */
 export function createFingerprint({ ignore, salt }: FingerprintOptions): (record: unknown) => string {
   const ignored = ignore.length === 0 ? undefined : pathTree(ignore);
-  return (record) => digestOf(`${salt}\n${canonicalJson(record, ignored)}`);
+  return (record) => fingerprintOf(`${salt}\n${canonicalJson(record, ignored)}`);
 }
 
 function pathTree(paths: readonly string[]): IgnoredPaths {

@@ -64,7 +64,10 @@ const policies = `
       execute format('alter table %s enable row level security, force row level security', owned);
       execute format('create policy one_org on %s using (org_in_force() in (org_id, ''*''))', owned);
     end loop;
-  end $$`;
+  end $$;
+  -- The org of a fingerprint is that of its lane, which is visible to its org only.
+  alter table record_state enable row level security, force row level security;
+  create policy one_org on record_state using (exists (select from lanes where lanes.id = lane_id))`;
 
 /** Statements that may name no org. Of all dialects of the process: some are compiled once, by the first that needs them. */
 const acrossOrgs = new WeakSet<QueryId>();

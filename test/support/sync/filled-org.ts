@@ -36,7 +36,7 @@ export async function fillOrg(api: TestApi): Promise<FilledOrg> {
   await filled.call('POST', `/connections/${connection}/schedules`, { body: schedule });
   const lane = { orgId, connectionId: connection, resourceKey: 'items' };
   const { id: laneId } = await db.insertInto('lanes').values(lane).returning('id').executeTakeFirstOrThrow();
-  const state = { orgId, laneId, externalId: 'r1', hash: Buffer.from('h'), status: 'delivered' } as const;
+  const state = { laneId, externalId: 'r1', hash: Buffer.from('h'), status: 'delivered' } as const;
   await db.insertInto('recordState').values(state).execute();
   const updatedAt = daysAgo(1000).toISOString();
   await db.insertInto('partitions').values({ orgId, laneId, watermark: '7', updatedAt }).execute();

@@ -6,13 +6,16 @@ import { stored, storedObject } from './stored-json.ts';
 type OfLane = Pick<StoredRun, 'orgId' | 'laneId'>;
 
 /** Inserts the records, or puts this version in place of the stored one. Throws when one is there twice. */
-export function putRecords(state: ControlState, { orgId, laneId }: OfLane, records: readonly RecordEntry[]): void {
+export function putRecords(
+  state: ControlState,
+  { laneId }: Pick<StoredRun, 'laneId'>,
+  records: readonly RecordEntry[],
+): void {
   refuseTwice(records.map(({ externalId }) => externalId));
   for (const { externalId, hash, cursor, status, fields } of records) {
     const known = state.records.get(keyOf(laneId, externalId)) ?? { partition: '', seenRun: null };
     state.records.put({
       ...known,
-      orgId,
       laneId,
       externalId,
       hash: Buffer.from(hash, 'base64url').toString('base64url'),
