@@ -115,26 +115,31 @@ create table run_dimensions (
   foreign key (org_id, run_id) references runs (org_id, id) on delete cascade
 );
 
+-- Partitioned by the time in the id of the run, so that the calls of a run are in one partition, and old ones are dropped as a
+-- whole (src/maintenance/partition-sweep.ts). Ids compare byte by byte there, whatever the locale of the database. Fixed lengths
+-- come first, so that nothing is lost to alignment.
 create table call_log (
-  id text primary key,
-  org_id text not null,
-  run_id text not null,
   sequence bigint not null,
-  method text not null,
-  url text not null,
+  created_at timestamptz not null default now(),
   status_code integer,
   duration_ms integer,
   attempt integer not null,
   cache_hit boolean not null,
+  id text not null,
+  org_id text not null,
+  run_id text collate "C" not null,
+  method text not null,
+  url text not null,
   req_headers_redacted jsonb not null,
   req_body_redacted text,
   resp_headers jsonb not null,
   resp_body_truncated text,
   error_code text,
-  created_at timestamptz not null default now(),
   foreign key (org_id, run_id) references runs (org_id, id) on delete cascade
-);
+) partition by range (run_id);
 create index call_log_by_run on call_log (run_id, sequence);
--- Retention finds old calls by their age. Ledgers need no such index: their primary keys begin with the run's id, and ids
--- sort by time.
-create index call_log_by_age on call_log (created_at);
+-- Calls of a run may be much younger than the run: before a partition is dropped, they are looked for.
+create index call_log_by_age on call_log using brin (created_at);
+-- What belongs to no other partition: nothing that is inserted fails. Old rows are deleted here one by one.
+create table call_log_default partition of call_log default;
+create index call_log_default_by_age on call_log_default (created_at);

@@ -135,9 +135,17 @@ create index webhook_messages_by_recovery on webhook_messages (recovery_id) wher
 -- What is left of a deleted endpoint is found without reading every row.
 create index webhook_messages_of_endpoint on webhook_messages (endpoint_id);
 
--- The log: one row per POST, written before it.
+-- The log: one row per POST, written before it. Partitioned by the time in its id, as call_log is by that of its run.
 create table webhook_deliveries (
-  id text primary key,
+  created_at timestamptz not null default now(),
+  lease_until timestamptz,
+  started_at timestamptz,
+  finished_at timestamptz,
+  status_code integer,
+  attempt integer not null,
+  duration_ms integer,
+  delivered boolean not null default false,
+  id text collate "C" primary key,
   org_id text not null,
   event_id text not null,
   endpoint_id text not null,
@@ -145,37 +153,29 @@ create table webhook_deliveries (
   run_id text,
   event_type text not null,
   url text not null,
-  status_code integer,
-  delivered boolean not null default false,
-  created_at timestamptz not null default now(),
-  attempt integer not null,
   trigger text not null check (trigger in ('auto', 'redelivery', 'recover', 'test')),
   redelivery_of text,
   state text not null check (state in ('queued', 'sending', 'done', 'unknown')),
-  lease_until timestamptz,
   lease_token text,
   secret_id text,
-  started_at timestamptz,
-  finished_at timestamptz,
-  duration_ms integer,
   error_code text,
   request_headers jsonb,
   response_headers jsonb,
   response_body text,
-  unique (org_id, id),
   foreign key (org_id, event_id) references webhook_events (org_id, id) on delete cascade,
   foreign key (org_id, endpoint_id) references webhook_endpoints (org_id, id),
   check (num_nulls(lease_until, lease_token) in (0, 2))
-);
+) partition by range (id);
+create table webhook_deliveries_default partition of webhook_deliveries default;
 comment on column webhook_deliveries.attempt is 'Counts the attempts of the event at the endpoint from 1, whatever triggered them.';
 comment on column webhook_deliveries.redelivery_of is 'The delivery that it repeats; null: it is no redelivery.';
 comment on column webhook_deliveries.state is 'queued: requested, not sent yet; sending: its POST is under way; unknown: its worker died, and its result is not known.';
 comment on column webhook_deliveries.secret_id is 'The secret of its first signature; null: not sent.';
 comment on column webhook_deliveries.request_headers is 'As sent, signatures masked; null: not sent.';
-create index webhook_deliveries_by_org on webhook_deliveries (org_id, created_at desc, id desc);
+create index webhook_deliveries_by_org on webhook_deliveries (org_id, id desc);
 create index webhook_deliveries_of_event on webhook_deliveries (event_id, endpoint_id);
 create index webhook_deliveries_open on webhook_deliveries (endpoint_id, id) where state in ('queued', 'sending');
-create index webhook_deliveries_of_endpoint on webhook_deliveries (endpoint_id);
+create index webhook_deliveries_of_endpoint on webhook_deliveries (endpoint_id, id);
 
 -- In one place because three need it: what wakes an endpoint, the sweeper, and the workflow of the endpoint.
 create function webhook_endpoint_due_at(endpoint webhook_endpoints) returns timestamptz language sql stable as $$

@@ -29,40 +29,60 @@ comment on column hooks.ciphertext is 'The sealed secret of the verification; nu
 comment on column hooks.deleted_at is 'Deleted: it reads as absent from here on; its requests still refer to it.';
 create index hooks_by_connection on hooks (connection_id, id desc) where deleted_at is null;
 
--- The log of what came in, kept for 7 days. No bodies, no headers.
+-- The log of what came in, kept for 7 days. No bodies, no headers. Partitioned by the time in its id.
 create table hook_requests (
-  id text primary key,
+  received_at timestamptz not null default now(),
+  id text collate "C" primary key,
   org_id text not null,
   hook_id text not null,
   connection_id text not null,
-  received_at timestamptz not null default now(),
   status text not null check (status in ('accepted', 'duplicate', 'coalesced', 'ignored', 'rejected')),
   reason text,
   dedupe_key bytea,
-  unique (org_id, id),
-  unique (hook_id, dedupe_key),
   foreign key (org_id, hook_id) references hooks (org_id, id)
-);
+) partition by range (id);
+create table hook_requests_default partition of hook_requests default;
 comment on column hook_requests.status is 'coalesced: accepted, and an earlier request already started the same run.';
 comment on column hook_requests.reason is 'Why it was ignored or rejected; null: it was neither.';
 comment on column hook_requests.dedupe_key is 'Hash of what makes it the same notification as another; null: not compared.';
 create index hook_requests_by_hook on hook_requests (hook_id, id desc);
 create index hook_requests_by_connection on hook_requests (connection_id);
-create index hook_requests_by_age on hook_requests (received_at);
+create index hook_requests_by_dedupe_key on hook_requests (hook_id, dedupe_key) where dedupe_key is not null;
+create index hook_requests_default_by_age on hook_requests_default (received_at);
 
--- What a request starts: a run of a resource that begins after it.
+-- What a request starts: a run of a resource that begins after it. It has the partitions of its requests.
 create table hook_triggers (
-  request_id text not null,
+  request_id text collate "C" not null,
   resource_key text not null,
   org_id text not null,
   connection_id text not null,
   pending boolean not null default true,
   run_id text,
   primary key (request_id, resource_key),
-  foreign key (org_id, request_id) references hook_requests (org_id, id) on delete cascade,
+  foreign key (org_id, connection_id) references connections (org_id, id),
   check (not pending or run_id is null)
-);
+) partition by range (request_id);
+create table hook_triggers_default partition of hook_triggers default;
 comment on column hook_triggers.pending is 'No run was made for it yet: the workflow, or the sweeper, has it to do.';
 comment on column hook_triggers.run_id is 'The run that was made for it, or was waiting already; null: pending, or none may be made.';
 create index hook_triggers_pending on hook_triggers (connection_id, resource_key, request_id) where pending;
 create index hook_triggers_by_connection on hook_triggers (connection_id);
+
+-- Accepts a request and what it asks for; false: the hook has accepted the same notification before. No index over all
+-- partitions can say so: whoever accepts a notification holds its lock to the end of the transaction, and looks once they have it.
+create function accept_hook_request(
+  request text, org text, hook text, connection text, resource_keys text[], notification bytea
+) returns boolean language plpgsql as $$
+begin
+  if notification is not null then
+    perform pg_advisory_xact_lock(hashtextextended(hook || encode(notification, 'hex'), 0));
+    if exists (select from hook_requests where hook_id = hook and dedupe_key = notification) then
+      return false;
+    end if;
+  end if;
+  insert into hook_requests (id, org_id, hook_id, connection_id, status, dedupe_key)
+  values (request, org, hook, connection, 'accepted', notification);
+  insert into hook_triggers (request_id, resource_key, org_id, connection_id)
+  select request, resource_key, org, connection from unnest(resource_keys) as resource_key;
+  return true;
+end $$;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { fromUUIDBytes, typeidUnboxed } from 'typeid-js';
+import { fromUUIDBytes, TypeID, typeidUnboxed } from 'typeid-js';
 
 /** The prefix of each kind of id; the part after `_` is a base32 UUIDv7, so ids sort by creation time. */
 export type IdPrefix =
@@ -30,6 +30,10 @@ export function firstIdAt(prefix: IdPrefix, time: Date): string {
   bytes.writeUIntBE(time.getTime(), 0, 6);
   return fromUUIDBytes(prefix, bytes).toString();
 }
+
+/** When an id was made, to the millisecond. Throws for what is no id. */
+export const timeOfId = (id: string): Date =>
+  new Date(Buffer.from(TypeID.fromString(id).toUUIDBytes()).readUIntBE(0, 6));
 
 /** An id of the same form that the parts decide: equal parts, equal id. It says nothing of time. */
 export const hashId = (prefix: IdPrefix, parts: readonly string[]): string =>

@@ -1,7 +1,7 @@
 /**
  * Background work without a request: starting runs whose start or whose workflow was lost, keeping Temporal's schedules
  * as their rows say, waking workflows that were not notified of requests to hooks or of deliveries, reporting overdue
- * data and missed firings, removing what belonged to deleted connections and what is too old.
+ * data and missed firings, keeping partitions, removing what belonged to deleted connections and what is too old.
  * It runs inside the worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and the
  * same loop repairs a lost namespace.
  */
@@ -18,6 +18,7 @@ import { sweepDeliveries } from './delivery-sweep.ts';
 import { createInboundSweep } from './inbound-sweep.ts';
 import { createMissedSweep } from './missed-sweep.ts';
 import { createOverdueSweep } from './overdue-sweep.ts';
+import { createPartitionSweep } from './partition-sweep.ts';
 import { createRetentionSweep } from './retention-sweep.ts';
 import { repairSilentRuns, startMissedRuns } from './run-sweep.ts';
 import { createScheduleSweep } from './schedule-sweep.ts';
@@ -42,6 +43,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
   const sweepInbound = createInboundSweep(deps);
   const sweepOverdue = createOverdueSweep(deps);
   const sweepMissed = createMissedSweep(deps);
+  const sweepPartitions = createPartitionSweep(deps, deps.config.retentionDays);
   const sweepRetention = createRetentionSweep(deps, deps.config.retentionDays);
   while (!signal.aborted) {
     try {
@@ -53,6 +55,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
         await purgeSigningSecrets(deps.db);
         await purgeLookupValues(deps.db, purgedRowsMax);
         await purgeDeletedConnections(deps);
+        await sweepPartitions();
         await sweepRetention();
         await sweepSchedules();
         await sweepDeliveries(deps);

@@ -1,4 +1,5 @@
 /** Removes data older than the retention of the deployment, a little in each round, so that nothing waits for it. */
+import { findPartitions } from '../../db/queries/orgs/partitions.ts';
 import {
   type OldRows,
   purgeCalls,
@@ -30,7 +31,8 @@ const parts: readonly Part[] = [
   { name: 'calls', purge: purgeCalls, rowsMax },
   { name: 'pages of runs', purge: purgePages, rowsMax },
   { name: 'lists of runs', purge: purgeDimensions, rowsMax },
-  // Each takes its messages and deliveries with it.
+  // Each takes its messages and the deliveries that are left with it. It waits for the partition that has its first ones to be
+  // dropped, so that few are.
   { name: 'events', purge: purgeEvents, rowsMax: rowsMax / 10 },
   { name: 'recoveries', purge: purgeRecoveries, rowsMax },
   { name: 'deleted endpoints', purge: purgeEndpoints, rowsMax },
@@ -52,13 +54,15 @@ export function createRetentionSweep(
       left = parts;
     }
     const before = new Date(Date.now() - retentionDays * dayMs);
+    const deliveriesFrom = await oldestDeliveries(db);
     const endMs = performance.now() + roundMsMax;
     while (performance.now() < endMs) {
       const [part, ...others] = left;
       if (!part) return;
       left = others;
       try {
-        const removed = await part.purge(db, { before, rowsMax: part.rowsMax });
+        const partBefore = part.name === 'events' ? earlier(before, deliveriesFrom) : before;
+        const removed = await part.purge(db, { before: partBefore, rowsMax: part.rowsMax });
         if (removed > 0) log.debug('old rows removed', { what: part.name, removed });
         if (removed === part.rowsMax) left = [...others, part];
       } catch (error) {
@@ -67,3 +71,11 @@ export function createRetentionSweep(
     }
   };
 }
+
+/** Since when partitions have deliveries; null: there are none. */
+async function oldestDeliveries(db: Deps['db']): Promise<Date | null> {
+  const [oldest] = await findPartitions(db, 'webhook_deliveries');
+  return oldest?.from ?? null;
+}
+
+const earlier = (one: Date, other: Date | null): Date => (other !== null && other < one ? other : one);

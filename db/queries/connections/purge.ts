@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
@@ -63,10 +63,8 @@ export async function purgeSome(
   { connectionId, rowsMax }: { readonly connectionId: string; readonly rowsMax: number },
 ): Promise<boolean> {
   for (const part of parts) {
-    const { numAffectedRows = 0n } = await sql`
-      delete from ${sql.table(part)} where ctid = any(array(
-        select ctid from ${sql.table(part)}
-        where ${belongsTo(part, scope, connectionId)} limit ${rowsMax}))`.execute(db);
+    const rows = sql`from ${sql.table(part)} where ${belongsTo(part, scope, connectionId)} limit ${rowsMax}`;
+    const { numAffectedRows = 0n } = await deleteRows(part, rows).execute(db);
     if (numAffectedRows > 0n) return false;
   }
   // Its token buckets go with it.
@@ -77,6 +75,20 @@ export async function purgeSome(
     .where('deletedAt', 'is not', null)
     .execute();
   return true;
+}
+
+/** Columns that find a row of a partitioned table: a `ctid` is of one partition alone. */
+const keysOfPartitioned: ReadonlyMap<string, readonly string[]> = new Map([
+  ['callLog', ['runId', 'sequence', 'id']],
+  ['hookRequests', ['id']],
+  ['hookTriggers', ['requestId', 'resourceKey']],
+]);
+
+function deleteRows(part: (typeof parts)[number], rows: RawBuilder<unknown>) {
+  const keys = keysOfPartitioned.get(part);
+  if (!keys) return sql`delete from ${sql.table(part)} where ctid = any(array(select ctid ${rows}))`;
+  const columns = sql.join(keys.map((key) => sql.ref(key)));
+  return sql`delete from ${sql.table(part)} where (${columns}) in (select ${columns} ${rows})`;
 }
 
 function belongsTo(part: (typeof parts)[number], { orgId }: OrgScope, connectionId: string) {

@@ -6,7 +6,7 @@ import { type Listing, openNewestFirst } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';
 
 /** How long requests are kept, and compared with new ones. */
-const keptDays = 7;
+export const hookRequestDays = 7;
 
 /** A hook as its requests are logged. */
 interface LoggedHook {
@@ -39,19 +39,10 @@ export async function acceptHookRequest(
   dedupeKey: Uint8Array | null,
 ): Promise<string | null> {
   const id = newId('hreq');
-  const { rows } = await sql<{ id: string }>`
-    with accepted as (
-      insert into hook_requests (id, org_id, hook_id, connection_id, status, dedupe_key)
-      values (${id}, ${scope.orgId}, ${hook.id}, ${hook.connectionId}, 'accepted', ${dedupeKey})
-      on conflict (hook_id, dedupe_key) do nothing
-      returning id, org_id, connection_id
-    ), asked as (
-      insert into hook_triggers (request_id, resource_key, org_id, connection_id)
-      select accepted.id, resource_key, accepted.org_id, accepted.connection_id
-      from accepted, unnest(${hook.resourceKeys}::text[]) as resource_key
-    )
-    select id from accepted`.execute(db);
-  return rows[0]?.id ?? null;
+  const { rows } = await sql<{ accepted: boolean }>`
+    select accept_hook_request(${id}, ${scope.orgId}, ${hook.id}, ${hook.connectionId}, ${hook.resourceKeys}::text[],
+      ${dedupeKey}) as accepted`.execute(db);
+  return rows[0]?.accepted === true ? id : null;
 }
 
 /**
@@ -179,11 +170,14 @@ export function listHookRequests(db: Db, scope: OrgScope, hookId: string): Promi
   return openNewestFirst(ofHook.select(['id', 'hookId', 'receivedAt', 'status', 'reason', runs]));
 }
 
-/** Removes some of the requests that are older, of every org. */
+/** Removes some of the requests that are older and in no partition that is dropped as a whole, of every org. */
 export async function purgeHookRequests(db: Db): Promise<void> {
   await sql`
-    delete from hook_requests where ctid = any(array(
-      select ctid from hook_requests where received_at < ${keptSince} limit 10000))`.execute(db);
+    with old as (
+      delete from hook_requests_default where ctid = any(array(
+        select ctid from hook_requests_default where received_at < ${keptSince} limit 10000))
+      returning id)
+    delete from hook_triggers where request_id in (select id from old)`.execute(db);
 }
 
-const keptSince = sql<string>`now() - make_interval(days => ${sql.lit(keptDays)})`;
+const keptSince = sql<string>`now() - make_interval(days => ${sql.lit(hookRequestDays)})`;

@@ -14,9 +14,9 @@ export interface OldRows {
   readonly rowsMax: number;
 }
 
-/** Removes calls that were logged before; how many. */
+/** Removes calls that were logged before and are in no partition that is dropped as a whole; how many. */
 export const purgeCalls = (db: Db, { before, rowsMax }: OldRows): Promise<number> =>
-  purge(db, { table: 'call_log', old: sql`created_at < ${before}`, order: sql`created_at`, rowsMax });
+  purge(db, { table: 'call_log_default', old: sql`created_at < ${before}`, order: sql`created_at`, rowsMax });
 
 /** Removes quarantined records that were resolved before and do not wait for another try; how many. */
 export const purgeResolved = (db: Db, { before, rowsMax }: OldRows): Promise<number> => {

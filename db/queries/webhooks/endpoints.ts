@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from 'kysely';
-import { newId } from '../../../src/core/ids.ts';
+import { firstIdAt, newId } from '../../../src/core/ids.ts';
 import type {
   WebhookEndpointRow,
   WebhookEndpointState,
@@ -192,7 +192,7 @@ export async function readEndpointStats(
         percentile_cont(0.95) within group (order by duration_ms) as p95_ms
       from webhook_deliveries
       where org_id = ${scope.orgId} and endpoint_id = ${id} and state in ('done', 'unknown')
-        and created_at >= now() - make_interval(hours => ${hours})
+        and created_at >= now() - make_interval(hours => ${hours}) and id >= ${firstIdAt('whd', earlier(hours))}
     ) log, (
       select count(*) as pending, floor(extract(epoch from now() - min(occurred_at)))::float8 as oldest_pending_seconds
       from webhook_messages join webhook_events on webhook_events.id = event_id
@@ -202,3 +202,6 @@ export async function readEndpointStats(
   if (!stats) throw new Error('An aggregate always has a row.');
   return stats;
 }
+
+/** An hour before: the id of an attempt has the time of the process that made it. */
+const earlier = (hours: number): Date => new Date(Date.now() - (hours + 1) * 3_600_000);

@@ -85,15 +85,17 @@ interface Attempt {
   readonly eventId: string;
   readonly endpointId: string;
   readonly state?: 'queued' | 'sending' | 'done';
+  /** Its id was made so many days ago; 0 unless given. */
+  readonly days?: number;
 }
 
 /** An attempt to deliver an event, in the log; its id. */
 export async function loggedAttempt(
   { deps: { db } }: WithDb,
   { orgId }: TestOrg,
-  { state = 'done', ...of }: Attempt,
+  { state = 'done', days = 0, ...of }: Attempt,
 ): Promise<string> {
-  const id = newId('whd');
+  const id = days === 0 ? newId('whd') : firstIdAt('whd', daysAgo(days));
   const facts = { eventType: 'run.succeeded', url: receiverUrl, attempt: 1, trigger: 'auto' } as const;
   await db
     .insertInto('webhookDeliveries')
