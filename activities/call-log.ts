@@ -15,9 +15,13 @@ export interface CallLog {
 /** Calls are gathered this long before they are stored, ms: a watched run shows them soon, a fast one in few statements. */
 const gatherMs = 100;
 
-/** The call log of one attempt; its sequence continues after the calls of earlier attempts. */
-export async function openCallLog(db: Db, scope: OrgScope, runId: string): Promise<CallLog> {
-  let sequence = await lastCallSequence(db, scope, runId);
+/** The call log of one attempt; its sequence continues after the calls of earlier attempts. `isFirst`: there are none. */
+export async function openCallLog(
+  db: Db,
+  scope: OrgScope,
+  { runId, isFirst }: { readonly runId: string; readonly isFirst: boolean },
+): Promise<CallLog> {
+  let sequence = isFirst ? 0 : await lastCallSequence(db, scope, runId);
   let storedTo = sequence;
   let waiting: NewCall[] = [];
   let storing: Promise<void> | null = null;

@@ -38,6 +38,8 @@ export interface OpenRun {
 interface OpenRunOptions {
   readonly runId: string;
   readonly attempt: Attempt;
+  /** No attempt was before it. */
+  readonly isFirst: boolean;
   readonly setup: ResourceSetup;
   readonly startedAt: Date;
   readonly newLanes: NewLanes;
@@ -54,12 +56,12 @@ interface OpenRunOptions {
 export async function openRun(
   deps: Deps,
   scope: OrgScope,
-  { runId, attempt, setup, startedAt, newLanes, onRateLimit, resources }: OpenRunOptions,
+  { runId, attempt, isFirst, setup, startedAt, newLanes, onRateLimit, resources }: OpenRunOptions,
 ): Promise<OpenRun> {
   const { db, log } = deps;
   const { spec, resource, params } = setup;
   const { connectionId, laneId, fence, backfill } = attempt;
-  const callLog = await openCallLog(db, scope, runId);
+  const callLog = await openCallLog(db, scope, { runId, isFirst });
   resources.defer(() => callLog.stored().catch((error: unknown) => log.warn('call log not stored', { error })));
   const logCall = (call: LoggedCall) => callLog.write(call);
   const redactor = createRedactor([]);

@@ -1,5 +1,4 @@
 import { findConnection } from '../db/queries/connections/connections.ts';
-import type { BatchOwner } from '../db/queries/runs/batch-owner.ts';
 import * as lanes from '../db/queries/runs/lanes.ts';
 import { dropLookupValues } from '../db/queries/runs/lookup-cache.ts';
 import { countLoginFailures } from '../db/queries/runs/runs.ts';
@@ -17,39 +16,40 @@ type LifecycleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 const loginFailuresMax = 3;
 
 /** Begins the run when it is its turn. A repeat returns the same. */
-export async function beginRun(deps: LifecycleDeps, input: SyncRunInput): Promise<lanes.Turn | 'gone'> {
+export async function beginRun(deps: LifecycleDeps, input: SyncRunInput): Promise<lanes.Begun> {
   const scope = orgScope(input.orgId);
-  const turn = (await lanes.beginRun(deps.db, scope, input.runId)) ?? 'gone';
-  if (turn !== 'waiting') void wakeEndpoints(deps, scope);
-  return turn;
+  const begun = await lanes.beginRun(deps.db, scope, input.runId);
+  if (begun.eventsFor > 0) void wakeEndpoints(deps, scope);
+  return begun;
 }
 
-interface Ending {
-  readonly owner: BatchOwner | null;
-  readonly left: lanes.LeftLane | null;
+/** How a run ends. */
+export interface Ending extends Omit<lanes.RunEnd, 'runId' | 'breaksConnection' | 'provider'> {
+  /** False: the run has stored no values of lookups. */
+  readonly keepsLookups?: boolean;
 }
 
 /**
  * Writes the final status, then wakes the runs whose turn may have come. A repeat finds the run ended and only
  * wakes; a wake-up that is lost costs the next run at most its 30 s timer.
  *
- * @param owner the attempt that ends it; null: the workflow does. Throws `fenced` when a later attempt holds the lane.
- * @param left how it leaves its lane; null: its destination may have more than is recorded.
+ * Throws `fenced` when its owner does not hold the lane any more.
  */
 export async function endRun(
   deps: LifecycleDeps,
   input: SyncRunInput,
-  { outcome, owner, left }: Pick<lanes.RunEnd, 'outcome'> & Ending,
+  { keepsLookups = true, ...ending }: Ending,
 ): Promise<RunTotals> {
   const scope = orgScope(input.orgId);
+  const { outcome } = ending;
   const breaksConnection = await isBreaking(deps, input, outcome);
   const provider = breaksConnection ? await findProvider(deps, input, outcome) : null;
-  const end = { runId: input.runId, outcome, owner, left, breaksConnection, provider };
-  const { run, ended, next } = await lanes.endRun(deps.db, scope, end);
+  const end = { ...ending, runId: input.runId, breaksConnection, provider };
+  const { run, ended, eventsFor, next } = await lanes.endRun(deps.db, scope, end);
   if (ended) deps.log.info('run ended', { ...input, status: run?.status, code: run?.error?.code ?? null });
   for (const waiting of next) await wake(deps, runInput(scope, waiting));
-  await wakeEndpoints(deps, scope);
-  await dropLookupValues(deps.db, scope, input);
+  if (eventsFor > 0) await wakeEndpoints(deps, scope);
+  if (keepsLookups) await dropLookupValues(deps.db, scope, input);
   return { status: run?.status ?? 'gone', ...run?.statsJson };
 }
 

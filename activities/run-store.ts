@@ -30,6 +30,7 @@ export function createRunStore(
   const countAll = async () =>
     new Map((await countDimensions(db, scope, runId)).map(({ dimension, count }) => [dimension, count]));
   const dimensionCounts: RunStore['dimensionCounts'] = async (dimensions) => {
+    if (dimensions.length === 0) return [];
     counts ??= countAll();
     const known = await counts;
     return dimensions.map((dimension) => known.get(dimension) ?? 0);

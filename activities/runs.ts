@@ -13,7 +13,7 @@ export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'lo
      */
     async endRun(input: SyncRunInput, outcome: RunOutcome): Promise<RunTotals> {
       try {
-        return await endRun(deps, input, { outcome, owner: null, left: null });
+        return await endRun(deps, input, { outcome });
       } catch (error) {
         deps.log.error('run not ended', { runId: input.runId, error });
         throw toFailure(error);

@@ -11,7 +11,6 @@
 import { CancelledFailure } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { type Attempt, noteFailure, resetAttempts, takeLane } from '../db/queries/runs/attempts.ts';
-import type { LeftLane } from '../db/queries/runs/lanes.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError } from '../src/core/http/client.ts';
@@ -25,7 +24,7 @@ import type { Movement } from './movement.ts';
 import type { NewLanes } from './new-lanes.ts';
 import { type OpenRun, openRun } from './open-run.ts';
 import type { ProgressReport } from './progress.ts';
-import { endRun } from './run-lifecycle.ts';
+import { type Ending, endRun } from './run-lifecycle.ts';
 import { loadSetup } from './run-setup.ts';
 
 /**
@@ -68,6 +67,8 @@ export interface ChunkLimits {
   readonly msMax: number;
   /** When Temporal scheduled the attempt, ms since the epoch; see takeLane. */
   readonly scheduledAtMs: number;
+  /** The run began for this chunk. */
+  readonly isFirst: boolean;
 }
 
 /** Of an activity of its own. */
@@ -75,10 +76,10 @@ export const chunkMsMax = 60_000;
 
 /** Runs a chunk of a run whose turn it is, and ends the run once it is read. Throws what ends the chunk. */
 export async function advanceRun(deps: ChunkDeps, input: SyncRunInput, limits: ChunkLimits): Promise<ChunkResult> {
-  const { result, owner, left } = await runChunk(deps, input, limits);
+  const { result, ...ending } = await runChunk(deps, input, limits);
   if (!result.done) return result;
   const outcome = { status: result.limited ? 'partial' : 'succeeded', error: null } as const;
-  return { ...result, totals: await endRun(deps, input, { outcome, owner, left }) };
+  return { ...result, totals: await endRun(deps, input, { ...ending, outcome }) };
 }
 
 /** A chunk that did not begin. */
@@ -109,11 +110,9 @@ export async function keptFailure(
 }
 
 /** The result of a chunk, and its attempt; null: there was nothing to read. */
-interface RunChunk {
+interface RunChunk extends Omit<Ending, 'outcome'> {
   readonly result: ChunkResult;
   readonly owner: Attempt | null;
-  /** How it leaves the lane; null: its destination may have more than is recorded. */
-  readonly left: LeftLane | null;
 }
 
 /** Runs a chunk; a canceled one ends soon, whatever the customer's systems do. */
@@ -124,40 +123,40 @@ function runChunk(deps: ChunkDeps, input: SyncRunInput, limits: ChunkLimits): Pr
 async function readChunk(
   deps: ChunkDeps,
   input: SyncRunInput,
-  { signal: cancelled, msMax, scheduledAtMs, resources }: ChunkLimits & { readonly resources: AsyncDisposableStack },
+  { signal: cancelled, resources, ...limits }: ChunkLimits & { readonly resources: AsyncDisposableStack },
 ): Promise<RunChunk> {
   const scope = orgScope(input.orgId);
-  const attempt = await takeLane(deps.db, scope, input.runId, scheduledAtMs);
-  if (!attempt || attempt.cancelRequestedAt) return { result: ended, owner: attempt ?? null, left: null };
+  const attempt = await takeLane(deps.db, scope, input.runId, limits);
+  if (!attempt || attempt.cancelRequestedAt) return { result: ended, owner: attempt ?? null };
   // Recorded with a batch, so it stays valid whatever the result of the attempt that recorded it.
   if (attempt.errorCode === 'record_invalid') throw new AppError('record_invalid', attempt.errorMessage ?? '');
   const mostAttempts = attempt.errorCode === 'internal' ? unexpectedAttemptsMax : attemptsMax;
   if (attempt.attempts > mostAttempts) throw retriesExhausted(attempt);
   const begunAt = performance.now();
-  const chunk = { runId: input.runId, attempt, cancelled, msMax, resources };
-  const { result, settledWith } = await readOrPause(deps, scope, chunk);
+  const chunk = { ...limits, runId: input.runId, attempt, cancelled, resources };
+  const { result, settledWith, ...ending } = await readOrPause(deps, scope, chunk);
   if (result.done) deps.newLanes.leave(attempt.laneId);
   // A run that is read ends with this attempt.
   else await resetAttempts(deps.db, scope, input.runId);
   // After a shutdown the chunk has simply ended early; after a cancel it reports the cancel.
   if (cancelled.reason instanceof CancelledFailure && cancelled.reason.message !== 'WORKER_SHUTDOWN')
     throw cancelled.reason;
-  const quick = attempt.attempts === 1 && attempt.pageNo === 0 && performance.now() - begunAt < quickMsMax;
-  return { result, owner: attempt, left: settledWith === null ? null : { settledWith, quick } };
+  const quick = limits.isFirst && performance.now() - begunAt < quickMsMax;
+  const isSame = settledWith === attempt.settledWith && quick === attempt.quick;
+  return { ...ending, result, owner: attempt, left: settledWith === null || isSame ? null : { settledWith, quick } };
 }
 
 /** A result of {@link readOrPause}. */
-interface ReadChunk {
+interface ReadChunk extends Pick<Ending, 'hasPartitions' | 'keepsLookups'> {
   readonly result: ChunkResult;
   /** Fingerprint of the destination, which has nothing that is not recorded; null: it may. */
   readonly settledWith: string | null;
 }
 
-interface Chunk {
+interface Chunk extends Pick<ChunkLimits, 'msMax' | 'isFirst'> {
   readonly runId: string;
   readonly attempt: Attempt;
   readonly cancelled: AbortSignal;
-  readonly msMax: number;
   readonly resources: AsyncDisposableStack;
 }
 
@@ -179,7 +178,12 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
     const isRateLimited = () => Date.now() < limitedUntilMs;
     const result = await readOn(deps, run, { limits, endsAtMs, isRateLimited, ...chunk });
     const isSettled = result.done && !run.delivery.stopped && !chunk.cancelled.aborted;
-    return { result, settledWith: isSettled ? run.destinationFingerprint : null };
+    return {
+      result,
+      settledWith: isSettled ? run.destinationFingerprint : null,
+      hasPartitions: setup.resource.forEach.length > 0,
+      keepsLookups: setup.spec.lookups.length > 0 || setup.spec.resources.some(({ enrich }) => enrich.length > 0),
+    };
   } catch (error) {
     if (!(error instanceof ThrottledError) || !error.otherwise) throw error;
     const { waitMs, otherwise } = error;

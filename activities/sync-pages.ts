@@ -1,7 +1,7 @@
 /** The activities that run chunks: with a heartbeat on the queue of chunks, or within the task of a run's workflow. */
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { isCancelRequested, isQuick } from '../db/queries/runs/runs.ts';
+import { isCancelRequested } from '../db/queries/runs/runs.ts';
 import { orgScope } from '../db/scope.ts';
 import type { RunRow } from '../src/core/resources/run.ts';
 import type { Deps } from '../src/deps.ts';
@@ -11,7 +11,7 @@ import { watchMovement } from './movement.ts';
 import { createNewLanes } from './new-lanes.ts';
 import { reportProgress } from './progress.ts';
 import { beginRun } from './run-lifecycle.ts';
-import { advanceRun, type ChunkDeps, chunkMsMax, keptFailure, waitsForTurn } from './sync-chunk.ts';
+import { advanceRun, type ChunkDeps, type ChunkLimits, chunkMsMax, keptFailure, waitsForTurn } from './sync-chunk.ts';
 
 /** A cancel reaches the chunk with its next heartbeat, and four may be lost, ms. */
 const heartbeatMs = 1000;
@@ -19,6 +19,8 @@ const heartbeatMs = 1000;
 const firstStepMs = 1000;
 /** A page or a delivery in progress then has so much time to end; a slower one begins again in the activity, ms. */
 const firstStepGraceMs = 4000;
+
+type Begun = Pick<ChunkLimits, 'scheduledAtMs' | 'isFirst'>;
 
 /** Creates the run of a firing; the text says why there is none. */
 type CreateRun = (deps: Deps, input: ScheduledRunInput, scheduledFor: string) => Promise<RunRow | string>;
@@ -58,9 +60,10 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRun: Create
     const release = slots.tryTake();
     if (release === null) return step;
     try {
-      if (!(await isQuick(deps.db, orgScope(input.orgId), input.runId))) return step;
-      if ((await beginRun(deps, input)) === 'waiting') return { ...step, chunk: waitsForTurn };
-      return { ...step, chunk: await readHere(input, scheduledAtMs) };
+      const { turn, isQuick, isFirst } = await beginRun(deps, input);
+      if (turn === 'waiting') return { ...step, chunk: waitsForTurn };
+      if (!isQuick) return step;
+      return { ...step, chunk: await readHere(input, { scheduledAtMs, isFirst }) };
     } catch (error) {
       return { ...step, error: finalErrorOf(error) };
     } finally {
@@ -68,7 +71,7 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRun: Create
     }
   };
 
-  const readHere = async (input: SyncRunInput, scheduledAtMs: number): Promise<ChunkResult> => {
+  const readHere = async (input: SyncRunInput, begun: Begun): Promise<ChunkResult> => {
     const leaving = new AbortController();
     const leave = () => leaving.abort(new CancelledFailure('CANCELLED'));
     const signal = AbortSignal.any([Context.current().cancellationSignal, leaving.signal]);
@@ -81,7 +84,7 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRun: Create
     try {
       return await inContext(
         input,
-        (chunk) => advanceRun(chunk, input, { signal, msMax: firstStepMs, scheduledAtMs }),
+        (chunk) => advanceRun(chunk, input, { ...begun, signal, msMax: firstStepMs }),
         leaveIfCanceled,
       );
     } finally {
@@ -97,9 +100,12 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRun: Create
     syncPages: (input: SyncRunInput): Promise<ChunkResult> => {
       const context = Context.current();
       const { cancellationSignal: signal, info } = context;
-      const limits = { signal, msMax: chunkMsMax, scheduledAtMs: info.currentAttemptScheduledTimestampMs };
-      const advance = async (chunk: ChunkDeps) =>
-        (await beginRun(deps, input)) === 'waiting' ? waitsForTurn : await advanceRun(chunk, input, limits);
+      const scheduledAtMs = info.currentAttemptScheduledTimestampMs;
+      const advance = async (chunk: ChunkDeps) => {
+        const { turn, isFirst } = await beginRun(deps, input);
+        if (turn === 'waiting') return waitsForTurn;
+        return await advanceRun(chunk, input, { signal, msMax: chunkMsMax, scheduledAtMs, isFirst });
+      };
       return inContext(input, advance, () => context.heartbeat());
     },
     /**

@@ -64,15 +64,17 @@ describe.each(controlStores)('a control store on $name', ({ open }) => {
     it('give every attempt a greater fence, and refuse one that is older than its successor', async () => {
       const { take, started } = await start();
       const { id, attempt } = await started();
-      const later = await take(id, attempt.fence + 10_000);
+      const later = await take(id, { scheduledAtMs: attempt.fence + 10_000 });
       expect(later).toMatchObject({ fence: attempt.fence + 10_000, fenceBefore: attempt.fence, attempts: 2 });
-      expect((await take(id, attempt.fence + 9000)).fence).toBe(attempt.fence + 10_001);
+      expect((await take(id, { scheduledAtMs: attempt.fence + 9000 })).fence).toBe(attempt.fence + 10_001);
     });
 
     it('refuse an attempt that was replaced long before it began', async () => {
       const { queries, db, scope, started } = await start();
       const { id, attempt } = await started();
-      await expect(queries.takeLane(db, scope, id, attempt.fence - 5000)).rejects.toMatchObject({ code: 'fenced' });
+      await expect(queries.takeLane(db, scope, id, { scheduledAtMs: attempt.fence - 5000 })).rejects.toMatchObject({
+        code: 'fenced',
+      });
     });
 
     it('do not exist for a run that does not run', async () => {

@@ -66,7 +66,7 @@ async function openLog() {
   const { orgId, connectionId } = await insertTestConnection(database.db);
   const scope = orgScope(orgId);
   const { id: runId } = await insertRun(database.db, scope, newRun(connectionId));
-  const reopen = () => openCallLog(database.db, scope, runId);
+  const reopen = () => openCallLog(database.db, scope, { runId, isFirst: false });
   const log = await reopen();
   return {
     log,

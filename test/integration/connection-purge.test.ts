@@ -57,7 +57,7 @@ describe('removing a deleted connection', () => {
     expect(await purgeable()).not.toContain(connectionId);
     await endRun(database.db, scope, { runId, outcome, breaksConnection: false });
     expect(await purgeable()).not.toContain(connectionId);
-    expect(await beginRun(database.db, scope, waiting.id)).toBe('canceled');
+    expect((await beginRun(database.db, scope, waiting.id)).turn).toBe('canceled');
     expect(await purgeable()).toContain(connectionId);
   });
 
@@ -84,7 +84,7 @@ describe('an attempt whose run is gone', () => {
     await endRun(database.db, scope, { runId, outcome, breaksConnection: false });
     while (!(await purgeSome(database.db, scope, { connectionId, rowsMax: 100 })));
 
-    expect(await beginRun(database.db, scope, runId)).toBeNull();
+    expect((await beginRun(database.db, scope, runId)).turn).toBeNull();
     expect(await takeLane(database.db, scope, runId)).toBeUndefined();
     expect(await recordBatch(database.db, scope, { owner, receipt: receiptOf(runId, 2) })).toEqual({
       outcome: 'fenced',
@@ -92,6 +92,7 @@ describe('an attempt whose run is gone', () => {
     expect(await endRun(database.db, scope, { runId, outcome, breaksConnection: true })).toEqual({
       run: undefined,
       ended: false,
+      eventsFor: 0,
       next: [],
     });
     expect(Object.values(await rowsOf(orgId)).every((count) => count === 0)).toBe(true);

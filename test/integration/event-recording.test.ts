@@ -108,7 +108,7 @@ describe('the end of a run', () => {
     const connectionId = await createActiveConnection(org);
     const { id } = await insertRun(api.deps.db, scope, newRun(connectionId));
     await setConnectionStatus(api.deps.db, scope, { id: connectionId, status: 'error' });
-    for (const _repeat of [1, 2]) expect(await beginRun(api.deps.db, scope, id)).toBe('canceled');
+    for (const _repeat of [1, 2]) expect((await beginRun(api.deps.db, scope, id)).turn).toBe('canceled');
     const [event, ...more] = (await ofConnection(connectionId)).slice(2);
     expect(event).toMatchObject({ type: 'run.canceled', runId: id, data: { reason: 'connection_not_active' } });
     expect(more).toEqual([]);

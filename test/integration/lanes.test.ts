@@ -45,7 +45,7 @@ describe('a lane', () => {
         return insertRun(database.db, scope, newRun(connectionId, { trigger, concurrentMax: 4 }));
       }),
     );
-    const turns = await Promise.all(runs.map((run) => beginRun(database.db, scope, run.id)));
+    const turns = await Promise.all(runs.map(async (run) => (await beginRun(database.db, scope, run.id)).turn));
     expect(turns.filter((turn) => turn === 'running')).toHaveLength(1);
   });
 
@@ -53,7 +53,7 @@ describe('a lane', () => {
     const { scope, connectionId } = await connection();
     const insert = async (resourceKey: string, waitsFor: readonly string[] = []) =>
       (await insertRun(database.db, scope, newRun(connectionId, { resourceKey, waitsFor, concurrentMax: 9 }))).id;
-    const begin = (runId: string) => beginRun(database.db, scope, runId);
+    const begin = async (runId: string) => (await beginRun(database.db, scope, runId)).turn;
     const above = await insert('above');
     const below = await insert('below', ['above']);
     const later = await insert('above');
@@ -90,7 +90,7 @@ describe('an org', () => {
     return {
       scope,
       ids,
-      begin: (id = '') => beginRun(database.db, scope, id),
+      begin: async (id = '') => (await beginRun(database.db, scope, id)).turn,
       end: async (runId = '') => {
         const { next } = await endRun(database.db, scope, { runId, outcome, breaksConnection: false });
         return next.map(({ id }) => id);
@@ -226,15 +226,17 @@ describe('taking the lane', () => {
   it('is refused to an attempt that was scheduled before its successor', async () => {
     const { scope, first, begin } = await twoRuns();
     await begin(first);
-    await takeLane(database.db, scope, first, Date.now());
-    await expect(takeLane(database.db, scope, first, Date.now() - 10_000)).rejects.toMatchObject({ code: 'fenced' });
+    await takeLane(database.db, scope, first, { scheduledAtMs: Date.now() });
+    await expect(takeLane(database.db, scope, first, { scheduledAtMs: Date.now() - 10_000 })).rejects.toMatchObject({
+      code: 'fenced',
+    });
   });
 
   it('is not held up by a fence that was made under a clock far ahead', async () => {
     const { scope, first, begin } = await twoRuns();
     await begin(first);
-    const ahead = await takeLane(database.db, scope, first, Date.now() + 3_600_000);
-    const now = await takeLane(database.db, scope, first, Date.now());
+    const ahead = await takeLane(database.db, scope, first, { scheduledAtMs: Date.now() + 3_600_000 });
+    const now = await takeLane(database.db, scope, first, { scheduledAtMs: Date.now() });
     expect(now?.fence).toBeGreaterThan(ahead?.fence ?? 0);
   });
 
@@ -242,7 +244,7 @@ describe('taking the lane', () => {
     const { scope, first, begin } = await twoRuns();
     await begin(first);
     await noteFailure(database.db, scope, { runId: first, code: 'source_unavailable', message: 'down' });
-    expect(await attempt(scope, first)).toMatchObject({ attempts: 1, errorCode: 'source_unavailable' });
+    expect(await attempt(scope, first)).toMatchObject({ attempts: 2, errorCode: 'source_unavailable' });
     await resetAttempts(database.db, scope, first);
     expect(await attempt(scope, first)).toMatchObject({ attempts: 1, errorCode: null });
   });
@@ -254,7 +256,7 @@ describe('the runs of a connection', () => {
     const insert = (resourceKey: string) =>
       insertRun(database.db, scope, newRun(connectionId, { resourceKey, concurrentMax: 2 }));
     const [a, b, c] = [await insert('a'), await insert('b'), await insert('c')];
-    const begin = (run: { readonly id: string }) => beginRun(database.db, scope, run.id);
+    const begin = async (run: { readonly id: string }) => (await beginRun(database.db, scope, run.id)).turn;
     expect([await begin(a), await begin(b), await begin(c)]).toEqual(['running', 'running', 'waiting']);
     const { next } = await endRun(database.db, scope, {
       runId: b.id,

@@ -40,7 +40,7 @@ async function orgOf(runsAtOnce: number) {
     },
     run: async (connectionId: string, parts: Parameters<typeof newRun>[1] = {}) =>
       (await insertRun(db, scope, newRun(connectionId, { concurrentMax: 9, ...parts }))).id,
-    begin: (runId: string) => beginRun(db, scope, runId),
+    begin: async (runId: string) => (await beginRun(db, scope, runId)).turn,
     end: async (runId: string) => {
       const { next } = await endRun(db, scope, { runId, outcome, breaksConnection: false });
       return next.map(({ id }) => id);

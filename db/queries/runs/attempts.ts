@@ -5,6 +5,7 @@ import type { RecordedRun } from '../../../src/core/run/repair.ts';
 import type { Db } from '../../client.ts';
 import type { Backfill } from '../../schema.ts';
 import type { OrgScope } from '../../scope.ts';
+import { type Placeholders, statement } from '../../statement.ts';
 import type { BatchOwner } from './batch-owner.ts';
 
 /** What an attempt at a run needs to continue where the last one stopped. */
@@ -25,6 +26,8 @@ export interface Attempt extends Omit<RecordedRun, 'runId'> {
    * anything calls {@link unsettleLane} before.
    */
   readonly settledWith: string | null;
+  /** The last run of the lane took a moment. */
+  readonly quick: boolean;
   /** Why the attempt before failed; null: it did not, or there was none. */
   readonly errorCode: string | null;
   readonly errorMessage: string | null;
@@ -36,6 +39,13 @@ export interface Attempt extends Omit<RecordedRun, 'runId'> {
  */
 const clockJumpMsMax = 2000;
 
+const attemptColumns = [
+  ...['connection_id', 'resource_key', 'started_at', 'cancel_requested_at', 'batch_no', 'page_no', 'position'],
+  ...['read_completed', 'watermark_before', 'records_in', 'invalid', 'seq', 'backfill', 'error_code', 'error_message'],
+]
+  .map((column) => `runs.${column}`)
+  .join(', ');
+
 /** Then a destination is asked even if there is nothing to deliver: one that has lost its rows is noticed, hours. */
 const settledHoursMax = 24;
 
@@ -43,76 +53,61 @@ const settledHoursMax = 24;
  * Takes the lane for a new attempt at the run: every earlier attempt can record nothing more. Undefined: no such run, or
  * it does not run.
  *
- * @param scheduledAtMs when Temporal scheduled the attempt, ms since the epoch. It is what fences are made of: an
- * attempt that was handed to a frozen worker and begins long after it was replaced must not take the lane from its
- * successor.
+ * `scheduledAtMs` is when Temporal scheduled the attempt, ms since the epoch. It is what fences are made of: an attempt that
+ * was handed to a frozen worker and begins long after it was replaced must not take the lane from its successor.
  * Throws `fenced` when the lane is held by a later attempt.
  */
 export async function takeLane(
   db: Db,
   scope: OrgScope,
   runId: string,
-  scheduledAtMs = Date.now(),
+  { scheduledAtMs = Date.now(), isFirst = false }: TakeOptions = {},
 ): Promise<Attempt | undefined> {
-  return db.transaction().execute(async (tx) => {
-    const lane = await tx
-      .with('before', (cte) =>
-        cte
-          .selectFrom('lanes')
-          .innerJoin('runs', 'runs.laneId', 'lanes.id')
-          .select([
-            'lanes.id',
-            'lanes.fence',
-            sql<string | null>`case when lanes.settled_at > now() - make_interval(hours => ${settledHoursMax})
-              then lanes.settled_with end`.as('settledWith'),
-          ])
-          .where('runs.orgId', '=', scope.orgId)
-          .where('runs.id', '=', runId)
-          .where('runs.status', '=', 'running')
-          .forNoKeyUpdate('lanes'),
-      )
-      .updateTable('lanes')
-      .from('before')
-      .set({ fence: sql<number>`greatest(before.fence + 1, ${scheduledAtMs}::bigint)` })
-      .whereRef('before.id', '=', 'lanes.id')
-      .where((eb) =>
-        // A fence ahead of our clock was made with a wrong clock and blocks no attempt.
-        eb.or([
-          eb('before.fence', '<=', scheduledAtMs + clockJumpMsMax),
-          eb('before.fence', '>', sql<number>`extract(epoch from now()) * 1000 + ${clockJumpMsMax}`),
-        ]),
-      )
-      .returning(['lanes.id as laneId', 'lanes.fence', 'before.fence as fenceBefore', 'before.settledWith'])
-      .executeTakeFirst();
-    if (!lane && (await isRunning(tx, scope, runId))) throw takenOver();
-    if (!lane) return undefined;
-    const run = await tx
-      .updateTable('runs')
-      .set((eb) => ({ attempts: eb('attempts', '+', 1), progressedAt: sql<string>`now()` }))
-      .where('orgId', '=', scope.orgId)
-      .where('id', '=', runId)
-      .returning([
-        'connectionId',
-        'resourceKey',
-        'startedAt',
-        'cancelRequestedAt',
-        'attempts',
-        'batchNo',
-        'pageNo',
-        'position',
-        'readCompleted',
-        'watermarkBefore',
-        'recordsIn',
-        'invalid',
-        'seq',
-        'backfill',
-        'errorCode',
-        'errorMessage',
-      ])
-      .executeTakeFirstOrThrow();
-    return { ...lane, ...run };
-  });
+  const { orgId } = scope;
+  const [attempt] = await take(db, { orgId, runId, scheduledAtMs, latestMs: scheduledAtMs + clockJumpMsMax, isFirst });
+  if (!attempt && (await isRunning(db, scope, runId))) throw takenOver();
+  return attempt;
 }
+
+interface TakeOptions {
+  readonly scheduledAtMs?: number;
+  /** The run began for this attempt, which is counted already. */
+  readonly isFirst?: boolean;
+}
+
+interface Take extends Required<TakeOptions> {
+  readonly orgId: string;
+  readonly runId: string;
+  /** A fence after this was made by a later attempt, or with a wrong clock. */
+  readonly latestMs: number;
+}
+
+/** A fence ahead of the clock of the database was made with a wrong clock and blocks no attempt. */
+const take = statement(
+  (_, v: Placeholders<Take>) => sql<Attempt>`
+    with before as (
+      select lanes.id, lanes.fence, lanes.quick,
+        case when lanes.settled_at > now() - make_interval(hours => ${sql.lit(settledHoursMax)}) then lanes.settled_with end
+          as settled_with
+      from lanes join runs on runs.lane_id = lanes.id
+      where runs.org_id = ${v.orgId} and runs.id = ${v.runId} and runs.status = 'running'
+      for no key update of lanes
+    ), lane as (
+      update lanes set fence = greatest(before.fence + 1, ${v.scheduledAtMs}::bigint)
+      from before
+      where before.id = lanes.id and (
+        before.fence <= ${v.latestMs}::bigint
+        or before.fence > extract(epoch from now()) * 1000 + ${sql.lit(clockJumpMsMax)})
+      returning lanes.id as lane_id, lanes.fence, before.fence as fence_before, before.settled_with, before.quick
+    ), counted as (
+      update runs set attempts = attempts + 1, progressed_at = now()
+      from lane
+      where not ${v.isFirst}::bool and runs.org_id = ${v.orgId} and runs.id = ${v.runId}
+      returning attempts
+    )
+    select lane.*, ${sql.raw(attemptColumns)}, coalesce((select counted.attempts from counted), runs.attempts) as attempts
+    from lane join runs on runs.org_id = ${v.orgId} and runs.id = ${v.runId}`,
+);
 
 /** From here on the destination of a lane may have what is not recorded here. False: a newer attempt holds the lane. */
 export async function unsettleLane(db: Db, scope: OrgScope, { laneId, fence }: BatchOwner): Promise<boolean> {

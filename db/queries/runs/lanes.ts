@@ -9,8 +9,9 @@ import { recordOfConnection } from '../connections/connection-facts.ts';
 import { noteStatusChange } from '../schedules.ts';
 import { type BatchOwner, holdsLane } from './batch-owner.ts';
 import { resetLane } from './lane-reset.ts';
+import { runColumns } from './run-columns.ts';
 import { closePartitions } from './run-dimensions.ts';
-import { recordRunEnds, recordRunStarted } from './run-events.ts';
+import { cancelRequestedColumn, recordRunEnd, recordRunStarted } from './run-events.ts';
 import { findRun } from './runs.ts';
 import { findNextRuns, type NextRun, noteReady, runsInTurn } from './turns.ts';
 
@@ -21,17 +22,29 @@ import { findNextRuns, type NextRun, noteReady, runsInTurn } from './turns.ts';
  * @returns `running`: it holds the lane (also when it began earlier: safe to repeat); `waiting`: not its turn;
  * a final status: it was ended meanwhile; null: no such run.
  */
-export async function beginRun(db: Db, scope: OrgScope, runId: string): Promise<Turn | null> {
-  const { turn, isNews } = await askToBegin(db, scope, runId);
+export async function beginRun(db: Db, scope: OrgScope, runId: string): Promise<Begun> {
+  const asked = await askToBegin(db, scope, runId);
   // A run that ended meanwhile did not see that this one was ready, and wakes no run.
-  return isNews ? (await askToBegin(db, scope, runId)).turn : turn;
+  const { isNews: _, ...begun } = asked.isNews ? await askToBegin(db, scope, runId) : asked;
+  return begun;
 }
 
 /** Whether a run has begun, or how it ended. */
 export type Turn = Exclude<RunStatus, 'queued'> | 'waiting';
 
-interface Asked {
+/** The result of asking to begin. */
+export interface Begun {
+  /** Null: no such run. */
   readonly turn: Turn | null;
+  /** The last run of the lane took a moment. */
+  readonly isQuick: boolean;
+  /** It began now, not earlier: its first attempt is counted. */
+  readonly isFirst: boolean;
+  /** Endpoints that events are queued for. */
+  readonly eventsFor: number;
+}
+
+interface Asked extends Begun {
   /** It waits, and was not marked as ready until now. */
   readonly isNews: boolean;
 }
@@ -44,14 +57,17 @@ function askToBegin(db: Db, scope: OrgScope, runId: string): Promise<Asked> {
       .selectFrom('orgs')
       .innerJoin('runs', 'runs.orgId', 'orgs.id')
       .innerJoin('connections', 'connections.id', 'runs.connectionId')
-      .select(['connections.status', 'runs.readyAt'])
+      .innerJoin('lanes', 'lanes.id', 'runs.laneId')
+      .select(['connections.status', 'runs.readyAt', 'lanes.quick', 'lanes.reset'])
       .where('runs.orgId', '=', scope.orgId)
       .where('runs.id', '=', runId)
       .forNoKeyUpdate(['orgs', 'connections'])
       .executeTakeFirst();
+    const notBegun = { isQuick: asking?.quick ?? false, isFirst: false, isNews: false, eventsFor: 0 };
     const canceled = asking && asking.status !== 'active' && (await cancelQueued(tx, scope, runId));
+    // The attempt that follows counts from here on.
     const begun = await sql`
-      update runs set status = 'running', started_at = clock_timestamp(), progressed_at = now(),
+      update runs set status = 'running', started_at = clock_timestamp(), progressed_at = now(), attempts = 1,
         dispatched_at = coalesce(dispatched_at, now()),
         watermark_before = lane_watermark(lane_id), watermark_after = lane_watermark(lane_id),
         (spec_version, spec_overrides_json, params_json) = (
@@ -59,21 +75,17 @@ function askToBegin(db: Db, scope: OrgScope, runId: string): Promise<Asked> {
       where org_id = ${scope.orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
         and id in (select id from (${runsInTurn(scope, sql`id = ${runId}`)}) turn)`.execute(tx);
     if (begun.numAffectedRows === 1n) {
-      await resetLane(tx, scope, runId);
-      await recordRunStarted(tx, scope, runId);
-      return { turn: 'running', isNews: false };
+      if (asking?.reset !== null) await resetLane(tx, scope, runId);
+      const run = await findRun(tx, scope, runId);
+      const eventsFor = run ? await recordRunStarted(tx, scope, run) : 0;
+      return { ...notBegun, turn: 'running', isFirst: true, eventsFor };
     }
-    if (canceled) await recordRunEnds(tx, scope, [runId]);
-    const run = await tx
-      .selectFrom('runs')
-      .select('status')
-      .where('orgId', '=', scope.orgId)
-      .where('id', '=', runId)
-      .executeTakeFirst();
-    if (!run) return { turn: null, isNews: false };
-    if (run.status !== 'queued') return { turn: run.status, isNews: false };
+    const run = await findRun(tx, scope, runId);
+    if (!run) return { ...notBegun, turn: null };
+    const eventsFor = canceled ? await recordRunEnd(tx, scope, { run, cancelRequested: false }) : 0;
+    if (run.status !== 'queued') return { ...notBegun, turn: run.status, eventsFor };
     const isReady = await noteReady(tx, scope, runId);
-    return { turn: 'waiting', isNews: isReady && asking?.readyAt === null };
+    return { ...notBegun, turn: 'waiting', isNews: isReady && asking?.readyAt === null };
   });
 }
 
@@ -103,6 +115,8 @@ export interface EndedRun {
   readonly run: RunRow | undefined;
   /** True when this call ended it; a repeat finds it ended and changes nothing. */
   readonly ended: boolean;
+  /** 0: no event waits for an endpoint on account of this. */
+  readonly eventsFor: number;
   readonly next: readonly NextRun[];
 }
 
@@ -120,8 +134,10 @@ export interface RunEnd {
   readonly outcome: RunOutcome;
   /** The attempt that ends it, which must hold the lane; null or absent: it is none. */
   readonly owner?: BatchOwner | null;
-  /** How it leaves the lane; null or absent: its destination may have more than is recorded here. */
+  /** How it leaves the lane; null or absent: as the attempt found it, or as it marked it since. */
   readonly left?: LeftLane | null;
+  /** False: the run has listed no partitions. */
+  readonly hasPartitions?: boolean;
   /** When the run fails, an active connection goes to `error`. */
   readonly breaksConnection: boolean;
   /**
@@ -156,22 +172,22 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
       .where('orgId', '=', scope.orgId)
       .where('id', '=', runId)
       .where('status', 'in', ['queued', 'running'])
-      .returning('connectionId')
+      .returning((eb) => [...runColumns(eb), cancelRequestedColumn])
       .executeTakeFirst();
-    if (ended) await closePartitions(tx, scope, runId);
-    if (ended && owner && end.left) await leaveLane(tx, scope, { laneId: owner.laneId, ...end.left });
-    const run = await findRun(tx, scope, runId);
-    if (!ended || !run) return { run, ended: false };
+    if (!ended) return { run: await findRun(tx, scope, runId), ended: false, eventsFor: 0 };
+    const watermark = end.hasPartitions === false ? undefined : await closePartitions(tx, scope, runId);
+    if (owner && end.left) await leaveLane(tx, scope, { laneId: owner.laneId, ...end.left });
+    const { cancelRequested, ...row } = ended;
+    const run = watermark === undefined ? row : { ...row, watermarkAfter: watermark };
     const broken = breaksConnection && run.status === 'failed' && (await breakConnection(tx, scope, run.connectionId));
-    await recordRunEnds(tx, scope, [runId]);
+    const eventsFor = await recordRunEnd(tx, scope, { run, cancelRequested });
     if (broken) await recordBreak(tx, scope, { run, provider: end.provider ?? null });
-    return { run, ended: true };
+    return { run, ended: true, eventsFor: broken ? eventsFor + 1 : eventsFor };
   });
   // Read after the commit: the end of the run does not wait for this query.
   return { ...made, next: await findNextRuns(db, scope, runId) };
 }
 
-/** Nothing is written where nothing changes: of most runs. */
 async function leaveLane(
   tx: Db,
   scope: OrgScope,
@@ -182,7 +198,6 @@ async function leaveLane(
     .set({ settledWith, settledAt: sql<string>`coalesce(settled_at, now())`, quick })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', laneId)
-    .where((eb) => eb.or([eb('settledAt', 'is', null), eb('quick', '<>', quick)]))
     .execute();
 }
 

@@ -160,15 +160,15 @@ export function findPartition(
 
 /**
  * Ends the bookkeeping of a run over partitions: its watermark is the lowest of theirs, none while one was never read;
- * its list is no longer needed.
+ * its list is no longer needed. Returns that watermark; undefined: the run has no partitions.
  */
-export async function closePartitions(tx: Db, scope: OrgScope, runId: string): Promise<void> {
+export async function closePartitions(tx: Db, scope: OrgScope, runId: string): Promise<string | null | undefined> {
   // Lists below 0 are those of parents, and of what was to be read.
   const counts = (await countDimensions(tx, scope, runId)).filter(({ dimension }) => dimension >= 0);
-  if (counts.length === 0) return;
+  if (counts.length === 0) return undefined;
   const listed = counts.reduce((product, { count }) => product * count, 1);
   await tx.deleteFrom('runDimensions').where('orgId', '=', scope.orgId).where('runId', '=', runId).execute();
-  await tx
+  const run = await tx
     .updateTable('runs')
     .set({
       watermarkAfter: sql<string | null>`case
@@ -177,5 +177,7 @@ export async function closePartitions(tx: Db, scope: OrgScope, runId: string): P
     })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', runId)
-    .execute();
+    .returning('watermarkAfter')
+    .executeTakeFirst();
+  return run?.watermarkAfter ?? null;
 }

@@ -50,22 +50,27 @@ async function ensureLane(
   { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string },
 ): Promise<number> {
   const key = { orgId: scope.orgId, connectionId, resourceKey };
-  const made = await db
+  const [known] = await findLane(db, key);
+  if (known) return known.id;
+  await db
     .insertInto('lanes')
     .values(key)
     .onConflict((conflict) => conflict.columns(['orgId', 'connectionId', 'resourceKey']).doNothing())
-    .returning('id')
-    .executeTakeFirst();
-  if (made) return made.id;
-  const lane = await db
-    .selectFrom('lanes')
-    .select('id')
-    .where('orgId', '=', key.orgId)
-    .where('connectionId', '=', connectionId)
-    .where('resourceKey', '=', resourceKey)
-    .executeTakeFirstOrThrow();
-  return lane.id;
+    .execute();
+  const [made] = await findLane(db, key);
+  if (!made) throw new Error(`Lane of ${connectionId} was not made`);
+  return made.id;
 }
+
+const findLane = statement(
+  (db, key: Placeholders<{ readonly orgId: string; readonly connectionId: string; readonly resourceKey: string }>) =>
+    db
+      .selectFrom('lanes')
+      .select('id')
+      .where('orgId', '=', key.orgId)
+      .where('connectionId', '=', key.connectionId)
+      .where('resourceKey', '=', key.resourceKey),
+);
 
 /** The run, or undefined when it is absent or of another org. */
 export async function findRun(db: Db, scope: OrgScope, id: string): Promise<RunRow | undefined> {
@@ -130,18 +135,6 @@ export async function isCancelRequested(db: Db, scope: OrgScope, id: string): Pr
     .where('id', '=', id)
     .executeTakeFirst();
   return run !== undefined && run.cancelRequestedAt !== null;
-}
-
-/** Whether the lane of a run is one that is read in a moment. */
-export async function isQuick(db: Db, scope: OrgScope, id: string): Promise<boolean> {
-  const lane = await db
-    .selectFrom('runs')
-    .innerJoin('lanes', 'lanes.id', 'runs.laneId')
-    .select('lanes.quick')
-    .where('runs.orgId', '=', scope.orgId)
-    .where('runs.id', '=', id)
-    .executeTakeFirst();
-  return lane?.quick ?? false;
 }
 
 /** Whether the last run of the resource that has begun did so at or after this time, and has not failed. */

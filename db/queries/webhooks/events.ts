@@ -3,6 +3,7 @@ import { type DomainEvent, eventIdOf, toEnvelope } from '../../../src/core/event
 import { isDefaultEvent } from '../../../src/core/resources/event-types.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
+import { type Placeholders, statement } from '../../statement.ts';
 
 /**
  * Records an event, and puts it into the queue of every endpoint that is to be notified of it; `skipped` for those that
@@ -10,27 +11,80 @@ import type { OrgScope } from '../../scope.ts';
  * sequence is held to the end. After the commit, wake the endpoints. Repeating it records nothing.
  *
  * @param exceptEndpointId the endpoint that it is about, which is not notified; null: it is about none.
+ * @returns how many endpoints it is queued for; 0: nobody has to be woken.
  */
 export async function recordEvent(
   tx: Db,
   scope: OrgScope,
   domainEvent: DomainEvent,
   exceptEndpointId: string | null = null,
-): Promise<void> {
+): Promise<number> {
   const { orgId } = scope;
-  const { type, workspaceId, connectionId } = domainEvent;
-  if (await isRecorded(tx, scope, eventIdOf(orgId, domainEvent))) return;
-  const sequence = connectionId === null ? null : await nextSequence(tx, scope, connectionId);
-  const id = await insertEvent(tx, scope, { ...domainEvent, sequence });
-  await sql`
-    insert into webhook_messages (org_id, event_id, endpoint_id, status, next_attempt_at)
-    select org_id, ${id}, id, case when enabled then 'pending' else 'skipped' end, case when enabled then now() end
-    from webhook_endpoints
-    where org_id = ${orgId} and deleted_at is null and id is distinct from ${exceptEndpointId}
-      and case when event_types is null then ${isDefaultEvent(type)} else ${type} = any(event_types) end
-      and (connection_ids is null or ${connectionId}::text = any(connection_ids))
-      and (workspace_ids is null or ${workspaceId}::text = any(workspace_ids))`.execute(tx);
+  const { type, workspaceId, connectionId, runId } = domainEvent;
+  const id = eventIdOf(orgId, domainEvent);
+  let sequence: number | null = null;
+  if (connectionId === null) {
+    if (await isRecorded(tx, scope, id)) return 0;
+  } else {
+    const [next] = await takeSequence(tx, { orgId, connectionId, id });
+    if (!next) return 0;
+    sequence = next.last;
+  }
+  const occurredAt = new Date().toISOString();
+  const { payload, sha256 } = toEnvelope(domainEvent, { orgId, occurredAt, sequence });
+  const isDefault = isDefaultEvent(type);
+  const event = { orgId, id, type, workspaceId, connectionId, runId, sequence, occurredAt, payload, sha256 };
+  return (await insertEventAndMessages(tx, { ...event, isDefault, exceptEndpointId })).length;
 }
+
+/** The next number in the sequence of a connection; no row: the event is recorded already. */
+const takeSequence = statement(
+  (_, v: Placeholders<{ readonly orgId: string; readonly connectionId: string; readonly id: string }>) =>
+    sql<{ readonly last: number }>`
+      insert into event_sequences (org_id, connection_id, last)
+      select ${v.orgId}, ${v.connectionId}, 1
+      where not exists (select 1 from webhook_events where org_id = ${v.orgId} and id = ${v.id})
+      on conflict (connection_id) do update set last = event_sequences.last + 1
+      returning last`,
+);
+
+interface NewEvent {
+  readonly orgId: string;
+  readonly id: string;
+  readonly type: string;
+  readonly workspaceId: string | null;
+  readonly connectionId: string | null;
+  readonly runId: string | null;
+  readonly sequence: number | null;
+  readonly occurredAt: string;
+  readonly payload: Buffer;
+  readonly sha256: Buffer;
+  /** Endpoints that name no types get it. */
+  readonly isDefault: boolean;
+  /** An endpoint that does not get it; null: none. */
+  readonly exceptEndpointId: string | null;
+}
+
+/** One row for each endpoint that gets the event. */
+const insertEventAndMessages = statement(
+  (_, v: Placeholders<NewEvent>) => sql`
+    with event as (
+      insert into webhook_events (
+        id, org_id, type, workspace_id, connection_id, run_id, sequence, occurred_at, payload, payload_sha256)
+      values (${v.id}, ${v.orgId}, ${v.type}, ${v.workspaceId}, ${v.connectionId}, ${v.runId}, ${v.sequence},
+        ${v.occurredAt}, ${v.payload}, ${v.sha256})
+      returning id)
+    insert into webhook_messages (org_id, event_id, endpoint_id, status, next_attempt_at)
+    select org_id, event.id, webhook_endpoints.id, case when enabled then 'pending' else 'skipped' end,
+      case when enabled then now() end
+    from event, webhook_endpoints
+    where org_id = ${v.orgId} and deleted_at is null
+      and webhook_endpoints.id is distinct from ${v.exceptEndpointId}::text
+      and case when event_types is null then ${v.isDefault}::bool else ${v.type}::text = any(event_types) end
+      and (connection_ids is null or ${v.connectionId}::text = any(connection_ids))
+      and (workspace_ids is null or ${v.workspaceId}::text = any(workspace_ids))
+    returning event_id`,
+);
 
 /** Stores an event that is in no queue and no sequence: for a test of one endpoint. Returns its id. */
 export const storeTestEvent = (tx: Db, scope: OrgScope, domainEvent: DomainEvent): Promise<string> =>
@@ -54,18 +108,6 @@ async function insertEvent(
 async function isRecorded(tx: Db, scope: OrgScope, id: string): Promise<boolean> {
   const found = tx.selectFrom('webhookEvents').select('id').where('orgId', '=', scope.orgId).where('id', '=', id);
   return (await found.executeTakeFirst()) !== undefined;
-}
-
-async function nextSequence(tx: Db, scope: OrgScope, connectionId: string): Promise<number> {
-  const { last } = await tx
-    .insertInto('eventSequences')
-    .values({ orgId: scope.orgId, connectionId, last: 1 })
-    .onConflict((conflict) =>
-      conflict.column('connectionId').doUpdateSet({ last: sql<number>`event_sequences.last + 1` }),
-    )
-    .returning('last')
-    .executeTakeFirstOrThrow();
-  return last;
 }
 
 /** Endpoints of the org that something can be sent to now. */

@@ -9,23 +9,29 @@ const clockJumpMsMax = 2000;
 const settledMsMax = 24 * 3_600_000;
 
 /** As the query of the same name. */
-export const takeLane: typeof real.takeLane = (db, _scope, runId, scheduledAtMs) =>
-  memoryOf(db).transact('takeLane', (state) => take(state, runId, scheduledAtMs ?? state.nowMs()));
+export const takeLane: typeof real.takeLane = (db, _scope, runId, options) =>
+  memoryOf(db).transact('takeLane', (state) =>
+    take(state, runId, { scheduledAtMs: options?.scheduledAtMs ?? state.nowMs(), isFirst: options?.isFirst ?? false }),
+  );
 
-function take(state: ControlState, runId: string, scheduledAtMs: number): real.Attempt | undefined {
+function take(
+  state: ControlState,
+  runId: string,
+  { scheduledAtMs, isFirst }: { readonly scheduledAtMs: number; readonly isFirst: boolean },
+): real.Attempt | undefined {
   const run = state.runs.get(runId);
   const lane = run?.status === 'running' ? state.lanes.get(String(run.laneId)) : undefined;
   if (!run || !lane) return undefined;
   const isFree = lane.fence <= scheduledAtMs + clockJumpMsMax || lane.fence > state.nowMs() + clockJumpMsMax;
   if (!isFree) throw takenOver();
   const { fence } = state.lanes.update(lane, { fence: Math.max(lane.fence + 1, scheduledAtMs) });
-  const taken = state.runs.update(run, { attempts: run.attempts + 1, progressedAt: state.now() });
-  const { id: laneId, fence: fenceBefore, settledWith, settledAt } = lane;
+  const taken = isFirst ? run : state.runs.update(run, { attempts: run.attempts + 1, progressedAt: state.now() });
+  const { id: laneId, fence: fenceBefore, settledWith, settledAt, quick } = lane;
   const isKnown = settledAt !== null && settledAt > state.ago(settledMsMax);
-  return { laneId, fence, fenceBefore, settledWith: isKnown ? settledWith : null, ...factsOf(taken) };
+  return { laneId, fence, fenceBefore, quick, settledWith: isKnown ? settledWith : null, ...factsOf(taken) };
 }
 
-type Facts = Omit<real.Attempt, 'laneId' | 'fence' | 'fenceBefore' | 'settledWith'>;
+type Facts = Omit<real.Attempt, 'laneId' | 'fence' | 'fenceBefore' | 'settledWith' | 'quick'>;
 
 const factsOf = (run: Facts): Facts => ({
   connectionId: run.connectionId,

@@ -13,24 +13,26 @@ import { findNextRunsIn, noteReadyIn, runsInTurn } from './turns.ts';
 /** As the query of the same name; no event is recorded. */
 export const beginRun: typeof real.beginRun = async (db, _scope, runId) => {
   const ask = () => memoryOf(db).transact('beginRun', (state) => askToBegin(state, runId));
-  const { turn, isNews } = await ask();
-  return isNews ? (await ask()).turn : turn;
+  const asked = await ask();
+  const { isNews: _, ...begun } = asked.isNews ? await ask() : asked;
+  return begun;
 };
 
-interface Asked {
-  readonly turn: Awaited<ReturnType<typeof real.beginRun>>;
+interface Asked extends real.Begun {
   /** It waits, and was not marked as ready until now. */
   readonly isNews: boolean;
 }
 
 function askToBegin(state: ControlState, runId: string): Asked {
   const run = state.runs.get(runId);
-  if (!run) return { turn: null, isNews: false };
-  if (run.status !== 'queued') return { turn: run.status, isNews: false };
+  const isQuick = (run && state.lanes.get(String(run.laneId))?.quick) ?? false;
+  const notBegun = { isQuick, isFirst: false, isNews: false, eventsFor: 0 };
+  if (!run) return { ...notBegun, turn: null };
+  if (run.status !== 'queued') return { ...notBegun, turn: run.status };
   const connection = state.connections.get(run.connectionId);
   if (connection?.status !== 'active') {
     state.runs.update(run, { status: 'canceled', ...ending(state) });
-    return { turn: 'canceled', isNews: false };
+    return { ...notBegun, turn: 'canceled' };
   }
   if (run.cancelRequestedAt === null && runsInTurn(state, runId).some(({ id }) => id === runId)) {
     const watermark = laneWatermark(state, run.laneId);
@@ -38,6 +40,7 @@ function askToBegin(state: ControlState, runId: string): Asked {
       status: 'running',
       startedAt: state.now(),
       progressedAt: state.now(),
+      attempts: 1,
       dispatchedAt: run.dispatchedAt ?? state.now(),
       watermarkBefore: watermark,
       watermarkAfter: watermark,
@@ -46,10 +49,10 @@ function askToBegin(state: ControlState, runId: string): Asked {
       paramsJson: connection.paramsJson,
     });
     resetLaneIn(state, runId);
-    return { turn: 'running', isNews: false };
+    return { ...notBegun, turn: 'running', isFirst: true };
   }
   const isReady = noteReadyIn(state, runId);
-  return { turn: 'waiting', isNews: isReady && run.readyAt === null };
+  return { ...notBegun, turn: 'waiting', isNews: isReady && run.readyAt === null };
 }
 
 /** As the query of the same name; no event is recorded. */
@@ -62,11 +65,11 @@ export const endRun: typeof real.endRun = async (db, _scope, end) => {
 function endIn(
   state: ControlState,
   { runId, outcome, owner, left, breaksConnection }: real.RunEnd,
-): Pick<real.EndedRun, 'run' | 'ended'> {
+): Omit<real.EndedRun, 'next'> {
   if (owner && !holdsLaneIn(state, owner)) throw takenOver();
   const open = state.runs.get(runId);
-  if (!open) return { run: undefined, ended: false };
-  if (open.status !== 'queued' && open.status !== 'running') return { run: runRow(open), ended: false };
+  if (!open) return { run: undefined, ended: false, eventsFor: 0 };
+  if (open.status !== 'queued' && open.status !== 'running') return { run: runRow(open), ended: false, eventsFor: 0 };
   const { error } = outcome;
   state.runs.update(open, {
     status: statusOf(open, outcome),
@@ -76,11 +79,10 @@ function endIn(
   });
   closePartitionsIn(state, runId);
   const lane = owner && left ? state.lanes.get(String(owner.laneId)) : undefined;
-  if (lane && left && (lane.settledAt === null || lane.quick !== left.quick))
-    state.lanes.update(lane, { ...left, settledAt: lane.settledAt ?? state.now() });
+  if (lane && left) state.lanes.update(lane, { ...left, settledAt: lane.settledAt ?? state.now() });
   const run = state.runs.get(runId) ?? open;
   if (breaksConnection && run.status === 'failed') breakConnection(state, run.connectionId);
-  return { run: runRow(run), ended: true };
+  return { run: runRow(run), ended: true, eventsFor: 0 };
 }
 
 function statusOf(run: StoredRun, { status }: real.RunOutcome): StoredRun['status'] {

@@ -99,13 +99,6 @@ export const isCancelRequested: typeof real.isCancelRequested = (db, _scope, id)
   memoryOf(db).transact('isCancelRequested', (state) => (state.runs.get(id)?.cancelRequestedAt ?? null) !== null);
 
 /** As the query of the same name. */
-export const isQuick: typeof real.isQuick = (db, _scope, id) =>
-  memoryOf(db).transact('isQuick', (state) => {
-    const run = state.runs.get(id);
-    return (run && state.lanes.get(String(run.laneId))?.quick) ?? false;
-  });
-
-/** As the query of the same name. */
 export const markDispatched: typeof real.markDispatched = (db, _scope, id) =>
   memoryOf(db).transact('markDispatched', (state) => {
     const change = { dispatchedAt: state.now() };

@@ -24,9 +24,9 @@ export async function openCase(store: ControlStore) {
   const { queries, db, scope, connectionId } = tenant;
   const insert = async (parts: RunParts = {}): Promise<string> =>
     (await queries.insertRun(db, scope, newRun(connectionId, parts))).id;
-  const begin = (id: string) => queries.beginRun(db, scope, id);
-  const take = async (id: string, scheduledAtMs?: number): Promise<Attempt> => {
-    const attempt = await queries.takeLane(db, scope, id, scheduledAtMs);
+  const begin = async (id: string) => (await queries.beginRun(db, scope, id)).turn;
+  const take = async (id: string, options?: Parameters<typeof queries.takeLane>[3]): Promise<Attempt> => {
+    const attempt = await queries.takeLane(db, scope, id, options);
     if (!attempt) throw new Error('The run does not run');
     return attempt;
   };
@@ -45,7 +45,7 @@ export async function openCase(store: ControlStore) {
     async started(parts: RunParts = {}) {
       const id = await insert(parts);
       await begin(id);
-      return { id, attempt: await take(id) };
+      return { id, attempt: await take(id, { isFirst: true }) };
     },
     record: (owner: BatchOwner, receipt: Receipt) => queries.recordBatch(db, scope, { owner, receipt }),
     run: (id: string) => queries.findRun(db, scope, id),

@@ -86,7 +86,7 @@ const makers: Readonly<Record<string, WeightedMaker>> = {
       const scheduledAtMs = made.beganMs + dice.pick([-9000, -3000, 0, 0, 0, 0, 2_000_000_000]);
       return async (side) => {
         const { queries, db, scope } = side.tenant;
-        const attempt = await queries.takeLane(db, scope, runOf(side), scheduledAtMs);
+        const attempt = await queries.takeLane(db, scope, runOf(side), { scheduledAtMs });
         if (attempt) side.attempts.push(attempt);
         return attempt;
       };

@@ -24,7 +24,7 @@ export function laneRuns(db: () => Db) {
       connectionId,
       first,
       second,
-      begin: (runId: string) => beginRun(db(), scope, runId),
+      begin: async (runId: string) => (await beginRun(db(), scope, runId)).turn,
       end: (runId: string) => endRun(db(), scope, { runId, outcome, breaksConnection: false }),
     };
   }
