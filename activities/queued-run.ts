@@ -17,8 +17,6 @@ interface AutomaticRun {
   readonly trigger: 'schedule' | 'webhook';
   /** For a schedule: the firing of the run. */
   readonly firing?: Firing;
-  /** Its workflow exists already. */
-  readonly isDispatched?: boolean;
 }
 
 /** Queues a run under the effective spec of its connection; or returns the reason why it cannot, as text. */
@@ -26,14 +24,14 @@ export async function queueRun(
   { defaultDestination }: Pick<Deps, 'defaultDestination'>,
   trx: Db,
   scope: OrgScope,
-  { connection, resourceKey, trigger, firing, isDispatched = false }: AutomaticRun,
+  { connection, resourceKey, trigger, firing }: AutomaticRun,
 ): Promise<RunRow | string> {
   const connectionId = connection.id;
   const specJson = (await findPinnedSpec(trx, scope, connectionId))?.specJson ?? {};
   const terms = termsOrIssue({ ...connection, specJson, resourceKey, defaultDestination, path: 'resourceKey' });
   if (typeof terms === 'string') return terms;
   const { concurrentMax, waitsFor } = terms;
-  const run = { connectionId, resourceKey, concurrentMax, waitsFor, trigger, backfill: null, isDispatched };
+  const run = { connectionId, resourceKey, concurrentMax, waitsFor, trigger, backfill: null, isDispatched: true };
   return insertRun(trx, scope, { ...run, ...firing });
 }
 

@@ -33,7 +33,7 @@ export function createScheduleActivities(deps: ScheduleDeps) {
     enqueueScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<TickOutcome> =>
       reported(deps, { ...input, scheduledFor }, async () => {
         const firing = { scheduleId: input.scheduleId, scheduledFor };
-        const made = await createRun(deps, input.orgId, { ...firing, isDispatched: false });
+        const made = await createRunOfFiring(deps, input, scheduledFor);
         if (typeof made !== 'string') await startQueuedRun(deps, orgScope(input.orgId), made, firing);
         return tickOf(made);
       }),
@@ -57,22 +57,14 @@ async function reported<Result>(deps: ScheduleDeps, firing: object, work: () => 
  * Creates the run of a firing, whose workflow calls this, or returns as text why there is none: the schedule is off, its
  * connection is not active, or another run reads the same.
  */
-export const createRunOfFiring = (
+export async function createRunOfFiring(
   deps: ScheduleDeps,
   { orgId, scheduleId }: ScheduledTickInput,
   scheduledFor: string,
-): Promise<RunRow | string> => createRun(deps, orgId, { scheduleId, scheduledFor, isDispatched: true });
-
-/** A firing, and whether the workflow of its run exists already. */
-interface NewFiring extends Firing {
-  readonly isDispatched: boolean;
-}
-
-async function createRun(deps: ScheduleDeps, orgId: string, firing: NewFiring): Promise<RunRow | string> {
+): Promise<RunRow | string> {
   const scope = orgScope(orgId);
-  const made = await deps.db.transaction().execute((trx) => enqueue(deps, trx, scope, firing));
+  const made = await deps.db.transaction().execute((trx) => enqueue(deps, trx, scope, { scheduleId, scheduledFor }));
   if (typeof made === 'string') await wakeEndpoints(deps, scope);
-  const { scheduleId, scheduledFor } = firing;
   deps.log.info('schedule fired', { orgId, scheduleId, scheduledFor, ...tickOf(made) });
   return made;
 }
@@ -82,7 +74,7 @@ async function enqueue(
   deps: Pick<ScheduleDeps, 'defaultDestination'>,
   trx: Db,
   scope: OrgScope,
-  { isDispatched, ...firing }: NewFiring,
+  firing: Firing,
 ): Promise<RunRow | string> {
   const made = await findRunOfFiring(trx, scope, firing);
   if (made) return made;
@@ -99,8 +91,7 @@ async function enqueue(
   // After an outage Temporal makes up for several firings: the first run reads what the others were to read.
   if (await hasReadSince(trx, scope, { connectionId, resourceKey, since: firing.scheduledFor }))
     return 'a run of the resource began after this firing was due';
-  const run = { connection, resourceKey, trigger: 'schedule', firing, isDispatched } as const;
-  const queued = await queueRun(deps, trx, scope, run);
+  const queued = await queueRun(deps, trx, scope, { connection, resourceKey, trigger: 'schedule', firing });
   return typeof queued === 'string' ? skipped('spec_invalid', queued) : queued;
 }
 

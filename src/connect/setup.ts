@@ -1,9 +1,8 @@
 import type { OrgScope } from '../../db/scope.ts';
-import { specChecksum } from '../core/spec/checksum.ts';
-import { effectiveSpec } from '../core/spec/connection/effective.ts';
 import { findResource } from '../core/spec/connection/find-resource.ts';
 import { checkConnectionValues } from '../core/spec/connection/params.ts';
 import { invalidSpec, invalidValues } from '../core/spec/connection/spec-errors.ts';
+import { storedSpec } from '../core/spec/connection/stored-spec.ts';
 import type { ConnectorSpec, Resource } from '../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../deps.ts';
 import { openSecrets } from './secrets.ts';
@@ -38,7 +37,7 @@ export async function setUpConnection(
   scope: OrgScope,
   { connectionId, specJson, specOverridesJson, paramsJson }: StoredParts,
 ): Promise<ConnectionSetup> {
-  const checked = effectiveSpec(specJson, specOverridesJson);
+  const checked = storedSpec(specJson, specOverridesJson);
   if (!checked.valid) throw invalidSpec('spec_invalid', checked.issues);
   const values = checkConnectionValues(checked.spec, {
     params: paramsJson,
@@ -46,7 +45,7 @@ export async function setUpConnection(
   });
   if (!values.ok) throw invalidValues('spec_invalid', values.issues);
   const { params, secrets } = values;
-  return { spec: checked.spec, specChecksum: specChecksum(checked.document), params, secrets };
+  return { spec: checked.spec, specChecksum: checked.checksum ?? '', params, secrets };
 }
 
 /** The setup of one resource. Throws `spec_invalid` when the spec has no such resource. */

@@ -1,8 +1,7 @@
-import { markDispatched } from '../../db/queries/runs/runs.ts';
+import { leaveToSweeper } from '../../db/queries/runs/runs.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { RunRow } from '../core/resources/run.ts';
 import type { Deps } from '../deps.ts';
-import { orLeaveToSweeper } from './or-leave-to-sweeper.ts';
 import { type FiringOfRun, noFiring, runInput } from './run-input.ts';
 
 /**
@@ -15,8 +14,12 @@ export async function startQueuedRun(
   run: RunRow,
   firing?: FiringOfRun,
 ): Promise<void> {
-  await orLeaveToSweeper(log, { runId: run.id }, async () => {
+  try {
     await orchestrator.startRun(runInput(scope, { ...run, ...(firing ?? noFiring) }), run.trigger);
-    await markDispatched(db, scope, run.id);
-  });
+  } catch (error) {
+    log.warn('Temporal unreachable; the sweeper will try again', { runId: run.id, error });
+    await leaveToSweeper(db, scope, run.id).catch((cause: unknown) =>
+      log.warn('run not left to the sweeper; it is found when it is silent', { runId: run.id, error: cause }),
+    );
+  }
 }

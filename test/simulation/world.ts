@@ -202,7 +202,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     ask(`sync ${resourceKey}`, async () => {
       count(counts, 'syncs');
       const terms = { concurrentMax: 4, waitsFor: [], backfill: null, trigger: 'manual' } as const;
-      const run = await insertRun(deps.db, scope, { connectionId, resourceKey, ...terms });
+      const run = await insertRun(deps.db, scope, { connectionId, resourceKey, ...terms, isDispatched: true });
       await startQueuedRun(deps, scope, run);
     });
   const notify = async (stopped: readonly RunRow[]): Promise<void> => {

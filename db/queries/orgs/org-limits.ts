@@ -36,21 +36,41 @@ export interface LimitUse {
   readonly used: number;
 }
 
-/** The use of a limit as it is now; others may add to it meanwhile. Counts no further than the limit. */
-export async function readLimitUse(db: Db, scope: OrgScope, name: CountedLimit, within: Within): Promise<LimitUse> {
-  const { rows } = await sql<LimitUse>`
-    with org as (
-      select coalesce((limits ->> ${name})::int, ${orgLimits[name].default}) as max from orgs where id = ${scope.orgId})
-    select max, (select count(*) from (
-      select from ${counted[name](within)} and org_id = ${scope.orgId} limit greatest(0, org.max)) as found)::int as used
-    from org`.execute(db);
-  return rows[0] ?? { max: 0, used: 0 };
+/** The use of limits as it is now; others may add to it meanwhile. Counts no further than a limit. */
+export async function readLimitUses(
+  db: Db,
+  scope: OrgScope,
+  names: readonly CountedLimit[],
+  within: Within,
+): Promise<readonly (LimitUse & { readonly name: CountedLimit })[]> {
+  const uses = names.map(
+    (name) => sql`
+      select ${sql.lit(name)} as name, max, (select count(*) from (
+        select from ${counted[name](within)} and org_id = ${scope.orgId} limit greatest(0, max)) as found)::int as used
+      from (
+        select coalesce((limits ->> ${sql.lit(name)})::int, ${sql.lit(orgLimits[name].default)}) as max
+        from orgs where id = ${scope.orgId}) as org`,
+  );
+  const { rows } = await sql<LimitUse & { readonly name: CountedLimit }>`${sql.join(uses, sql` union all `)}`.execute(
+    db,
+  );
+  return names.map((name) => rows.find((row) => row.name === name) ?? { name, max: 0, used: 0 });
+}
+
+async function readLimitUse(db: Db, scope: OrgScope, name: CountedLimit, within: Within): Promise<LimitUse> {
+  const [use] = await readLimitUses(db, scope, [name], within);
+  return use ?? { max: 0, used: 0 };
 }
 
 /** As {@link readLimitUse}, once nobody else adds to it: the org is locked until the transaction ends. */
 export async function lockLimitUse(tx: Db, scope: OrgScope, name: CountedLimit, within: Within): Promise<LimitUse> {
-  await tx.selectFrom('orgs').select('id').where('id', '=', scope.orgId).forNoKeyUpdate().execute();
+  await lockOrg(tx, scope);
   return readLimitUse(tx, scope, name, within);
+}
+
+/** Nobody else adds to what counts until the transaction ends. */
+export async function lockOrg(tx: Db, scope: OrgScope): Promise<void> {
+  await tx.selectFrom('orgs').select('id').where('id', '=', scope.orgId).forNoKeyUpdate().execute();
 }
 
 /** The numbers of the org that differ from the defaults. */

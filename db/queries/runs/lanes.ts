@@ -154,7 +154,10 @@ export interface RunEnd {
 export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<EndedRun> {
   const { runId, outcome, owner, breaksConnection } = end;
   const made = await db.transaction().execute(async (tx) => {
-    if (owner && !(await holdsLane(tx, scope, owner))) throw takenOver();
+    // Locked as for a batch: either this commits first, or it sees the newer fence.
+    const holds = owner
+      ? sql<boolean>`(select fence from lanes where org_id = ${scope.orgId} and id = ${owner.laneId} for share) = ${owner.fence}`
+      : sql<boolean>`true`;
     const failed = outcome.status === 'failed';
     const canceled = sql<boolean>`(cancel_requested_at is not null or ${outcome.status === 'canceled'})`;
     const ended = await tx
@@ -172,8 +175,10 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
       .where('orgId', '=', scope.orgId)
       .where('id', '=', runId)
       .where('status', 'in', ['queued', 'running'])
+      .where(holds)
       .returning((eb) => [...runColumns(eb), cancelRequestedColumn])
       .executeTakeFirst();
+    if (!ended && owner && !(await holdsLane(tx, scope, owner))) throw takenOver();
     if (!ended) return { run: await findRun(tx, scope, runId), ended: false, eventsFor: 0 };
     const watermark = end.hasPartitions === false ? undefined : await closePartitions(tx, scope, runId);
     if (owner && end.left) await leaveLane(tx, scope, { laneId: owner.laneId, ...end.left });

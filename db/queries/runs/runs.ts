@@ -21,7 +21,7 @@ interface NewRun {
   /** Its firing; absent: no schedule requested it. */
   readonly scheduleId?: string;
   readonly scheduledFor?: string;
-  /** Its workflow exists already, because it creates the row. */
+  /** Whoever commits the row starts its workflow, or calls {@link leaveToSweeper}. */
   readonly isDispatched?: boolean;
 }
 
@@ -178,6 +178,17 @@ export function findWaitingRun(
     .where('trigger', '<>', 'backfill')
     .where('cancelRequestedAt', 'is', null)
     .executeTakeFirst();
+}
+
+/** Notes that Temporal may not have the run: the sweeper starts it unless it has begun. */
+export async function leaveToSweeper(db: Db, scope: OrgScope, id: string): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ dispatchedAt: null })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('status', '=', 'queued')
+    .execute();
 }
 
 /** Notes that Temporal has taken the run; the sweeper leaves it alone from now on. */

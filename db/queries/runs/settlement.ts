@@ -210,6 +210,9 @@ const settlement = (onConflict: RawBuilder<unknown>) =>
         watermark = excluded.watermark, updated_at = now(),
         listed_at = coalesce(excluded.listed_at, partitions.listed_at),
         validators = excluded.validators
+      where partitions.watermark is distinct from excluded.watermark
+        or partitions.validators is distinct from excluded.validators
+        or partitions.listed_at is distinct from coalesce(excluded.listed_at, partitions.listed_at)
     )
     select lane.fence, run.* from lane left join run on true`,
   );

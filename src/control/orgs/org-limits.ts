@@ -1,9 +1,9 @@
 import type { Db } from '../../../db/client.ts';
 import {
   type CountedLimit,
-  type LimitUse,
   lockLimitUse,
-  readLimitUse,
+  lockOrg,
+  readLimitUses,
   type Within,
 } from '../../../db/queries/orgs/org-limits.ts';
 import type { OrgScope } from '../../../db/scope.ts';
@@ -33,10 +33,11 @@ export async function withRoomForRun<Result>(
   insert: (db: Db) => Promise<Result>,
 ): Promise<Result> {
   const within = { connectionId, resourceKey };
-  const uses = await usesOf((name) => readLimitUse(db, scope, name, within));
+  const uses = await readLimitUses(db, scope, runLimits, within);
   if (uses.every(({ max, used }) => max - used > unlockedRoom)) return insert(db);
   return db.transaction().execute(async (tx) => {
-    for (const { name, max, used } of await usesOf((limit) => lockLimitUse(tx, scope, limit, within))) {
+    await lockOrg(tx, scope);
+    for (const { name, max, used } of await readLimitUses(tx, scope, runLimits, within)) {
       if (used >= max) throw new AppError('rate_limited', `${reached(name, max)}: wait until some of them have ended.`);
     }
     return insert(tx);
@@ -44,12 +45,6 @@ export async function withRoomForRun<Result>(
 }
 
 const runLimits = ['queuedRunsPerResource', 'queuedRuns'] as const;
-
-async function usesOf(read: (name: CountedLimit) => Promise<LimitUse>) {
-  const uses = [];
-  for (const name of runLimits) uses.push({ name, ...(await read(name)) });
-  return uses;
-}
 
 const reached = (name: CountedLimit, max: number): string => {
   const [what = ''] = orgLimits[name].about.split(';');

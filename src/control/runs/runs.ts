@@ -47,7 +47,7 @@ export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunReq
   });
   const backfill = request.backfill && toBackfill(request.backfill, resource);
   const run = await withRoomForRun(deps.db, scope, request, (db) =>
-    insertRun(db, scope, { ...request, ...terms, backfill }),
+    insertRun(db, scope, { ...request, ...terms, backfill, isDispatched: true }),
   );
   // The row is the guarantee: the request or the sweeper notifies Temporal, so the run always starts.
   void startQueuedRun(deps, scope, run);

@@ -99,6 +99,12 @@ export const isCancelRequested: typeof real.isCancelRequested = (db, _scope, id)
   memoryOf(db).transact('isCancelRequested', (state) => (state.runs.get(id)?.cancelRequestedAt ?? null) !== null);
 
 /** As the query of the same name. */
+export const leaveToSweeper: typeof real.leaveToSweeper = (db, _scope, id) =>
+  memoryOf(db).transact('leaveToSweeper', (state) => {
+    state.runs.updateWhere((run) => run.id === id && run.status === 'queued', { dispatchedAt: null });
+  });
+
+/** As the query of the same name. */
 export const markDispatched: typeof real.markDispatched = (db, _scope, id) =>
   memoryOf(db).transact('markDispatched', (state) => {
     const change = { dispatchedAt: state.now() };

@@ -1,8 +1,8 @@
 import { conflict } from '../../errors.ts';
 import type { JsonObject } from '../../resources/values.ts';
 import type { Resource } from '../schema/spec-schema.ts';
-import { effectiveSpec } from './effective.ts';
 import { invalidSpec, unknownResource } from './spec-errors.ts';
+import { storedSpec } from './stored-spec.ts';
 
 /** The settings with which a run is queued. */
 export interface RunTerms {
@@ -31,7 +31,7 @@ interface RunQuestion {
  */
 export function runTerms(question: RunQuestion): RunTerms {
   const { specJson, specOverridesJson, resourceKey, defaultDestination, path } = question;
-  const checked = effectiveSpec(specJson, specOverridesJson);
+  const checked = storedSpec(specJson, specOverridesJson);
   if (!checked.valid) throw invalidSpec('conflict', checked.issues);
   const { resources, destination, http } = checked.spec;
   const resource = resources.find(({ key }) => key === resourceKey);
