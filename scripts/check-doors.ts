@@ -13,6 +13,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   workflows: ['index', 'contract'],
   'src/admin': ['commands', 'explain-error'],
   'src/api/openapi': ['openapi'],
+  'src/cli': ['program'],
   'src/api/routes': ['index'],
   'src/maintenance': ['maintenance'],
   'src/core/destinations': ['destination', 'registry', 'sql/columns', 'webhook/outbox'],
@@ -51,7 +52,6 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'src/core/import/openapi': ['openapi'],
   'src/core/json-schema': ['validate', 'coerce', 'linear-pattern'],
   'src/core/memory-run': ['memory-run', 'memory-ledger', 'memory-lookups'],
-  'src/core/pipeline': ['process-page', 'batch', 'invalid-brake', 'known-records', 'seen-id-filter', 'stored-fields'],
   'src/core/run': [
     'engine',
     'combinations',
@@ -63,12 +63,21 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'run-page',
     'run-store',
   ],
+  'src/core/pipeline': [
+    'process-page',
+    'batch',
+    'invalid-brake',
+    'invalid-record',
+    'known-records',
+    'seen-id-filter',
+    'stored-fields',
+  ],
   'src/core/source/decode': ['decode-body', 'decode-json'],
   'src/core/source/lookups': ['load-lookups', 'enrich', 'lookup-key', 'lookup-store'],
   'src/core/source/read': ['read-pages', 'budget-left', 'page-size', 'paginate', 'select-records'],
   'src/core/spec/check': ['check', 'document-paths', 'expression-places', 'expressions', 'sizes', 'step-dependencies'],
   'src/core/spec/reference': ['json-schema', 'page'],
-  'src/core/spec-tests': ['run-spec-tests'],
+  'src/core/spec-tests': ['run-spec-tests', 'play-test', 'open-test-source'],
 };
 
 /** A comment on the file, not on its first declaration. */

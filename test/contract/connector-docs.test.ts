@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { statusOf } from '../../src/api/errors.ts';
+import { createProgram, everyCommand } from '../../src/cli/program.ts';
 import { runFailureCodes } from '../../src/core/events/run-failure.ts';
 import { createEvaluatorPool } from '../../src/core/expressions/evaluator-pool.ts';
 import { readYaml } from '../../src/core/json/yaml.ts';
@@ -49,7 +50,29 @@ function specAround(fragment: Document): Document {
   return { connectionParams: [...params, ...secrets], ...spec };
 }
 
+/** The commands of the command line that do something, with their options. */
+function leafCommands(): readonly { readonly name: string; readonly options: readonly string[] }[] {
+  const streams = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr };
+  const tools = { env: {}, folder: '.', ...streams, signal: new AbortController().signal };
+  const program = createProgram(tools, async () => undefined);
+  return everyCommand(program)
+    .filter(({ commands }) => commands.length === 0)
+    .map((command) => ({
+      name: [command.parent?.name(), command.name()].filter((word) => word !== 'css').join(' '),
+      options: command.options.flatMap(({ long }) => long ?? []),
+    }));
+}
+
 describe('the pages for authors of connectors', () => {
+  it.each(leafCommands())(
+    'have an example of each command, and each of its options: css $name',
+    ({ name, options }) => {
+      const page = read('cli');
+      expect(page).toMatch(new RegExp(`^css ${name}\\b`, 'm'));
+      for (const option of options) expect(page).toContain(option);
+    },
+  );
+
   it.each(blocksOf('cookbook'))('have only fragments that the validator accepts: $at', ({ document }) => {
     expect(checkSpec(specAround(document))).toMatchObject({ valid: true });
   });

@@ -39,6 +39,7 @@ const users: Readonly<Record<string, readonly string[]>> = {
   'the control database, whose address the operator gives': ['db/client.ts'],
   'the server of the API: sockets that others open': ['src/api/server.ts', 'src/api/gates/wire-errors.ts'],
   'the health port of a worker: sockets that an orchestrator opens': ['src/temporal/worker-health.ts'],
+  'the command line of authors, which calls the service at the address that its user gives': ['src/cli/service.ts'],
   'services of development, on loopback, and whether the API answers': [
     'src/dev/embedded/ports.ts',
     'src/dev/embedded/postgres.ts',

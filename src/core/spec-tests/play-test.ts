@@ -16,12 +16,12 @@ interface PlayOptions {
 }
 
 /** What the run of a test has come to, whatever the test expects; or why it could not be run. */
-type PlayedTest =
+export type PlayedTest =
   | ({ readonly ok: true; readonly expected: SpecTest['expect'] } & Checked)
   | { readonly ok: false; readonly mismatches: readonly Mismatch[] };
 
 /** Runs the resource of a test against its mocks. */
-async function playTest(spec: ConnectorSpec, test: SpecTest, options: PlayOptions): Promise<PlayedTest> {
+export async function playTest(spec: ConnectorSpec, test: SpecTest, options: PlayOptions): Promise<PlayedTest> {
   const resource = findResource(spec, test.resource);
   const prepared = prepareTest(spec, test, resource);
   if (!prepared.ok) return prepared;

@@ -33,7 +33,7 @@ interface SpecTestResult {
 }
 
 /** Runs the tests of a valid spec one after the other, in their order. */
-async function* eachSpecTest(
+export async function* eachSpecTest(
   spec: ConnectorSpec,
   options: SpecTestOptions,
 ): AsyncGenerator<SpecTestResult, void, undefined> {

@@ -1,0 +1,43 @@
+import { AppError, type Issue } from '../core/errors.ts';
+
+/** What the exit code of a command says. */
+export const exitCodes = {
+  ok: 0,
+  /** The thing asked about is wrong: an invalid spec, a failing test, a failed run, a rejected request. */
+  wrong: 1,
+  /** The command line is not understood, or a file cannot be read. */
+  usage: 2,
+  /** The service cannot be reached, or rejects the API key. */
+  service: 3,
+  /** The environment or the file of profiles has faults; as of every process of this project. */
+  config: 78,
+  /** Ctrl-C, as shells count it. */
+  interrupted: 130,
+} as const;
+
+/** A command cannot do what it was asked; the message says what, why and what to do next, and shows no secret. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly exitCode: number;
+  /** A word for scripts. */
+  readonly code: string;
+  readonly issues: readonly Issue[] | undefined;
+
+  constructor(exitCode: number, code: string, message: string, issues?: readonly Issue[]) {
+    super(message);
+    this.exitCode = exitCode;
+    this.code = code;
+    this.issues = issues;
+  }
+}
+
+/** The command line is not understood. */
+export const usageError = (message: string): CommandError => new CommandError(exitCodes.usage, 'usage', message);
+
+/** Of a failure whatever it is, the part that may be shown. */
+export async function shownError(error: unknown): Promise<CommandError> {
+  if (error instanceof CommandError) return error;
+  if (error instanceof AppError) return new CommandError(exitCodes.wrong, error.code, error.message, error.issues);
+  const { explainError } = await import('../admin/explain-error.ts');
+  return new CommandError(exitCodes.wrong, 'internal', explainError(error));
+}

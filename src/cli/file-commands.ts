@@ -1,0 +1,69 @@
+import { type Command, Option } from 'commander';
+import type { Perform } from './output.ts';
+import type { ReadArguments } from './read-arguments.ts';
+import type { RecordArguments } from './record.ts';
+import type { Tools } from './tools.ts';
+
+/** Records that are read unless --limit says otherwise. */
+const limitByDefault = '20';
+
+/** Adds the commands on a file, which need no service. Each loads its code when it runs. */
+export function addFileCommands(program: Command, tools: Tools, perform: Perform): void {
+  program
+    .command('validate')
+    .summary('check a spec and run its tests')
+    .description(
+      'Checks a spec as the service does, its tests included, and shows every issue: path and message, and in a YAML ' +
+        'file line and column. Exit code 1 when there is one.',
+    )
+    .argument('<file>', 'the spec, YAML or JSON')
+    .action((file: string) => perform(async () => (await import('./validate.ts')).validate(tools, file)));
+  program
+    .command('test')
+    .summary('run the tests inside a spec, offline')
+    .description('Runs the tests inside a spec by the engine, against their mocks alone, and shows what differs.')
+    .argument('<file>', 'the spec, YAML or JSON')
+    .action((file: string) => perform(async () => (await import('./run-tests.ts')).runTests(tools, file)));
+  withReadOptions(
+    program
+      .command('try')
+      .summary('read from the real API and show what a run would deliver')
+      .description(
+        'Reads a resource from the real API, on this machine, by the engine of the service: logins, pages, retries, rate ' +
+          'limits. Shows requests, records, rows, and invalid records with their reasons. Nothing is written anywhere.',
+      ),
+  ).action((file: string, options: ReadArguments) =>
+    perform(async () => (await import('./try.ts')).tryResource(tools, file, options)),
+  );
+  withReadOptions(
+    program
+      .command('record')
+      .summary('read from the real API and append the read to the tests of the file')
+      .description(
+        'Reads as css try does, then appends the requests and responses as a test to the file. Values of secrets are ' +
+          'replaced; the records of the API are not. The comments of a YAML file stay.',
+      ),
+  )
+    .option('--name <name>', 'name of the test')
+    .action((file: string, options: RecordArguments) =>
+      perform(async () => (await import('./record.ts')).record(tools, file, options)),
+    );
+}
+
+const withReadOptions = (command: Command): Command =>
+  command
+    .argument('<file>', 'the spec, YAML or JSON')
+    .option('--resource <key>', 'the resource to read; not needed when the spec has only one')
+    .addOption(repeated('--param <name=value>', 'a connection param; once for each'))
+    .addOption(
+      repeated('--secret <name=source>', 'a secret: name=- to type or pipe it, name=env:VARIABLE; once for each'),
+    )
+    .option('--access-token <source>', 'for an API where a person must sign in: a token, - or env:VARIABLE')
+    .addOption(repeated('--allow <host:port>', 'let this address through although it is not public; once for each'))
+    .option('--limit <count>', 'records to read, at most', limitByDefault);
+
+const repeated = (flags: string, description: string): Option =>
+  new Option(flags, description).argParser((value: string, before: readonly string[] | undefined) => [
+    ...(before ?? []),
+    value,
+  ]);

@@ -1,0 +1,105 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { usageError } from './command-error.ts';
+import type { Tools } from './tools.ts';
+
+/** Where the value of a secret is: typed or piped, or in a variable of the environment. */
+type SecretSource = { readonly from: 'stdin' } | { readonly from: 'env'; readonly variable: string };
+
+/** A secret of the command line: its name, and where its value is. */
+export interface AskedSecret {
+  readonly name: string;
+  readonly source: SecretSource;
+}
+
+/**
+ * Where the value of `option` is: `-` or `env:NAME`. Throws usage errors, which do not repeat the text: a value that was
+ * written on the command line is in `ps` and in the history of the shell.
+ */
+export function secretSource(option: string, text: string): SecretSource {
+  if (text === '-') return { from: 'stdin' };
+  const [, variable] = /^env:([A-Za-z_][A-Za-z0-9_]*)$/.exec(text) ?? [];
+  if (variable !== undefined) return { from: 'env', variable };
+  throw usageError(
+    `${option}: a secret is not written on the command line, where ps and the history of the shell show it. ` +
+      `Write - to type or pipe it, or env:NAME for a variable of the environment. If the value is real, replace it.`,
+  );
+}
+
+/**
+ * The values, in the order of the names. From a terminal each is asked for without echo; otherwise stdin has one line for
+ * each, and the whole of stdin is the value of a single one. Throws usage errors.
+ */
+export async function readSecrets(
+  tools: Pick<Tools, 'env' | 'stdin' | 'stderr' | 'signal'>,
+  asked: readonly AskedSecret[],
+): Promise<ReadonlyMap<string, string>> {
+  const typed = asked.filter(({ source }) => source.from === 'stdin').map(({ name }) => name);
+  const values = typed.length === 0 ? new Map<string, string>() : await readTyped(tools, typed);
+  return new Map(
+    asked.map(({ name, source }) => [
+      name,
+      source.from === 'env' ? variableOf(tools.env, source.variable) : notEmpty(name, values.get(name)),
+    ]),
+  );
+}
+
+function variableOf(env: Tools['env'], variable: string): string {
+  const value = env[variable];
+  if (value === undefined || value === '')
+    throw usageError(`The environment has no variable ${variable}, or an empty one.`);
+  return value;
+}
+
+function notEmpty(name: string, value: string | undefined): string {
+  if (value === undefined || value === '')
+    throw usageError(`No value for ${name}: stdin has too few lines, or an empty one.`);
+  return value;
+}
+
+async function readTyped(
+  tools: Pick<Tools, 'stdin' | 'stderr' | 'signal'>,
+  names: readonly string[],
+): Promise<Map<string, string>> {
+  const { stdin } = tools;
+  if (stdin.isTTY) return await prompt(tools, names);
+  const text = (await readAll(stdin)).replace(/\r?\n$/, '');
+  const [only] = names;
+  if (names.length === 1 && only !== undefined) return new Map([[only, text]]);
+  const lines = text.split(/\r?\n/);
+  return new Map(names.map((name, index) => [name, lines[index] ?? '']));
+}
+
+async function readAll(stdin: Tools['stdin']): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stdin) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Asks for each name; what is typed is not shown. */
+async function prompt(
+  { stdin, stderr, signal }: Pick<Tools, 'stdin' | 'stderr' | 'signal'>,
+  names: readonly string[],
+): Promise<Map<string, string>> {
+  const nothing = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const reader = createInterface({ input: stdin, output: nothing, terminal: true });
+  const close = () => reader.close();
+  reader.once('SIGINT', close);
+  signal.addEventListener('abort', close, { once: true });
+  // Lines that are pasted at once wait in it.
+  const lines = reader[Symbol.asyncIterator]();
+  try {
+    const values = new Map<string, string>();
+    for (const name of names) {
+      stderr.write(`${name}: `);
+      const { done, value } = await lines.next();
+      stderr.write('\n');
+      if (done) throw usageError('Canceled: no secret was given.');
+      values.set(name, value);
+    }
+    return values;
+  } finally {
+    signal.removeEventListener('abort', close);
+    close();
+  }
+}

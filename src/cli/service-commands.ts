@@ -1,0 +1,95 @@
+import type { Command } from 'commander';
+import type { LogsArguments } from './logs.ts';
+import type { Perform } from './output.ts';
+import type { RunsArguments } from './runs.ts';
+import type { ServiceArguments } from './service.ts';
+import type { SyncArguments } from './sync.ts';
+import type { Tools } from './tools.ts';
+
+/** Adds the commands that call the REST API of a service. Each loads its code when it runs. */
+export function addServiceCommands(program: Command, tools: Tools, perform: Perform): void {
+  addSpecCommands(program, tools, perform);
+  addRunCommands(program, tools, perform);
+}
+
+function addSpecCommands(program: Command, tools: Tools, perform: Perform): void {
+  withProfile(program.command('push'))
+    .summary('create or replace the draft of a version')
+    .description('Sends a spec to the service: the draft of its version is created, or replaced.')
+    .argument('<file>', 'the spec, YAML or JSON')
+    .action((file: string, args: ServiceArguments) =>
+      perform(async () => (await import('./push.ts')).push(tools, file, args)),
+    );
+  withProfile(program.command('publish'))
+    .summary('freeze a draft, so that connections can use it')
+    .description('Publishes a draft: from then on it never changes. The tests in it run before, and must pass.')
+    .argument('<spec>', 'key@version, or the file whose version it is')
+    .action((spec: string, args: ServiceArguments) =>
+      perform(async () => (await import('./publish.ts')).publish(tools, spec, args)),
+    );
+  withProfile(program.command('diff'))
+    .summary('show what an upgrade from one version to another would do')
+    .description(
+      'Compares two versions of a spec as an upgrade of a connection does: what is read or delivered again, and what ' +
+        'breaks. Two files need no service. One file alone is compared with the newest published version. ' +
+        'Exit code 1 when something breaks.',
+    )
+    .argument('<from>', 'a file, or key@version')
+    .argument('[to]', 'a file, or key@version')
+    .action((from: string, to: string | undefined, args: ServiceArguments) =>
+      perform(async () => (await import('./diff.ts')).diff(tools, from, to, args)),
+    );
+}
+
+function addRunCommands(program: Command, tools: Tools, perform: Perform): void {
+  withProfile(program.command('connections'))
+    .summary('show the connections')
+    .description('Shows the connections: id, status, version of the spec, name.')
+    .action((args: ServiceArguments) =>
+      perform(async () => (await import('./connections.ts')).connections(tools, args)),
+    );
+  withProfile(program.command('sync'))
+    .summary('run a resource of a connection')
+    .description('Requests a run. With --follow waits for its end; exit code 1 when it fails or is canceled.')
+    .argument('<connection>', 'id of the connection')
+    .argument('<resource>', 'key of the resource')
+    .option('--follow', 'wait for the end of the run')
+    .action((connection: string, resource: string, args: SyncArguments) =>
+      perform(async () => (await import('./sync.ts')).sync(tools, connection, resource, args)),
+    );
+  withProfile(program.command('runs'))
+    .summary('show runs')
+    .description('Shows runs with their counts, newest first.')
+    .option('--connection <id>', 'only of this connection')
+    .option('--resource <key>', 'only of this resource')
+    .option('--status <status>', 'only with this status')
+    .option('--limit <count>', 'runs, at most', '20')
+    .action((args: RunsArguments) => perform(async () => (await import('./runs.ts')).runs(tools, args)));
+  withProfile(program.command('calls'))
+    .summary('show the requests of a run')
+    .description('Shows the requests that a run sent, without secrets. --json has headers and bodies.')
+    .argument('<run>', 'id of the run')
+    .action((run: string, args: ServiceArguments) =>
+      perform(async () => (await import('./calls.ts')).calls(tools, run, args)),
+    );
+  withProfile(program.command('quarantine'))
+    .summary('show quarantined records')
+    .description('Shows the quarantined records of a connection and why each is invalid. --json has the records.')
+    .argument('<connection>', 'id of the connection')
+    .action((connection: string, args: ServiceArguments) =>
+      perform(async () => (await import('./quarantine.ts')).quarantine(tools, connection, args)),
+    );
+  withProfile(program.command('logs'))
+    .summary('show the latest runs of a connection with their requests')
+    .description('Shows the latest runs of a connection with their requests, oldest first.')
+    .argument('<connection>', 'id of the connection')
+    .option('--resource <key>', 'only of this resource')
+    .option('--runs <count>', 'runs to begin with', '5')
+    .option('--follow', 'go on with what comes, until Ctrl-C')
+    .action((connection: string, args: LogsArguments) =>
+      perform(async () => (await import('./logs.ts')).logs(tools, connection, args)),
+    );
+}
+
+const withProfile = (command: Command): Command =>
+  command.option('--profile <name>', 'the service to call, instead of the one in use');

@@ -1,0 +1,184 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type PeopleApi, peopleKey, peopleSpec, startPeopleApi } from '../support/cli/people-api.ts';
+import { runCss } from '../support/cli/run-css.ts';
+import { type AuditedDestination, openAuditedDestination } from '../support/destinations/audit.ts';
+import { scratchFolder } from '../support/service/scratch-folder.ts';
+import { type Stack, startStack } from '../support/service/stack.ts';
+
+let stack: Stack;
+let api: PeopleApi;
+let destination: AuditedDestination;
+const started = new AsyncDisposableStack();
+beforeAll(async () => {
+  api = started.use(await startPeopleApi());
+  destination = started.use(await openAuditedDestination());
+  stack = started.use(await startStack({ allow: [api.hostPort] }));
+}, 60_000);
+afterAll(() => started.disposeAsync());
+
+/** A folder of an author who has added the service as a profile. */
+async function author() {
+  const folder = scratchFolder();
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+  const css = (...args: readonly string[]) => runCss({ folder }, ...args);
+  const json = async (...args: readonly string[]) => JSON.parse((await css(...args, '--json')).stdout);
+  write('people.yaml', peopleSpec());
+  await runCss({ folder, input: `${stack.org.apiKey}\n` }, 'profile', 'add', 'test', '--url', `${stack.apiUrl}/api/v1`);
+  return { folder, write, css, json };
+}
+
+describe('the way of a spec to a service', () => {
+  it('is pushed, pushed again, published, compared, run, and looked at', async () => {
+    const { css, json, write } = await author();
+    expect(await json('push', 'people.yaml')).toMatchObject({ action: 'created', key: 'people', status: 'draft' });
+    expect(await json('push', 'people.yaml')).toMatchObject({ action: 'replaced', version: '1.0.0' });
+    expect((await css('diff', 'people.yaml')).stderr).toContain('has only drafts of it');
+    expect(await json('publish', 'people@1.0.0')).toMatchObject({ status: 'published', version: '1.0.0' });
+    const again = await css('push', 'people.yaml');
+    expect({ exitCode: again.exitCode, stderr: again.stderr }).toEqual({
+      exitCode: 1,
+      stderr:
+        'people@1.0.0 is published, and a published version never changes: raise metadata.version in the file, then push it.\n',
+    });
+    expect((await css('diff', 'people.yaml')).stdout).toContain('nothing that a run would notice differs');
+    write('next.yaml', peopleSpec().replace('1.0.0', '1.1.0').replace('primaryKey: id', 'primaryKey: email'));
+    expect(await json('diff', 'next.yaml')).toMatchObject({
+      from: 'people@1.0.0',
+      to: 'next.yaml',
+      plan: { class: 'resets', resources: [{ resourceKey: 'people', changed: ['primaryKey'], resets: 'state' }] },
+    });
+
+    const { body: connection } = await stack.org.call('POST', '/connections', {
+      body: {
+        workspaceId: stack.org.workspaceId,
+        specKey: 'people',
+        specVersion: '1.0.0',
+        displayName: 'People \u001b[2J',
+        params: { apiUrl: api.origin },
+        secrets: { apiKey: peopleKey, databaseUrl: destination.url },
+      },
+    });
+    await stack.org.call('POST', `/connections/${connection.id}/activate`);
+    expect(await json('connections')).toMatchObject([{ id: connection.id, specKey: 'people', status: 'active' }]);
+    const listed = (await css('connections')).stdout;
+    expect(listed).toContain(`${connection.id}  active  people@1.0.0  People`);
+    expect(listed).not.toContain('\u001b');
+
+    const synced = await css('sync', connection.id, 'people', '--follow', '--json');
+    const run = JSON.parse(synced.stdout);
+    expect({ exitCode: synced.exitCode, run }).toMatchObject({
+      exitCode: 0,
+      run: { status: 'partial', statsJson: { recordsIn: 6, recordsOut: 4, skipped: 1, quarantined: 1 } },
+    });
+    expect(await json('runs', '--connection', connection.id)).toEqual([run]);
+    expect((await css('runs')).stdout).toContain(
+      `${run.id}  people  manual  partial  6 in, 4 out, 1 skipped, 1 quarantined`,
+    );
+    expect(await json('calls', run.id)).toMatchObject([{ sequence: 1, statusCode: 200 }, { sequence: 2 }]);
+    expect((await css('quarantine', connection.id)).stdout).toMatch(
+      /quar_\w+ {2}people {2}3 {2}open {2}name: must be string/,
+    );
+    const logs = (await css('logs', connection.id)).stdout;
+    expect(logs).toContain(`${run.id}  people  manual\n  1  GET  200  `);
+    expect(logs).toContain('  partial: 6 in, 4 out, 1 skipped, 1 quarantined\n');
+    const followed = await runCss(
+      {
+        folder: scratchFolder(),
+        env: { CSS_API_URL: stack.apiUrl, CSS_API_KEY: stack.org.apiKey },
+        onStart: ({ kill, whenPrinted }) => void whenPrinted('partial: 6 in').then(() => kill('SIGINT')),
+      },
+      ...['logs', connection.id, '--follow'],
+    );
+    expect(followed).toMatchObject({ exitCode: 130, stdout: logs });
+    for (const printed of [listed, logs, synced.stdout]) expect(printed).not.toContain(peopleKey);
+  });
+
+  it('is a failure with exit code 1 where the service rejects it, and the issues have their lines', async () => {
+    const { css, write } = await author();
+    write('bad.yaml', peopleSpec().replace('primaryKey', 'primarykey'));
+    const pushed = await css('push', 'bad.yaml', '--json');
+    expect({ exitCode: pushed.exitCode, json: JSON.parse(pushed.stdout) }).toMatchObject({
+      exitCode: 1,
+      json: {
+        error: { code: 'validation', issues: [{ line: expect.any(Number) }, { path: 'resources.0.primarykey' }] },
+      },
+    });
+    expect(await css('sync', 'con_none', 'people')).toMatchObject({ exitCode: 1, stderr: 'Connection not found\n' });
+  });
+});
+
+describe('two files', () => {
+  it('are compared without a service, and one that breaks something is exit code 1', async () => {
+    const folder = scratchFolder();
+    writeFileSync(join(folder, 'a.yaml'), peopleSpec());
+    writeFileSync(join(folder, 'b.yaml'), peopleSpec().replaceAll('key: people\n', 'key: persons\n'));
+    const { exitCode, stdout } = await runCss({ folder }, 'diff', 'a.yaml', 'b.yaml');
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain('breaking: something stops working');
+    expect(stdout).toContain('people (breaking): Removed: it can no longer be synced');
+    expect(stdout).toContain('persons (compatible): New: its first run reads everything.');
+  });
+});
+
+describe('a profile', () => {
+  it('is stored so that only its owner can read it, and its key is shown by no command', async () => {
+    const { folder, css } = await author();
+    const path = join(folder, '.config/css/config.json');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readFileSync(path, 'utf8')).toContain(stack.org.apiKey);
+    const { stdout } = await css('profile', 'list');
+    expect(stdout).toBe(`*  test  ${stack.apiUrl}\n`);
+    chmodSync(path, 0o640);
+    const refused = await css('runs');
+    expect({ exitCode: refused.exitCode, stderr: refused.stderr }).toEqual({
+      exitCode: 78,
+      stderr: `${path} holds API keys, and others than its owner can read it. Run: chmod 600 ${path}\n`,
+    });
+  });
+
+  it('is used, replaced and removed by its name', async () => {
+    const { folder, css, json } = await author();
+    await runCss(
+      { folder, env: { KEY: 'ck_other' } },
+      ...['profile', 'add', 'other', '--url', 'http://localhost:9/', '--api-key', 'env:KEY'],
+    );
+    expect(await json('profile', 'list')).toMatchObject([
+      { name: 'test', current: false },
+      { name: 'other', current: true },
+    ]);
+    expect(await css('runs')).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining('(profile other) cannot be reached'),
+    });
+    expect((await css('runs', '--profile', 'test')).exitCode).toBe(0);
+    await css('profile', 'use', 'test');
+    expect((await css('runs')).exitCode).toBe(0);
+    await css('profile', 'remove', 'test');
+    expect(await css('runs')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('No service is chosen.') });
+    expect(await css('profile', 'use', 'test')).toMatchObject({ exitCode: 2 });
+  });
+
+  it('takes no key as an argument, and sends its key to no other address', async () => {
+    const { folder, css } = await author();
+    const typed = await css('profile', 'add', 'x', '--url', 'http://localhost:9', '--api-key', 'ck_typed_7431');
+    expect(typed.exitCode).toBe(2);
+    expect(typed.stdout + typed.stderr).not.toContain('ck_typed_7431');
+    const elsewhere = await runCss({ folder, env: { CSS_API_URL: 'http://localhost:9' } }, 'runs');
+    expect(elsewhere).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('CSS_API_URL is set without CSS_API_KEY'),
+    });
+  });
+
+  it('whose key the service rejects is exit code 3', async () => {
+    const { folder } = await author();
+    const { exitCode, stderr } = await runCss({ folder, env: { CSS_API_KEY: 'ck_wrong' } }, 'connections');
+    expect({ exitCode, stderr }).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining('rejects the API key of CSS_API_KEY'),
+    });
+    expect(stderr).not.toContain('ck_wrong');
+  });
+});
