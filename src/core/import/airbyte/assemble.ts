@@ -1,0 +1,169 @@
+import type { Issue } from '../../errors.ts';
+import { checkSpec } from '../../spec/check/check.ts';
+import type { ImportReport } from '../import-result.ts';
+import type { Config } from './config/config.ts';
+import { resourceOf } from './resource.ts';
+import type { StreamDraft } from './stream/convert-stream.ts';
+import type { ReadStream, ReadStreams } from './streams.ts';
+
+type Part = Readonly<Record<string, unknown>>;
+
+interface Assembled {
+  readonly spec: Part;
+  readonly report: readonly ImportReport[];
+}
+
+interface Heading {
+  readonly config: Config;
+  readonly key: string;
+  readonly title: string;
+  readonly docsUrl: string | null;
+}
+
+/** Resources of a spec at most. */
+const resourcesMax = 200;
+
+interface Entry {
+  readonly stream: ReadStream;
+  readonly draft: StreamDraft;
+}
+
+/** The spec of the streams that were converted, without those whose resource the spec check refuses. */
+export function assemble(streams: ReadStreams, heading: Heading): Assembled {
+  const refused = new Map<string, { readonly path: string; readonly reason: string }>();
+  const unique = [...new Map([...streams.listed, ...streams.parents].map((stream) => [stream.key, stream])).values()];
+  let entries = unique.flatMap((stream): Entry[] => (stream.draft === null ? [] : [{ stream, draft: stream.draft }]));
+  for (const { stream } of entries.slice(resourcesMax))
+    refused.set(stream.key, { path: '', reason: `a spec has at most ${resourcesMax} resources` });
+  entries = entries.slice(0, resourcesMax);
+  const dropped = { patterns: new Set<string>(), types: new Set<string>() };
+  for (;;) {
+    entries = withParents(entries, streams, refused);
+    const spec = specOf(entries, heading, dropped);
+    if (entries.length === 0) return { spec, report: reportOf(streams, refused) };
+    const result = checkSpec(spec);
+    if (result.valid) return { spec, report: reportOf(streams, refused) };
+    const faulty = faultyOf(result.issues, entries, dropped);
+    for (const [key, issue] of faulty)
+      refused.set(key, { path: '', reason: `its resource would not be valid: ${issue}` });
+    entries = entries.filter(({ stream }) => !faulty.has(stream.key));
+  }
+}
+
+/** Without children whose parent was dropped, and without parents that nobody needs. */
+function withParents(
+  entries: readonly Entry[],
+  streams: ReadStreams,
+  refused: Map<string, { readonly path: string; readonly reason: string }>,
+): Entry[] {
+  const helpers = new Set(streams.parents.map(({ key }) => key));
+  let current = [...entries];
+  for (;;) {
+    const keys = new Set(current.map(({ stream }) => stream.key));
+    const parentsOf = ({ draft }: Entry): readonly string[] =>
+      draft.forEach.flatMap(({ resource }) => (typeof resource === 'string' ? [resource] : []));
+    const orphans = current.filter((entry) => parentsOf(entry).some((key) => !keys.has(key)));
+    for (const { stream } of orphans)
+      refused.set(stream.key, { path: '', reason: 'its parent stream is not converted' });
+    const needed = new Set(current.flatMap(parentsOf));
+    const next = current.filter(
+      (entry) => !orphans.includes(entry) && (!helpers.has(entry.stream.key) || needed.has(entry.stream.key)),
+    );
+    if (next.length === current.length) return next;
+    current = next;
+  }
+}
+
+/** The resources with issues, by key. Issues elsewhere: the decoration of params is dropped, then all resources. */
+function faultyOf(
+  issues: readonly Issue[],
+  entries: readonly Entry[],
+  dropped: { readonly patterns: Set<string>; readonly types: Set<string> },
+): ReadonlyMap<string, string> {
+  const faulty = new Map<string, string>();
+  let others = 0;
+  for (const { path, message } of issues) {
+    const [top, index] = path.split('.');
+    const entry = top === 'resources' ? entries[Number(index)] : undefined;
+    if (entry && path.split('.')[2] === 'validate') dropped.types.add(entry.stream.key);
+    else if (entry) faulty.set(entry.stream.key, `${path.split('.').slice(2).join('.')}: ${message}`.slice(0, 400));
+    else if (top === 'connectionParams' && index !== undefined && !dropped.patterns.has(index))
+      dropped.patterns.add(index);
+    else others += 1;
+  }
+  if (faulty.size === 0 && others > 0) {
+    const [issue] = issues;
+    for (const { stream } of entries) faulty.set(stream.key, `${issue?.path}: ${issue?.message}`.slice(0, 400));
+  }
+  return faulty;
+}
+
+function specOf(
+  entries: readonly Entry[],
+  { config, key, title, docsUrl }: Heading,
+  dropped: { readonly patterns: ReadonlySet<string>; readonly types: ReadonlySet<string> },
+): Part {
+  const base = commonBase(entries);
+  const auth = commonAuth(entries);
+  const resources = entries.map(({ stream, draft }) =>
+    resourceOf(draft, {
+      key: stream.key,
+      name: stream.name,
+      auth: JSON.stringify(draft.auth) === JSON.stringify(auth) ? null : draft.auth,
+      address: { base },
+      types: dropped.types.has(stream.key) ? null : draft.types,
+    }),
+  );
+  const http = base === null ? {} : { baseUrl: base };
+  const params = config
+    .paramsOf(JSON.stringify([auth, http, resources]))
+    .map((param, index) => (dropped.patterns.has(String(index)) ? withoutRules(param) : param));
+  return {
+    formatVersion: 1,
+    metadata: { key, name: title.slice(0, 200), version: '0.1.0', ...(docsUrl === null ? {} : { docsUrl }) },
+    ...(params.length === 0 ? {} : { connectionParams: params }),
+    ...(auth['kind'] === 'none' ? {} : { auth }),
+    http,
+    resources,
+  };
+}
+
+const rules: ReadonlySet<string> = new Set(['pattern', 'enum', 'default', 'format', 'min', 'max']);
+
+const withoutRules = (param: Part): Part =>
+  Object.fromEntries(Object.entries(param).filter(([key]) => !rules.has(key)));
+
+/** The base of most requests; null: they lead to several hosts. */
+function commonBase(entries: readonly Entry[]): string | null {
+  const bases = new Map<string, number>();
+  for (const { draft } of entries) bases.set(draft.request.base, (bases.get(draft.request.base) ?? 0) + 1);
+  const hosts = new Set([...bases.keys()].map(hostOf));
+  const [most] = [...bases].toSorted(([, one], [, other]) => other - one);
+  return hosts.size > 1 ? null : (most?.[0] ?? null);
+}
+
+/** Scheme and host of a template. */
+const hostOf = (base: string): string => /^(?:https?:\/\/)?[^/]*/.exec(base)?.[0] ?? '';
+
+function commonAuth(entries: readonly Entry[]): Part {
+  const kinds = new Map<string, { readonly auth: Part; readonly count: number }>();
+  for (const { draft } of entries) {
+    const id = JSON.stringify(draft.auth);
+    kinds.set(id, { auth: draft.auth, count: (kinds.get(id)?.count ?? 0) + 1 });
+  }
+  const [most] = [...kinds.values()].toSorted((one, other) => other.count - one.count);
+  return most?.auth ?? { kind: 'none' };
+}
+
+function reportOf(
+  streams: ReadStreams,
+  refused: ReadonlyMap<string, { readonly path: string; readonly reason: string }>,
+): readonly ImportReport[] {
+  return streams.listed.map(({ name, key, refusal }, index): ImportReport => {
+    const late = refused.get(key);
+    if (refusal !== null) return { name, status: 'refused', path: refusal.path, reason: refusal.reason };
+    if (late !== undefined)
+      return { name, status: 'refused', path: late.path === '' ? `streams.${index}` : late.path, reason: late.reason };
+    return { name, status: 'converted', path: null, reason: null };
+  });
+}

@@ -1,0 +1,70 @@
+import { joined, type Origins } from './manifest/origins.ts';
+import { isObject } from './objects.ts';
+import { refuse } from './refusal.ts';
+
+/** A component of the resolved manifest. */
+export interface Component {
+  readonly type: string;
+  /** Dotted path into the given document. */
+  readonly path: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly origins: Origins;
+  /** The `$parameters` that its expressions see. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** The component that an object is. */
+export function componentOf(value: Readonly<Record<string, unknown>>, origins: Origins, path?: string): Component {
+  const parameters = value['$parameters'];
+  return {
+    type: typeof value['type'] === 'string' ? value['type'] : '',
+    path: path ?? origins.pathOf(value),
+    fields: value,
+    origins,
+    parameters: isObject(parameters) ? parameters : {},
+  };
+}
+
+/** Where a field of a component stands. */
+export const pathAt = (component: Component, key: string): string => {
+  const own = component.origins.pathAt(component.fields, key);
+  return own === key ? joined(component.path, key) : own;
+};
+
+/** The value of a field; undefined where it is missing or null. */
+export const valueOf = (component: Component, key: string): unknown => component.fields[key] ?? undefined;
+
+/** The component in a field; null: none. Refuses what is no object. */
+export function partOf(component: Component, key: string): Component | null {
+  const value = valueOf(component, key);
+  if (value === undefined) return null;
+  if (!isObject(value)) refuse(pathAt(component, key), 'expected a component');
+  return componentOf(value, component.origins, component.origins.pathOf(value) || pathAt(component, key));
+}
+
+/** The components in a list. Refuses what is no list of objects. */
+export function partsOf(component: Component, key: string): readonly Component[] {
+  const value = valueOf(component, key);
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) refuse(pathAt(component, key), 'expected a list of components');
+  return value.map((item, index) => {
+    const path = joined(component.origins.pathOf(value) || pathAt(component, key), String(index));
+    if (!isObject(item)) refuse(path, 'expected a component');
+    return componentOf(item, component.origins, component.origins.pathOf(item) || path);
+  });
+}
+
+/** A text field; undefined where it is missing. Numbers and booleans count as their text. */
+export function textOf(component: Component, key: string): string | undefined {
+  const value = valueOf(component, key);
+  if (value === undefined || typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return refuse(pathAt(component, key), 'expected a text');
+}
+
+/** A field that is true. */
+export const isTrue = (component: Component, key: string): boolean => valueOf(component, key) === true;
+
+/** Refuses a component for its type. */
+export const refuseType = (component: Component, advice: string): never =>
+  refuse(component.path, `${component.type || 'a component without type'} has no counterpart: ${advice}`);

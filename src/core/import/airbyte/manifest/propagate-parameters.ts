@@ -1,0 +1,82 @@
+import { asText, isObject } from '../objects.ts';
+import { customTypes, defaultTypes } from './component-types.ts';
+import type { Origins } from './origins.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+const parametersKey = '$parameters';
+/** Schemas have fields of their own called `type`; the importer does not read them. */
+const unread: ReadonlySet<string> = new Set(['schema_loader', parametersKey]);
+
+/**
+ * A component and its parts with their types filled in and the `$parameters` of those above: a field that is missing or
+ * empty takes the parameter of its name, and the component keeps all parameters for its expressions. Like the CDK's
+ * `ManifestComponentTransformer`. The result is new; the input stays as it is.
+ */
+export function propagateParameters(
+  field: string,
+  component: Values,
+  options: { readonly parameters: Values; readonly origins: Origins },
+): Record<string, unknown> {
+  const { origins } = options;
+  const { [parametersKey]: own, ...fields } = component;
+  const result: Record<string, unknown> = { ...fields };
+  const keys = new Map(origins.keysOf(component));
+  const done = (): Record<string, unknown> => {
+    origins.note(result, origins.pathOf(component), keys);
+    return result;
+  };
+  if (result['type'] === undefined) {
+    const found = result['class_name'] === undefined ? defaultTypes[field] : customTypes[field];
+    if (found !== undefined) result['type'] = found;
+  }
+  const parameters: Record<string, unknown> = { ...options.parameters, ...(isObject(own) ? own : {}) };
+  if (isSchema(result['type'])) return done();
+  if (result['type'] === undefined) {
+    propagateInto(result, field, { parameters, origins, onlyComponents: true });
+    return done();
+  }
+  for (const [key, value] of Object.entries(parameters)) {
+    if (isEmpty(result[key])) {
+      result[key] = value;
+      keys.set(key, origins.pathAt(component, parametersKey));
+    }
+  }
+  propagateInto(result, asText(result['type']), { parameters, origins, onlyComponents: false });
+  if (Object.keys(parameters).length > 0) result[parametersKey] = parameters;
+  return done();
+}
+
+function propagateInto(
+  result: Record<string, unknown>,
+  owner: string,
+  options: { readonly parameters: Values; readonly origins: Origins; readonly onlyComponents: boolean },
+): void {
+  const { parameters, origins, onlyComponents } = options;
+  for (const [key, value] of Object.entries(result)) {
+    if (unread.has(key)) continue;
+    // A parameter of the same name would be put into the value without end.
+    const { [key]: _, ...below } = parameters;
+    const inner = { parameters: below, origins };
+    const field = onlyComponents ? owner : `${owner}.${key}`;
+    if (isObject(value)) {
+      if (!onlyComponents || typeof value['type'] === 'string') result[key] = propagateParameters(field, value, inner);
+    } else if (Array.isArray(value) && !onlyComponents) {
+      const items = value.map((item) => (isObject(item) ? propagateParameters(field, item, inner) : item));
+      origins.note(items, origins.pathOf(value) || origins.pathAt(result, key));
+      result[key] = items;
+    }
+  }
+}
+
+const isSchema = (type: unknown): boolean => type === 'object' || (typeof type === 'object' && type !== null);
+
+/** Python's idea of an empty value. */
+const isEmpty = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  value === 0 ||
+  value === false ||
+  (Array.isArray(value) && value.length === 0) ||
+  (isObject(value) && Object.keys(value).length === 0);

@@ -1,0 +1,145 @@
+import { compile, joinedText } from './jinja/compile.ts';
+import { condition, literal, literalOf, shown, text } from './jinja/python.ts';
+import { JinjaError } from './jinja/syntax.ts';
+import { parseTemplate } from './jinja/template.ts';
+import { constant, quote, type Scope, type Value } from './jinja/value.ts';
+import { refuse } from './refusal.ts';
+
+/** A value of the spec: JSON whose texts are templates. Undefined: there is nothing to send. */
+export type Rendered = unknown;
+
+/** The value of a template, before the CDK reads it as a literal. Refuses what has no counterpart. */
+export function evaluate(template: string, scope: Scope, path: string): Value {
+  return guarded(template, path, () => {
+    const parsed = parseTemplate(template);
+    if (parsed.kind === 'literal') return constant(parsed.text);
+    if (parsed.kind === 'expression') return compile(parsed.node, scope);
+    return joinedText(parsed.parts.map((part) => compile(part, scope)));
+  });
+}
+
+function guarded(template: string, path: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof JinjaError)) throw error;
+    return refuse(
+      path,
+      `the expression ${error.message} (at character ${error.at + 1} of ${quote(template.slice(0, 200))})`,
+    );
+  }
+}
+
+/** A value as a template of the spec. */
+export function templateOf(value: Value): unknown {
+  if (value.constant) return escaped(value.constant.value);
+  return `{{ ${value.code} }}`;
+}
+
+/** A text of the manifest that would be a template here. */
+const escaped = (value: unknown): unknown =>
+  typeof value === 'string' && value.includes('{{') ? `{{ ${quote(value)} }}` : value;
+
+/** JSONata of a value; an empty text or list where there is none. */
+export const expressionOf = (value: Value): string =>
+  value.constant?.value === undefined && value.constant ? '""' : value.code;
+
+/** A query parameter: a text, or a list; nothing for an empty one. */
+export function queryValue(template: unknown, scope: Scope, path: string): Rendered {
+  if (typeof template === 'boolean') return shown(template);
+  if (typeof template !== 'string') return template ?? undefined;
+  const value = evaluate(template, scope, path);
+  if (value.constant) {
+    const known = value.constant.value;
+    if (known === undefined || known === null || known === '') return undefined;
+    if (typeof known === 'string') {
+      const read = literal(known);
+      return Array.isArray(read) ? read.map(shown) : escaped(known);
+    }
+    return Array.isArray(known) ? known.map(shown) : escaped(shown(known));
+  }
+  if (value.plain === true && (value.kind === 'text' || value.kind === 'number')) return templateOf(value);
+  if (value.kind === 'number') return templateOf(value);
+  if (value.kind === 'list') return templateOf(value);
+  if (value.kind === 'any') {
+    return `{{ ($v := ${value.code}; $v = "" ? null : $v = true ? "True" : $v = false ? "False" : $v) }}`;
+  }
+  return `{{ ($v := ${text(value).code}; $v = "" ? null : $v) }}`;
+}
+
+/** A header: always a text; nothing for an empty one. */
+export function headerValue(template: unknown, scope: Scope, path: string): string | undefined {
+  if (typeof template !== 'string') return template === null || template === undefined ? undefined : shown(template);
+  const value = evaluate(template, scope, path);
+  if (value.constant) {
+    const known = typeof value.constant.value === 'string' ? literal(value.constant.value) : value.constant.value;
+    if (known === undefined || known === null || known === '') return undefined;
+    return String(escaped(shown(known)));
+  }
+  if (value.plain === true && value.kind === 'text') return `{{ ${value.code} }}`;
+  if (value.kind === 'text') return `{{ ($v := ${value.code}; $v = "" ? null : $v) }}`;
+  return `{{ ($v := ${text(value).code}; $v in ["", "None"] ? null : $v) }}`;
+}
+
+/** A value of a JSON body: what the CDK reads as a literal is one. Objects and lists are rendered inside. */
+export function jsonValue(template: unknown, scope: Scope, path: string): Rendered {
+  if (typeof template === 'string') {
+    const value = literalOf(evaluate(template, scope, path));
+    if (value.constant) return value.constant.value === undefined ? undefined : escapedDeep(value.constant.value);
+    return `{{ ${value.code} }}`;
+  }
+  if (Array.isArray(template)) return template.map((item, index) => jsonValue(item, scope, `${path}.${index}`) ?? null);
+  if (typeof template !== 'object' || template === null) return template ?? undefined;
+  const entries = Object.entries(template).map(([key, item]): [string, unknown] => [
+    key.includes('{{') ? shown(knownText(key, scope, path)) : key,
+    jsonValue(item, scope, `${path}.${key}`),
+  ]);
+  return Object.fromEntries(entries.filter(([, item]) => item !== undefined && item !== null));
+}
+
+function escapedDeep(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(escapedDeep);
+  if (typeof value !== 'object' || value === null) return escaped(value);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, escapedDeep(item)]));
+}
+
+/** A text that must be known at import. Refuses one that depends on a connection or a response. */
+export function knownText(template: string, scope: Scope, path: string): string {
+  const value = evaluate(template, scope, path);
+  if (value.constant) return value.constant.value === undefined ? '' : shown(value.constant.value);
+  return refuse(path, `its value ${quote(template.slice(0, 200))} must not depend on a connection or a response`);
+}
+
+/** A condition as JSONata that is true or false. */
+export function conditionOf(template: unknown, scope: Scope, path: string): Value {
+  if (typeof template === 'boolean') return constant(template);
+  if (typeof template !== 'string') return refuse(path, 'expected a condition');
+  const parsed = evaluate(template, scope, path);
+  return condition(parsed);
+}
+
+/** The text of a template for a path or an address: literals as they stand, values in holes that keep slashes. */
+export function addressText(template: string, scope: Scope, path: string): string {
+  const parsed = parse(template, path);
+  if (parsed.kind === 'literal') return parsed.text;
+  const nodes = parsed.kind === 'expression' ? [parsed.node] : parsed.parts;
+  return nodes
+    .map((node) => {
+      const value = guarded(template, path, () => compile(node, scope));
+      if (value.constant) return value.constant.value === undefined ? '' : shown(value.constant.value);
+      return `{{{ ${value.kind === 'text' || value.kind === 'any' ? value.code : text(value).code} }}}`;
+    })
+    .join('');
+}
+
+function parse(template: string, path: string) {
+  try {
+    return parseTemplate(template);
+  } catch (error) {
+    if (!(error instanceof JinjaError)) throw error;
+    return refuse(
+      path,
+      `the expression ${error.message} (at character ${error.at + 1} of ${quote(template.slice(0, 200))})`,
+    );
+  }
+}

@@ -1,0 +1,161 @@
+import { type Component, isTrue, partOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
+import type { Config } from '../config/config.ts';
+import { refuse } from '../refusal.ts';
+import { type ReadAuth, readAuth } from './auth.ts';
+import { readErrors } from './errors.ts';
+import { type Reading, readIncremental } from './incremental.ts';
+import { readPagination } from './pagination.ts';
+import { type ParentResource, type Partitions, readPartitions } from './partitions.ts';
+import { readPrimaryKey } from './primary-key.ts';
+import { type Records, readRecords } from './records.ts';
+import { putOption, type RequestDraft, readOption, readRequester, splitQuery } from './request-draft.ts';
+import { requestScope, type Slice } from './scopes.ts';
+import { moveSecrets } from './secrets.ts';
+import { typesOfSchema } from './types-of-schema.ts';
+
+/** A resource while its spec is put together. */
+export interface StreamDraft {
+  readonly request: RequestDraft;
+  readonly auth: ReadAuth['auth'];
+  readonly records: Records;
+  readonly primaryKey: readonly string[];
+  readonly pagination: Readonly<Record<string, unknown>> | null;
+  readonly incremental: Readonly<Record<string, unknown>> | null;
+  readonly cursorField: { readonly name: string; readonly code: string } | null;
+  readonly forEach: Partitions['forEach'];
+  readonly slice: Slice;
+  readonly errors: readonly Readonly<Record<string, unknown>>[];
+  readonly notes: readonly string[];
+  /** Whether a partition field is added to the records for child resources, by its name. */
+  readonly partitionFields: Map<string, string>;
+  /** The types that scalars are cast to; null: they stay as they are. */
+  readonly types: Readonly<Record<string, unknown>> | null;
+}
+
+/** What a conversion needs besides the stream. */
+export interface StreamSetting {
+  readonly config: Config;
+  readonly parentOf: (stream: Component) => ParentResource;
+  /** The schema of a stream; undefined: it is not in the document. */
+  readonly schemaOf: (stream: Component) => unknown;
+  /** Whether every run reads all, as no watermark says what it may leave out. */
+  readonly full: boolean;
+}
+
+/** Converts one stream. Throws `Refusal` at the first component without counterpart. */
+export function convertStream(stream: Component, setting: StreamSetting): StreamDraft {
+  if (stream.type === 'StateDelegatingStream') return convertDelegating(stream, setting);
+  if (stream.type !== 'DeclarativeStream') refuseType(stream, 'DeclarativeStream is converted');
+  const retriever = partOf(stream, 'retriever');
+  if (retriever === null) return refuse(stream.path, 'it has no retriever');
+  if (retriever.type !== 'SimpleRetriever') refuseType(retriever, 'SimpleRetriever is converted');
+  const requester = partOf(retriever, 'requester');
+  if (requester === null) return refuse(retriever.path, 'it has no requester');
+  if (requester.type !== 'HttpRequester') refuseType(requester, 'HttpRequester is converted');
+  return convertSimple({ stream, retriever, requester }, setting);
+}
+
+interface Parts {
+  readonly stream: Component;
+  readonly retriever: Component;
+  readonly requester: Component;
+}
+
+/** What is read by state in one of two ways is read whole in each run: unchanged records are skipped. */
+function convertDelegating(stream: Component, setting: StreamSetting): StreamDraft {
+  const whole = partOf(stream, 'full_refresh_stream');
+  if (whole === null) return refuse(stream.path, 'it has no full_refresh_stream');
+  const draft = convertStream(whole, { ...setting, full: true });
+  return {
+    ...draft,
+    notes: [
+      ...draft.notes,
+      'Every run reads all records, as the first run of the manifest does; unchanged records are skipped.',
+    ],
+  };
+}
+
+function convertSimple({ stream, retriever, requester }: Parts, setting: StreamSetting): StreamDraft {
+  const { config, full } = setting;
+  // Which authenticator is used decides values of the connection, so it comes first.
+  const { auth, notes } = readAuth(partOf(requester, 'authenticator'), config);
+  const partitions = readPartitions(retriever, setting);
+  const reading = readIncremental(stream, { config, full });
+  const slice: Slice = {
+    ...partitions.slice,
+    inRequest: new Map([...partitions.slice.inRequest, ...(reading?.names ?? [])]),
+  };
+  const request = readRequester(requester, requestScope({ component: requester, config, slice }));
+  const filtersByCursor = reading?.filtersHere === true && !full;
+  const records = readRecords(stream, retriever, { config, slice, filtersByCursor });
+  partitions.put(request);
+  putWindow(stream, reading, { config, request });
+  splitQuery(request);
+  const pagination = readPagination(retriever, { config, records, draft: request });
+  refuseIgnored(retriever, pagination);
+  const types = records.casts ? typesOfSchema(setting.schemaOf(stream)) : null;
+  const incremental = reading === null || full ? null : reading.block(usesEnd(request));
+  return {
+    request,
+    auth: moveSecrets(request, auth, requester.path),
+    records,
+    primaryKey: readPrimaryKey(stream),
+    pagination,
+    incremental,
+    cursorField: incremental === null ? null : (reading?.hidden ?? null),
+    forEach: partitions.forEach,
+    slice,
+    errors: readErrors(requester, config),
+    notes: [...notes, ...storeNotes(partitions), ...(records.casts && types === null ? [uncast] : [])],
+    types,
+    partitionFields: new Map(),
+  };
+}
+
+const uncast = 'Values are delivered as the API sends them: the manifest casts them by a schema that is not in it.';
+
+const storeNotes = ({ forEach }: Partitions): readonly string[] =>
+  forEach.some(({ from }) => from === 'store')
+    ? ['Sync the parent resource first: only its stored records, and of these the changed ones, are read.']
+    : [];
+
+/** Puts the bounds of the window where the cursor says. */
+function putWindow(
+  stream: Component,
+  reading: Reading | null,
+  { config, request }: { readonly config: Config; readonly request: RequestDraft },
+): void {
+  const cursor = partOf(stream, 'incremental_sync');
+  if (cursor === null || reading === null) return;
+  const bounds = [
+    ['start_time_option', reading.start],
+    ['start_value_option', reading.start],
+    ['end_time_option', reading.end],
+  ] as const;
+  for (const [key, value] of bounds) {
+    const option = partOf(cursor, key);
+    if (option !== null && value !== null) putOption(request, readOption(option, config), value, option.path);
+  }
+}
+
+const usesEnd = (request: RequestDraft): boolean =>
+  JSON.stringify([request.base, request.path, request.query, request.headers, request.body]).includes('window.to');
+
+/** Later pages would carry other parameters than the first. */
+function refuseIgnored(retriever: Component, pagination: StreamDraft['pagination']): void {
+  const key = 'ignore_stream_slicer_parameters_on_paginated_requests';
+  if (
+    !isTrue(retriever, key) ||
+    pagination === null ||
+    pagination['kind'] === 'next_url' ||
+    pagination['kind'] === 'link_header'
+  )
+    return;
+  refuse(pathAt(retriever, key), 'the requests of later pages carry the same parameters as the first');
+}
+
+/** The name of a stream; empty where it has none. */
+export function nameOf(stream: Component): string {
+  const value = valueOf(stream, 'name');
+  return typeof value === 'string' ? value : (textOf(stream, 'name') ?? '');
+}

@@ -1,0 +1,134 @@
+import { type Component, partOf, partsOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
+import type { Config } from '../config/config.ts';
+import { quote } from '../jinja/value.ts';
+import { refuse } from '../refusal.ts';
+import { conditionOf, expressionOf, knownText } from '../render.ts';
+import { responseScope, startScope } from './scopes.ts';
+
+type Rule = Readonly<Record<string, unknown>>;
+
+/** Fields in which the CDK looks for the message of an error. */
+const messageFields = [
+  'error',
+  'errors',
+  'message',
+  'messages',
+  'failures',
+  'failure',
+  'detail',
+  'details',
+  'err',
+  'error_message',
+  'error_description',
+  'msg',
+  'reason',
+  'status_message',
+];
+
+/** Rules in the order of the handlers. Refuses what has no counterpart. */
+export function readErrors(requester: Component, config: Config): readonly Rule[] {
+  const handler = partOf(requester, 'error_handler');
+  return handler === null ? [] : unique(rulesOf(handler, config, 0));
+}
+
+function unique(rules: readonly Rule[]): readonly Rule[] {
+  return [...new Map(rules.map((rule) => [JSON.stringify(rule), rule])).values()].slice(0, 100);
+}
+
+function rulesOf(handler: Component, config: Config, depth: number): readonly Rule[] {
+  if (depth > 10) return refuse(handler.path, 'error handlers nest too deeply');
+  if (handler.type === 'CompositeErrorHandler') {
+    return partsOf(handler, 'error_handlers').flatMap((inner) => rulesOf(inner, config, depth + 1));
+  }
+  if (handler.type !== 'DefaultErrorHandler')
+    return [refuseType(handler, 'DefaultErrorHandler and CompositeErrorHandler are converted')];
+  const wait = waitOf(handler, config);
+  const rules = partsOf(handler, 'response_filters').flatMap((filter) => filterRules(filter, config, wait));
+  return wait === null ? rules : [...rules, { when: { status: [429, 503] }, action: 'rate_limited', waitFrom: wait }];
+}
+
+/** Where a response says how long to wait. Other strategies only space the retries. */
+function waitOf(handler: Component, config: Config): Rule | null {
+  for (const strategy of partsOf(handler, 'backoff_strategies')) {
+    const isTime = strategy.type === 'WaitUntilTimeFromHeader';
+    if (strategy.type.startsWith('Custom'))
+      refuseType(strategy, 'a retry waits as a header says, or for a growing time');
+    if ((isTime || strategy.type === 'WaitTimeFromHeader') && textOf(strategy, 'regex') === undefined) {
+      const scope = startScope({ component: strategy, config });
+      const header = knownText(textOf(strategy, 'header') ?? '', scope, pathAt(strategy, 'header'));
+      if (header !== '') return { header, format: isTime ? 'epoch_s' : 'seconds' };
+    }
+  }
+  return null;
+}
+
+/** One rule for each condition: any of them is enough. */
+function filterRules(filter: Component, config: Config, wait: Rule | null): readonly Rule[] {
+  if (filter.type !== 'HttpResponseFilter') return [refuseType(filter, 'HttpResponseFilter is converted')];
+  const statuses = statusesOf(filter);
+  const conditions: Rule[] = [];
+  if (statuses.length > 0) conditions.push({ status: statuses });
+  const predicate = valueOf(filter, 'predicate');
+  if (predicate !== undefined && predicate !== '') {
+    const value = conditionOf(predicate, responseScope({ component: filter, config }), pathAt(filter, 'predicate'));
+    if (value.constant?.value !== false) conditions.push({ expr: expressionOf(value) });
+  }
+  const contained = textOf(filter, 'error_message_contains');
+  if (contained !== undefined && contained !== '') {
+    const fields = messageFields.map((name) => `body.${name}`).join(', ');
+    conditions.push({ expr: `$contains($string([${fields}]), ${quote(contained)})` });
+  }
+  return conditions.flatMap((when) => {
+    const action = actionOf(filter, when);
+    if (action === null) return [];
+    const message = action === 'fail' ? messageOf(filter) : null;
+    return [
+      {
+        when,
+        action,
+        ...(action === 'rate_limited' && wait !== null ? { waitFrom: wait } : {}),
+        ...(message === null ? {} : { message }),
+      },
+    ];
+  });
+}
+
+function statusesOf(filter: Component): readonly number[] {
+  const codes = valueOf(filter, 'http_codes');
+  if (!Array.isArray(codes)) return [];
+  return codes.map(Number).filter((code) => Number.isInteger(code) && code >= 100 && code <= 599);
+}
+
+const actions: Readonly<Record<string, string>> = {
+  FAIL: 'fail',
+  RETRY: 'retry',
+  IGNORE: 'empty',
+  RATE_LIMITED: 'rate_limited',
+  REFRESH_TOKEN_THEN_RETRY: 'refresh_auth',
+};
+
+/** Null: what the service does by itself. */
+function actionOf(filter: Component, when: Rule): string | null {
+  const name = textOf(filter, 'action');
+  if (name === undefined) return defaultAction(when);
+  const action = actions[name.toUpperCase()];
+  if (action !== undefined) return action;
+  if (name.toUpperCase() === 'SUCCESS' && isSuccess(when)) return null;
+  return refuse(pathAt(filter, 'action'), `the action ${name.slice(0, 50)} has no counterpart`);
+}
+
+const isSuccess = ({ status }: Rule): boolean =>
+  Array.isArray(status) && status.every((code) => code >= 200 && code < 300);
+
+/** A filter without action only has a message. */
+function defaultAction({ status }: Rule): string | null {
+  if (!Array.isArray(status)) return 'fail';
+  const waits = status.some((code) => code === 429 || code === 408 || code >= 500);
+  return waits || isSuccess({ status }) ? null : 'fail';
+}
+
+/** A message without expressions. */
+function messageOf(filter: Component): string | null {
+  const message = textOf(filter, 'error_message');
+  return message === undefined || message === '' || message.includes('{{') ? null : message.slice(0, 500);
+}

@@ -1,0 +1,191 @@
+import { type Component, isTrue, partOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
+import type { Config } from '../config/config.ts';
+import { literalOf } from '../jinja/python.ts';
+import { constant, pathValue, type Scope, type Value } from '../jinja/value.ts';
+import { refuse } from '../refusal.ts';
+import { conditionOf, evaluate, expressionOf } from '../render.ts';
+import type { Records } from './records.ts';
+import { injectOf, type Option, putOption, type RequestDraft, readOption } from './request-draft.ts';
+import { nextLinkCode, noSlice, requestScope, responseScope } from './scopes.ts';
+
+type Pagination = Readonly<Record<string, unknown>>;
+
+interface Setting {
+  readonly config: Config;
+  readonly records: Records;
+  readonly draft: RequestDraft;
+}
+
+/** Reads the paginator, and puts the page size into the request. Null: one request has all. */
+export function readPagination(retriever: Component, setting: Setting): Pagination | null {
+  for (const key of ['pagination_reset', 'page_size_reduction', 'request_window_splitting']) {
+    if (valueOf(retriever, key) !== undefined) refuse(pathAt(retriever, key), `${key} has no counterpart`);
+  }
+  const paginator = partOf(retriever, 'paginator');
+  if (paginator === null || paginator.type === 'NoPagination') return null;
+  if (paginator.type !== 'DefaultPaginator') refuseType(paginator, 'write it as DefaultPaginator');
+  const strategy = partOf(paginator, 'pagination_strategy');
+  if (strategy === null) return refuse(paginator.path, 'it has no pagination_strategy');
+  const size = readSize(strategy, setting);
+  putSize(paginator, size, setting);
+  const parts = { paginator, strategy, size, ...setting };
+  switch (strategy.type) {
+    case 'CursorPagination':
+      return cursorPagination(parts);
+    case 'OffsetIncrement':
+      return offsetPagination(parts);
+    case 'PageIncrement':
+      return pagePagination(parts);
+    default:
+      return refuseType(strategy, 'CursorPagination, OffsetIncrement and PageIncrement are converted');
+  }
+}
+
+interface Parts extends Setting {
+  readonly paginator: Component;
+  readonly strategy: Component;
+  readonly size: Value | null;
+}
+
+/** The page size; null: none. */
+function readSize(strategy: Component, { config }: Setting): Value | null {
+  const size = valueOf(strategy, 'page_size');
+  const at = pathAt(strategy, 'page_size');
+  if (size === undefined || size === '') return null;
+  if (typeof size === 'number') return constant(size);
+  if (typeof size !== 'string') return refuse(at, 'expected a number');
+  const scope = requestScope({ component: strategy, config, slice: noSlice });
+  const value = literalOf(evaluate(size, scope, at));
+  if (value.constant && typeof value.constant.value !== 'number') return refuse(at, 'expected a number');
+  return value;
+}
+
+/** What fits `pagination.size`; undefined: none does. */
+const sizeOf = (size: Value | null): number | undefined => {
+  const known = size?.constant?.value;
+  return typeof known === 'number' && Number.isInteger(known) && known >= 1 && known <= 10_000 ? known : undefined;
+};
+
+function putSize(paginator: Component, size: Value | null, { config, draft }: Setting): void {
+  const option = partOf(paginator, 'page_size_option');
+  if (option === null || size === null) return;
+  const value = sizeOf(size) === undefined ? size : pathValue('page.size', 'number');
+  putOption(draft, readOption(option, config), value, option.path);
+}
+
+/** Where the position of a page goes. `path`: it is the address of the page. */
+function readTokenOption(paginator: Component, config: Config): Option | 'path' | null {
+  const option = partOf(paginator, 'page_token_option');
+  if (option === null) return null;
+  return option.type === 'RequestPath' ? 'path' : readOption(option, config);
+}
+
+const withSize = (size: Value | null): Pagination => {
+  const known = sizeOf(size);
+  return known === undefined ? {} : { size: known };
+};
+
+function tokenScope({ strategy, config, records, size }: Parts): Scope {
+  return responseScope(
+    { component: strategy, config },
+    {
+      last_record: { ...pathValue('last', 'object') },
+      last_page_size: { kind: 'number', code: records.count },
+      ...(size ? { page_size: size } : {}),
+    },
+  );
+}
+
+function cursorPagination(parts: Parts): Pagination | null {
+  const { strategy, paginator, records, config, size } = parts;
+  const scope = tokenScope(parts);
+  const at = pathAt(strategy, 'cursor_value');
+  const value = evaluate(textOf(strategy, 'cursor_value') ?? '', scope, at);
+  refuseChanged(value.code, records, at);
+  if (value.constant && !value.constant.value) return null;
+  const stop = stopCondition(parts, scope);
+  if (stop === true) return null;
+  const common = { ...withSize(size), ...(stop === null ? {} : { stopWhen: stop }) };
+  const option = readTokenOption(paginator, config);
+  if (option === 'path') {
+    if (value.code === nextLinkCode && value.kind === 'text') return { kind: 'link_header', ...common };
+    return { kind: 'next_url', next: tokenCode(value), ...common };
+  }
+  const token = option?.in === 'body' && !option.form ? literalOf(value) : value;
+  return { kind: 'cursor', next: tokenCode(token), inject: inject(parts, option), ...common };
+}
+
+/** True: the first page is always the last. Null: only the token decides. */
+function stopCondition({ strategy, records }: Parts, scope: Scope): string | true | null {
+  const condition = valueOf(strategy, 'stop_condition');
+  if (condition === undefined || condition === '') return null;
+  const at = pathAt(strategy, 'stop_condition');
+  const value = conditionOf(condition, scope, at);
+  refuseChanged(value.code, records, at);
+  if (value.constant) return value.constant.value === true ? true : null;
+  return expressionOf(value);
+}
+
+/** The last record is seen as the API sent it. */
+function refuseChanged(code: string, { changed }: Records, at: string): void {
+  for (const [, name = ''] of code.matchAll(/\blast\.`?([\w-]+)/g)) {
+    if (changed.has('*') || changed.has(name))
+      refuse(at, `it reads ${name} of the last record, which the transformations of the stream change`);
+  }
+}
+
+/** What Python takes for false ends the read. */
+function tokenCode(value: Value): string {
+  const { code } = value;
+  return value.plain === true && code.length < 80
+    ? `(${code} ? ${code} : null)`
+    : `($token := ${code}; $token ? $token : null)`;
+}
+
+/** Without an option the templates of the request carry the token; then a header that means nothing carries it too. */
+function inject({ paginator, draft }: Parts, option: Option | null | 'path'): Pagination {
+  if (option !== null && option !== 'path') return injectOf(draft, option, pathAt(paginator, 'page_token_option'));
+  const texts = JSON.stringify([draft.base, draft.path, draft.query, draft.headers, draft.body]);
+  if (!texts.includes('page.cursor'))
+    refuse(paginator.path, 'nothing in the request carries the token of the next page');
+  return { in: 'header', name: 'X-Page-Token' };
+}
+
+function offsetPagination(parts: Parts): Pagination {
+  const { strategy, size, records } = parts;
+  const option = numberOption(parts);
+  const known = sizeOf(size);
+  const first = isTrue(strategy, 'inject_on_first_request');
+  const place = inject(parts, option);
+  if (first && known !== undefined) return { kind: 'offset', size: known, inject: place };
+  if (first) defaultPosition(parts, option, 0);
+  const stop = size === null ? '$n = 0' : `$n = 0 or $n < ${size.code}`;
+  const next = `($n := ${records.count}; ${stop} ? null : ($exists(page.cursor) ? page.cursor : 0) + $n)`;
+  return { kind: 'cursor', ...withSize(size), next, inject: place };
+}
+
+function pagePagination(parts: Parts): Pagination {
+  const { strategy, size, records } = parts;
+  const option = numberOption(parts);
+  const start = valueOf(strategy, 'start_from_page') ?? 0;
+  if (typeof start !== 'number') return refuse(pathAt(strategy, 'start_from_page'), 'expected a number');
+  const first = isTrue(strategy, 'inject_on_first_request');
+  const place = inject(parts, option);
+  if (first && (start === 0 || start === 1) && (size === null || sizeOf(size) !== undefined)) {
+    return { kind: 'page', ...withSize(size), start, inject: place };
+  }
+  if (first) defaultPosition(parts, option, start);
+  const stop = size === null ? '$n = 0' : `$n = 0 or $n < ${size.code}`;
+  const next = `($n := ${records.count}; ${stop} ? null : ($exists(page.cursor) ? page.cursor : ${start}) + 1)`;
+  return { kind: 'cursor', ...withSize(size), next, inject: place };
+}
+
+function numberOption({ paginator, config }: Parts): Option | null {
+  const option = readTokenOption(paginator, config);
+  return option === 'path' ? refuse(pathAt(paginator, 'page_token_option'), 'a number is no address') : option;
+}
+
+/** The first request carries the position too; later ones replace it. */
+function defaultPosition({ draft, paginator }: Parts, option: Option | null, start: number): void {
+  if (option !== null) putOption(draft, option, constant(start), pathAt(paginator, 'page_token_option'));
+}

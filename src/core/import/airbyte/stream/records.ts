@@ -1,0 +1,175 @@
+import { type Component, isTrue, partOf, partsOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
+import type { Config } from '../config/config.ts';
+import { type Scope } from '../jinja/value.ts';
+import { refuse } from '../refusal.ts';
+import { conditionOf, expressionOf, knownText } from '../render.ts';
+import { recordScope, type Slice, startScope } from './scopes.ts';
+import { transformRecords } from './transformations.ts';
+
+/** How the records of a stream are found, shaped and filtered. */
+export interface Records {
+  readonly decoder: string;
+  /** A path, or `$`. */
+  readonly path: string;
+  /** JSONata that shapes an item; null: it is the record. */
+  readonly map: string | null;
+  readonly filter: string | null;
+  /** Fields that `map` adds for the other parts of the spec; they are not delivered. */
+  readonly hidden: readonly string[];
+  /** Names of top-level fields that the transformations change. */
+  readonly changed: ReadonlySet<string>;
+  /** JSONata of the number of items in a response. */
+  readonly count: string;
+  /** Scalars become those of the stream schema. */
+  readonly casts: boolean;
+  /** Fields that are the same for a page, by name: they depend on its window. */
+  readonly late: ReadonlyMap<string, string>;
+}
+
+/** The field that says whether a record passes the filter. */
+const keptField = 'airbyte_keep';
+
+/** Reads record selector, decoder and transformations. Refuses what has no counterpart. */
+export function readRecords(
+  stream: Component,
+  retriever: Component,
+  {
+    config,
+    slice,
+    filtersByCursor,
+  }: { readonly config: Config; readonly slice: Slice; readonly filtersByCursor: boolean },
+): Records {
+  const selector = partOf(retriever, 'record_selector');
+  if (selector === null) return refuse(retriever.path, 'it has no record_selector');
+  if (selector.type !== 'RecordSelector')
+    refuseType(selector, 'write the selection as DpathExtractor and RecordFilter');
+  if (partOf(stream, 'file_uploader')) refuse(pathAt(stream, 'file_uploader'), 'files are not read; only records are');
+  const { path, suffix } = readExtractor(selector, config);
+  const shaped = transformRecords(partsOf(stream, 'transformations'), { config, slice, input: suffix });
+  const before =
+    isTrue(selector, 'transform_before_filtering') ||
+    (filtersByCursor && valueOf(selector, 'transform_before_filtering') !== false);
+  const scope = (component: Component, record: string): Scope => recordScope({ component, config, slice }, record);
+  const found = readFilter(selector, (component) => scope(component, '$'));
+  const conflicts = found !== null && shaped.code !== null && !before && reads(found, shaped.changed);
+  const kept = conflicts ? readFilter(selector, (component) => scope(component, '$raw')) : null;
+  const map = kept === null ? shaped.code : withKept(shaped.code ?? '$', kept, suffix);
+  return {
+    decoder: readDecoder(retriever),
+    path,
+    map,
+    filter: kept === null ? found : keptField,
+    hidden: kept === null ? [] : [keptField],
+    changed: shaped.changed,
+    count: countOf(path),
+    casts: castsValues(selector),
+    late: shaped.late,
+  };
+}
+
+/** Over the item as the API sent it. */
+const withKept = (code: string, condition: string, suffix: string | null): string =>
+  `($raw := ${suffix ?? '$'}; $merge([${code}, {"${keptField}": ${condition}}]))`;
+
+/** Whether an expression may read a field that the transformations change. */
+const reads = (code: string, changed: ReadonlySet<string>): boolean =>
+  changed.has('*') || [...changed].some((name) => code.includes(name));
+
+/** Whether the CDK casts scalars to the types of the stream schema. */
+function castsValues(selector: Component): boolean {
+  const value = valueOf(selector, 'schema_normalization');
+  if (value === undefined || value === 'None') return false;
+  if (value === 'Default') return true;
+  return refuse(pathAt(selector, 'schema_normalization'), 'only the casts of `Default` have a counterpart');
+}
+
+function readExtractor(selector: Component, config: Config): { readonly path: string; readonly suffix: string | null } {
+  const extractor = partOf(selector, 'extractor');
+  if (extractor === null) return refuse(selector.path, 'it has no extractor');
+  if (extractor.type !== 'DpathExtractor') refuseType(extractor, 'only DpathExtractor selects by a path');
+  if (partOf(extractor, 'record_expander')) {
+    refuse(
+      pathAt(extractor, 'record_expander'),
+      'an item does not become several records; read the items of the list by a resource of their own',
+    );
+  }
+  const at = pathAt(extractor, 'field_path');
+  const fields = valueOf(extractor, 'field_path') ?? [];
+  if (!Array.isArray(fields)) return refuse(at, 'expected a list of names');
+  const scope = startScope({ component: extractor, config });
+  const names = fields.map((field) =>
+    typeof field === 'number' ? String(field) : knownText(String(field), scope, at),
+  );
+  return splitPath(names, at);
+}
+
+const namePattern = /^[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*$/u;
+
+/** `results.*.item`: the items of a list, of each a part. */
+function splitPath(names: readonly string[], at: string): { readonly path: string; readonly suffix: string | null } {
+  const star = names.indexOf('*');
+  const [path, rest] = star === -1 ? [names, []] : [names.slice(0, star), names.slice(star + 1)];
+  const odd = [...path, ...rest].find(
+    (name) => !namePattern.test(name) || name === '__proto__' || name === 'constructor' || name === 'prototype',
+  );
+  if (odd === '*' || (star !== -1 && rest.length === 0)) {
+    refuse(at, 'the values of an object, or of lists inside lists, cannot be selected; only the items of one list can');
+  }
+  if (odd !== undefined) refuse(at, `the name ${JSON.stringify(odd.slice(0, 100))} cannot be part of response.records`);
+  return {
+    path: path.length === 0 ? '$' : path.join('.'),
+    suffix: rest.length === 0 ? null : rest.map((name) => `\`${name}\``).join('.'),
+  };
+}
+
+function countOf(path: string): string {
+  const at = path === '$' ? 'body' : `body.${path.split('.').map(counted).join('.')}`;
+  return path === '$' ? '($type(body) = "array" ? $count(body) : 1)' : `$count(${at})`;
+}
+
+const counted = (name: string): string => (/^[A-Za-z_]\w*$/.test(name) ? name : `\`${name}\``);
+
+function readFilter(selector: Component, scopeFor: (component: Component) => Scope): string | null {
+  const filter = partOf(selector, 'record_filter');
+  if (filter === null) return null;
+  if (filter.type !== 'RecordFilter') refuseType(filter, 'write the condition as a RecordFilter');
+  const condition = textOf(filter, 'condition');
+  if (condition === undefined || condition === '') return null;
+  const value = conditionOf(condition, scopeFor(filter), pathAt(filter, 'condition'));
+  return value.constant?.value === true ? null : expressionOf(value);
+}
+
+const decoders: Readonly<Record<string, string>> = {
+  JsonDecoder: 'json',
+  JsonlDecoder: 'jsonl',
+  XmlDecoder: 'xml',
+  CsvDecoder: 'csv',
+  JsonParser: 'json',
+  JsonLineParser: 'jsonl',
+  CsvParser: 'csv',
+};
+const packings: ReadonlySet<string> = new Set(['GzipDecoder', 'ZipfileDecoder', 'CompositeRawDecoder', 'GzipParser']);
+
+/** Gzip and zip files are unpacked whatever the decoder says. */
+function readDecoder(retriever: Component): string {
+  let decoder = partOf(retriever, 'decoder');
+  for (let depth = 0; decoder !== null && packings.has(decoder.type) && depth < 10; depth += 1) {
+    decoder = partOf(decoder, 'decoder') ?? partOf(decoder, 'parser') ?? partOf(decoder, 'inner_parser');
+  }
+  if (decoder === null) return 'json';
+  const kind = decoders[decoder.type];
+  if (kind === undefined) return refuseType(decoder, 'json, jsonl, csv and xml are decoded');
+  const encoding = (textOf(decoder, 'encoding') ?? 'utf-8').toLowerCase();
+  if (!/^utf-?8(?:-sig)?$/.test(encoding))
+    refuse(pathAt(decoder, 'encoding'), `text of the encoding ${encoding.slice(0, 50)} is not read; only UTF-8 is`);
+  if (kind === 'csv') refuseCsvSettings(decoder);
+  return kind;
+}
+
+function refuseCsvSettings(decoder: Component): void {
+  const delimiter = textOf(decoder, 'delimiter') ?? ',';
+  if (delimiter !== ',') refuse(pathAt(decoder, 'delimiter'), 'CSV is read with commas alone');
+  const nulls = valueOf(decoder, 'set_values_to_none');
+  if (Array.isArray(nulls) && nulls.length > 0)
+    refuse(pathAt(decoder, 'set_values_to_none'), 'no text of a CSV file becomes null');
+}

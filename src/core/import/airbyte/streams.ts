@@ -1,0 +1,212 @@
+import { type Component, componentOf, partOf, pathAt, textOf, valueOf } from './component.ts';
+import type { Config } from './config/config.ts';
+import { joined, type Origins } from './manifest/origins.ts';
+import { propagateParameters } from './manifest/propagate-parameters.ts';
+import type { Resolver } from './manifest/resolve-references.ts';
+import { isObject } from './objects.ts';
+import { Refusal, refuse } from './refusal.ts';
+import { conditionOf } from './render.ts';
+import { convertStream, nameOf, type StreamDraft } from './stream/convert-stream.ts';
+import type { ParentResource } from './stream/partitions.ts';
+import { startScope } from './stream/scopes.ts';
+
+/** A stream that was read: converted, or refused. */
+export interface ReadStream {
+  readonly name: string;
+  /** The key of its resource. */
+  readonly key: string;
+  readonly draft: StreamDraft | null;
+  readonly refusal: Refusal | null;
+}
+
+/** The streams of a manifest in its order, and the parents that are no streams of it. */
+export interface ReadStreams {
+  readonly listed: readonly ReadStream[];
+  readonly parents: readonly ReadStream[];
+}
+
+interface Reading {
+  readonly origins: Origins;
+  readonly resolver: Resolver;
+  readonly config: Config;
+}
+
+/** Streams of one manifest. */
+const streamsMax = 2_000;
+
+interface Found {
+  readonly stream: Component | null;
+  readonly name: string;
+  readonly refusal: Refusal | null;
+}
+
+/** Converts every stream of a manifest. */
+export function readStreams(manifest: Readonly<Record<string, unknown>>, reading: Reading): ReadStreams {
+  const found = [...listStreams(manifest, reading), ...listDynamic(manifest)].slice(0, streamsMax);
+  const registry = createRegistry(found, reading);
+  const listed = found.map(({ stream, name, refusal }): ReadStream => {
+    if (stream === null || refusal !== null) return { name, key: '', draft: null, refusal };
+    return { ...registry.read(stream), name };
+  });
+  return { listed, parents: registry.parents() };
+}
+
+function listStreams(manifest: Readonly<Record<string, unknown>>, reading: Reading): readonly Found[] {
+  const { streams } = manifest;
+  const list = Array.isArray(streams) ? streams : [];
+  const parameters = isObject(manifest['$parameters']) ? manifest['$parameters'] : {};
+  return list.slice(0, streamsMax).flatMap((item, index) => {
+    const path = `streams.${index}`;
+    return attempt(path, nameHint(item, path), () => {
+      const value = reading.resolver.resolve(item, path);
+      if (!isObject(value)) return refuse(path, 'expected a stream');
+      const typed = propagateParameters('DeclarativeSource.streams', value, { parameters, origins: reading.origins });
+      return expand(componentOf(typed, reading.origins, reading.origins.pathOf(typed) || path), reading.config);
+    });
+  });
+}
+
+/** Conditional streams are streams like others, if a connection decides about them. */
+function expand(component: Component, config: Config): readonly Found[] {
+  if (component.type !== 'ConditionalStreams') return [{ stream: component, name: nameOf(component), refusal: null }];
+  const condition = conditionOf(
+    textOf(component, 'condition') ?? '',
+    startScope({ component, config }),
+    pathAt(component, 'condition'),
+  );
+  const inner = valueOf(component, 'streams');
+  const items = Array.isArray(inner) ? inner.filter(isObject) : [];
+  return items.map((item, index): Found => {
+    const stream = componentOf(
+      item,
+      component.origins,
+      component.origins.pathOf(item) || joined(pathAt(component, 'streams'), String(index)),
+    );
+    const off = condition.constant?.value === false;
+    const refusal = off ? new Refusal(pathAt(component, 'condition'), 'its condition is never true') : null;
+    return { stream, name: nameOf(stream), refusal };
+  });
+}
+
+function attempt(path: string, name: string, read: () => readonly Found[]): readonly Found[] {
+  try {
+    return read();
+  } catch (error) {
+    return [{ stream: null, name, refusal: refusalOf(error, path) }];
+  }
+}
+
+/** Anything but a refusal is a fault of a hostile document: too deep for the stack. */
+function refusalOf(error: unknown, path: string): Refusal {
+  if (error instanceof Refusal) return error;
+  if (error instanceof RangeError) return new Refusal(path, 'it nests too deeply');
+  throw error;
+}
+
+/** The name of a stream that cannot be resolved. */
+function nameHint(item: unknown, path: string): string {
+  if (typeof item === 'string') return item.slice(item.lastIndexOf('/') + 1).slice(0, 200);
+  if (!isObject(item)) return path;
+  const parameters = item['$parameters'];
+  const name = item['name'] ?? (isObject(parameters) ? parameters['name'] : undefined);
+  if (typeof name === 'string') return name.slice(0, 200);
+  return typeof item['$ref'] === 'string' ? nameHint(item['$ref'], path) : path;
+}
+
+function listDynamic(manifest: Readonly<Record<string, unknown>>): readonly Found[] {
+  const dynamic = manifest['dynamic_streams'];
+  return (Array.isArray(dynamic) ? dynamic : []).map((item, index): Found => {
+    const path = `dynamic_streams.${index}`;
+    const reason =
+      'streams that a connection or a response makes up have no counterpart; write each as a stream of its own';
+    return { stream: null, name: nameHint(item, path), refusal: new Refusal(path, reason) };
+  });
+}
+
+interface Registry {
+  read(stream: Component): Omit<ReadStream, 'name'>;
+  parents(): readonly ReadStream[];
+}
+
+/** Each stream is converted once, whether it is listed, a parent or both. */
+function createRegistry(found: readonly Found[], { config, resolver }: Reading): Registry {
+  const done = new Map<string, ReadStream>();
+  const open = new Set<string>();
+  const keys = new Set<string>();
+  const listedIds = new Set(found.flatMap(({ stream }) => (stream === null ? [] : [identity(stream)])));
+
+  function read(stream: Component): ReadStream {
+    const id = identity(stream);
+    const known = done.get(id);
+    if (known) return known;
+    if (open.has(id) || open.size > 20) refuse(stream.path, 'its parents lead to itself');
+    open.add(id);
+    const key = keyFor(nameOf(stream), keys);
+    const result = convert(stream, key);
+    open.delete(id);
+    done.set(id, result);
+    return result;
+  }
+
+  function convert(stream: Component, key: string): ReadStream {
+    const name = nameOf(stream);
+    try {
+      return { name, key, draft: convertStream(stream, { config, full: false, parentOf, schemaOf }), refusal: null };
+    } catch (error) {
+      return { name, key, draft: null, refusal: refusalOf(error, stream.path) };
+    }
+  }
+
+  function schemaOf(stream: Component): unknown {
+    const path = pathAt(stream, 'schema_loader');
+    try {
+      const loader = resolver.resolveSchema(stream.fields['schema_loader'], path);
+      return isObject(loader) ? loader['schema'] : undefined;
+    } catch (error) {
+      if (error instanceof Refusal) return undefined;
+      throw error;
+    }
+  }
+
+  function parentOf(stream: Component): ParentResource {
+    const { key, draft, refusal } = read(stream);
+    if (refusal !== null) throw refusal;
+    if (draft === null) return refuse(stream.path, 'its parent cannot be read');
+    return {
+      key,
+      primaryKey: draft.primaryKey,
+      isListed: listedIds.has(identity(stream)),
+      partitionNames: [...draft.slice.inRequest.keys()].filter(
+        (name) => draft.slice.inRequest.get(name)?.plain === true,
+      ),
+      partitionField: (name) => {
+        const field = `airbyte_parent_${name.replaceAll(/\W/g, '_')}`;
+        draft.partitionFields.set(field, draft.slice.inRequest.get(name)?.code ?? 'null');
+        return field;
+      },
+    };
+  }
+
+  return {
+    read,
+    parents: () => [...done].filter(([id]) => !listedIds.has(id)).map(([, stream]) => stream),
+  };
+}
+
+/** Two components with the same values are the same stream. */
+function identity(stream: Component): string {
+  const { schema_loader: _, $parameters: __, ...fields } = stream.fields;
+  const whole = partOf(stream, 'retriever');
+  return JSON.stringify([fields, whole === null ? null : stream.parameters]);
+}
+
+/** A key from a name, that no other resource has. */
+function keyFor(name: string, keys: Set<string>): string {
+  const plain = name.replaceAll(/[^A-Za-z0-9_-]+/g, '_').slice(0, 55);
+  const base = /^[A-Za-z]/.test(plain) && plain !== 'constructor' && plain !== 'prototype' ? plain : `r_${plain}`;
+  let key = base;
+  const taken = (candidate: string): boolean => keys.has(candidate.toLowerCase().replaceAll('-', '_'));
+  for (let number = 2; taken(key); number += 1) key = `${base}_${number}`;
+  keys.add(key.toLowerCase().replaceAll('-', '_'));
+  return key;
+}
