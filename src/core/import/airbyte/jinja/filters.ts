@@ -34,7 +34,7 @@ const filters: Readonly<Record<string, Filter>> = {
     Array.isArray(of.constant?.value) ? constant(of.constant.value.at(-1)) : computed('any', `(${of.code})[-1]`),
   list: (of, _args, at) => {
     if (of.kind === 'text') throw new JinjaError('makes a list of a text', at);
-    return of.constant ? of : computed('list', `[${of.code}]`);
+    return of.constant || of.kind === 'list' ? of : computed('list', `[${of.code}]`);
   },
   unique: (of) => computed('list', `[$distinct(${of.code})]`),
   sort: (of, args, at) => {

@@ -126,6 +126,7 @@ const literalCode = (code: string): string =>
     '$v = "True" ? true',
     '$v = "False" ? false',
     '$v = "None" ? null',
+    String.raw`$contains($v, /^("[^\\"]*"|'[^\\']*')$/) ? $substring($v, 1, $length($v) - 2)`,
     '$v)',
   ].join(' : ');
 
