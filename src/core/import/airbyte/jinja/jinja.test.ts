@@ -14,7 +14,11 @@ const now = new Date('2026-03-31T12:00:00.250Z');
 const scope: Scope = {
   place: 'here',
   name: (name) =>
-    name === 'r' ? pathValue('r', 'object') : name === 'parameters' ? constant({ name: 'items', path: ['a', 'b'], flag: true }) : null,
+    name === 'r'
+      ? pathValue('r', 'object')
+      : name === 'parameters'
+        ? constant({ name: 'items', path: ['a', 'b'], flag: true })
+        : null,
 };
 
 const compiled = (template: string): Value => {
@@ -37,7 +41,7 @@ describe('an expression of Jinja', () => {
     ['{{ r.items[0].id }}', { items: [{ id: 1 }, { id: 2 }] }, 1],
     ['{{ r.items[-1].id }}', { items: [{ id: 1 }, { id: 2 }] }, 2],
     ["{{ r.a or 'other' }}", { a: '' }, 'other'],
-    ["{{ r.a and r.b }}", { a: 1, b: 2 }, 2],
+    ['{{ r.a and r.b }}', { a: 1, b: 2 }, 2],
     ["{{ 'yes' if r.n > 3 else 'no' }}", { n: 4 }, 'yes'],
     ['{{ not r.a }}', {}, true],
     ['{{ r.a == None }}', { a: null }, true],
@@ -56,19 +60,19 @@ describe('an expression of Jinja', () => {
     ['{{ 7 // 2 }}', {}, 3],
     ['{{ 2 ** 3 ** 1 }}', {}, 8],
     ['{{ -7 % 3 }}', {}, 2],
-    ["{{ r.text[0:3] }}", { text: 'abcdef' }, 'abc'],
-    ["{{ r.text[:-1] }}", { text: 'abc' }, 'ab'],
+    ['{{ r.text[0:3] }}', { text: 'abcdef' }, 'abc'],
+    ['{{ r.text[:-1] }}', { text: 'abc' }, 'ab'],
     ["{{ r.url.rstrip('/') }}", { url: 'https://a//' }, 'https://a'],
     ["{{ r.text.split(',')[1] }}", { text: 'a,b' }, 'b'],
-    ["{{ r.text | lower }}", { text: 'ABC' }, 'abc'],
-    ["{{ r.text | int }}", { text: '12' }, 12],
-    ["{{ r.text | int }}", { text: 'x' }, 0],
+    ['{{ r.text | lower }}', { text: 'ABC' }, 'abc'],
+    ['{{ r.text | int }}', { text: '12' }, 12],
+    ['{{ r.text | int }}', { text: 'x' }, 0],
     ["{{ r.list | join(',') }}", { list: [1, 2] }, '1,2'],
-    ["{{ r.list | length }}", { list: [1] }, 1],
+    ['{{ r.list | length }}', { list: [1] }, 1],
     ["{{ r.list | map(attribute='id') | list }}", { list: [{ id: 1 }] }, [1]],
     ["{{ r.list | selectattr('id', 'equalto', 2) | list }}", { list: [{ id: 1 }, { id: 2 }] }, [{ id: 2 }]],
     ["{{ r.text | regex_search('id=(\\\\d+)') }}", { text: 'x?id=42' }, '42'],
-    ["{{ r.text | base64encode }}", { text: 'a:b' }, 'YTpi'],
+    ['{{ r.text | base64encode }}', { text: 'a:b' }, 'YTpi'],
     ["{{ r.a | default('d') }}", {}, 'd'],
     ["{{ parameters['name'] }}/{{ r.id }}", { id: 7 }, 'items/7'],
     ['{{ parameters.path[1] }}', {}, 'b'],

@@ -11,7 +11,7 @@ type Method = (of: Value, args: Arguments, at: number) => Value;
 const methods: Readonly<Record<string, Method>> = {
   get: getValue,
   keys: (of) => computed('list', `[$keys(${of.code})]`),
-  values: (of) => computed('list', `[$each(${of.code}, function($x) { $x })]`),
+  values: (of) => computed('list', `[$map($keys(${of.code}), function($k) { $lookup(${of.code}, $k) })]`),
   lower: (of) =>
     ofText(
       of,

@@ -7,8 +7,15 @@ import { startScope } from './scopes.ts';
 
 type Step = (record: string) => string;
 
+/**
+ * An object made of the fields of another: of each name `$k` and value `$x` an object. `$each` of JSONata is not used, as
+ * the name stands for the values of `forEach`.
+ */
+export const fieldsOf = (object: string, made: string): string =>
+  `$merge($append({}, $map($keys(${object}), function($k) { ($x := $lookup(${object}, $k); ${made}) })))`;
+
 /** Names of the record in lower case. */
-export const keysToLower: Step = (record) => `$merge($each(${record}, function($x, $k) { {$lowercase($k): $x} }))`;
+export const keysToLower: Step = (record) => fieldsOf(record, '{$lowercase($k): $x}');
 
 /** Names in snake case, also of objects inside. */
 export const keysToSnakeCase: Step = (record) =>
@@ -20,7 +27,7 @@ export const keysToSnakeCase: Step = (record) =>
     '$f := [$filter($w, function($s, $i) { $n < 3 or $i = 0 or $i = $n - 1 or $s != "" })];',
     '($contains($t[0], /^[0-9]/) ? "_" : "") & $join($f, "_")',
     ') };',
-    '$snake := function($o) { $merge($each($o, function($x, $k) { {$snakeKey($k): $type($x) = "object" ? $snake($x) : $x} })) };',
+    `$snake := function($o) { ${fieldsOf('$o', '{$snakeKey($k): $type($x) = "object" ? $snake($x) : $x}')} };`,
     `$snake(${record}))`,
   ].join(' ');
 
@@ -31,7 +38,7 @@ export function keysReplaced(component: Component, { config }: { readonly config
   const [old, by] = [known('old'), known('new')];
   if (old === '') return refuse(pathAt(component, 'old'), 'an empty text cannot be replaced');
   return (record) =>
-    `($renamed := function($o) { $merge($each($o, function($x, $k) { {$replace($k, ${quote(old)}, ${quote(by.replaceAll('$', '$$'))}): $type($x) = "object" ? $renamed($x) : $x} })) }; $renamed(${record}))`;
+    `($renamed := function($o) { ${fieldsOf('$o', `{$replace($k, ${quote(old)}, ${quote(by.replaceAll('$', '$$'))}): $type($x) = "object" ? $renamed($x) : $x}`)} }; $renamed(${record}))`;
 }
 
 /** The fields of an object inside the record become fields of the record. */
@@ -51,9 +58,7 @@ export function flattenPath(component: Component, { config }: { readonly config:
   const last = names.at(-1) ?? '';
   return (record) => {
     const inner =
-      prefix === '' && suffix === ''
-        ? '$e'
-        : `$merge($each($e, function($x, $k) { {${quote(prefix)} & $k & ${quote(suffix)}: $x} }))`;
+      prefix === '' && suffix === '' ? '$e' : fieldsOf('$e', `{${quote(prefix)} & $k & ${quote(suffix)}: $x}`);
     const base = removed ? `(${record} ~> |${location}|{}, [${quote(last)}]|)` : record;
     const merged = `$count($keys($f)[$ in $keys(${record})]) > 0 ? ${record} : $merge([${base}, $f])`;
     const result = replaces ? `$count($keys($f)) > 0 ? $f : ${record}` : merged;

@@ -5,7 +5,7 @@ import { constant, pathValue, quote, type Scope, step, type Value } from '../jin
 import { joined } from '../manifest/origins.ts';
 import { refuse } from '../refusal.ts';
 import { conditionOf, evaluate, expressionOf, knownText } from '../render.ts';
-import { flattenPath, keysReplaced, keysToLower, keysToSnakeCase } from './key-transformations.ts';
+import { fieldsOf, flattenPath, keysReplaced, keysToLower, keysToSnakeCase } from './key-transformations.ts';
 import { recordScope, requestScope, type Slice, startScope } from './scopes.ts';
 
 /** The transformations of a stream as one expression. */
@@ -224,7 +224,7 @@ const leavesRemoved = (record: string, test: string): string =>
   [
     `($drops := function($x) { $type($x) in ["object", "array"] ? false : (${test}) };`,
     '$clean := function($o) { $type($o) = "object"',
-    '? $merge($each($o, function($x, $k) { $drops($x) ? {} : {$k: $clean($x)} }))',
+    `? ${fieldsOf('$o', '$drops($x) ? {} : {$k: $clean($x)}')}`,
     ': $type($o) = "array"',
     '? ($last := $max($append([-1], $map($o, function($x, $i) { $drops($x) ? -1 : $i })));',
     '[$map([$filter($o, function($x, $i) { $i <= $last })], function($x) { $drops($x) ? null : $clean($x) })])',
