@@ -7,12 +7,24 @@ const reporters = ['default', './test/support/reporters/ci-reporter.ts'];
 // cores meanwhile, and more make each other slow. All projects have the same number, so that they run side by side.
 const maxWorkers = 3;
 
+// One process runs many files and loads each module once: a process for each file takes 0.6 s of CPU more (measured).
+const oneProcess = { isolate: false, maxWorkers } as const;
+
 const withServers = {
   globalSetup: ['test/support/service/setup.ts'],
   testTimeout: 60_000,
   hookTimeout: 60_000,
-  maxWorkers,
 };
+
+/** They use what all files of a process share: `test/support/service/use-shared-service.ts`. */
+const onSharedService = [
+  'test/integration/{backfill,blocked-hops,conditional-requests,connection-lifecycle,deletes,edge-cases,enrichment}.test.ts',
+  'test/integration/{events,github,hubspot,incremental,offset-pages,pages-at-once,partition-combinations}.test.ts',
+  'test/integration/{poisoned-records,request-cache,requests,requeue,session-login,write-modes}.test.ts',
+];
+
+/** They look at what their whole process has: the memory it uses, the modules it loaded, the statements that it compiled first. */
+const alone = ['test/contract/{destination-drivers,row-security,sqlserver-hostile}.test.ts'];
 
 export default defineConfig({
   test: {
@@ -24,18 +36,20 @@ export default defineConfig({
           name: 'unit',
           include: ['{src,workflows,activities,db,scripts}/**/*.test.ts'],
           testTimeout: 30_000,
-          maxWorkers,
-          // One process runs many files and loads each module once: a process for each file takes half as much time again.
-          isolate: false,
+          ...oneProcess,
         },
       },
       {
         test: {
           name: 'integration',
           include: ['test/**/*.test.ts'],
+          exclude: [...onSharedService, ...alone],
           ...withServers,
+          ...oneProcess,
         },
       },
+      { test: { name: 'shared', include: onSharedService, ...withServers, ...oneProcess } },
+      { test: { name: 'alone', include: alone, ...withServers, maxWorkers } },
       {
         test: {
           // The API once more, with the database as judge of its queries: test/support/security/row-security.ts.
@@ -48,6 +62,7 @@ export default defineConfig({
           ],
           env: { TEST_ROW_SECURITY: '1' },
           ...withServers,
+          maxWorkers,
         },
       },
     ],

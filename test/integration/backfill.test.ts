@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { type Account } from '../support/sync/account.ts';
-import { useAccounts } from '../support/sync/use-accounts.ts';
+import { useSharedAccounts } from '../support/sync/use-accounts.ts';
 import { createAsked } from '../support/upstream/asked.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const { account, shared } = useAccounts(api);
+const { account, shared } = useSharedAccounts(api);
 const asked = createAsked(() => shared().upstream);
 
 const day = (no: number) => new Date(Date.UTC(2025, 0, no)).toISOString();

@@ -1,12 +1,12 @@
 /** A request that may not be made is in the call log, once, whatever refused it and wherever its address came from. */
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/service/eventually.ts';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { connectCustomer } from '../support/sync/customer.ts';
 import { createScriptedApi, type ScriptedReply } from '../support/upstream/scripted-api.ts';
 
 const scripted = createScriptedApi();
-const shared = useStack({ reply: scripted.reply });
+const shared = useSharedService({ reply: scripted.reply });
 
 /** Addresses that are refused although their hosts are in `allowedHosts`, and one whose host is not. */
 const refused = [

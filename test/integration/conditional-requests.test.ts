@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { useAccounts } from '../support/sync/use-accounts.ts';
+import { useSharedAccounts } from '../support/sync/use-accounts.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 import type { UpstreamRequest } from '../support/upstream/upstream.ts';
 
 const api = createScriptedApi();
-const { account, shared } = useAccounts(api);
+const { account, shared } = useSharedAccounts(api);
 
 const day = (no: number) => new Date(Date.UTC(2025, 0, no)).toISOString();
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { syncRunId } from '../../workflows/contract.ts';
 import { eventually } from '../support/service/eventually.ts';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { createSync, type Sync } from '../support/sync/sync.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
@@ -11,7 +11,7 @@ const records = 1000;
 /** More than a run has under way at once. */
 const manyRecords = 5000;
 const collections = ['deleted', 'kept', 'rekeyed', 'recursored'];
-const shared = useStack({
+const shared = useSharedService({
   collections: {
     ...Object.fromEntries(collections.map((name) => [name, generateRecords(records)])),
     busy: generateRecords(manyRecords),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Account } from '../support/sync/account.ts';
-import { useAccounts } from '../support/sync/use-accounts.ts';
+import { useSharedAccounts } from '../support/sync/use-accounts.ts';
 import {
   type ListedResourceOptions,
   type ListedRow,
@@ -10,7 +10,7 @@ import {
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const { account } = useAccounts(api);
+const { account } = useSharedAccounts(api);
 
 const resource = (key: string, deletes: ListedResourceOptions['deletes'], reply: ListedResourceOptions['reply']) =>
   listedResource(api, key, { deletes, reply });

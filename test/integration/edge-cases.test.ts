@@ -7,13 +7,13 @@ import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { testDatabaseUrl } from '../support/service/database-server.ts';
 import { eventually } from '../support/service/eventually.ts';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { type Connected, connect } from '../support/sync/connected.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
 const api = createScriptedApi();
-const shared = useStack({
+const shared = useSharedService({
   reply: api.reply,
   collections: { same: generateRecords(300), crowd: generateRecords(3000, { stepMs: 0, bytes: 200 }) },
 });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { type Customer, connectCustomer } from '../support/sync/customer.ts';
 import { oneResourceSpec } from '../support/sync/spec-documents.ts';
 import { createAsked } from '../support/upstream/asked.ts';
 import { createScriptedApi, type Script } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ reply: api.reply });
+const shared = useSharedService({ reply: api.reply });
 const asked = createAsked(() => shared().upstream);
 const pathsAsked = (name: string) =>
   asked(name)

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/service/eventually.ts';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { type Customer, connectCustomer, intoDatabase } from '../support/sync/customer.ts';
 import { createScriptedApi, type ScriptedReply } from '../support/upstream/scripted-api.ts';
 import { recordedEvents, typesOf, withoutGaps } from '../support/webhooks/events.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ reply: api.reply });
+const shared = useSharedService({ reply: api.reply });
 
 const planted = { param: 'planted-param', secret: 'planted-secret', record: 'planted-record' };
 const good = { body: [{ id: 1, name: planted.record, count: 1 }] };

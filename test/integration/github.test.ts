@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Comment, type Issue, imitateGitHub } from '../support/imitations/github.ts';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { type Customer, connectCustomer } from '../support/sync/customer.ts';
 import { specDocument } from '../support/sync/spec-documents.ts';
 
 const token = 'ghp_0123456789abcdefghij';
 const github = imitateGitHub({ token });
-const shared = useStack({ reply: (request) => github.reply(request) });
+const shared = useSharedService({ reply: (request) => github.reply(request) });
 
 /** GitHub's times are whole seconds. */
 const monthAgo = Math.floor(Date.now() / 1000) * 1000 - 30 * 86_400_000;

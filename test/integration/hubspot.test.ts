@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Contact, imitateHubSpot } from '../support/imitations/hubspot.ts';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { type Customer, connectCustomer } from '../support/sync/customer.ts';
 import { specDocument } from '../support/sync/spec-documents.ts';
 
 const code = 'the-code';
 const hubspot = imitateHubSpot({ code, accessToken: 'hubspot-access-token' });
-const shared = useStack({ reply: (request) => hubspot.reply(request) });
+const shared = useSharedService({ reply: (request) => hubspot.reply(request) });
 
 const count = 12_500;
 /** Within one year, so that one window holds more than a search gives. */

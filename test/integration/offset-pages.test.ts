@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { type Connected, connect } from '../support/sync/connected.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ reply: api.reply });
+const shared = useSharedService({ reply: api.reply });
 const connection = (name: string, resource: Readonly<Record<string, unknown>>): Promise<Connected> =>
   connect(shared().stack, { upstream: shared().upstream, name, resource });
 

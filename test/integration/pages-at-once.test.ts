@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { expectExactlyOnce } from '../support/sync/exactly-once.ts';
 import { createSync, pageOf } from '../support/sync/sync.ts';
 import { generateRecords, type JournalEntry } from '../support/upstream/upstream.ts';
@@ -12,7 +12,7 @@ const maxConcurrent = 8;
 /** Pages of a chunk: those that are under way when it ends are asked for again by the next. */
 const chunkPages = 1000;
 
-const shared = useStack({
+const shared = useSharedService({
   collections: { numbered: generateRecords(records, { bytes: 100 }), tokens: generateRecords(40, { bytes: 100 }) },
   latencyMs: () => Math.random() * 15,
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { jsonLimits } from '../../src/core/json/json-limits.ts';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { openAccount } from '../support/sync/account.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ reply: api.reply });
+const shared = useSharedService({ reply: api.reply });
 
 const deep = (levels: number): unknown => (levels === 0 ? 1 : { in: deep(levels - 1) });
 

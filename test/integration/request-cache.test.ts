@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { type Customer, connectCustomer } from '../support/sync/customer.ts';
 import { oneResourceSpec } from '../support/sync/spec-documents.ts';
 import { createScriptedApi, type ScriptedReply } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ reply: api.reply });
+const shared = useSharedService({ reply: api.reply });
 
 type Json = Readonly<Record<string, unknown>>;
 

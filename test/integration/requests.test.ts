@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { type ConnectOptions, connect } from '../support/sync/connected.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ reply: api.reply });
+const shared = useSharedService({ reply: api.reply });
 type Parts = Omit<ConnectOptions, 'upstream' | 'name'>;
 const connection = (name: string, parts: Parts) =>
   connect(shared().stack, { upstream: shared().upstream, name, ...parts });
@@ -23,7 +23,8 @@ const pauses = (name: string) =>
   requests(name).map(({ receivedAt }, index, all) => receivedAt - (all[index - 1]?.responseAt ?? receivedAt));
 const buckets = async () => {
   const { stack } = shared();
-  return await stack.db.selectFrom('buckets').select(['connectionId', 'name']).orderBy('name').execute();
+  const ours = stack.db.selectFrom('buckets').where('orgId', '=', stack.org.orgId);
+  return await ours.select(['connectionId', 'name']).orderBy('name').execute();
 };
 /** A timer may fire a little early against another clock. */
 const closeTo = (ms: number) => ms - 50;

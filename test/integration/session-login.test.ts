@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { syncRunId } from '../../workflows/contract.ts';
 import { eventually } from '../support/service/eventually.ts';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { connect } from '../support/sync/connected.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ reply: api.reply });
+const shared = useSharedService({ reply: api.reply });
 
 type Json = Readonly<Record<string, unknown>>;
 

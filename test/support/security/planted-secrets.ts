@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Stack } from '../service/stack.ts';
+import type { Service } from '../service/stack.ts';
 import { figure } from './figure.ts';
 
 /**
@@ -52,7 +52,7 @@ export function searchForSecrets(
 }
 
 /** Every row of every table of the control database, as text; what is stored as bytes comes decoded once more. */
-export async function dumpTables({ db }: Pick<Stack, 'db'>): Promise<string> {
+export async function dumpTables({ db }: Pick<Service, 'db'>): Promise<string> {
   const tables = await db.introspection.getTables();
   const texts = tables.map(async ({ name }) => {
     const { rows } = await sql<{ row: string }>`select to_jsonb(t)::text as row from ${sql.table(name)} t`.execute(db);

@@ -17,15 +17,22 @@ import { testDatabaseUrl } from './database-server.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 import { startTemporalDevServer, type TemporalDevServer, unusedPort } from './temporal-dev-server.ts';
 
-/** The running service, with one tenant. Disposing leaves nothing behind. */
-export interface Stack extends AsyncDisposable {
+/** A running service with one tenant, for tests that leave its processes and settings as they are. */
+export interface Service {
   readonly db: Kysely<Database>;
-  /** Of the control database. */
-  readonly databaseUrl: string;
-  readonly temporal: TemporalDevServer;
+  readonly temporal: Pick<TemporalDevServer, 'client'>;
   readonly org: TestOrg;
   /** One more tenant. */
   newOrg(): Promise<TestOrg>;
+  /** The ends of all logs, for a test that failed. */
+  tails(): string;
+}
+
+/** A service whose processes a test may end, freeze and start. Disposing leaves nothing behind. */
+export interface Stack extends Service, AsyncDisposable {
+  /** Of the control database. */
+  readonly databaseUrl: string;
+  readonly temporal: TemporalDevServer;
   /** The encryption keys it was started with. */
   readonly keyRing: KeyRing;
   /** The environment of its processes, for commands. */
@@ -44,8 +51,6 @@ export interface Stack extends AsyncDisposable {
   api(): ServiceProcess;
   /** `http://127.0.0.1:<port>`. */
   readonly apiUrl: string;
-  /** The ends of all logs, for a test that failed. */
-  tails(): string;
 }
 
 type Settings = Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import type { QuarantineRow } from '../../../src/core/resources/quarantine.ts';
 import type { RunRow } from '../../../src/core/resources/run.ts';
 import type { SpecUpgrade } from '../../../src/core/resources/spec.ts';
 import { eventually } from '../service/eventually.ts';
-import type { Stack } from '../service/stack.ts';
+import type { Service } from '../service/stack.ts';
 import { type Customer, connectCustomer, intoDatabase } from './customer.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -41,7 +41,7 @@ export interface AccountOptions {
 }
 
 /** Publishes a spec without limits and with short waits, and activates a connection of it. */
-export async function openAccount(stack: Stack, options: AccountOptions): Promise<Account> {
+export async function openAccount(stack: Service, options: AccountOptions): Promise<Account> {
   const { call } = stack.org;
   const { params = {} } = options;
   const document = (version: string, resources: readonly JsonObject[]) => specOf({ ...options, resources }, version);

@@ -1,7 +1,7 @@
 import type { RunRow } from '../../../src/core/resources/run.ts';
 import { type AuditedDestination, openAuditedDestination } from '../destinations/audit.ts';
 import { eventually } from '../service/eventually.ts';
-import type { Stack } from '../service/stack.ts';
+import type { Service } from '../service/stack.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 
 /** A connection that reads one resource of the fake API into a table of its own. */
@@ -37,7 +37,7 @@ export interface ConnectOptions {
 const token = 'good-token';
 
 /** Publishes the spec unless it is there, then creates and activates a connection of it. */
-export async function connect(stack: Stack, options: ConnectOptions): Promise<Connected> {
+export async function connect(stack: Service, options: ConnectOptions): Promise<Connected> {
   const { name, specKey = name.replaceAll('_', '-') } = options;
   const destination = await openAuditedDestination();
   const ask = async (method: string, path: string, body?: unknown) => {

@@ -1,7 +1,7 @@
 import type { CallLogRow, RunRow } from '../../../src/core/resources/run.ts';
 import { type AuditedDestination, openAuditedDestination } from '../destinations/audit.ts';
 import { eventually } from '../service/eventually.ts';
-import type { Stack } from '../service/stack.ts';
+import type { Service } from '../service/stack.ts';
 
 /** A customer's connection of any spec, into a PostgreSQL database of its own. */
 export interface Customer extends AsyncDisposable {
@@ -25,7 +25,7 @@ export interface CustomerOptions {
 }
 
 /** Drafts and publishes the spec, creates and activates a connection of it, all through the API. */
-export async function connectCustomer({ org }: Stack, options: CustomerOptions): Promise<Customer> {
+export async function connectCustomer({ org }: Service, options: CustomerOptions): Promise<Customer> {
   const { document, keepsDestination = false, params, secrets, overrides, activate = true } = options;
   const destination = await openAuditedDestination();
   const ask = async (path: string, body?: unknown) => {

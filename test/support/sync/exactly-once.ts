@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { CountedDestination } from '../destinations/audit.ts';
-import type { Stack } from '../service/stack.ts';
+import type { Service } from '../service/stack.ts';
 import type { Sync } from './sync.ts';
 
 /** What a run whose workers were killed must come to. */
@@ -21,7 +21,7 @@ export const inFlightMax = (perPage: number, atOnce = 1): number => 2 * Math.cei
  * row inserted once and never touched again, each page in the ledger, no page fetched again that was not in flight.
  */
 export async function expectExactlyOnce(
-  { db }: Pick<Stack, 'db'>,
+  { db }: Pick<Service, 'db'>,
   {
     sync,
     runId,

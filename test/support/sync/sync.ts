@@ -1,7 +1,7 @@
 import type { RunRow } from '../../../src/core/resources/run.ts';
 import { type AuditedDestination, type CountedDestination, openAuditedDestination } from '../destinations/audit.ts';
 import { eventually } from '../service/eventually.ts';
-import type { Stack } from '../service/stack.ts';
+import type { Service } from '../service/stack.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 
 /** A customer's connection from one collection of the fake API into a database. */
@@ -46,12 +46,12 @@ export interface SyncOptions {
 const unlimited = { requests: 1_000_000, perSeconds: 1 };
 
 /** A sync into a PostgreSQL database of its own. */
-export const createSync = async (stack: Stack, options: SyncOptions): Promise<Sync> =>
+export const createSync = async (stack: Service, options: SyncOptions): Promise<Sync> =>
   createSyncInto(stack, await openAuditedDestination(), options);
 
 /** Drafts and publishes a spec, creates and activates a connection of it, all through the API. */
 export async function createSyncInto<Destination extends CountedDestination>(
-  stack: Stack,
+  stack: Service,
   destination: Destination,
   options: SyncOptions,
 ): Promise<Sync<Destination>> {
@@ -114,7 +114,7 @@ export function pageOf(url: string, perPage: number): number {
 }
 
 async function createConnection(
-  { org }: Stack,
+  { org }: Service,
   { declared, secret }: CountedDestination,
   options: SyncOptions,
 ): Promise<string> {

@@ -60,6 +60,8 @@ export interface UpstreamOptions {
   readonly reply?: (request: UpstreamRequest) => UpstreamResponse | undefined;
   /** Other values of `Authorization` get 401; absent: none is needed. */
   readonly authorization?: string;
+  /** Any that is free unless given. */
+  readonly port?: number;
 }
 
 /** A running fake API. */
@@ -86,7 +88,7 @@ export interface Upstream extends AsyncDisposable {
   store(collection?: string): RecordStore;
 }
 
-/** Starts the fake API on a free port. Disposing ends it and every open connection. */
+/** Starts the fake API. Disposing ends it and every open connection. */
 export async function startUpstream(options: UpstreamOptions = {}): Promise<Upstream> {
   const stores = new Map(
     Object.entries(options.collections ?? { records: [] }).map(([name, records]) => [name, createRecordStore(records)]),
@@ -112,7 +114,7 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
 
   const server = createServer((incoming, response) => {
     handle(incoming, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
-  }).listen(0, '127.0.0.1');
+  }).listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
 

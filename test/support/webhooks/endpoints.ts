@@ -9,7 +9,7 @@ import type { WebhookEndpointRow } from '../../../src/core/resources/webhook-end
 import { createLog } from '../../../src/log.ts';
 import { createOrchestrator } from '../../../src/temporal/orchestrator.ts';
 import { eventually } from '../service/eventually.ts';
-import type { Stack } from '../service/stack.ts';
+import type { Service } from '../service/stack.ts';
 import type { EventReceiver } from './event-receiver.ts';
 
 /** An endpoint of the test's org. */
@@ -31,7 +31,7 @@ export interface TestEndpoint {
 
 /** Creates an endpoint that gets every type that is on by default. */
 export async function createEndpoint(
-  stack: Stack,
+  stack: Service,
   receiver: Pick<EventReceiver, 'url'>,
   { name, ...settings }: { readonly name: string } & Readonly<Record<string, unknown>>,
 ): Promise<TestEndpoint> {
@@ -77,16 +77,16 @@ export async function createEndpoint(
 }
 
 /** Deletes every endpoint of the test's org: they do not hear of what the next test does. */
-export async function deleteEndpoints({ org }: Stack): Promise<void> {
+export async function deleteEndpoints({ org }: Service): Promise<void> {
   const { body } = await org.call('GET', '/webhook-endpoints');
   for (const { id } of body) await org.call('DELETE', `/webhook-endpoints/${id}`);
 }
 
 /** Records that many events in one transaction and wakes the endpoints, as every part of the service does; their ids. */
-export const emit = (stack: Stack, count = 1): Promise<readonly string[]> => emitTypes(stack, typesOf(count));
+export const emit = (stack: Service, count = 1): Promise<readonly string[]> => emitTypes(stack, typesOf(count));
 
 /** The same, with one event of each of these types. */
-export async function emitTypes(stack: Stack, types: readonly EventType[]): Promise<readonly string[]> {
+export async function emitTypes(stack: Service, types: readonly EventType[]): Promise<readonly string[]> {
   const ids = await recordTypes(stack, types);
   const log = createLog({ level: 'silent', name: 'test' });
   const orchestrator = createOrchestrator(stack.temporal.client, log);
@@ -95,12 +95,12 @@ export async function emitTypes(stack: Stack, types: readonly EventType[]): Prom
 }
 
 /** Records that many events and tells nobody, as if the process had died after its commit; their ids. */
-export const recordEvents = (stack: Stack, count: number): Promise<readonly string[]> =>
+export const recordEvents = (stack: Service, count: number): Promise<readonly string[]> =>
   recordTypes(stack, typesOf(count));
 
 const typesOf = (count: number): EventType[] => Array.from({ length: count }, () => 'spec.published');
 
-async function recordTypes(stack: Stack, types: readonly EventType[]): Promise<readonly string[]> {
+async function recordTypes(stack: Service, types: readonly EventType[]): Promise<readonly string[]> {
   const scope = orgScope(stack.org.orgId);
   const domainEvents = types.map(domainEventOf);
   await stack.db.transaction().execute(async (tx) => {
