@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { WebhookDeliveryView } from '../../src/core/resources/webhook-delivery.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { type Stack, startStack } from '../support/service/stack.ts';
 import {
@@ -53,17 +54,31 @@ const requestsTo = (name: string) => receiver.upstream.journal.filter(({ url }) 
 const underWay = (name: string, count: number) =>
   eventually(`${count} requests are under way`, async () => requestsTo(name).length === count);
 
-test(
-  'another worker sends each of 50 redeliveries of a killed worker, in its own row and under the same id',
-  patient,
-  async () => {
-    const { endpoint, deliveryId } = await deliveredOnce('redelivered');
+describe('of a worker that was killed while it sent', () => {
+  let redelivered: Awaited<ReturnType<typeof deliveredOnce>>;
+  let asked: readonly WebhookDeliveryView[];
+  /** Of another org. */
+  let unknown: TestEndpoint;
+  let eventId: string | undefined;
+
+  // Both wait for a lease to run out: one kill, one wait.
+  beforeAll(async () => {
+    redelivered = await deliveredOnce('redelivered');
+    const { endpoint, deliveryId } = redelivered;
+    const other = { ...stack, org: await stack.newOrg() };
+    unknown = await createEndpoint(other, receiver, { name: 'unknown', ...settings });
     receiver.upstream.pause();
-    const asked = await Promise.all(Array.from({ length: 50 }, () => endpoint.redeliver(deliveryId)));
+    asked = await Promise.all(Array.from({ length: 50 }, () => endpoint.redeliver(deliveryId)));
+    [eventId] = await emit(other);
     await underWay('redelivered', 51);
+    await underWay('unknown', 1);
     await stack.killWorker('SIGKILL');
     receiver.upstream.resume();
     await stack.startWorker();
+  }, patient.timeout);
+
+  test('each of 50 redeliveries is sent by another worker, in its own row and under the same id', patient, async () => {
+    const { endpoint, deliveryId } = redelivered;
     const attempts = await allDone(endpoint, 51);
     expect(attempts).toHaveLength(51);
     expect(attempts.map(({ id }) => id).toSorted()).toEqual([deliveryId, ...asked.map(({ id }) => id)].toSorted());
@@ -72,28 +87,17 @@ test(
     expect(new Set(events.map(({ id, sha256 }) => `${id} ${sha256}`)).size).toBe(1);
     const sentAgain = events.map(({ headers }) => headers['x-service-delivery-id']);
     for (const { id } of asked) expect(sentAgain.filter((sent) => sent === id)).toHaveLength(2);
-  },
-);
+  });
 
-test(
-  'a worker killed while an event is sent: the log says that nobody knows, and the event is sent in a new row',
-  patient,
-  async () => {
-    const endpoint = await createEndpoint(stack, receiver, { name: 'unknown', ...settings });
-    receiver.upstream.pause();
-    const [eventId] = await emit(stack);
-    await underWay('unknown', 1);
-    await stack.killWorker('SIGKILL');
-    receiver.upstream.resume();
-    await stack.startWorker();
-    expect(await allDone(endpoint, 1)).toMatchObject([
+  test('the log says that nobody knows what became of an event, and it is sent in a new row', patient, async () => {
+    expect(await allDone(unknown, 1)).toMatchObject([
       { eventId, attempt: 1, state: 'unknown', errorCode: 'unknown_outcome', statusCode: null, delivered: false },
       { eventId, attempt: 2, state: 'done', delivered: true },
     ]);
     const [first, second] = receiver.events('unknown');
     expect(second).toMatchObject({ id: first?.id, sha256: first?.sha256 });
-  },
-);
+  });
+});
 
 test('a worker that is stopped while an event is sent waits for the answer, and nothing is sent twice', async () => {
   const endpoint = await createEndpoint(stack, receiver, { name: 'stopped', ...settings });
