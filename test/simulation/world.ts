@@ -1,7 +1,4 @@
 /** One simulation: its parties, what happens to them, and what must hold. */
-import { CancelledFailure } from '@temporalio/common';
-import { createRunActivities } from '../../activities/runs.ts';
-import { createSyncActivities } from '../../activities/sync-pages.ts';
 import { orgScope } from '../../db/scope.ts';
 import { startQueuedRun } from '../../src/connect/start-run.ts';
 import { withCompiledExpressions } from '../../src/core/expressions/compiled-evaluator.ts';
@@ -9,14 +6,10 @@ import type { RunRow } from '../../src/core/resources/run.ts';
 import { planUpgrade } from '../../src/core/spec/connection/upgrade-plan.ts';
 import type { Deps } from '../../src/deps.ts';
 import type { Log } from '../../src/log.ts';
-import { repairSilentRuns, startMissedRuns } from '../../src/maintenance/run-sweep.ts';
-import type { Orchestrator } from '../../src/temporal/orchestrator.ts';
-import { laneFreeSignal, type SyncRunInput, syncRunId } from '../../workflows/contract.ts';
-import { syncRun } from '../../workflows/sync-run.ts';
 import { createApi } from './api.ts';
 import { begin } from './current.ts';
 import { createDatabase } from './destination.ts';
-import { type Counts, count, createEffects, type Effect, type Route } from './effects.ts';
+import { type Counts, count, createEffects, type Route } from './effects.ts';
 import { createJudge } from './judge.ts';
 import { requeueAll } from './memory/requeue.ts';
 import { insertRun, requestCancel } from './memory/runs.ts';
@@ -24,11 +17,13 @@ import { activateConnection, pauseConnection, upgradeConnection } from './memory
 import { ControlState } from './memory/store/control-state.ts';
 import { asDb, type MemoryDb } from './memory/store/memory-db.ts';
 import { seedTenant } from './memory/store/seed-tenant.ts';
+import { orchestratorOf } from './orchestrator.ts';
 import { createRandom } from './random.ts';
 import { createReceiver } from './receiver.ts';
 import { createScheduler, inProcess, type Planned, type SimProcess } from './scheduler.ts';
 import { resourceKeys, specsOf, versions } from './specs.ts';
 import { createTemporalServer, type SimWorker, type TemporalServer } from './temporal-server.ts';
+import { createWorkers } from './workers.ts';
 
 /** What came of a seed. */
 export interface Report {
@@ -79,8 +74,8 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
   const atAwait = (process: SimProcess): void => {
     const worker = workers.find((one) => one.process === process);
     if (!worker || isCalm() || scheduler.now() < process.frozenUntil) return;
-    if (random.chance(killsPerAwait)) kill(worker);
-    else if (random.chance(freezesPerAwait)) freeze(worker);
+    if (random.chance(killsPerAwait)) crew.kill(worker);
+    else if (random.chance(freezesPerAwait)) crew.freeze(worker);
   };
   const effect = createEffects({ scheduler, counts, isCalm, say, atAwait });
 
@@ -130,55 +125,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     secretBox: null,
   } as unknown as Deps;
 
-  let incarnations = 0;
-  const startWorker = (): void => {
-    incarnations += 1;
-    const process: SimProcess = { name: `worker ${incarnations}`, alive: true, frozenUntil: 0 };
-    const slots = { lend: () => () => undefined, tryTake: () => () => undefined };
-    const activities = { ...createSyncActivities(deps, slots, notSimulated), ...createRunActivities(deps) };
-    workers.push({ process, activities: activities as unknown as SimWorker['activities'], running: new Set() });
-    sweep(process);
-  };
-  /** Maintenance runs in the worker, every second. */
-  const sweep = (process: SimProcess): void => {
-    const round = async (): Promise<void> => {
-      try {
-        await startMissedRuns(deps);
-        await repairSilentRuns(deps);
-      } catch {
-        // The next round tries again.
-      }
-      scheduler.after(1000, () => void round(), process);
-    };
-    scheduler.after(random.between(0, 1000), () => void round(), process);
-  };
-  const kill = (worker: SimWorker): void => {
-    workers.splice(workers.indexOf(worker), 1);
-    worker.process.alive = false;
-    count(counts, 'kills');
-    if (worker.running.size > 0) count(counts, 'kills of a worker with activities');
-    say(`kill ${worker.process.name}`);
-    scheduler.after(random.between(200, 8000), startWorker);
-  };
-  const freeze = (worker: SimWorker): void => {
-    worker.process.frozenUntil = scheduler.now() + random.between(500, 25_000);
-    count(counts, 'freezes');
-    if (worker.running.size > 0) count(counts, 'zombies');
-    say(`freeze ${worker.process.name} until ${new Date(worker.process.frozenUntil).toISOString().slice(11, 23)}`);
-  };
-
-  /** An orderly stop: it takes no new work, and what runs may end within 10 s. */
-  const shutDown = (): void => {
-    const worker = workers.pop();
-    if (!worker) return;
-    count(counts, 'shutdowns');
-    say(`shut down ${worker.process.name}`);
-    for (const { stop } of worker.running) stop.abort(new CancelledFailure('WORKER_SHUTDOWN'));
-    scheduler.after(12_000, () => {
-      worker.process.alive = false;
-    });
-    scheduler.after(random.between(200, 3000), startWorker);
-  };
+  const crew = createWorkers({ deps, scheduler, random, counts, say, workers });
 
   const user: SimProcess = { name: 'API', alive: true, frozenUntil: 0 };
   let asking = 0;
@@ -213,7 +160,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
   const openRuns = () => state.runs.where(({ finishedAt }) => finishedAt === null);
 
   const acts: Readonly<Record<string, () => void>> = {
-    shutDown,
+    shutDown: crew.shutDown,
     change: () => api.change(),
     cancel() {
       const [run] = openRuns();
@@ -267,8 +214,8 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
   const plan = (name: string, times: number): void => {
     for (let time = 0; time < times; time += 1) scheduler.after(random.between(0, chaosMs), () => acts[name]?.());
   };
-  startWorker();
-  startWorker();
+  crew.start();
+  crew.start();
   for (const [name, most] of Object.entries(often)) plan(name, random.between(0, most));
   for (const [name, probability] of Object.entries(rarely)) plan(name, random.chance(probability) ? 1 : 0);
   plan('change', random.between(0, 150));
@@ -342,9 +289,6 @@ const transaction: Route = {
   isQuiet: true,
 };
 
-/** Firings of schedules. */
-const notSimulated = () => Promise.reject(new Error('No schedule fires here'));
-
 /** The specs of the simulation need no evaluator but the compiled one. */
 const noOtherEvaluator = {
   forOrg: () => ({
@@ -361,25 +305,4 @@ function logTo(say: (line: string) => void): Log {
   };
   const log: Log = { trace: line, debug: line, info: line, warn: line, error: line, child: () => log };
   return log;
-}
-
-function orchestratorOf(server: TemporalServer, effect: Effect): Orchestrator {
-  const failure = () => new Error('unavailable');
-  const route: Route = { name: 'call of Temporal', faults: 0.08, latencyMs: [1, 30], failure };
-  const call = <Result>(work: () => Result): Promise<Result> => effect(route, work);
-  return {
-    startRun: async (input: SyncRunInput) =>
-      void (await call(() =>
-        server.start(syncRunId(input), syncRun, { args: [{ ...input, steps: 2 }], again: false }),
-      )),
-    restartRun: async (input: SyncRunInput) =>
-      void (await call(() => server.start(syncRunId(input), syncRun, { args: [{ ...input, steps: 2 }], again: true }))),
-    cancelRun: (input: SyncRunInput) => call(() => server.cancel(syncRunId(input))),
-    wakeRun: (input: SyncRunInput) => call(() => server.signal(syncRunId(input), laneFreeSignal)),
-    describeRun: (input: SyncRunInput) =>
-      call(() => {
-        const found = server.find(syncRunId(input));
-        return found === undefined ? 'absent' : found.isOpen ? 'open' : 'closed';
-      }),
-  } as unknown as Orchestrator;
 }
