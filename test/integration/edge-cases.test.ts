@@ -7,29 +7,13 @@ import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { testDatabaseUrl } from '../support/service/database-server.ts';
 import { eventually } from '../support/service/eventually.ts';
-import { useSharedService } from '../support/service/use-shared-service.ts';
-import { type Connected, connect } from '../support/sync/connected.ts';
-import { createScriptedApi } from '../support/upstream/scripted-api.ts';
+import { ago, byToken, dayMs, incrementalBy, useConnections } from '../support/sync/use-connections.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
-const api = createScriptedApi();
-const shared = useSharedService({
-  reply: api.reply,
+const { shared, api, connection, asked } = useConnections({
   collections: { same: generateRecords(300), crowd: generateRecords(3000, { stepMs: 0, bytes: 200 }) },
 });
-const connection = (name: string, resource: Readonly<Record<string, unknown>>): Promise<Connected> =>
-  connect(shared().stack, { upstream: shared().upstream, name, resource });
-
-const dayMs = 86_400_000;
-const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
-const asked = (name: string) =>
-  shared()
-    .upstream.journal.filter(({ url }) => url.split(/[/?]/)[1] === name)
-    .map(({ url }) => new URLSearchParams(url.split('?')[1]));
-
-const cursor = { field: 'updated_at', type: 'datetime' };
-const incremental = { kind: 'cursor', cursor, order: 'asc', settle: 'PT0S' };
-const byToken = { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' } };
+const incremental = incrementalBy('updated_at');
 /** A collection of the fake API. */
 const collection = (name: string) => ({
   request: {

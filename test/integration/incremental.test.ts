@@ -1,26 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { useSharedService } from '../support/service/use-shared-service.ts';
-import { type Connected, connect } from '../support/sync/connected.ts';
-import { createScriptedApi } from '../support/upstream/scripted-api.ts';
+import { ago, byToken, dayMs, idsOf, incrementalBy, since, useConnections } from '../support/sync/use-connections.ts';
 
-const api = createScriptedApi();
-const shared = useSharedService({ reply: api.reply });
-const connection = (name: string, resource: Readonly<Record<string, unknown>>): Promise<Connected> =>
-  connect(shared().stack, { upstream: shared().upstream, name, resource });
-
-const dayMs = 86_400_000;
-const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
-const ids = async (connected: Connected) => (await connected.rows()).map(({ id }) => id);
-/** Requests of one path, oldest first, as their query. */
-const asked = (name: string) =>
-  shared()
-    .upstream.journal.filter(({ url }) => url.startsWith(`/${name}?`) || url === `/${name}`)
-    .map(({ url }) => new URLSearchParams(url.split('?')[1]));
-
-const cursor = { field: 'at', type: 'datetime' };
-const incremental = { kind: 'cursor', cursor, order: 'asc', settle: 'PT0S' };
-const since = (name: string) => ({ path: `/${name}`, query: { since: '{{ window.from }}' } });
-const byToken = { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' } };
+const { api, connection, asked } = useConnections();
+const incremental = incrementalBy('at');
 
 describe('a token read', () => {
   const resource = (name: string, expired: unknown = {}) => ({
@@ -97,7 +79,7 @@ describe('a cursor in a form of its own', () => {
     api.serve('dayfirst', () => ({ body: rows }));
     const dayFirst = await connection('dayfirst', {
       request: since('dayfirst'),
-      incremental: { ...incremental, cursor: { ...cursor, format: '%d/%m/%Y %H:%M' } },
+      incremental: { ...incremental, cursor: { ...incremental.cursor, format: '%d/%m/%Y %H:%M' } },
     });
     expect(await dayFirst.sync()).toMatchObject({ status: 'succeeded', watermarkAfter: '2025-02-01T00:30:00.000Z' });
     await dayFirst.sync();
@@ -132,7 +114,7 @@ describe('windows', () => {
     });
     const run = await capped.sync();
     expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 120, quarantined: 0 } });
-    expect(await ids(capped)).toHaveLength(120);
+    expect(await idsOf(capped)).toHaveLength(120);
     expect(Math.min(...given)).toBeLessThan(3 * dayMs);
     expect(Math.max(...given)).toBe(16 * dayMs);
     const windows = asked('capped').map((query) => ({ from: query.get('from') ?? '', to: query.get('to') ?? '' }));
@@ -218,6 +200,6 @@ describe('a record dated in the future', () => {
     expect(Date.parse(watermarkAfter ?? '')).toBeLessThanOrEqual(Date.parse(startedAt ?? '') - 20_000);
     rows.push({ id: 3, at: ago(0) });
     expect(await dated.sync()).toMatchObject({ statsJson: { recordsOut: 1 } });
-    expect(await ids(dated)).toEqual(['1', '2', '3']);
+    expect(await idsOf(dated)).toEqual(['1', '2', '3']);
   });
 });

@@ -1,26 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { useSharedService } from '../support/service/use-shared-service.ts';
-import { type Connected, connect } from '../support/sync/connected.ts';
-import { createScriptedApi } from '../support/upstream/scripted-api.ts';
+import { ago, byToken, dayMs, idsOf, incrementalBy, since, useConnections } from '../support/sync/use-connections.ts';
 
-const api = createScriptedApi();
-const shared = useSharedService({ reply: api.reply });
-const connection = (name: string, resource: Readonly<Record<string, unknown>>): Promise<Connected> =>
-  connect(shared().stack, { upstream: shared().upstream, name, resource });
-
-const dayMs = 86_400_000;
-const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
-const ids = async (connected: Connected) => (await connected.rows()).map(({ id }) => id);
-/** Requests of one path, oldest first, as their query. */
-const asked = (name: string) =>
-  shared()
-    .upstream.journal.filter(({ url }) => url.startsWith(`/${name}?`) || url === `/${name}`)
-    .map(({ url }) => new URLSearchParams(url.split('?')[1]));
-
-const cursor = { field: 'at', type: 'datetime' };
-const incremental = { kind: 'cursor', cursor, order: 'asc', settle: 'PT0S' };
-const since = (name: string) => ({ path: `/${name}`, query: { since: '{{ window.from }}' } });
-const byToken = { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' } };
+const { api, connection, asked } = useConnections();
+const incremental = incrementalBy('at');
 
 describe('offset pages over rows that move', () => {
   const moving = (name: string) => {
@@ -47,7 +29,7 @@ describe('offset pages over rows that move', () => {
     moving('shifting');
     const shifting = await connection('shifting', resource(0));
     await shifting.sync();
-    expect(await ids(shifting)).toHaveLength(38);
+    expect(await idsOf(shifting)).toHaveLength(38);
   });
 
   it('lose none with it, and nothing is delivered twice', async () => {
@@ -55,7 +37,7 @@ describe('offset pages over rows that move', () => {
     const overlapping = await connection('overlapping', resource(5));
     // Forty, and two of them in a second version.
     expect(await overlapping.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 42 } });
-    expect(await ids(overlapping)).toHaveLength(40);
+    expect(await idsOf(overlapping)).toHaveLength(40);
   });
 });
 
@@ -97,7 +79,7 @@ describe('a limit of the run', () => {
     const second = await limited.sync();
     expect(second).toMatchObject({ status: 'succeeded', watermarkBefore: first.watermarkAfter });
     expect(second.statsJson).toMatchObject({ recordsIn: 21, recordsOut: 20, skipped: 1 });
-    expect(await ids(limited)).toHaveLength(50);
+    expect(await idsOf(limited)).toHaveLength(50);
   });
 
   it('maxDurationSeconds ends it before a wait that would outlast it', async () => {
@@ -108,6 +90,6 @@ describe('a limit of the run', () => {
     expect(first).toMatchObject({ status: 'partial', error: null, statsJson: { recordsIn: 10, recordsOut: 10 } });
     busy = false;
     expect(await timed.sync()).toMatchObject({ status: 'succeeded', watermarkBefore: first.watermarkAfter });
-    expect(await ids(timed)).toHaveLength(50);
+    expect(await idsOf(timed)).toHaveLength(50);
   });
 });
