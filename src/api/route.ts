@@ -58,6 +58,8 @@ export interface Route {
   readonly body?: Schema | undefined;
   /** The body may be YAML, if the content type says so. */
   readonly yaml?: true;
+  /** Texts in the body may be as long as the body. */
+  readonly longTexts?: true;
   /** No body at all counts as an object without properties. */
   readonly bodyOptional?: true;
   /** The body's schema in the document, where `body` leaves the validation to the handler. */

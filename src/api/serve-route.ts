@@ -3,7 +3,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { verifyState } from '../control/oauth/oauth.ts';
 import type { Caller } from './auth.ts';
 import { authenticateEmbed, type EmbedCaller } from './embed-auth.ts';
-import { readBody } from './gates/body-gate.ts';
+import { bodyBytesMax, readBody } from './gates/body-gate.ts';
 import { respondOnce } from './gates/idempotency.ts';
 import { type Places, readYamlBody, saysYaml, withPlaces } from './gates/yaml-body.ts';
 import type { RequestFacts } from './observe.ts';
@@ -65,7 +65,11 @@ async function readDocument(
     const places = await readYamlBody(request);
     return { document: places.value, places };
   }
-  return { document: await readBody(request, route.bodyOptional ? {} : undefined), places: null };
+  const whenEmpty = route.bodyOptional ? {} : undefined;
+  return {
+    document: await readBody(request, whenEmpty, route.longTexts && { textLengthMax: bodyBytesMax }),
+    places: null,
+  };
 }
 
 /** API keys are authenticated before the route is known. The query's check reports a missing parameter. */

@@ -47,6 +47,32 @@ it.each(Object.entries(shapes))(
   120_000,
 );
 
+/** Documents that take long to read, or to convert and check. */
+const imports = {
+  'text that takes long to read': () => `openapi: 3.1.0\nx: [${'1,'.repeat(49_000)}]`,
+  'lists of many fields': () => ({
+    openapi: '3.1.0',
+    paths: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`/list${index}`, listOf('Wide')])),
+    components: { schemas: { Wide: { properties: { id: {}, ...properties } } } },
+  }),
+};
+const listOf = (name: string) => {
+  const schema = { type: 'array', items: { $ref: `#/components/schemas/${name}` } };
+  return { get: { responses: { 200: { content: { 'application/json': { schema } } } } } };
+};
+const properties = Object.fromEntries(Array.from({ length: 250 }, (_, index) => [`field-${index}`, {}]));
+
+it.each(Object.entries(imports))(
+  '100 imports at once of %s keep the API from others for less than 5 s',
+  async (_, document) => {
+    const body = { format: 'openapi', document: document() };
+    const { statuses, slowestMs } = await flood(() => shared().stack.org.call('POST', '/specs/import', { body }));
+    expect(slowestMs).toBeLessThan(5000);
+    expect(statuses.filter((status) => ![200, 400, 429].includes(status))).toEqual([]);
+  },
+  120_000,
+);
+
 describe('a connection whose changes take long to check', () => {
   const headers = Object.fromEntries(Array.from({ length: 2500 }, (_, name) => [`x-${name}`, `{{ ${name} + 1 }}`]));
   const changes = {

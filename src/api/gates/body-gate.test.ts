@@ -21,6 +21,12 @@ describe('body gate', () => {
     },
   );
 
+  it('takes texts of 65,536 characters, and longer ones where that is said', async () => {
+    const text = JSON.stringify({ a: 'x'.repeat(65_537) });
+    await expect(readBody(sized(text))).rejects.toMatchObject({ issues: [expect.objectContaining({ path: 'a' })] });
+    expect(await readBody(sized(text), undefined, { textLengthMax: bodyBytesMax })).toEqual(JSON.parse(text));
+  });
+
   it('accepts any content type', async () => {
     expect(await readBody(post('{"a":1}', { 'content-type': 'text/plain' }))).toEqual({ a: 1 });
   });

@@ -6,6 +6,11 @@ import { HttpRejection } from '../errors.ts';
 /** Bytes of a request body; more is 413. */
 export const bodyBytesMax = 1_048_576;
 
+/** UTF-16 units of a text or a name. */
+interface TextLimit {
+  readonly textLengthMax: number;
+}
+
 /**
  * The JSON document of a request body; `whenEmpty` if it has none, undefined to refuse that. The content type is not
  * checked.
@@ -13,11 +18,15 @@ export const bodyBytesMax = 1_048_576;
  * Throws {@link HttpRejection} 413 when it is too long, 400 without a code when it is not UTF-8 JSON, and a validation
  * error when it holds what no later stage should have to expect.
  */
-export async function readBody(request: Request, whenEmpty?: unknown): Promise<unknown> {
+export async function readBody(
+  request: Request,
+  whenEmpty?: unknown,
+  limits: TextLimit = jsonLimits,
+): Promise<unknown> {
   const text = decode(await readBytes(request));
   if (text.trim() === '' && whenEmpty !== undefined) return whenEmpty;
   const document = parse(text);
-  checkDocument(document);
+  checkDocument(document, limits);
   return document;
 }
 
@@ -25,8 +34,8 @@ export async function readBody(request: Request, whenEmpty?: unknown): Promise<u
  * Refuses a document that is too deep or too large, and values that PostgreSQL or JavaScript would change silently:
  * NUL, lone surrogates, numbers beyond a double, keys of the prototype chain. Throws a validation error naming the path.
  */
-export function checkDocument(document: unknown): void {
-  const issue = findJsonIssue(document, jsonLimits);
+export function checkDocument(document: unknown, limits: TextLimit = jsonLimits): void {
+  const issue = findJsonIssue(document, limits);
   if (issue === null) return;
   const path = [...issue.path, ...(issue.name === null ? [] : [issue.name])].join('.').slice(0, pathLengthMax);
   throw invalid('The body is not valid.', [{ code: 'schema', path, message: messageOf(issue) }]);

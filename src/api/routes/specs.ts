@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { findSpecVersion, listSpecs, listSpecVersions } from '../../../db/queries/specs.ts';
+import { importSpec } from '../../control/specs/import-spec.ts';
 import {
   createDraft,
   deleteDraft,
@@ -10,8 +11,9 @@ import {
   validateSpec,
 } from '../../control/specs/specs.ts';
 import { found, notFound } from '../../core/errors.ts';
+import { importFormats } from '../../core/import/import.ts';
 import { SpecKey } from '../../core/json/property-names.ts';
-import { SpecRow, SpecVersionRow, ValidationResult } from '../../core/resources/spec.ts';
+import { SpecImport, SpecRow, SpecVersionRow, ValidationResult } from '../../core/resources/spec.ts';
 import { Deleted, deleted, JsonObject } from '../../core/resources/values.ts';
 import { SpecVersion } from '../../core/spec/schema/spec-schema.ts';
 import { nameParam } from '../inputs.ts';
@@ -43,6 +45,27 @@ const minimalSpec = {
       target: { table: 'contacts' },
     },
   ],
+};
+
+const importExample = {
+  format: 'openapi',
+  document: {
+    openapi: '3.1.0',
+    info: { title: 'Acme CRM', version: '1' },
+    paths: {
+      '/users': {
+        get: {
+          responses: {
+            200: {
+              content: {
+                'application/json': { schema: { type: 'array', items: { properties: { id: { type: 'string' } } } } },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
 };
 
 /** Connector definitions. */
@@ -97,6 +120,29 @@ export const specRoutes = [
     response: SpecVersionRow,
     errors: ['validation', 'not_found', 'conflict'],
     handle: ({ scope, params }, deps) => publishVersion(deps, scope, params),
+  }),
+  route({
+    method: 'post',
+    path: '/specs/import',
+    summary: 'Convert a document of another format into a draft',
+    description: 'Nothing is saved. What is guessed is named in the draft: read it before you create it.',
+    tag,
+    auth: 'api_key',
+    costly: 'side_by_side',
+    body: v.object({
+      format: v.picklist(importFormats),
+      document: v.pipe(
+        v.union([v.string(), JsonObject], 'expected an object or a text'),
+        v.description('Itself, or its text as JSON or YAML.'),
+      ),
+      key: v.pipe(v.nullish(SpecKey), v.description('Of the spec; null: from the title.')),
+    }),
+    longTexts: true,
+    bodyExample: importExample,
+    status: 200,
+    response: SpecImport,
+    errors: ['validation'],
+    handle: ({ body }) => importSpec(body),
   }),
   route({
     method: 'post',

@@ -49,6 +49,27 @@ export const ValidationResult = v.variant('valid', [
 ]);
 export type ValidationResult = v.InferOutput<typeof ValidationResult>;
 
+/** A draft made from a document of another format, and what became of each of its parts. */
+export const SpecImport = v.object({
+  spec: JsonObject,
+  report: v.pipe(
+    v.array(
+      v.object({
+        name: v.pipe(v.string(), v.examples(['listUsers'])),
+        status: v.picklist(['converted', 'refused']),
+        path: v.pipe(
+          v.nullable(v.string()),
+          v.description('Where in the document; null: converted.'),
+          v.examples(['paths./users.get']),
+        ),
+        reason: v.nullable(v.string()),
+      }),
+    ),
+    v.description('One entry for each list operation or stream.'),
+  ),
+});
+export type SpecImport = v.InferOutput<typeof SpecImport>;
+
 const UpgradeClass = v.pipe(
   v.picklist(['compatible', 'resets', 'breaking']),
   v.description('`resets`: the next run starts over. `breaking`: something stops working.'),

@@ -1,0 +1,92 @@
+/** Makes a ConnectorSpec from a document of another format, given as an object or as its text. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AppError, type Issue, invalid } from '../errors.ts';
+import { findJsonIssue } from '../json/json-issue.ts';
+import { jsonLimits } from '../json/json-limits.ts';
+import { isJsonObject } from '../json/json-value.ts';
+import { readYaml, YamlSyntaxError } from '../json/yaml.ts';
+import type { ImportResult } from './import-result.ts';
+import { importOpenapi } from './openapi/openapi.ts';
+
+/** The formats that can be imported. */
+export const importFormats = ['openapi'] as const;
+type ImportFormat = (typeof importFormats)[number];
+
+/** A document of another format. */
+export interface ImportRequest {
+  readonly format: ImportFormat;
+  /** An object, or its text as JSON or YAML. */
+  readonly document: unknown;
+  /** Of the spec; absent or null: it is made of the document's title. */
+  readonly key?: string | null | undefined;
+}
+
+const importers: Readonly<
+  Record<ImportFormat, (document: unknown, options: { readonly key?: string }) => ImportResult>
+> = {
+  openapi: importOpenapi,
+};
+
+/**
+ * The draft of a document, and what became of each stream or list operation. Reading the text and converting it take up to a
+ * second each; other work of the process runs in between.
+ *
+ * Throws validation when the document cannot be read, is not of the format, or nothing in it can be converted; the paths
+ * of issues are those of the document.
+ */
+export async function importDocument({ format, document, key }: ImportRequest): Promise<ImportResult> {
+  const value = typeof document === 'string' ? readText(document) : document;
+  const issue = findJsonIssue(value);
+  if (issue !== null) throw unreadable(issue.path.join('.').slice(0, pathLengthMax), problems[issue.kind]);
+  if (!isJsonObject(value)) throw unreadable('', 'expected an object');
+  await nextTurn();
+  return importers[format](value, key === undefined || key === null ? {} : { key });
+}
+
+/** Longer paths are cut: the caller knows the rest. */
+const pathLengthMax = 200;
+
+const problems = {
+  reserved: 'has a name that is not allowed',
+  deep: `is nested deeper than ${jsonLimits.depthMax} levels`,
+  large: `the document has more than ${jsonLimits.nodesMax} values: split it`,
+  long: 'has a text that is too long',
+  nul: 'holds the character U+0000',
+  surrogate: 'holds half of a surrogate pair',
+  number: 'is a number beyond the range of a double',
+  type: 'is not JSON',
+} as const;
+
+/** JSON is YAML too, but is read faster and may have more values. */
+function readText(text: string): unknown {
+  return text.trimStart().startsWith('{') ? (readJson(text) ?? readYamlText(text)) : readYamlText(text);
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function readYamlText(text: string): unknown {
+  try {
+    return readYaml(text).value;
+  } catch (error) {
+    if (error instanceof YamlSyntaxError) throw unreadable('', `the text is neither JSON nor YAML: ${error.message}`);
+    if (error instanceof AppError) throw invalid(message, (error.issues ?? []).map(inText));
+    throw error;
+  }
+}
+
+/** Lines and columns of an issue are those of a body; here they are those of the text. */
+function inText({ line, column, message: reason, ...issue }: Issue): Issue {
+  return { ...issue, message: line === undefined ? reason : `${reason} (line ${line} column ${column} of the text)` };
+}
+
+const message = 'The document cannot be imported.';
+
+const unreadable = (path: string, reason: string): AppError =>
+  invalid(message, [{ code: 'schema', path, message: reason }]);
