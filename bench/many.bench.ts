@@ -39,8 +39,8 @@ const atOnce = 16;
 const [orgCount, connectionsOfOrg] = [6, 10];
 const loginRuns = 240;
 const floorQueue = 'bench-floor';
-/** Runs that one org queues, and how many connections share them. */
-const [flood, connectionsOfFlood] = [200, 40];
+/** Runs that one org queues, each of a connection of its own, or ten of each connection where the API never responds. */
+const [flood, connectionsOfFlood, silentConnections] = [200, 200, 20];
 
 const started = new AsyncDisposableStack();
 const kinds = collectKinds((line) => void process.stdout.write(`${line}\n`));
@@ -237,7 +237,7 @@ it('one org queues 200 runs, another then one', async () => {
   await quietRuns(plane, { connections: [...many, one], count: many.length + 1, atOnce });
   const quick = await oneBehindMany({ watcher, workerPid: pids.worker }, { many, runs: flood, one });
   await eventually('the queue is empty', () => isQueueEmpty(flooding.orgId), { timeoutMs: 120_000 });
-  const hanging = await flooding.connect(connectionsOfFlood, silentUrl);
+  const hanging = await flooding.connect(silentConnections, silentUrl);
   const behindHanging = await oneBehindMany({ watcher, workerPid: pids.worker }, { many: hanging, runs: flood, one });
   goals.push(
     { what: `of ${flood} runs of another org, ended before the one`, result: quick.before, unit: 'runs', atMost: 20 },
