@@ -68,6 +68,51 @@ describe('an org that floods the service with runs', () => {
   }, 120_000);
 });
 
+describe('an org that queues 200 runs', () => {
+  const flood = 200;
+  /** A worker as it is by itself; an org may have half as many runs under way. */
+  const [usualSlots, share] = [20, 10];
+
+  it.each([
+    ['that end at once', () => shared().upstream.url],
+    ['whose API never responds', () => `http://127.0.0.1:${port}`],
+  ])(
+    '%s, lets less than a tenth of them end before the one that another asks for then',
+    async (_, baseUrlOf) => {
+      const { stack } = shared();
+      await stack.killWorker('SIGKILL');
+      const flooding = await stack.newOrg();
+      for (let asked = 0; asked < flood; asked += resources.length) {
+        const { url } = await openAuditedDestination();
+        const { request } = await connect(flooding, url, baseUrlOf());
+        await Promise.all(resources.map((key) => request(key)));
+      }
+      const other = await connect(await stack.newOrg(), (await openAuditedDestination()).url);
+      const runId = await other.request('r0');
+      expect(await countRuns(flooding, 'queued')).toBe(flood);
+      await stack.startWorker({ WORKER_CONCURRENCY: String(usualSlots) });
+      const { status, finishedAt } = await other.ended(runId);
+      const running = await runningOf(flooding);
+      const before = await countEnded(flooding, finishedAt);
+      caseFigure('starvedRuns', before >= flood / 10);
+      figure('slotShare', { count: Math.max(0, running - share), of: 1 });
+      expect(status).toBe('succeeded');
+      expect(before).toBeLessThan(flood / 10);
+      expect(running).toBeLessThanOrEqual(share);
+    },
+    120_000,
+  );
+});
+
+/** How many runs of an org had ended at that time. */
+async function countEnded({ orgId }: TestOrg, at: string): Promise<number> {
+  const { rows } = await sql<{ readonly count: number }>`
+    select count(*)::int as count from runs where org_id = ${orgId} and finished_at <= ${at}`.execute(
+    shared().stack.db,
+  );
+  return rows[0]?.count ?? 0;
+}
+
 const runningOf = (org: TestOrg) => countRuns(org, 'running');
 const waitingOf = (org: TestOrg) => countRuns(org, 'queued');
 
@@ -82,17 +127,21 @@ interface Connected {
   request(resource: string): Promise<string>;
   /** A run that a schedule begins within a second; its id. */
   scheduled(resource: string): Promise<string>;
-  ended(runId: string): Promise<{ readonly status: string }>;
+  ended(runId: string): Promise<{ readonly status: string; readonly finishedAt: string }>;
 }
 
-async function connect({ call, workspaceId }: TestOrg, databaseUrl: string): Promise<Connected> {
+/** A connection of an org; of one org all read from the same API, which is the fake one unless given. */
+async function connect(
+  { call, workspaceId }: TestOrg,
+  databaseUrl: string,
+  baseUrl = shared().upstream.url,
+): Promise<Connected> {
   const ask = async (path: string, body?: unknown) => {
     const response = await call('POST', path, { body });
     expect(response.status, JSON.stringify(response.body)).toBeLessThan(400);
     return response.body;
   };
-  const { upstream } = shared();
-  await call('POST', '/specs', { body: specDocument(upstream.url) });
+  await call('POST', '/specs', { body: specDocument(baseUrl) });
   await call('POST', '/specs/fair/versions/1.0.0/publish');
   const { id } = await ask('/connections', {
     workspaceId,
