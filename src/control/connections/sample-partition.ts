@@ -3,7 +3,9 @@ import type { OrgScope } from '../../../db/scope.ts';
 import type { OpenedSource } from '../../connect/open-source.ts';
 import { type ConnectionSetup, ofResource } from '../../connect/setup.ts';
 import { renderTemplate } from '../../core/expressions/template.ts';
+import { valueAt } from '../../core/json/dotted-path.ts';
 import { readPages } from '../../core/source/read/read-pages.ts';
+import { groupValue, type PartitionSource, sourcesOf } from '../../core/spec/connection/partition-sources.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
 
@@ -31,21 +33,27 @@ export async function samplePartition(
     const partition = await samplePartition(deps, scope, options);
     return 'nothing' in partition ? undefined : await firstRecord({ ...opened, ...partition }, signal);
   };
-  for (const { as, values, resource: parent, from } of resource.forEach) {
+  const firstOf = async ({ values, resource: parent, from, value }: PartitionSource): Promise<unknown> => {
     const found =
       parent === undefined
         ? await firstValue(source, values)
         : from === 'store'
           ? await firstStored(deps, scope, { connectionId, resourceKey: parent })
           : await firstRead(parent);
-    if (found === undefined) {
-      return {
-        nothing: parent === undefined ? `forEach "${as}" has no values` : `there is no record of ${parent} yet`,
-      };
-    }
-    each[as] = found;
+    return value === undefined ? found : (valueAt(found, value) ?? undefined);
+  };
+  for (const dimension of resource.forEach) {
+    const { as, group } = dimension;
+    let found: unknown;
+    for (const list of sourcesOf(dimension)) found ??= await firstOf(list);
+    if (found === undefined) return { nothing: nothingIn(dimension) };
+    each[as] = group === undefined ? found : groupValue(group, [found]);
   }
   return { each };
+}
+
+function nothingIn({ as, resource }: Resource['forEach'][number]): string {
+  return resource === undefined ? `forEach "${as}" has no values` : `there is no record of ${resource} yet`;
 }
 
 async function firstValue({ params, run, evaluator }: OpenedSource, values: string | undefined): Promise<unknown> {

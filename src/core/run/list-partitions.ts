@@ -6,6 +6,7 @@
 import { AppError } from '../errors.ts';
 import { renderTemplate } from '../expressions/template.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
+import { valueAt } from '../json/dotted-path.ts';
 import { storableText } from '../json/storable-text.ts';
 import { boundedKey, externalIdOf } from '../model/external-id.ts';
 import type { ListPosition } from '../model/run-position.ts';
@@ -13,10 +14,12 @@ import { createFieldPicker } from '../pipeline/stored-fields.ts';
 import { type ReadOptions, readPages } from '../source/read/read-pages.ts';
 import { createEvaluateEach } from '../source/request/evaluate-each.ts';
 import type { Source } from '../source/source.ts';
+import type { PartitionSource } from '../spec/connection/partition-sources.ts';
 import { parentFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { combinationAt, countCombinations } from './combinations.ts';
 import { listCombinations } from './list-combinations.ts';
+import { listGroups } from './list-groups.ts';
 import { comparesCombinations, type ListStep, listSteps } from './list-steps.ts';
 import type { Listing, OpenResource } from './reading.ts';
 import type { DimensionValue } from './run-store.ts';
@@ -43,12 +46,24 @@ export async function listPartitions(
   while (at !== null) {
     const step: ListStep | undefined = steps[at.dimension];
     if (step === undefined) return at;
-    at =
-      step.kind === 'combinations'
-        ? await listCombinations({ ...listing, signal: read.signal }, at)
-        : await listDimension({ ...listing, open }, { step, at, read });
+    at = await listStep({ ...listing, open }, step, { at, read });
   }
   return null;
+}
+
+function listStep(
+  listing: OpenListing,
+  step: ListStep,
+  { at, read }: Omit<DimensionListing, 'step'>,
+): Promise<ListPosition | null> {
+  switch (step.kind) {
+    case 'combinations':
+      return listCombinations({ ...listing, signal: read.signal }, at);
+    case 'groups':
+      return listGroups({ ...listing, signal: read.signal }, step, at);
+    case 'dimension':
+      return listDimension(listing, { step, at, read });
+  }
 }
 
 /** Listing may first read a parent's values and then its records. */
@@ -98,10 +113,16 @@ async function listValues({ open, store }: OpenListing, { step, at }: DimensionL
     );
   }
   const next = following(at);
-  await store.clearDimension(list);
-  await store.addToDimension(list, values.map(valueOf), next);
+  if (step.begins) await store.clearDimension(list);
+  await store.addToDimension(list, inKeySpace(step, values.map(valueOf)), next);
   return next;
 }
+
+/** The values with keys that no other list of the union has. */
+const inKeySpace = ({ keySpace }: DimensionStep, values: readonly DimensionValue[]): readonly DimensionValue[] =>
+  keySpace === null
+    ? values
+    : values.map(({ key, value }) => ({ key: keyOf(JSON.stringify([...keySpace, key])), value }));
 
 const valueOf = (value: unknown): DimensionValue => ({
   key: keyOf(typeof value === 'string' ? value : canonicalJson(value)),
@@ -124,14 +145,17 @@ async function listStored(listing: OpenListing, { step, at: begin }: DimensionLi
   if (at.after === null) {
     // The start of each list: what this run claims to have seen may be no later than any of them.
     if (isOwn) at = { ...at, listedAt: earlier(at.listedAt, await store.listingInstant(resourceKey)) };
-    await store.clearDimension(list);
+    if (step.begins) await store.clearDimension(list);
   }
   for (;;) {
     const parents = await store.parents(resourceKey, { after: at.after, limit: parentsMax, select });
     const last = parents.at(-1);
     const done = last === undefined || parents.length < parentsMax;
     const wanted = await holding(parents, { predicate: when, recordOf: ({ fields }) => fields, source });
-    const values = wanted.map(({ externalId, fields }) => ({ key: externalId, value: fields }));
+    const values = inKeySpace(
+      step,
+      wanted.map(({ externalId, fields }) => ({ key: externalId, value: eachOf(dimension, fields) })),
+    );
     const next: ListPosition = done ? following(at) : { ...at, after: last.externalId };
     await store.addToDimension(list, values, next);
     if (done) return next;
@@ -148,7 +172,7 @@ async function listLive(listing: OpenListing, part: DimensionListing): Promise<L
   const { step, at: begin } = part;
   const parent = await listing.open(step.dimension.resource ?? '');
   const count = await countCombinations(store, step.within);
-  if (begin.part === null && begin.read === null) await store.clearDimension(step.list);
+  if (step.begins && begin.part === null && begin.read === null) await store.clearDimension(step.list);
   let at = begin;
   for (let no = begin.part?.no ?? 0; no < count; no += 1) {
     const combined = { forEach: parent.resource.forEach, lists: step.within, store };
@@ -183,16 +207,27 @@ async function listPart(
     const wanted = await holding(kept, { predicate: step.dimension.when, recordOf: (record) => record, source });
     const values = wanted.flatMap((record): DimensionValue[] => {
       const id = externalIdOf(record, resource.primaryKey);
-      return id.ok ? [{ key: keyOf(id.externalId), value: pick(record) }] : [];
+      return id.ok ? [{ key: keyOf(id.externalId), value: eachOf(step.dimension, pick(record)) }] : [];
     });
     const isLast = page.positionAfter === null;
     const place = { no: isLast ? no + 1 : no, refused };
     const next = isLast && place.no === count ? following(at) : { ...at, read: page.positionAfter, part: place };
-    await store.addToDimension(step.list, values, next);
+    await store.addToDimension(step.list, inKeySpace(step, values), next);
     if (isLast) return next;
     at = next;
   }
   return null;
+}
+
+/** What `each.<as>` is for a parent. Throws `spec_invalid` when the field that the spec names has no value. */
+function eachOf({ as, resource = '', value: path }: PartitionSource, fields: unknown): unknown {
+  if (path === undefined) return fields;
+  const value = valueAt(fields, path);
+  if (value !== undefined && value !== null) return value;
+  throw new AppError(
+    'spec_invalid',
+    `forEach "${as}": a record of ${resource} has no value at "${path}". Leave such records out with \`when\`, or correct \`value\`.`,
+  );
 }
 
 /** Without its parents a run would silently skip their children. */

@@ -27,7 +27,7 @@ function runOf(forEach: Readonly<Record<string, Dimensions>>, backfill: unknown 
 
 const stepsOf = (run: ReturnType<typeof runOf>) =>
   listSteps(run).map((step) =>
-    step.kind === 'combinations' ? step.kind : [step.resource.key, step.dimension.as, step.list, step.within],
+    step.kind !== 'dimension' ? step.kind : [step.resource.key, step.dimension.as, step.list, step.within],
   );
 
 const live = (resource: string) => ({ as: resource, resource, from: 'live' });
@@ -40,6 +40,27 @@ test('the entries of a resource are listed in their order', () => {
     ['child', 'a', 0, []],
     ['child', 'parent', 1, []],
     ['child', 'parent', 2, []],
+  ]);
+});
+
+test('the lists of a union follow one another in one list, and their groups come after them', () => {
+  const run = runOf({
+    child: [
+      { as: 'place', union: [{ resource: 'offices' }, { resource: 'homes', value: 'ref' }, { values: '{{ [1] }}' }] },
+      { ...values('kind'), group: { size: 2 } },
+    ],
+    offices: [],
+    homes: [],
+  });
+  const steps = listSteps(run).map(({ kind, ...step }) =>
+    'dimension' in step ? [step.list, step.begins, step.keySpace] : [kind, 'members' in step ? step.members : null],
+  );
+  expect(steps).toEqual([
+    [0, true, ['offices', '']],
+    [0, false, ['homes', 'ref']],
+    [0, false, ['', '']],
+    [-2, true, null],
+    ['groups', -2],
   ]);
 });
 

@@ -1,6 +1,7 @@
+import { type PartitionSource, sourcesOf } from '../spec/connection/partition-sources.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 
-type Dimension = Resource['forEach'][number];
+type Group = NonNullable<Resource['forEach'][number]['group']>;
 
 /** One list that a run makes before its first partition. */
 export type ListStep =
@@ -8,12 +9,19 @@ export type ListStep =
       readonly kind: 'dimension';
       /** The owner of the entry of `forEach`: the run's own resource, or a parent that is read live. */
       readonly resource: Resource;
-      readonly dimension: Dimension;
+      /** The list of values, of which a union has several. */
+      readonly dimension: PartitionSource;
+      /** Its values begin a new list; otherwise they follow those of the union's list before it. */
+      readonly begins: boolean;
+      /** What the keys of its values begin with, so that two lists of a union share none; null: there is only one. */
+      readonly keySpace: readonly string[] | null;
       /** Where its values are stored. */
       readonly list: number;
       /** The lists of the parent's own entries, which are made before; empty: it has none, or is stored. */
       readonly within: readonly number[];
     }
+  /** Groups of the values of a list. */
+  | { readonly kind: 'groups'; readonly group: Group; readonly members: number; readonly list: number }
   /** The combinations of the values to read, if not all. */
   | { readonly kind: 'combinations' };
 
@@ -46,11 +54,18 @@ export function listSteps(
   let lists = combinationsList;
   const stepsOf = (resource: Resource, own: readonly number[]): readonly ListStep[] =>
     resource.forEach.flatMap((dimension, index): readonly ListStep[] => {
-      const { resource: parentKey, from } = dimension;
-      const parent = parentKey !== undefined && from === 'live' ? run.findResource(parentKey) : null;
-      const within = (parent?.forEach ?? []).map(() => (lists -= 1));
-      const step = { kind: 'dimension', resource, dimension, list: own[index] ?? index, within } as const;
-      return [...(parent ? stepsOf(parent, within) : []), step];
+      const { group, union } = dimension;
+      const list = own[index] ?? index;
+      const members = group === undefined ? list : (lists -= 1);
+      const steps = sourcesOf(dimension).flatMap((source, nth): readonly ListStep[] => {
+        const { resource: parentKey, from, value } = source;
+        const parent = parentKey !== undefined && from === 'live' ? run.findResource(parentKey) : null;
+        const within = (parent?.forEach ?? []).map(() => (lists -= 1));
+        const keySpace = union === undefined ? null : [parentKey ?? '', value ?? ''];
+        const place = { resource, dimension: source, begins: nth === 0, keySpace, list: members, within };
+        return [...(parent ? stepsOf(parent, within) : []), { kind: 'dimension', ...place }];
+      });
+      return group === undefined ? steps : [...steps, { kind: 'groups', group, members, list }];
     });
   const steps = stepsOf(run.resource, ownLists(run.resource));
   return comparesCombinations(run) ? [...steps, { kind: 'combinations' }] : steps;

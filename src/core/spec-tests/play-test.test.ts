@@ -144,6 +144,30 @@ describe('the run of a test', () => {
     expect(await run({}, {}, { resources: [...resources, notes], tests: [test] })).toEqual([]);
   });
 
+  it('reads groups of parents of several lists', async () => {
+    const places = { key: 'places', primaryKey: 'id', request: { path: '/places' }, response: { records: 'data' } };
+    const items = {
+      key: 'items',
+      primaryKey: 'id',
+      forEach: [
+        {
+          as: 'places',
+          union: [{ resource: 'places', value: 'id' }, { values: '{{ [7] }}' }],
+          group: { size: 2, join: '|' },
+        },
+      ],
+      request: { path: '/items', query: { of: '{{ each.places }}' } },
+      response: { records: 'data' },
+    };
+    const mocks = [
+      responding('/places', [{ id: 7 }, { id: 8 }]),
+      responding('/items', [{ id: 1 }], { query: { of: '7|8' } }),
+      responding('/items', [{ id: 2 }], { query: { of: '7' } }),
+    ];
+    const test = { name: 'a test', resource: 'items', mocks, expect: { delivered: [{ id: 1 }, { id: 2 }] } };
+    expect(await run({}, {}, { resources: [places, items], tests: [test] })).toEqual([]);
+  });
+
   it('loads lookups and enriches records', async () => {
     const mocks = [
       responding('/users', [{ id: 'u1', email: 'a@b.test' }]),

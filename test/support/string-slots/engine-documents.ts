@@ -184,6 +184,17 @@ export function engineDocuments(at: Addresses): readonly BaseDocument[] {
         stopWhen: 'true',
       },
     }),
+    engine('groups', {
+      forEach: [
+        {
+          as: 'of',
+          union: [{ resource: 'parents', when: 'id != "9"', value: 'id' }, { values: '{{ ["a", "b"] }}' }],
+          group: { size: 2, join: ',' },
+        },
+        { as: 'parent', resource: 'parents', value: 'id' },
+      ],
+      request: { path: '/items', query: { of: '{{ each.of }}' } },
+    }),
     ...Object.entries({
       json: { json: { a: '{{ params.region }}', b: ['c'] } },
       form: { form: { a: 'b' } },

@@ -54,9 +54,12 @@ function stepsAt(document: unknown, pattern: string, { kind, parse }: Inference)
 
 const resourceSteps = (document: unknown): readonly Step[] =>
   valuesAt(document, 'resources.*').map((resource) => {
-    const declared = [...edgesAt(resource, 'dependsOn.*'), ...edgesAt(resource, 'forEach.*.resource')];
+    const declared = [...edgesAt(resource, 'dependsOn.*'), ...parentEdges(resource)];
     return { name: textAt(resource, 'key'), declared, edges: declared };
   });
+
+const parentEdges = (resource: Located): readonly GraphEdge[] =>
+  ['forEach.*.resource', 'forEach.*.union.*.resource'].flatMap((at) => edgesAt(resource, at));
 
 /** Lookups named by `changeDetection`, in the form of steps so that unknown ones are found the same way. */
 const namesAt = (document: unknown): readonly Step[] =>

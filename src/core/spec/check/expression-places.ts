@@ -70,8 +70,10 @@ function resourcePlaces(resource: unknown, index: number): readonly ExpressionPl
   const at = `resources.${index}`;
   return [
     ...authPlaces(`${at}.auth`, isJsonObject(resource) ? resource['auth'] : null),
-    templates(`${at}.forEach.*.values`, scopes.partition),
-    expression(`${at}.forEach.*.when`, scopes.item),
+    ...['forEach.*', 'forEach.*.union.*'].flatMap((source) => [
+      templates(`${at}.${source}.values`, scopes.partition),
+      expression(`${at}.${source}.when`, scopes.item),
+    ]),
     ...requestPlaces(`${at}.request`, scopes.request),
     expression(`${at}.response.map`, scopes.item),
     expression(`${at}.response.addFields.*`, scopes.fields),

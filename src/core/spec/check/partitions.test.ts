@@ -23,6 +23,9 @@ const over = (dimension: Part, ...more: readonly Part[]) => ({
   forEach: [{ as: 'parent', resource: 'parents', ...dimension }, ...more],
 });
 
+/** An entry that names no parent of its own. */
+const without = (dimension: Part) => ({ forEach: [{ as: 'parent', ...dimension }] });
+
 it.each<[string, Part, Part?]>([
   ['parents from the store', over({ from: 'store' })],
   ['changed parents', over({ from: 'store', select: 'changed' })],
@@ -70,6 +73,42 @@ it.each<[string, string, Part, Part?]>([
     'a table replaced by changed partitions',
     'resources.1.target.mode: a run',
     { ...over({ from: 'store', select: 'changed' }), target: { mode: 'replace' } },
+  ],
+  [
+    'groups of changed parents',
+    'resources.1.forEach.0.select: `changed` needs a partition',
+    over({ from: 'store', select: 'changed', value: 'id', group: { size: 2 } }),
+  ],
+  ['a group of whole records', 'resources.1.forEach.0.value: a group', over({ group: { size: 2 } })],
+  [
+    'a group of whole records of a union',
+    'resources.1.forEach.0.union.1.value: a group',
+    without({ union: [{ values: '{{ [1] }}' }, { resource: 'parents' }], group: { size: 2 } }),
+  ],
+  [
+    'a scan that compares groups',
+    'resources.1.deletes.scope: a group',
+    { ...over({ value: 'id', group: { size: 2 } }), deletes: { mode: 'full_scan', scope: 'partition' } },
+  ],
+  [
+    'a field of a value that is no record',
+    'resources.1.forEach.0.value: `value` is',
+    without({ values: '{{ [1] }}', value: 'id' }),
+  ],
+  [
+    'a union beside a list of its own',
+    'resources.1.forEach.0: expected exactly one of `values`, `resource` and `union`',
+    over({ union: [{ values: '{{ [1] }}' }] }),
+  ],
+  [
+    'a list of a union without a source',
+    'resources.1.forEach.0.union.0: expected exactly one of `values` and `resource`',
+    without({ union: [{}] }),
+  ],
+  [
+    'an unknown resource in a union',
+    'resources.1.forEach.0.union.0.resource: there is no resource',
+    without({ union: [{ resource: 'nothing' }] }),
   ],
   [
     'a scan without change detection',

@@ -26,7 +26,8 @@ interface LocatedResource extends Located {
 }
 
 function dimensionIssues({ path, value }: LocatedResource, byKey: ReadonlyMap<unknown, JsonObject>): readonly Issue[] {
-  return valuesAt(value, 'forEach.*').flatMap(({ path: at, value: dimension }) => {
+  const sources = ['forEach.*', 'forEach.*.union.*'].flatMap((pattern) => valuesAt(value, pattern));
+  return sources.flatMap(({ path: at, value: dimension }) => {
     if (!isJsonObject(dimension) || dimension['resource'] === undefined) return [];
     const parent = byKey.get(dimension['resource']) ?? {};
     const place = `${path}.${at}`;
@@ -57,6 +58,11 @@ function deleteIssues(path: string, resource: JsonObject): readonly Issue[] {
       mode === 'full_scan' && scope === 'resource' && partial,
       `${at}.scope`,
       'a run that reads only changed partitions never sees all records: use `partition`',
+    ),
+    ...when(
+      mode === 'full_scan' && scope === 'partition' && valuesAt(resource, 'forEach.*.group').length > 0,
+      `${at}.scope`,
+      'a group whose values change is another partition, so nothing would compare with the old one: use `resource`',
     ),
   ];
 }

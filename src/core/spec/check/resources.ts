@@ -85,9 +85,55 @@ function changeFieldRule(resource: Readonly<Record<string, unknown>>, path: stri
 function forEachRules(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
   return valuesAt(resource, 'forEach.*').flatMap(({ path: at, value }) => {
     if (!isJsonObject(value)) return [];
-    const given = ['values', 'resource'].filter((key) => value[key] !== undefined);
-    return when(given.length !== 1, `${path}.${at}`, 'expected exactly one of `values` and `resource`');
+    return [
+      ...sourceRule(value, `${path}.${at}`, ['values', 'resource', 'union']),
+      ...valuesAt(value, 'union.*').flatMap((source) =>
+        isJsonObject(source.value)
+          ? sourceRule(source.value, `${path}.${at}.${source.path}`, ['values', 'resource'])
+          : [],
+      ),
+      ...groupRules(value, `${path}.${at}`),
+    ];
   });
+}
+
+/** A list of partitions comes from one place, and only a record has fields. */
+function sourceRule(
+  source: Readonly<Record<string, unknown>>,
+  path: string,
+  places: readonly string[],
+): readonly Issue[] {
+  const given = places.filter((key) => source[key] !== undefined);
+  const listed = places
+    .map((key) => `\`${key}\``)
+    .join(', ')
+    .replace(/, ([^,]*)$/, ' and $1');
+  return [
+    ...when(given.length !== 1, path, `expected exactly one of ${listed}`),
+    ...when(
+      source['value'] !== undefined && source['resource'] === undefined && given.length === 1,
+      `${path}.value`,
+      '`value` is the field of a record: it needs `resource`',
+    ),
+  ];
+}
+
+function groupRules(dimension: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
+  const { group, union, select } = dimension;
+  const single = isJsonObject(group) || union !== undefined;
+  const records = [{ path: '', value: dimension }, ...valuesAt(dimension, 'union.*')].filter(
+    (source) => isJsonObject(source.value) && source.value['resource'] !== undefined,
+  );
+  return [
+    ...when(
+      single && select === 'changed',
+      `${path}.select`,
+      '`changed` needs a partition for each parent: remove `group` and `union`',
+    ),
+    ...(isJsonObject(group) ? records : [])
+      .filter(({ value }) => isJsonObject(value) && value['value'] === undefined)
+      .map(({ path: at }) => issue(`${at === '' ? path : `${path}.${at}`}.value`, 'a group of records needs `value`')),
+  ];
 }
 
 function enrichRules(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
@@ -107,10 +153,12 @@ function tableRule(resource: Readonly<Record<string, unknown>>, path: string): r
   return when(issue, `${path}.key`, `\`${defaultTable(key)}\` is not an allowed table name; set \`target.table\``);
 }
 
+const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });
+
 const part = (value: Readonly<Record<string, unknown>>, key: string): Readonly<Record<string, unknown>> => {
   const child = value[key];
   return isJsonObject(child) ? child : {};
 };
 
-const when = (issue: boolean, path: Located['path'], message: string): readonly Issue[] =>
-  issue ? [{ code: 'schema', path, message }] : [];
+const when = (holds: boolean, path: Located['path'], message: string): readonly Issue[] =>
+  holds ? [issue(path, message)] : [];

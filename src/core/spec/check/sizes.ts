@@ -10,6 +10,7 @@ export const listLengths: readonly (readonly [pattern: string, max: number])[] =
   ['resources', 200],
   ['resources.*.dependsOn', 200],
   ['resources.*.forEach', 4],
+  ['resources.*.forEach.*.union', 8],
   ['resources.*.errors', 100],
   ['resources.*.enrich', 16],
   ['resources.*.enrich.*.dependsOn', 100],

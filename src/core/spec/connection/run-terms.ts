@@ -1,6 +1,7 @@
 import { conflict } from '../../errors.ts';
 import type { JsonObject } from '../../resources/values.ts';
 import type { Resource } from '../schema/spec-schema.ts';
+import { sourcesOf } from './partition-sources.ts';
 import { invalidSpec, unknownResource } from './spec-errors.ts';
 import { storedSpec } from './stored-spec.ts';
 
@@ -50,7 +51,7 @@ export function runTerms(question: RunQuestion): RunTerms {
 
 /** Keys of the resources whose records a run is read for, including those that a live parent is read for itself. */
 function parentsOf({ forEach }: Resource, resources: readonly Resource[]): readonly string[] {
-  return forEach.flatMap(({ resource: parentKey, from }) => {
+  return forEach.flatMap(sourcesOf).flatMap(({ resource: parentKey, from }) => {
     if (parentKey === undefined) return [];
     const parent = from === 'live' ? resources.find(({ key }) => key === parentKey) : undefined;
     return [parentKey, ...(parent ? parentsOf(parent, resources) : [])];

@@ -27,6 +27,7 @@ it.each<[string, object, object | undefined, unknown]>([
   ['a field of a field', request('/{{ each . issue . owner.id }}'), undefined, ['owner']],
   ['the transform', { transform: '{ "id": id, "issue": $each.issue.id }' }, undefined, ['id']],
   ['an added field', { response: { addFields: { issue: 'each.issue.key' } } }, undefined, ['key']],
+  ['`value`', forEach({ value: 'owner.id', when: 'open' }), undefined, ['open', 'owner', 'owner.id']],
   ['`when`', forEach({ when: 'comments > 0 and state = "open"' }), undefined, ['comments', 'state']],
   ['what all requests share', {}, { headers: { 'X-Repo': '{{ each.issue.repo }}' } }, ['repo']],
   ['nothing', {}, undefined, []],

@@ -1,11 +1,10 @@
 import { parseExpression } from '../../expressions/expression.ts';
 import { expressionReferences } from '../../expressions/references.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
+import { type PartitionSource, sourcesOf } from './partition-sources.ts';
 
 /** Names of the fields of a parent record that its children refer to; `all`: some expression may read any of them. */
 export type StoredFields = 'all' | readonly string[];
-
-type Dimension = Resource['forEach'][number];
 
 /** The fields stored of each record of a resource for those read once per record of it; null: there are none. */
 export function storedFieldsOf(
@@ -14,6 +13,7 @@ export function storedFieldsOf(
 ): StoredFields | null {
   const uses = spec.resources.flatMap((child) =>
     child.forEach
+      .flatMap(sourcesOf)
       .filter((dimension) => dimension.resource === resourceKey && dimension.from === 'store')
       .map((dimension) => parentFields({ resource: child, http: spec.http }, dimension)),
   );
@@ -25,19 +25,34 @@ export function storedFieldsOf(
 /** The fields of a parent record that a resource, or what its requests share, refers to by one of its dimensions. */
 export function parentFields(
   { resource, http }: { readonly resource: Resource; readonly http: ConnectorSpec['http'] },
-  dimension: Dimension,
+  dimension: PartitionSource,
 ): StoredFields {
-  const fields = new Set<string>();
-  for (const text of textsOf([{ ...resource, name: '', description: '' }, http])) {
-    for (const [, name, field] of text.matchAll(eachPath)) {
-      if (name === undefined || (name === dimension.as && field === undefined)) return 'all';
-      if (name === dimension.as && field !== undefined) fields.add(field);
-    }
-  }
+  const named =
+    dimension.value === undefined ? fieldsOfEach(dimension.as, { resource, http }) : ownNames(dimension.value);
+  if (named === 'all') return 'all';
+  const fields = new Set(named);
   if (dimension.when === undefined) return [...fields];
   const parsed = parseExpression(dimension.when);
   if (!parsed.ok || wholeInput.test(dimension.when)) return 'all';
   for (const { kind, name } of expressionReferences(parsed.ast)) if (kind === 'field') fields.add(name);
+  return [...fields];
+}
+
+/** A name with dots may be that of a field. */
+const ownNames = (path: string): readonly string[] => [...new Set([path.split('.', 1)[0] ?? path, path])];
+
+/** The fields of `each.<as>` that a resource, or what its requests share, refers to. */
+function fieldsOfEach(
+  as: string,
+  { resource, http }: { readonly resource: Resource; readonly http: ConnectorSpec['http'] },
+): StoredFields {
+  const fields = new Set<string>();
+  for (const text of textsOf([{ ...resource, name: '', description: '' }, http])) {
+    for (const [, name, field] of text.matchAll(eachPath)) {
+      if (name === undefined || (name === as && field === undefined)) return 'all';
+      if (name === as && field !== undefined) fields.add(field);
+    }
+  }
   return [...fields];
 }
 

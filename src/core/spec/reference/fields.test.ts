@@ -17,6 +17,10 @@ const beside: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'resources[].request url': { path: undefined },
   'resources[].request body': { method: 'POST' },
   'resources[].forEach[] resource': { values: undefined },
+  'resources[].forEach[] value': { values: undefined, resource: 'accounts' },
+  'resources[].forEach[] union': { values: undefined },
+  'resources[].forEach[].union[] resource': { values: undefined },
+  'resources[].forEach[].union[] value': { values: undefined, resource: 'accounts' },
   'resources[].incremental (cursor) resultCap': { window: { size: 'P1D' } },
   ...Object.fromEntries(
     ['page', 'offset', 'cursor', 'keyset'].map((kind) => [`resources[].pagination (${kind}) shrink`, { size: 100 }]),
@@ -40,6 +44,7 @@ const beside: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
 const least: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'resources[].request': { path: '/accounts' },
   'resources[].forEach[]': { values: '{{ params.projects }}' },
+  'resources[].forEach[].union[]': { values: '{{ params.projects }}' },
   'destination (postgres)': { url: '{{ secrets.databaseUrl }}' },
   'destination (sqlserver)': { user: '{{ params.user }}', password: '{{ secrets.password }}' },
   'auth (oauth2_authorization_code)': { clientSecret: '{{ secrets.clientSecret }}' },
@@ -116,6 +121,8 @@ function prepare(document: Record<string, unknown>, steps: string): void {
   if (steps.startsWith('resources.0.enrich')) {
     put(document, 'resources.0.enrich', [{ assignTo: 'plan', key: 'record.id', request: { path: '/p' } }]);
   }
+  if (steps.startsWith('resources.0.forEach.0.union'))
+    put(document, 'resources.0.forEach', [{ as: 'project', union: [{}] }]);
   on('resources.0.validate.', { schema: {} });
   if (steps.startsWith('http.errors')) put(document, 'http.errors', [{ when: { status: [404] }, action: 'empty' }]);
   if (steps.startsWith('resources.0.request.body'))

@@ -159,7 +159,7 @@ function issuesOf(path: string, name: string, schema: Schema): readonly string[]
   if (name === 'schema' && path.endsWith('validate')) return ['duplicate_key'];
   if (name === 'assignTo' || name === 'as') return ['duplicate_assign_to'];
   if (name === 'dependsOn') return ['unresolved_dependency', 'cycle'];
-  if (name === 'resource' && path.endsWith('forEach[]')) return ['unresolved_dependency', 'cycle'];
+  if (name === 'resource' && path.includes('forEach[]')) return ['unresolved_dependency', 'cycle'];
   if (name === 'lookups' && path.endsWith('changeDetection')) return ['unresolved_dependency'];
   return usesNames;
 }

@@ -83,6 +83,7 @@ describe('the JSON Schema of a ConnectorSpec', () => {
     const document = changedSpec({
       lookups: [{ ...step, kind: 'request', keyBy: 'id' }],
       'resources.0.enrich': [step],
+      'resources.0.forEach': pattern.includes('union') ? [{ as: 'a' }] : [],
       tests: [{ name: 'n', resource: 'accounts', expect: {} }],
     });
     put(

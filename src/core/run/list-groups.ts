@@ -1,0 +1,47 @@
+import { digestOf } from '../digest.ts';
+import type { ListPosition } from '../model/run-position.ts';
+import { groupValue } from '../spec/connection/partition-sources.ts';
+import type { ListStep } from './list-steps.ts';
+import type { DimensionValue, RunStore } from './run-store.ts';
+
+type GroupsStep = Extract<ListStep, { readonly kind: 'groups' }>;
+
+/** Values of the list that are grouped before the run's position moves on. */
+const membersMax = 1000;
+
+/**
+ * Makes groups of the values of a list, in its order. The key of a group is that of its values: a group of other values
+ * is another partition, without a watermark, so it is read from the beginning and nothing of a new value is missed.
+ *
+ * @returns the position after the groups.
+ */
+export async function listGroups(
+  { store, signal }: { readonly store: RunStore; readonly signal: AbortSignal },
+  { group, members, list }: GroupsStep,
+  begin: ListPosition,
+): Promise<ListPosition> {
+  const [count = 0] = await store.dimensionCounts([members]);
+  const next: ListPosition = { ...begin, dimension: begin.dimension + 1, part: null };
+  const groupsAtOnce = Math.max(1, Math.floor(membersMax / group.size));
+  let no = begin.part?.no ?? 0;
+  if (no === 0) await store.clearDimension(list);
+  do {
+    const groups: DimensionValue[] = [];
+    while (groups.length < groupsAtOnce && no < count) {
+      signal.throwIfAborted();
+      const values: DimensionValue[] = [];
+      for (const end = Math.min(no + group.size, count); no < end; no += 1) {
+        values.push(await store.dimensionValue(members, no));
+      }
+      const keys = values.map(({ key }) => key).toSorted();
+      const value = groupValue(
+        group,
+        values.map((member) => member.value),
+      );
+      groups.push({ key: `group:${digestOf(JSON.stringify(keys))}`, value });
+    }
+    const position = no < count ? { ...begin, part: { no, refused: 0 } } : next;
+    await store.addToDimension(list, groups, position);
+  } while (no < count);
+  return next;
+}

@@ -1,0 +1,17 @@
+import { textOf } from '../../json/json-text.ts';
+import type { Resource } from '../schema/spec-schema.ts';
+
+type Dimension = Resource['forEach'][number];
+
+/** A list that gives values of a dimension: one of `values` and `resource`. */
+export type PartitionSource = Omit<Dimension, 'union' | 'group'>;
+
+/** The lists of a dimension in their order: itself, or those of its union. */
+export function sourcesOf(dimension: Dimension): readonly PartitionSource[] {
+  const { as, union } = dimension;
+  return union === undefined ? [dimension] : union.map((source) => ({ ...source, as, select: 'all' }));
+}
+
+/** What `each.<as>` is for the values of a group. */
+export const groupValue = (group: NonNullable<Dimension['group']>, values: readonly unknown[]): unknown =>
+  group.join === undefined ? values : values.map(textOf).join(group.join);
