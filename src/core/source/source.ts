@@ -8,7 +8,10 @@ import type { TokenSource } from './auth/token.ts';
 import type { ResponseCache } from './request/response-cache.ts';
 
 /** The parts of a resource that define how it is read. */
-export type ReadableResource = Pick<Resource, 'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental'>;
+export type ReadableResource = Pick<
+  Resource,
+  'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental' | 'fieldChunks'
+>;
 
 /** One resource of one connection (and one partition of it), ready to be read. */
 export interface Source {

@@ -41,6 +41,18 @@ describe('the run of a test', () => {
     expect(await run({ mocks, expect: { stats: { recordsOut: 3 }, requests: 3 } }, resource)).toEqual([]);
   });
 
+  it('merges the chunks of a list of fields', async () => {
+    const mocks = [
+      responding('/items', [{ id: 1, a: 'a' }], { query: { fields: 'a' } }),
+      responding('/items', [{ id: 1, b: 'b' }], { query: { fields: 'b' } }),
+    ];
+    const resource = {
+      request: { path: '/items', query: { fields: '{{ chunk.fields }}' } },
+      fieldChunks: { fields: ['a', 'b'], size: 1, join: ',' },
+    };
+    expect(await run({ mocks, expect: { delivered: [{ id: 1, a: 'a', b: 'b' }] } }, resource)).toEqual([]);
+  });
+
   it('refreshes refused credentials once', async () => {
     const mocks = [{ request: {}, respond: { status: 401 }, times: 1 }, responding('/items', [])];
     const auth = { kind: 'session', login: { method: 'POST', path: '/login' }, tokenFrom: 'body.token' };

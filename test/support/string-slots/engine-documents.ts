@@ -184,6 +184,10 @@ export function engineDocuments(at: Addresses): readonly BaseDocument[] {
         stopWhen: 'true',
       },
     }),
+    engine('chunks', {
+      request: { path: '/items', query: { fields: '{{ chunk.fields }}' } },
+      fieldChunks: { fields: ['name', 'key'], always: ['id'], size: 1, join: ',', mergeBy: ['id'] },
+    }),
     engine('groups', {
       forEach: [
         {

@@ -15,9 +15,10 @@ import { isFresh, validatorsOf } from '../request/validators.ts';
 import type { Source } from '../source.ts';
 import { budgetLeft } from './budget-left.ts';
 import { checkpointText } from './checkpoint-text.ts';
+import { mergeChunks } from './field-chunks.ts';
 import { nextPage, type PageItems, pageIdentity, pageRoots, type ResponseRoots } from './paginate.ts';
 import { peekNextPage } from './peek-next-page.ts';
-import { selectItems, shapeRecords } from './select-records.ts';
+import { type SelectedItems, selectItems, shapeRecords } from './select-records.ts';
 import { shrinkRule } from './smaller-page.ts';
 
 /** The result of the request for one page. */
@@ -71,6 +72,8 @@ export interface PageRequest {
 export interface FetchOptions {
   readonly evaluate: Evaluate;
   readonly signal: AbortSignal;
+  /** What `chunk.fields` is in each request of a page (field-chunks.ts); absent: a page has one request, without it. */
+  readonly chunks?: readonly unknown[];
   /**
    * Called as soon as there is a response: logging, checks and decoding wait for the returned promise. `next` gives the
    * expected next page of the window; null: not known yet. Must not throw. Not called for cached responses.
@@ -83,30 +86,71 @@ export interface FetchOptions {
  * `spec_invalid`, `egress_blocked`) and what the client throws.
  */
 export async function fetchPage(source: Source, page: PageRequest, options: FetchOptions): Promise<Page> {
-  const { evaluate, signal } = options;
-  const request = await buildRequest(source, { ...page, auth: await authRoot(source, signal) });
+  const parts: PagePart[] = [];
+  for (const chunk of options.chunks ?? [undefined]) {
+    const part = await fetchPart(source, page, { chunk, isFirst: parts.length === 0, options });
+    if ('kind' in part) return part;
+    parts.push(part);
+    // Without records there is nothing to add the other fields to.
+    if (part.selected.items.length === 0 && source.resource.fieldChunks?.onMissing !== 'keep') break;
+  }
+  const [first] = parts;
+  if (first === undefined) throw new Error('A page has one request at least');
+  const { fieldChunks } = source.resource;
+  const selections = parts.map(({ selected }) => selected);
+  const selected = fieldChunks ? mergeChunks(selections, fieldChunks) : first.selected;
+  const records = await readRecords(source, page, { ...first, selected, evaluate: options.evaluate });
+  await first.keep({ isLast: records.next === null });
+  const bodyBytes = parts.reduce((sum, { facts }) => sum + facts.bodyBytes, 0);
+  return { ...first.facts, ...records, bodyBytes, budgetLeft: (parts.at(-1) ?? first).facts.budgetLeft };
+}
+
+/** The items of one request of a page. */
+interface PagePart {
+  readonly facts: ReadFacts;
+  readonly request: BuiltRequest;
+  readonly roots: ResponseRoots;
+  readonly response: HttpResponse;
+  readonly selected: SelectedItems;
+  readonly keep: Sent['keep'];
+}
+
+/** The part of one chunk of the fields, or what its response means for the whole page. */
+async function fetchPart(
+  source: Source,
+  page: PageRequest,
+  part: { readonly chunk: unknown; readonly isFirst: boolean; readonly options: FetchOptions },
+): Promise<PagePart | (ReadFacts & Meaning)> {
+  const { chunk, isFirst, options } = part;
+  const request = await buildRequest(source, { ...page, chunk, auth: await authRoot(source, options.signal) });
   if (isFresh(source, request.stored)) {
     await source.client.logSaved(request.http);
     return savedPage(request);
   }
   let sent: Sent;
   try {
-    sent = await sendFor(source, page, { request, options });
+    sent = await sendFor(source, page, { request, options: isFirst ? options : { ...options, ...quietly } });
   } catch (error) {
     if (!(error instanceof NoResponseError)) throw error;
-    refuseLaterEmpty(error.meaning, page, 'sent no response');
+    refuseLaterEmpty(error.meaning, { ...page, isFirst }, 'sent no response');
     return { ...noResponseFacts(request), ...error.meaning };
   }
   const { response, keep } = sent;
   const facts = factsOf(source, request, response);
   if (response.meaning) {
-    refuseLaterEmpty(response.meaning, page, `responded with ${response.status}`);
+    refuseLaterEmpty(response.meaning, { ...page, isFirst }, `responded with ${response.status}`);
     return { ...facts, ...response.meaning };
   }
-  const records = await readRecords(source, page, { response, request, evaluate });
-  await keep({ isLast: records.next === null });
-  return { ...facts, ...records };
+  const { params, resource } = source;
+  const body = await decodeBody(response, source);
+  const { headers, status } = response;
+  const roots: ResponseRoots = { body, headers, status, params, watermark: page.watermark };
+  await checkSuccess(resource.response.successWhen, roots, options.evaluate);
+  return { facts, request, roots, response, selected: selectItems(body, resource.response), keep };
 }
+
+/** The next page is expected by the first response of a page alone. */
+const quietly: Pick<FetchOptions, 'onResponse'> = { onResponse: async () => {} };
 
 async function sendFor(
   source: Source,
@@ -127,11 +171,17 @@ async function sendFor(
 }
 
 /** An empty page in the middle of a read is never its end: the pages after it would be lost silently. */
-function refuseLaterEmpty(meaning: Meaning, { position }: Pick<PageRequest, 'position'>, did: string): void {
-  if (meaning.kind !== 'empty' || position.index === 1) return;
-  const why = meaning.notModified
-    ? 'although the request had no condition'
-    : 'but the action "empty" is valid on the first page only';
+function refuseLaterEmpty(
+  meaning: Meaning,
+  { position, isFirst }: Pick<PageRequest, 'position'> & { readonly isFirst: boolean },
+  did: string,
+): void {
+  if (meaning.kind !== 'empty' || (position.index === 1 && isFirst)) return;
+  const why = !isFirst
+    ? 'to a request for more fields of its records'
+    : meaning.notModified
+      ? 'although the request had no condition'
+      : 'but the action "empty" is valid on the first page only';
   throw new AppError('source_rejected', `The API ${did} on page ${position.index}, ${why}.`);
 }
 
@@ -140,21 +190,12 @@ type RecordsPage = Omit<Extract<Page, { kind: 'records' }>, keyof ReadFacts>;
 async function readRecords(
   source: Source,
   page: PageRequest,
-  read: { readonly response: HttpResponse; readonly request: { readonly base: URL }; readonly evaluate: Evaluate },
+  read: Pick<PagePart, 'request' | 'response' | 'roots' | 'selected'> & Pick<FetchOptions, 'evaluate'>,
 ): Promise<RecordsPage> {
-  const { response, evaluate } = read;
+  const { response, roots, selected, evaluate } = read;
   const { resource, params, each, lookups, run, evaluator } = source;
   const { response: rules, pagination, incremental } = resource;
-  const body = await decodeBody(response, source);
-  const roots: ResponseRoots = {
-    body,
-    headers: response.headers,
-    status: response.status,
-    params,
-    watermark: page.watermark,
-  };
-  await checkSuccess(rules.successWhen, roots, evaluate);
-  const { items, missing } = selectItems(body, rules);
+  const { items, missing } = selected;
   const next = await loggingBlocked(source.client, resource.request.method, () =>
     nextPage(pagination, {
       response: roots,
@@ -236,7 +277,7 @@ function factsOf(source: Source, request: BuiltRequest, response: HttpResponse):
 }
 
 /** A page that was not requested, as an earlier response to its request is still valid. */
-const savedPage = (request: BuiltRequest): Page => ({
+const savedPage = (request: BuiltRequest): ReadFacts & Meaning => ({
   ...noResponseFacts(request),
   kind: 'empty',
   notModified: true,

@@ -13,6 +13,7 @@ import { createEvaluate } from '../request/evaluate.ts';
 import type { RequestRoots } from '../request/request.ts';
 import type { Source } from '../source.ts';
 import { fetchPage, type Page, type PageRequest } from './fetch-page.ts';
+import { chunksOf } from './field-chunks.ts';
 import { lookAhead } from './look-ahead.ts';
 import { type CursorPage, readCursors } from './page-cursors.ts';
 import { createPageGuard, type PageGuard, pageKey } from './page-guard.ts';
@@ -82,14 +83,16 @@ export interface ReadOptions {
  */
 export async function* readPages(source: Source, options: ReadOptions): AsyncGenerator<PageRead, void, undefined> {
   const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
-  const plan = await planRead(source, initialRenderer(source));
+  const render = initialRenderer(source);
+  const plan = await planRead(source, render);
+  const chunks = await chunksOf(source.resource, render);
   const first = resumePosition(plan, options.position, source.now());
   const notes: ReadNote[] = options.position !== null && first !== options.position ? ['checkpoint_discarded'] : [];
   const { lookAhead: count = 3, isTurn = () => true } = options;
   const enough = oncePerPage(options.enough ?? (() => false));
   const start = (signal: AbortSignal, hasRoom: () => boolean) => {
     const ahead = createPagesAhead(source, {
-      fetch: (request, how) => fetchPage(source, request, { ...how, evaluate }),
+      fetch: (request, how) => fetchPage(source, request, { ...how, evaluate, chunks }),
       signal,
       isTurn: () => count > 0 && isTurn(),
       hasRoom: () => hasRoom() && !endsByRecords(plan),
@@ -288,7 +291,7 @@ const withoutCursors = (records: readonly unknown[]): CursorPage => ({
   belowWindow: false,
 });
 
-/** `initial` sees what requests see of the connection. */
+/** `initial` and the fields of chunks see what requests see of the connection. */
 function initialRenderer(source: Source): (template: string) => Promise<unknown> {
   const { params, each, lookups, run, evaluator } = source;
   const roots = { params, each, lookups, run, auth: {} };

@@ -18,6 +18,8 @@ export interface RequestRoots {
 /** The requested page. */
 interface BuiltPage extends RequestRoots {
   readonly position: PagePosition;
+  /** The part of the record's fields to request, seen as `chunk.fields`; absent: there are no parts. */
+  readonly chunk?: unknown;
   /** Metadata of the token, seen as `auth`; absent: there is none. */
   readonly auth?: Readonly<Record<string, unknown>>;
 }
@@ -62,8 +64,19 @@ function requestKeyOf(request: {
 
 function requestRoots(source: Source, page: BuiltPage): Roots {
   const { params, each, lookups, run, resource } = source;
-  const { window, watermark, position, auth = {} } = page;
-  return { params, auth, each, lookups, run, window, watermark, page: pageRoots(resource.pagination, position) };
+  const { window, watermark, position, chunk, auth = {} } = page;
+  const more = chunk === undefined ? {} : { chunk: { fields: chunk } };
+  return {
+    params,
+    auth,
+    each,
+    lookups,
+    run,
+    window,
+    watermark,
+    page: pageRoots(resource.pagination, position),
+    ...more,
+  };
 }
 
 /** Where the page's position goes; null when it goes nowhere (first page of a cursor, links). */

@@ -11,10 +11,6 @@ const application = {
 };
 const incremental = { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc' };
 
-const byPage = { kind: 'page', inject: { in: 'query', name: 'page' } };
-const shrink = { when: { status: [500] }, min: 25 };
-const sendingSize = { 'resources.0.request.query': { limit: '{{ page.size }}' } };
-
 const acrossPlaces: readonly Case[] = [
   {
     rule: 'path and url together',
@@ -224,44 +220,6 @@ const acrossPlaces: readonly Case[] = [
     rule: 'a destination without address',
     changes: { destination: { kind: 'postgres' } },
     issues: ['schema destination.url'],
-  },
-  {
-    rule: 'smaller pages of a size that nobody knows',
-    changes: { ...sendingSize, 'resources.0.pagination': { ...byPage, shrink } },
-    issues: ['schema resources.0.pagination.size'],
-  },
-  {
-    rule: 'smaller pages that the request never asks for',
-    changes: { 'resources.0.pagination': { ...byPage, size: 100, shrink } },
-    issues: ['schema resources.0.pagination.shrink'],
-  },
-  {
-    rule: 'page numbers that cannot be converted to the smallest size',
-    changes: { ...sendingSize, 'resources.0.pagination': { ...byPage, size: 100, shrink: { ...shrink, min: 10 } } },
-    issues: ['schema resources.0.pagination.shrink.min'],
-  },
-  {
-    rule: 'smaller pages for no response',
-    changes: { ...sendingSize, 'resources.0.pagination': { ...byPage, size: 100, shrink: { ...shrink, when: {} } } },
-    issues: ['schema resources.0.pagination.shrink.when'],
-  },
-  {
-    rule: 'smaller pages that are all overlap',
-    changes: {
-      ...sendingSize,
-      'resources.0.pagination': { ...byPage, kind: 'offset', size: 100, overlap: 25, shrink },
-    },
-    issues: ['schema resources.0.pagination.shrink.min'],
-  },
-  {
-    rule: 'smaller pages that are no smaller',
-    changes: { ...sendingSize, 'resources.0.pagination': { ...byPage, size: 25, shrink } },
-    issues: ['schema resources.0.pagination.shrink.min'],
-  },
-  {
-    rule: 'smaller pages where the next page is an address with a size of its own',
-    changes: { ...sendingSize, 'resources.0.pagination': { kind: 'next_url', next: 'body.n', size: 100, shrink } },
-    issues: ['schema resources.0.pagination.shrink'],
   },
 ];
 

@@ -16,6 +16,7 @@ import { checkDestination } from './destination.ts';
 import { inDocumentOrder } from './document-paths.ts';
 import { checkDuplicates } from './duplicates.ts';
 import { checkExpressions } from './expressions.ts';
+import { checkFieldChunks } from './field-chunks.ts';
 import { checkPagination } from './pagination.ts';
 import { checkParamDefinitions } from './param-definitions.ts';
 import { checkPartitions } from './partitions.ts';
@@ -54,6 +55,7 @@ const rules: readonly ((document: unknown, parse: ParseExpression) => readonly I
   checkDestination,
   checkResources,
   checkPagination,
+  checkFieldChunks,
   checkPartitions,
   checkExpressions,
   checkRecordSchemas,

@@ -64,6 +64,14 @@ describe('the plan of an upgrade', () => {
     ]);
   });
 
+  it('recommends a backfill when other fields are requested', () => {
+    const request = { path: '/items', query: { fields: '{{ chunk.fields }}' } };
+    const before = { incremental, request, fieldChunks: { fields: ['a'], size: 1 } };
+    expect(planOf(before, { ...before, fieldChunks: { fields: ['a', 'b'], size: 1 } }).resources).toMatchObject([
+      { class: 'compatible', changed: ['fieldChunks'], resets: 'nothing', backfillRecommended: true },
+    ]);
+  });
+
   it('recommends one for a filter, too, which delivers nothing again', () => {
     expect(planOf({ incremental }, { incremental, filter: 'active' })).toMatchObject({
       backfillRecommended: true,

@@ -143,7 +143,14 @@ const readsAll = ({ incremental, forEach }: Resource): boolean =>
   incremental === undefined && forEach.every(({ select }) => select !== 'changed');
 
 /** Besides what shapes a record: a change here may select records that earlier runs skipped. */
-const decidesWhatIsRead: ReadonlySet<string> = new Set(['request', 'response', 'forEach', 'filter', 'onInvalid']);
+const decidesWhatIsRead: ReadonlySet<string> = new Set([
+  'request',
+  'fieldChunks',
+  'response',
+  'forEach',
+  'filter',
+  'onInvalid',
+]);
 
 /** The meaning of a watermark; a watermark with one meaning is useless with another. */
 function cursorOf({ incremental }: Resource): unknown {

@@ -25,6 +25,7 @@ const beside: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   ...Object.fromEntries(
     ['page', 'offset', 'cursor', 'keyset'].map((kind) => [`resources[].pagination (${kind}) shrink`, { size: 100 }]),
   ),
+  'resources[] fieldChunks': { request: { path: '/accounts', query: { fields: '{{ chunk.fields }}' } } },
   'resources[].changeDetection mode': { mode: 'field', field: 'etag' },
   'resources[].enrich[] batch': { key: 'record.id' },
   'resources[].enrich[] cache': { key: 'record.id' },
@@ -53,6 +54,7 @@ const least: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'resources[].request.body': {},
   'resources[].pagination.shrink': { when: { status: [500] } },
   'http.errors[].when': {},
+  'resources[].fieldChunks': { size: 100 },
   http: { baseUrl: 'https://api.acme.example' },
 };
 
@@ -92,7 +94,7 @@ const base = (other: string): Record<string, unknown> => ({
     {
       key: 'contacts',
       primaryKey: 'id',
-      request: { path: '/contacts', query: { limit: '{{ page.size }}' } },
+      request: { path: '/contacts', query: { limit: '{{ page.size }}', fields: '{{ chunk.fields }}' } },
       forEach: [{ as: 'project', values: '{{ params.projects }}' }],
     },
     { key: other, primaryKey: 'id', request: { path: '/a' }, target: { table: 'all_accounts' } },

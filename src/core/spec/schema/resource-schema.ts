@@ -5,6 +5,7 @@ import { Auth } from './auth-schema.ts';
 import { Deletes } from './deletes-schema.ts';
 import { Target } from './destination-schema.ts';
 import { field, when, wholeNumber } from './field.ts';
+import { FieldChunks } from './field-chunks-schema.ts';
 import { ErrorRule, Expression, RequestTemplate, Template } from './http-schema.ts';
 import { Incremental } from './incremental-schema.ts';
 import { Enrichment } from './lookup-schema.ts';
@@ -220,6 +221,11 @@ export const Resource = v.pipe(
       [{ as: 'project', values: '{{ params.projects }}' }],
     ),
     request: field(RequestTemplate, 'The request of a page.', { path: '/accounts' }),
+    fieldChunks: field(
+      v.exactOptional(FieldChunks),
+      'A list of fields that is too long for one request: each page is requested once for each chunk of it, and the records are merged. The request sends `chunk.fields`. Absent: one request for each page.',
+      { fields: '{{ params.fields }}', always: ['id'], size: 100, join: ',' },
+    ),
     response: field(v.optional(ResponseSettings, {}), 'How the records are found in a response.', { records: 'data' }),
     pagination: field(v.optional(Pagination, { kind: 'none' }), 'How the next page is requested.', {
       kind: 'next_url',
@@ -273,8 +279,9 @@ export const Resource = v.pipe(
     target: field(v.optional(Target, {}), 'The table that the records go to.', { table: 'accounts' }),
     limits: field(v.optional(Limits, {}), 'How much one run reads.', { maxRecords: 1_000_000 }),
   }),
-  v.transform((resource) => ({
+  v.transform(({ fieldChunks, ...resource }) => ({
     ...resource,
+    ...(fieldChunks && { fieldChunks: { ...fieldChunks, mergeBy: fieldChunks.mergeBy ?? resource.primaryKey } }),
     target: { ...resource.target, table: resource.target.table ?? defaultTable(resource.key) },
     changeDetection: {
       ...resource.changeDetection,

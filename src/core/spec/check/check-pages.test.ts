@@ -1,0 +1,89 @@
+import { expect, it } from 'vitest';
+import { changedSpec } from '../../../../test/support/sync/spec-documents.ts';
+import type { Case } from '../../../../test/support/sync/structural-cases.ts';
+import { codesAndPaths } from './check-fixture.ts';
+
+const byPage = { kind: 'page', inject: { in: 'query', name: 'page' } };
+const shrink = { when: { status: [500] }, min: 25 };
+const sendingSize = { 'resources.0.request.query': { limit: '{{ page.size }}' } };
+
+const sendingChunks = { 'resources.0.request.query': { fields: '{{ chunk.fields }}' } };
+
+/** Rules of how pages are requested. */
+const ofPages: readonly Case[] = [
+  {
+    rule: 'smaller pages of a size that nobody knows',
+    changes: { ...sendingSize, 'resources.0.pagination': { ...byPage, shrink } },
+    issues: ['schema resources.0.pagination.size'],
+  },
+  {
+    rule: 'smaller pages that the request never asks for',
+    changes: { 'resources.0.pagination': { ...byPage, size: 100, shrink } },
+    issues: ['schema resources.0.pagination.shrink'],
+  },
+  {
+    rule: 'page numbers that cannot be converted to the smallest size',
+    changes: { ...sendingSize, 'resources.0.pagination': { ...byPage, size: 100, shrink: { ...shrink, min: 10 } } },
+    issues: ['schema resources.0.pagination.shrink.min'],
+  },
+  {
+    rule: 'smaller pages for no response',
+    changes: { ...sendingSize, 'resources.0.pagination': { ...byPage, size: 100, shrink: { ...shrink, when: {} } } },
+    issues: ['schema resources.0.pagination.shrink.when'],
+  },
+  {
+    rule: 'smaller pages that are all overlap',
+    changes: {
+      ...sendingSize,
+      'resources.0.pagination': { ...byPage, kind: 'offset', size: 100, overlap: 25, shrink },
+    },
+    issues: ['schema resources.0.pagination.shrink.min'],
+  },
+  {
+    rule: 'smaller pages that are no smaller',
+    changes: { ...sendingSize, 'resources.0.pagination': { ...byPage, size: 25, shrink } },
+    issues: ['schema resources.0.pagination.shrink.min'],
+  },
+  {
+    rule: 'smaller pages where the next page is an address with a size of its own',
+    changes: { ...sendingSize, 'resources.0.pagination': { kind: 'next_url', next: 'body.n', size: 100, shrink } },
+    issues: ['schema resources.0.pagination.shrink'],
+  },
+  {
+    rule: 'chunks of fields without a limit',
+    changes: { ...sendingChunks, 'resources.0.fieldChunks': { fields: ['a'] } },
+    issues: ['schema resources.0.fieldChunks'],
+  },
+  {
+    rule: 'chunks of fields that the request never sends',
+    changes: { 'resources.0.fieldChunks': { fields: ['a'], size: 1 } },
+    issues: ['schema resources.0.fieldChunks'],
+  },
+  {
+    rule: 'chunks of fields where the next page is an address',
+    changes: {
+      ...sendingChunks,
+      'resources.0.fieldChunks': { fields: ['a'], size: 1 },
+      'resources.0.pagination': { kind: 'link_header' },
+    },
+    issues: ['schema resources.0.pagination.kind'],
+  },
+  {
+    rule: 'chunks of fields of a page that is cached',
+    changes: {
+      ...sendingChunks,
+      'resources.0.fieldChunks': { fields: ['a'], size: 1 },
+      'resources.0.request.cache': { mode: 'conditional' },
+    },
+    issues: ['schema resources.0.request.cache.mode'],
+  },
+  {
+    rule: 'a chunk of fields in a request that has none',
+    changes: { 'resources.0.enrich': [{ assignTo: 'a', request: { path: '/{{ chunk.fields }}' } }] },
+    issues: ['schema resources.0.enrich.0.request.path'],
+  },
+];
+
+it.each(ofPages)('the validator reports $rule, and nothing else', ({ changes, issues }) => {
+  expect(codesAndPaths(changedSpec(changes))).toEqual(issues);
+});
