@@ -81,8 +81,8 @@ async function callerOf(
   if (auth === 'api_key') return c.get('caller');
   if (auth === 'none') return null;
   if (auth === 'oauth_state') {
-    const { code, state } = c.req.query();
-    if (code && state) await verifyState(deps, state);
+    const { code, state, iss: _iss, ...others } = c.req.query();
+    if (state && (code || Object.keys(others).length > 0)) await verifyState(deps, state);
     return null;
   }
   const caller = await authenticateEmbed(deps, c.req.raw.headers);

@@ -195,6 +195,20 @@ describe('callback', () => {
     }
   });
 
+  it('keeps values of the redirect, and takes the code under another name, where the spec says so', async () => {
+    const id = await connect({ callback: { code: 'auth_code', metadata: { realm: 'realmId' } } });
+    const renamed = async () => (await oauth.agree(await authorizeUrl(id))).replace('code=', 'auth_code=');
+    const without = await come(await renamed());
+    expect(without).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('"realmId"') } } });
+    oauth.sentBack = { realmId: '42' };
+    expect(await come(await renamed())).toMatchObject({ status: 200, body: { connected: true } });
+    expect(oauth.requests.at(-1)?.fields).toMatchObject({ grant_type: 'authorization_code' });
+  });
+
+  it('checks the state first where there may be a code under another name', async () => {
+    expect(await come('/oauth/callback?auth_code=x&state=forged')).toMatchObject(unauthorized);
+  });
+
   it.each([
     'error=access_denied&state=:state',
     'code=x',

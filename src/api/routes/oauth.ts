@@ -6,6 +6,31 @@ import { route } from '../route.ts';
 
 const tag = 'oauth';
 
+/** The spec may give the code another name, and may keep other parameters. */
+const CallbackQuery = v.pipe(
+  v.objectWithRest(
+    {
+      code: v.optional(
+        v.pipe(QueryText, v.description('From the provider; absent only where the spec gives it another name.')),
+      ),
+      state: v.pipe(QueryText, v.nonEmpty(), v.description('The unchanged `state` of `authorizeUrl`.')),
+      iss: v.optional(
+        v.pipe(QueryText, v.description("The provider's issuer identifier (RFC 9207), if it sends one.")),
+      ),
+    },
+    v.string(),
+  ),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed || dataset.value.code) return;
+    const { code: _code, state: _state, iss: _iss, ...others } = dataset.value;
+    if (Object.keys(others).length > 0 && !('error' in others)) return;
+    const { value: input } = dataset;
+    const path = [{ type: 'object', origin: 'value', input, key: 'code', value: undefined }] as const;
+    addIssue({ message: 'is missing', input: undefined, path: [...path] });
+  }),
+  v.transform(({ code, state, iss, ...others }) => ({ code, state, iss, others })),
+);
+
 /** Authorizing connections whose spec says `oauth2_authorization_code`. */
 export const oauthRoutes = [
   route({
@@ -43,13 +68,7 @@ export const oauthRoutes = [
       'Where the provider sends the customer back to; the signed state is the credential. Stores the tokens, encrypted, and activates the connection once nothing else needs authorization. When the customer declined there is no `code`: 400.',
     tag,
     auth: 'oauth_state',
-    query: v.object({
-      code: v.pipe(QueryText, v.nonEmpty(), v.description('From the provider.')),
-      state: v.pipe(QueryText, v.nonEmpty(), v.description('The unchanged `state` of `authorizeUrl`.')),
-      iss: v.optional(
-        v.pipe(QueryText, v.description("The provider's issuer identifier (RFC 9207), if it sends one.")),
-      ),
-    }),
+    query: CallbackQuery,
     status: 200,
     response: v.object({
       connected: v.literal(true),

@@ -66,10 +66,13 @@ export async function beginAuthorization(
 
 /** The query with which the provider sends the customer back. */
 export interface Callback {
-  readonly code: string;
+  /** Undefined: it may be under another name. */
+  readonly code?: string | undefined;
   readonly state: string;
   /** The issuer's identifier (RFC 9207); undefined when the provider sends none. */
   readonly iss?: string | undefined;
+  /** Every other parameter. */
+  readonly others: Readonly<Record<string, string>>;
 }
 
 /** The result of an authorization. */
@@ -88,7 +91,7 @@ interface Authorized {
  */
 export async function finishAuthorization(
   deps: OauthDeps & ApplyDeps,
-  { code, state, iss }: Callback,
+  { code, state, iss, others }: Callback,
 ): Promise<Authorized> {
   const claims = await verifyState(deps, state);
   const begun = claims.jti === undefined ? undefined : await takeOauthState(deps.db, hashOf(claims.jti));
@@ -101,7 +104,7 @@ export async function finishAuthorization(
   const { auth, resourceKey } = await orConflict(async () => grants.of(asked));
   const codeVerifier = verifier && deps.secretBox.open(verifier, verifierOf(scope, connectionId));
   const token = await orConflict(async () => ({
-    ...(await exchangeCode(auth, { code, redirectUri, codeVerifier }, context)),
+    ...(await exchangeCode(auth, { query: { ...others, code }, redirectUri, codeVerifier }, context)),
     madeFor: await grantKey(auth, context.values),
   }));
   const sealed = sealToken(deps.secretBox, token, { orgId: scope.orgId, connectionId });

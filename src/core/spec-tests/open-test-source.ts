@@ -58,7 +58,10 @@ async function basePathOf(
 /** One token for ever; null for an auth kind that needs none. */
 function tokensOf(auth: Auth, spec: ConnectorSpec, now: Date): TokenSource | null {
   if (!('put' in auth)) return null;
-  const names = 'tokenResponse' in auth ? Object.keys(auth.tokenResponse.metadata) : [];
+  const names = [
+    ...('tokenResponse' in auth ? Object.keys(auth.tokenResponse.metadata) : []),
+    ...('callback' in auth ? Object.keys(auth.callback.metadata) : []),
+  ];
   const token: Token = {
     accessToken: 'test-token',
     expiresAtMs: null,

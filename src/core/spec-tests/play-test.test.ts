@@ -67,9 +67,19 @@ describe('the run of a test', () => {
       clientSecret: 'b',
       tokenResponse: { metadata: { instance: 'instance_url', account: 'account_id' } },
     };
+    const granted = {
+      ...{
+        kind: 'oauth2_authorization_code',
+        authorizeUrl: 'https://login.test/a',
+        tokenUrl: 'https://login.test/token',
+      },
+      ...{ clientId: 'a', clientSecret: 'b' },
+      ...{ tokenResponse: { metadata: { instance: 'instance_url' } }, callback: { metadata: { account: 'account' } } },
+    };
     const http = { baseUrl: '{{ auth.instance }}/data', query: { account: '{{ auth.account }}' } };
     const mocks = [responding('/items', [{ id: 1 }], { query: { account: 'account' } })];
-    expect(await run({ mocks, expect: { stats: { recordsOut: 1 } } }, {}, { auth, http })).toEqual([]);
+    for (const kind of [auth, granted])
+      expect(await run({ mocks, expect: { stats: { recordsOut: 1 } } }, {}, { auth: kind, http })).toEqual([]);
   });
 
   it('deletes records that it knows: flagged, missing, listed', async () => {

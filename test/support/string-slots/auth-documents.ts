@@ -34,6 +34,7 @@ export function authDocuments(at: Addresses): readonly BaseDocument[] {
       authorizeUrl: `${at.api}/oauth/authorize`,
       authorizeParams: { prompt: 'consent' },
       tokenParams: { audience: 'x' },
+      callback: { code: 'code', metadata: { realm: 'realmId' } },
       refreshUrl: `${at.api}/oauth/refresh`,
       revokeUrl: `${at.api}/oauth/revoke`,
     },

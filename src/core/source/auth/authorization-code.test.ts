@@ -109,8 +109,55 @@ describe('the page of the provider', () => {
 });
 
 describe('a code', () => {
-  const code = { code: 'code-1234', redirectUri: 'https://us.test/back', codeVerifier: 'verifier-1234' };
+  const code = { query: { code: 'code-1234' }, redirectUri: 'https://us.test/back', codeVerifier: 'verifier-1234' };
   const exchanging: Ask<Token> = (auth, context) => exchangeCode(auth, code, context);
+
+  const redirected = (query: Readonly<Record<string, string>>): Ask<Token> => {
+    const request = { query, redirectUri: 'https://us.test/back', codeVerifier: null };
+    return (auth, context) => exchangeCode(auth, request, context);
+  };
+
+  test('is found under another name, and other values of the redirect are kept where the spec says so', async () => {
+    const callback = { code: 'auth_code', metadata: { realm: 'realmId', site: 'site' } };
+    const changes = { callback, tokenResponse: { metadata: { site: 'instance', plan: 'plan' } } };
+    const query = { auth_code: 'code-1234', realmId: '42', site: 'eu', other: 'x' };
+    const reply = { body: { ...standard.body, instance: 'us' } };
+    const asked = await asking(redirected(query), { changes, reply });
+    expect(fieldsOf(asked)).toMatchObject({ code: 'code-1234' });
+    expect(asked.result.metadata).toEqual({ realm: '42', site: 'us' });
+    expect(asked.masked).toContain('code-1234');
+  });
+
+  test('that was refreshed still has what the redirect had', async () => {
+    const changes = { callback: { metadata: { site: 'site' } } };
+    const { result } = await asking(refreshing(), { changes });
+    expect(result.metadata).toEqual({ site: 'eu', plan: 'free' });
+  });
+
+  test.each([
+    ['the code', { realmId: '42' }, '"code"'],
+    ['a value to keep', { code: 'code-1234' }, 'no "realmId"'],
+    ['a value of reasonable length', { code: 'code-1234', realmId: 'x'.repeat(2001) }, 'more than 2000'],
+  ])('is not exchanged without %s', async (_what, query, message) => {
+    const changes = { callback: { metadata: { realm: 'realmId' } } };
+    const asked = asking(redirected(query), { changes });
+    await expect(asked).rejects.toMatchObject({ code: 'source_rejected', message: expect.stringContaining(message) });
+  });
+
+  test('is exchanged as JSON where the spec says so', async () => {
+    const asked = await asking(exchanging, { changes: { tokenRequest: 'json', clientAuth: 'post' } });
+    const [request] = asked.requests;
+    expect(request?.headers['content-type']).toBe('application/json');
+    expect(JSON.parse(request?.body ?? '')).toEqual({
+      grant_type: 'authorization_code',
+      code: 'code-1234',
+      redirect_uri: 'https://us.test/back',
+      code_verifier: 'verifier-1234',
+      client_id: 'client-1',
+      client_secret: 'p ss/word',
+    });
+    expect(JSON.stringify(asked.calls)).not.toMatch(/code-1234|verifier-1234|p ss|1234567/);
+  });
 
   test('is exchanged by a client that proves itself, and nothing of it is shown', async () => {
     const changes = { clientAuth: 'post', tokenParams: { audience: 'x', grant_type: 'ours' } };

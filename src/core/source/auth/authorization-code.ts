@@ -43,6 +43,12 @@ export interface AuthorizationRequest {
   readonly codeVerifier: string | null;
 }
 
+/** How the customer returned. */
+interface Redirected {
+  /** The parameters of the redirect; the spec says which of them are used. */
+  readonly query: Readonly<Record<string, string | undefined>>;
+}
+
 /** The page of the provider where the customer agrees. Throws `auth_failed` without a client id, `spec_invalid`. */
 export async function authorizeUrl(
   auth: OauthAuthorizationCode,
@@ -76,22 +82,42 @@ const challengeFields = async (codeVerifier: string) => ({
  */
 export async function exchangeCode(
   auth: OauthAuthorizationCode,
-  { code, redirectUri, codeVerifier }: Omit<AuthorizationRequest, 'state'> & { readonly code: string },
+  { query, redirectUri, codeVerifier }: Omit<AuthorizationRequest, 'state'> & Pick<Redirected, 'query'>,
   context: TokenRequestContext,
 ): Promise<Token> {
   const { client, values, now } = context;
   const url = await tokenUrl(auth.tokenUrl, context);
+  const code = redirectedValue(query, auth.callback.code);
   values.mask(code);
+  const metadata = Object.entries(auth.callback.metadata).map(([name, parameter]) => [
+    name,
+    redirectedValue(query, parameter),
+  ]);
   if (codeVerifier !== null) values.mask(codeVerifier);
   const additionalParameters = await values.texts(auth.tokenParams);
   const parties = await partiesAt(url, auth, context);
   const [server, owner] = parties;
   const callback = validateAuthResponse(server, owner, new URLSearchParams({ code }), skipStateCheck);
-  const options = { ...throughClient(client), additionalParameters };
+  const options = { ...throughClient(client, auth.tokenRequest), additionalParameters };
   const verifier = codeVerifier ?? nopkce;
   const response = await authorizationCodeGrantRequest(...parties, callback, redirectUri, verifier, options);
-  return untilRefused(await readGrant(auth, response, now()));
+  const token = await readGrant(auth, response, now());
+  return untilRefused({ ...token, metadata: { ...Object.fromEntries(metadata), ...given(token.metadata) } });
 }
+
+/** Longer values of a redirect are no ids. */
+const redirectedMax = 2000;
+
+/** A parameter of the redirect. Throws `source_rejected` for one that is missing or too long. */
+function redirectedValue(query: Redirected['query'], parameter: string): string {
+  const value = query[parameter] ?? '';
+  if (value !== '' && value.length <= redirectedMax) return value;
+  const what = value === '' ? 'no' : `more than ${redirectedMax} characters as`;
+  throw new AppError('source_rejected', `The provider sent ${what} "${parameter}". Correct auth.callback in the spec.`);
+}
+
+const given = (metadata: Token['metadata']): Token['metadata'] =>
+  Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined));
 
 /**
  * The token after `previous`; null: there is none. Throws `auth_failed` when only the customer can help, and
@@ -117,7 +143,7 @@ export async function refreshGrant(
   const url = await tokenUrl(auth.refreshUrl ?? auth.tokenUrl, context);
   values.mask(refreshToken);
   const additionalParameters = await values.texts(auth.tokenParams);
-  const options = { ...throughClient(client), additionalParameters };
+  const options = { ...throughClient(client, auth.tokenRequest), additionalParameters };
   try {
     const parties = await partiesAt(url, auth, context);
     const response = await refreshTokenGrantRequest(...parties, refreshToken, options);
@@ -134,8 +160,7 @@ function following(previous: Token, token: Token, rotation: OauthAuthorizationCo
     always: token.refreshToken,
     never: previous.refreshToken,
   }[rotation];
-  const given = Object.entries(token.metadata).filter(([, value]) => value !== undefined);
-  const metadata = { ...previous.metadata, ...Object.fromEntries(given) };
+  const metadata = { ...previous.metadata, ...given(token.metadata) };
   return untilRefused({ ...token, refreshToken, metadata });
 }
 

@@ -29,6 +29,15 @@ describe('a signed token', () => {
     expect(obtained.masked).toContain(assertion);
   });
 
+  test('is traded by a JSON object where the spec says so', async () => {
+    const exchange = { tokenUrl: '{{ params.url }}/token', tokenRequest: 'json' };
+    const { requests } = await obtain({ ...jwt, exchange });
+    expect(JSON.parse(requests[0]?.body ?? '')).toEqual({
+      grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      assertion: expect.stringMatching(/^eyJ/),
+    });
+  });
+
   test.each([
     ['RS256', '{{ secrets.pkcs1 }}'],
     ['ES256', '{{ secrets.ec }}'],

@@ -28,7 +28,12 @@ export async function exchangeJwt(
   const fields: Readonly<Record<string, string>> = { assertion, ...(await values.texts(exchange.params)) };
   const grantType = fields['grant_type'] || 'urn:ietf:params:oauth:grant-type:jwt-bearer';
   const parties = [await serverAt(url, client), nobody, noProof] as const;
-  const response = await genericTokenEndpointRequest(...parties, grantType, fields, throughClient(client));
+  const response = await genericTokenEndpointRequest(
+    ...parties,
+    grantType,
+    fields,
+    throughClient(client, exchange.tokenRequest),
+  );
   return readTokenResponse(await responseOf(response), standardResponse, now());
 }
 

@@ -28,7 +28,12 @@ export async function requestClientToken(auth: OauthClientCredentials, context: 
   const parties = await partiesAt(url, auth, context);
   // Not `clientCredentialsGrantRequest`: there are providers with a name of their own for this grant.
   const grantType = fields['grant_type'] || 'client_credentials';
-  const response = await genericTokenEndpointRequest(...parties, grantType, fields, throughClient(client));
+  const response = await genericTokenEndpointRequest(
+    ...parties,
+    grantType,
+    fields,
+    throughClient(client, auth.tokenRequest),
+  );
   const token = await readGrant(auth, response, now());
   // A refresh token has no place in this grant (RFC 6749 4.4.3): a new request loses nothing.
   return { ...token, refreshToken: null };

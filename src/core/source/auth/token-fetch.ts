@@ -11,8 +11,11 @@ import { renderUrl } from '../request/url-template.ts';
 import type { AuthValues } from './auth-values.ts';
 import { decodeTokenResponse, sendTokenRequest, tokenTransport } from './token-client.ts';
 
-/** The options with which a request of oauth4webapi goes through the guarded client; it throws as `sendTokenRequest`. */
-export function throughClient(client: HttpClient) {
+/**
+ * The options with which a request of oauth4webapi goes through the guarded client; it throws as `sendTokenRequest`. With
+ * `json` the fields of its form are sent as a JSON object.
+ */
+export function throughClient(client: HttpClient, body: 'form' | 'json' = 'form') {
   return {
     // The egress guard decides about plain http, as for every request.
     [allowInsecureRequests]: true,
@@ -23,13 +26,14 @@ export function throughClient(client: HttpClient) {
       // Keeps only the proof of the library's headers: some servers refuse a form whose content type has a charset.
       const headers = {
         accept: 'application/json',
-        'content-type': 'application/x-www-form-urlencoded',
+        'content-type': body === 'json' ? 'application/json' : 'application/x-www-form-urlencoded',
         ...(authorization === undefined ? {} : { authorization }),
       };
-      const request = { ...tokenTransport, method: 'POST', url: new URL(url), headers, body: form.toString() } as const;
-      const { body } = await sendTokenRequest(client, request);
+      const text = body === 'json' ? JSON.stringify(Object.fromEntries(form)) : form.toString();
+      const request = { ...tokenTransport, method: 'POST', url: new URL(url), headers, body: text } as const;
+      const response = await sendTokenRequest(client, request);
       // Without its status and headers: this response was accepted, and nothing else of it is read.
-      return new Response(Buffer.from(body));
+      return new Response(Buffer.from(response.body));
     },
   } satisfies TokenEndpointRequestOptions;
 }

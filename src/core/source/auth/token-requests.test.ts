@@ -24,6 +24,17 @@ describe('a client proves itself', () => {
     expect(obtained.masked).toEqual(expect.arrayContaining(['p ss/word', 'client%3A1:p+ss%2Fword', 'at-1234567']));
   });
 
+  test('by fields of a JSON object', async () => {
+    const { requests } = await obtain({ ...client, clientAuth: 'post', tokenRequest: 'json', scopes: ['a'] });
+    expect(requests[0]?.headers).toMatchObject({ accept: 'application/json', 'content-type': 'application/json' });
+    expect(JSON.parse(requests[0]?.body ?? '')).toEqual({
+      grant_type: 'client_credentials',
+      client_id: 'client:1',
+      client_secret: 'p ss/word',
+      scope: 'a',
+    });
+  });
+
   test('by fields of the form', async () => {
     const obtained = await obtain({ ...client, clientAuth: 'post' });
     expect(obtained.requests[0]?.headers['authorization']).toBeUndefined();

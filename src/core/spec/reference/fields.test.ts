@@ -143,6 +143,7 @@ const auths = {
   'auth.put': { kind: 'oauth2_client_credentials', ...client },
   'auth.refresh': { kind: 'oauth2_client_credentials', ...client },
   'auth.tokenResponse': { kind: 'oauth2_client_credentials', ...client },
+  'auth.callback': { kind: 'oauth2_authorization_code', authorizeUrl: 'https://a.test/a', ...client },
   'auth.exchange': { kind: 'jwt', algorithm: 'RS256', key: 'k', claims: {} },
 };
 

@@ -22,6 +22,11 @@ const Put = field(
 const Seconds = wholeNumber(0, 31_536_000);
 const tokenUrlText = 'The address that issues tokens.';
 
+const TokenRequest = field(
+  v.optional(v.picklist(['form', 'json']), 'form'),
+  'The body of token requests: a form (RFC 6749), or a JSON object with the same fields.',
+);
+
 const oauthCommon = {
   tokenUrl: field(Template, tokenUrlText, 'https://auth.acme.example/oauth/token'),
   clientId: field(Template, "The client's id.", '{{ params.clientId }}'),
@@ -31,6 +36,7 @@ const oauthCommon = {
     ['read'],
   ),
   scopeSeparator: field(v.optional(v.string(), ' '), 'The text between two scopes.'),
+  tokenRequest: TokenRequest,
   refresh: field(
     v.optional(
       strictObject({
@@ -96,6 +102,8 @@ const ClientCredentials = strictObject({
   }),
 });
 
+const QueryName = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+
 const OauthAuthorizationCode = v.pipe(
   strictObject({
     kind: field(
@@ -126,6 +134,21 @@ const OauthAuthorizationCode = v.pipe(
     tokenParams: field(v.optional(mapOf(v.string(), Template), {}), 'Further parameters of token requests.', {
       audience: 'https://api.acme.example',
     }),
+    callback: field(
+      v.optional(
+        strictObject({
+          code: field(v.optional(QueryName, 'code'), 'The parameter with the authorization code.', 'auth_code'),
+          metadata: field(
+            v.optional(mapOf(VariableName, QueryName), {}),
+            'Parameters to keep, by the name under which expressions see them: `auth.<name>`. If one is missing, the grant fails. They come from the browser of the person: where one is part of a host, write the end of the host as text.',
+            { realm: 'realmId' },
+          ),
+        }),
+        {},
+      ),
+      'Where the query has its values with which the provider sends the person back. A grant that was made before a change has the earlier ones: authorize again.',
+      { metadata: { realm: 'realmId' } },
+    ),
     refreshUrl: field(
       v.exactOptional(Template),
       'The address that refreshes tokens. Absent: the token URL.',
@@ -187,6 +210,7 @@ const Jwt = strictObject({
     v.exactOptional(
       strictObject({
         tokenUrl: field(Template, tokenUrlText, 'https://auth.acme.example/oauth/token'),
+        tokenRequest: TokenRequest,
         params: field(v.optional(mapOf(v.string(), Template), {}), 'Further parameters of the token request.', {
           scope: 'read',
         }),
