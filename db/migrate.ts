@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sql } from 'kysely';
+import { type Dialect, type Kysely, PostgresAdapter, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
-import { type Db, openDatabase } from './client.ts';
+import { type Db, databaseOn, openDialect } from './client.ts';
+import type { Database } from './schema.ts';
 
 const folder = join(import.meta.dirname, 'migrations');
 
@@ -24,21 +25,51 @@ export class UnknownMigrationError extends Error {
  * @returns the names applied by this call. Throws UnknownMigrationError.
  */
 export async function migrateToLatest(databaseUrl: string): Promise<{ readonly applied: readonly string[] }> {
-  const db = openDatabase(databaseUrl, {
+  const dialect = openDialect(databaseUrl, {
     poolSize: 1,
     statementMsMax: null,
     applicationName: 'connector-sync migrate',
     onIdleError() {},
   });
+  const db = databaseOn(withoutSessionLock(dialect));
   try {
     await refuseUnknown(db);
-    const migrator = new Migrator({ db, provider: { getMigrations: readMigrations } });
-    const { error, results } = await migrator.migrateToLatest();
-    const failed = results?.at(-1)?.migrationName;
-    if (error) throw new Error(failed ? `Migration ${failed} failed` : 'No migration was applied', { cause: error });
-    return { applied: (results ?? []).map((result) => result.migrationName) };
+    return { applied: await db.transaction().execute(applyMissing) };
   } finally {
     await db.destroy();
+  }
+}
+
+/** Applies what is missing in the transaction, and returns the names. No other process does so before its end. */
+async function applyMissing(db: Kysely<Database>): Promise<readonly string[]> {
+  await sql`select pg_advisory_xact_lock(${sql.lit(lockKey)})`.execute(db);
+  const migrator = new Migrator({ db, provider: { getMigrations: readMigrations } });
+  const { error, results } = await migrator.migrateToLatest();
+  const failed = results?.at(-1)?.migrationName;
+  if (error) throw new Error(failed ? `Migration ${failed} failed` : 'No migration was applied', { cause: error });
+  return (results ?? []).map((result) => result.migrationName);
+}
+
+/** Key of the advisory lock of migrations. */
+const lockKey = 7_361_101;
+
+/** Without Kysely's own lock: it is of the session, which a pooler gives to others between two transactions. */
+function withoutSessionLock(dialect: Dialect): Dialect {
+  return {
+    createAdapter: () => new AdapterWithoutLock(),
+    createDriver: () => dialect.createDriver(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+  };
+}
+
+class AdapterWithoutLock extends PostgresAdapter {
+  override async acquireMigrationLock(): Promise<void> {
+    // The transaction has it.
+  }
+
+  override async releaseMigrationLock(): Promise<void> {
+    // The end of the transaction does it.
   }
 }
 

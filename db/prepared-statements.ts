@@ -4,7 +4,8 @@ import { createStatementNames } from '../src/core/statement-names.ts';
 
 /**
  * The pool with statements prepared on their third use: the server then reads and plans them once per connection instead
- * of every time, which is most of the work of a small one.
+ * of every time, which is most of the work of a small one. Behind a pooler no statement is prepared: the next transaction may be
+ * on another connection of the server, which knows none of them.
  */
 export function preparing(pool: pg.Pool): PostgresPool {
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
@@ -16,11 +17,25 @@ export function preparing(pool: pg.Pool): PostgresPool {
       const client = await pool.connect();
       const known = clients.get(client);
       if (known) return known;
-      const wrapped = preparingClient(client, nameOf);
-      clients.set(client, wrapped);
-      return wrapped;
+      try {
+        const wrapped = preparingClient(client, (await isPooled(client)) ? () => undefined : nameOf);
+        clients.set(client, wrapped);
+        return wrapped;
+      } catch (error) {
+        client.release(true);
+        throw error;
+      }
     },
   };
+}
+
+/**
+ * Whether a pooler (PgBouncer, for one) is in between: the process that the server announced at the start of the connection is
+ * then not the one that executes. One query for each connection.
+ */
+async function isPooled(client: pg.PoolClient): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return rows[0]?.pid !== Reflect.get(client, 'processID');
 }
 
 function preparingClient(client: pg.PoolClient, nameOf: (text: string) => string | undefined): PostgresPoolClient {

@@ -89,17 +89,14 @@ async function purgeDeletedConnections({ db, log }: MaintenanceDeps): Promise<vo
 /** Key of the advisory lock that makes one worker the leader of a round. */
 const leaderKey = 7_361_102;
 
+/**
+ * Holds the lock for the round in a transaction that does nothing else, so that it works through a pooler that gives a connection
+ * for a transaction at a time. A leader that froze loses its session after a minute, and with it the lead.
+ */
 function asLeader({ db }: MaintenanceDeps, work: () => Promise<void>): Promise<void> {
-  return db.connection().execute(async (connection) => {
-    const lock = await sql<{ held: boolean }>`select pg_try_advisory_lock(${leaderKey}) as held`.execute(connection);
-    if (!lock.rows[0]?.held) return;
-    try {
-      // A leader that froze loses its session, and with it the lead.
-      await sql`set idle_session_timeout = '60s'`.execute(connection);
-      await work();
-    } finally {
-      await sql`reset idle_session_timeout`.execute(connection);
-      await sql`select pg_advisory_unlock(${leaderKey})`.execute(connection);
-    }
+  return db.transaction().execute(async (tx) => {
+    await sql`set local idle_in_transaction_session_timeout = '60s'`.execute(tx);
+    const lock = await sql<{ held: boolean }>`select pg_try_advisory_xact_lock(${leaderKey}) as held`.execute(tx);
+    if (lock.rows[0]?.held) await work();
   });
 }

@@ -63,6 +63,8 @@ export interface StackOptions {
   readonly workers?: number;
   /** Settings of the service that differ from its defaults. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Where its processes find the control database, if not at its own address. */
+  readonly pooled?: (databaseUrl: string) => string;
   /** Dynamic configuration of the Temporal server, beside that of `temporal-dev.yaml`. */
   readonly temporal?: Readonly<Record<string, string>>;
 }
@@ -76,7 +78,7 @@ export async function startStack({ allow, workers = 1, env: settings = {}, ...op
   const keyRing = [{ id: 'k1', key: new Uint8Array(randomBytes(32)) }];
   const temporal = stack.use(await startTemporalDevServer(folder, options.temporal, createDataConverter(keyRing)));
   const port = await unusedPort();
-  const addresses = { databaseUrl: database.url, temporalAddress: temporal.address };
+  const addresses = { databaseUrl: options.pooled?.(database.url) ?? database.url, temporalAddress: temporal.address };
   const env = { ...environment({ allow, port, folder, keyRing, ...addresses }), ...settings };
   const processes: ServiceProcess[] = [];
   stack.defer(async () => void (await Promise.all(processes.map((process) => process.destroy()))));
