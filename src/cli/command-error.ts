@@ -39,5 +39,8 @@ export async function shownError(error: unknown): Promise<CommandError> {
   if (error instanceof CommandError) return error;
   if (error instanceof AppError) return new CommandError(exitCodes.wrong, error.code, error.message, error.issues);
   const { explainError } = await import('../admin/explain-error.ts');
-  return new CommandError(exitCodes.wrong, 'internal', explainError(error));
+  const isConfig = error instanceof Error && error.name === 'ConfigError';
+  return isConfig
+    ? new CommandError(exitCodes.config, 'config', explainError(error))
+    : new CommandError(exitCodes.wrong, 'internal', explainError(error));
 }

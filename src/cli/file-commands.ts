@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { ImportArguments } from './import-file.ts';
 import type { Perform } from './output.ts';
 import type { ReadArguments } from './read-arguments.ts';
 import type { RecordArguments } from './record.ts';
@@ -47,6 +48,24 @@ export function addFileCommands(program: Command, tools: Tools, perform: Perform
     .option('--name <name>', 'name of the test')
     .action((file: string, options: RecordArguments) =>
       perform(async () => (await import('./record.ts')).record(tools, file, options)),
+    );
+  addImport(program, tools, perform);
+}
+
+function addImport(program: Command, tools: Tools, perform: Perform): void {
+  program
+    .command('import')
+    .summary('make a spec from a document of another format')
+    .description(
+      'Makes a spec from a document of another format, and says what became of each of its parts. Without --out the spec ' +
+        'goes to stdout and the report to stderr.',
+    )
+    .argument('<format>', 'openapi: an OpenAPI document or Swagger 2; each GET that returns a list becomes a resource')
+    .argument('<file>', 'the document, JSON or YAML')
+    .option('--out <folder>', 'write the spec into this folder, as KEY.yaml; an existing file is not replaced')
+    .option('--key <key>', 'the key of the spec; made of the title unless given')
+    .action((format: string, file: string, options: ImportArguments) =>
+      perform(async () => (await import('./import-file.ts')).importFile(tools, format, file, options)),
     );
 }
 

@@ -14,7 +14,7 @@ import { type LocalRead, readLocally } from './local-read.ts';
 import { type CommandResult, counted, createProgress } from './output.ts';
 import { prepareRead, type ReadArguments } from './read-arguments.ts';
 import { recordedMocks } from './recorded-mocks.ts';
-import { createSecretMask, placeholdersOf } from './secret-masks.ts';
+import { createSecretMask, maskDeep, placeholdersOf } from './secret-masks.ts';
 import type { SpecFile, ValidSpecFile } from './spec-file.ts';
 import type { Tools } from './tools.ts';
 
@@ -70,7 +70,7 @@ async function testOf(
     ...(limited ? { maxRecords: limit } : {}),
     now: read.startedAt.toISOString(),
   };
-  const rows = read.run.delivered.map((row) => canonicalJson(maskedRow(row, mask)));
+  const rows = read.run.delivered.map((row) => canonicalJson(maskDeep(row, mask)));
   let reason = '';
   for (const recordsMax of limited ? [limit, null] : [null]) {
     const mocks = recordedMocks(read.exchanges, { spec, resource: findResource(spec, resourceKey), mask, recordsMax });
@@ -114,9 +114,6 @@ function expectationsOf({ run, requests }: Extract<PlayedTest, { readonly ok: tr
     requests: requests.length,
   };
 }
-
-const maskedRow = (row: unknown, mask: (text: string) => string): unknown =>
-  JSON.parse(JSON.stringify(row), (_key, part: unknown) => (typeof part === 'string' ? mask(part) : part));
 
 const notEmpty = (name: string, value: Readonly<Record<string, unknown>>) =>
   Object.keys(value).length === 0 ? {} : { [name]: value };

@@ -4,6 +4,7 @@ import type { ConnectorSpec, Resource } from '../core/spec/schema/spec-schema.ts
 import type { Mock, RequestPattern } from '../core/spec/schema/test-schema.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import type { Exchange } from './exchange.ts';
+import { maskDeep } from './secret-masks.ts';
 
 /** How exchanges become mocks. */
 export interface RecordedOptions {
@@ -50,7 +51,7 @@ function patternsOf(exchanges: readonly Exchange[], mask: RecordedOptions['mask'
     );
     return {
       ...(method === 'GET' ? {} : { method }),
-      path: mask(decodeURI(url.pathname)),
+      path: mask(url.pathname),
       ...(query.length === 0 ? {} : { query: Object.fromEntries(query) }),
       ...(body === undefined ? {} : { body: bodyPattern(mask(body), headers['content-type']) }),
     };
@@ -80,7 +81,11 @@ function responseOf({ request, response }: Exchange, options: RecordedOptions): 
   return {
     status: response.status,
     headers: Object.fromEntries(headers),
-    ...(text === '' ? {} : { body: typeof body === 'string' ? options.mask(body) : masked(body, options.mask) }),
+    ...(text === ''
+      ? {}
+      : {
+          body: typeof body === 'string' ? options.mask(body) : maskDeep(body, options.mask),
+        }),
   };
 }
 
@@ -116,9 +121,6 @@ function firstItems(body: unknown, { resource, recordsMax }: RecordedOptions): u
   const first: readonly unknown[] = items.slice(0, recordsMax);
   return path === '$' ? first : withValueAt(body, path, first);
 }
-
-const masked = (value: unknown, mask: RecordedOptions['mask']): Mock['respond']['body'] =>
-  JSON.parse(JSON.stringify(value), (_key, part: unknown) => (typeof part === 'string' ? mask(part) : part));
 
 /** A header that the spec may read: `Link`, and those that it names. The clock of a test gives `Date`. */
 function isUsed(name: string, spec: ConnectorSpec): boolean {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { specOf } from '../core/spec-tests/spec-tests-fixture.ts';
-import { createSecretMask, placeholdersOf } from './secret-masks.ts';
+import { createSecretMask, maskDeep, placeholdersOf } from './secret-masks.ts';
 
 describe('the secrets of a recorded test', () => {
   it('are made up, as the rules of their params allow', () => {
@@ -20,6 +20,14 @@ describe('the secrets of a recorded test', () => {
     expect(placeholdersOf(spec, { token: 'a', base_url: 'https://x.test', code: '12345' })).toEqual({
       token: 'test-token',
       base_url: 'https://base-url.test',
+    });
+  });
+
+  it('are replaced at every depth: in texts, names and numbers', () => {
+    const mask = (text: string) => text.replaceAll('987654', '[x]');
+    expect(maskDeep({ a: [987654, 'k=987654', null, true], 987654: 1 }, mask)).toEqual({
+      a: ['[x]', 'k=[x]', null, true],
+      '[x]': 1,
     });
   });
 

@@ -26,7 +26,7 @@ export async function serviceAddress(tools: Pick<Tools, 'env'>, profile: string 
   }
   const { current, profiles } = await readProfiles(tools);
   const name = profile ?? current;
-  const found = name === null ? undefined : profiles[name];
+  const found = name !== null && Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile !== undefined && !found)
     throw usageError(`There is no profile "${profile}". css profile list shows them.`);
   if (profile === undefined && apiKey) return { url: found?.url ?? urlByDefault, apiKey, origin: 'CSS_API_KEY' };

@@ -10,6 +10,7 @@ import type { Tools } from './tools.ts';
 export function addServiceCommands(program: Command, tools: Tools, perform: Perform): void {
   addSpecCommands(program, tools, perform);
   addRunCommands(program, tools, perform);
+  addCatalogueCommands(program, tools, perform);
 }
 
 function addSpecCommands(program: Command, tools: Tools, perform: Perform): void {
@@ -88,6 +89,26 @@ function addRunCommands(program: Command, tools: Tools, perform: Perform): void 
     .option('--follow', 'go on with what comes, until Ctrl-C')
     .action((connection: string, args: LogsArguments) =>
       perform(async () => (await import('./logs.ts')).logs(tools, connection, args)),
+    );
+}
+
+function addCatalogueCommands(program: Command, tools: Tools, perform: Perform): void {
+  const catalogue = program
+    .command('catalogue')
+    .summary('use the connectors that come with the service')
+    .description('The connectors that come with the service.');
+  withProfile(catalogue.command('list'))
+    .summary('show them')
+    .description('Shows the connectors that come with the service, their resources, and how they were verified.')
+    .action((args: ServiceArguments) =>
+      perform(async () => (await import('./catalogue.ts')).listCatalogue(tools, args)),
+    );
+  withProfile(catalogue.command('add'))
+    .summary('make one of them a draft of your own')
+    .description('Creates a draft from a connector that comes with the service, or replaces that draft.')
+    .argument('<key>', 'key of the connector')
+    .action((key: string, args: ServiceArguments) =>
+      perform(async () => (await import('./catalogue.ts')).addFromCatalogue(tools, key, args)),
     );
 }
 

@@ -1,4 +1,4 @@
-import { createRedactor, type Redactor } from '../core/http/redact.ts';
+import { createRedactor } from '../core/http/redact.ts';
 import { externalIdOf } from '../core/model/external-id.ts';
 import { findResource } from '../core/spec/connection/find-resource.ts';
 import type { Resource } from '../core/spec/schema/spec-schema.ts';
@@ -6,6 +6,7 @@ import { exitCodes } from './command-error.ts';
 import { type LocalRead, readLocally } from './local-read.ts';
 import { type CommandResult, counted, createProgress, printable, table } from './output.ts';
 import { prepareRead, type ReadArguments } from './read-arguments.ts';
+import { maskDeep } from './secret-masks.ts';
 import type { Tools } from './tools.ts';
 
 /** `css try`: reads from the real API and shows what a run would deliver. Nothing is written anywhere. */
@@ -14,7 +15,8 @@ export async function tryResource(tools: Tools, name: string, args: ReadArgument
   const { spec, resourceKey } = prepared;
   const read = await readLocally(tools, { ...prepared, progress: createProgress(tools) });
   const redactor = createRedactor(read.secrets);
-  const shown = maskedJson(showRead(findResource(spec, resourceKey), read), redactor);
+  // An API may echo a credential anywhere.
+  const shown = maskDeep(showRead(findResource(spec, resourceKey), read), (text) => redactor.values(text)) as ShownRead;
   return {
     json: shown,
     lines: linesOf(shown, tools.stdout.columns ?? 160),
@@ -68,10 +70,6 @@ function showRead(resource: Resource, { run, calls, pages, error }: LocalRead) {
     error,
   };
 }
-
-/** An API may echo a credential anywhere. */
-const maskedJson = <Value>(value: Value, redactor: Redactor): Value =>
-  JSON.parse(redactor.values(JSON.stringify(value))) as Value;
 
 function linesOf(shown: ShownRead, columns: number): readonly string[] {
   const { resource, requests, records, filtered, rows, invalid, deleted, stats, error } = shown;

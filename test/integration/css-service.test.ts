@@ -109,6 +109,21 @@ describe('the way of a spec to a service', () => {
   });
 });
 
+describe('a connector that comes with the service', () => {
+  it('is listed, and becomes a draft', async () => {
+    const { css, json } = await author();
+    const rows = await json('catalogue', 'list');
+    expect(rows).toContainEqual(expect.objectContaining({ key: 'github', name: 'GitHub' }));
+    expect(await json('catalogue', 'add', 'github')).toMatchObject({
+      action: 'created',
+      key: 'github',
+      status: 'draft',
+    });
+    expect((await css('catalogue', 'add', 'github')).stdout).toContain('replaced the draft github@');
+    expect((await css('catalogue', 'add', 'nothing')).exitCode).toBe(1);
+  });
+});
+
 describe('two files', () => {
   it('are compared without a service, and one that breaks something is exit code 1', async () => {
     const folder = scratchFolder();

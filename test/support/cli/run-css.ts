@@ -22,12 +22,16 @@ export interface CssCall {
 
 const cssFile = join(import.meta.dirname, '../../../src/css.ts');
 
+/** Modules that an earlier process compiled are not compiled again. */
+const { NODE_COMPILE_CACHE } = process.env;
+const compiled = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
+
 /** Runs the command line of authors as a process of its own. */
 export async function runCss(call: CssCall, ...args: readonly string[]): Promise<CssOutcome> {
   const { folder, env = {}, input = '', onStart } = call;
   const child = spawn(process.execPath, [cssFile, ...args], {
     cwd: folder,
-    env: { PATH: process.env['PATH'] ?? '', HOME: folder, ...env },
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder, ...compiled, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   child.stdin.end(input);
