@@ -40,4 +40,24 @@ describe('an import of a manifest', () => {
     expect(refusalOf(result)).toEqual(['definitions.auth', expect.stringContaining('CustomAuthenticator')]);
     expect(() => resourceOf(result)).toThrow('CustomAuthenticator');
   });
+
+  test('leaves out the rules of a value that the spec cannot have, and keeps the stream', () => {
+    const properties = {
+      token: { type: 'string', pattern: '(?=a)b' },
+      name: { type: 'string', enum: ['a'], default: 'b' },
+    };
+    const request_parameters = { a: "{{ config['token'] }}", b: "{{ config['name'] }}" };
+    const { spec, report } = imported([streamOf({ requester: { request_parameters } })], {
+      spec: { type: 'Spec', connection_specification: { properties } },
+    });
+    expect(report).toMatchObject([{ status: 'converted' }]);
+    expect(spec).toMatchObject({ connectionParams: [{ key: 'token', type: 'string' }, { key: 'name' }] });
+    expect(JSON.stringify(spec)).not.toContain('pattern');
+  });
+
+  test('without a stream that can be converted has a spec without resources', () => {
+    const { spec, report } = imported([{ type: 'DeclarativeStream', name: 'a' }]);
+    expect(spec).toMatchObject({ resources: [] });
+    expect(report).toMatchObject([{ name: 'a', status: 'refused' }]);
+  });
 });

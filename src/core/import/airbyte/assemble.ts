@@ -2,6 +2,7 @@ import type { Issue } from '../../errors.ts';
 import { checkSpec } from '../../spec/check/check.ts';
 import type { ImportReport } from '../import-result.ts';
 import type { Config } from './config/config.ts';
+import { asText } from './objects.ts';
 import { resourceOf } from './resource.ts';
 import type { StreamDraft } from './stream/convert-stream.ts';
 import type { ReadStream, ReadStreams } from './streams.ts';
@@ -36,14 +37,14 @@ export function assemble(streams: ReadStreams, heading: Heading): Assembled {
   for (const { stream } of entries.slice(resourcesMax))
     refused.set(stream.key, { path: '', reason: `a spec has at most ${resourcesMax} resources` });
   entries = entries.slice(0, resourcesMax);
-  const dropped = { patterns: new Set<string>(), types: new Set<string>() };
+  const dropped: Dropped = { rules: new Set(), types: new Set() };
   for (;;) {
     entries = withParents(entries, streams, refused);
     const spec = specOf(entries, heading, dropped);
     if (entries.length === 0) return { spec, report: reportOf(streams, refused) };
     const result = checkSpec(spec);
     if (result.valid) return { spec, report: reportOf(streams, refused) };
-    const faulty = faultyOf(result.issues, entries, dropped);
+    const faulty = faultyOf(result.issues, { entries, spec, dropped });
     for (const [key, issue] of faulty)
       refused.set(key, { path: '', reason: `its resource would not be valid: ${issue}` });
     entries = entries.filter(({ stream }) => !faulty.has(stream.key));
@@ -74,35 +75,35 @@ function withParents(
   }
 }
 
-/** The resources with issues, by key. Issues elsewhere: the decoration of params is dropped, then all resources. */
-function faultyOf(
-  issues: readonly Issue[],
-  entries: readonly Entry[],
-  dropped: { readonly patterns: Set<string>; readonly types: Set<string> },
-): ReadonlyMap<string, string> {
-  const faulty = new Map<string, string>();
-  let others = 0;
-  for (const { path, message } of issues) {
-    const [top, index] = path.split('.');
-    const entry = top === 'resources' ? entries[Number(index)] : undefined;
-    if (entry && path.split('.')[2] === 'validate') dropped.types.add(entry.stream.key);
-    else if (entry) faulty.set(entry.stream.key, `${path.split('.').slice(2).join('.')}: ${message}`.slice(0, 400));
-    else if (top === 'connectionParams' && index !== undefined && !dropped.patterns.has(index))
-      dropped.patterns.add(index);
-    else others += 1;
-  }
-  if (faulty.size === 0 && others > 0) {
-    const [issue] = issues;
-    for (const { stream } of entries) faulty.set(stream.key, `${issue?.path}: ${issue?.message}`.slice(0, 400));
-  }
-  return faulty;
+/** What of a spec was left out because the check refuses it. */
+interface Dropped {
+  /** Keys of params whose rules for values are left out. */
+  readonly rules: Set<string>;
+  /** Keys of resources whose types are left out. */
+  readonly types: Set<string>;
 }
 
-function specOf(
-  entries: readonly Entry[],
-  { config, key, title, docsUrl }: Heading,
-  dropped: { readonly patterns: ReadonlySet<string>; readonly types: ReadonlySet<string> },
-): Part {
+/** The resources with issues, by key. Where nothing else can be left out, all of them. */
+function faultyOf(
+  issues: readonly Issue[],
+  { entries, spec, dropped }: { readonly entries: readonly Entry[]; readonly spec: Part; readonly dropped: Dropped },
+): ReadonlyMap<string, string> {
+  const faulty = new Map<string, string>();
+  const before = dropped.rules.size + dropped.types.size;
+  const params = Array.isArray(spec['connectionParams']) ? spec['connectionParams'] : [];
+  for (const { path, message } of issues) {
+    const [top, index, field] = path.split('.');
+    const entry = top === 'resources' ? entries[Number(index)] : undefined;
+    if (entry && field === 'validate' && !dropped.types.has(entry.stream.key)) dropped.types.add(entry.stream.key);
+    else if (entry) faulty.set(entry.stream.key, `${path.split('.').slice(2).join('.')}: ${message}`.slice(0, 400));
+    else if (top === 'connectionParams') dropped.rules.add(asText(params[Number(index)]?.key));
+  }
+  if (faulty.size > 0 || dropped.rules.size + dropped.types.size > before) return faulty;
+  const [issue] = issues;
+  return new Map(entries.map(({ stream }) => [stream.key, `${issue?.path}: ${issue?.message}`.slice(0, 400)]));
+}
+
+function specOf(entries: readonly Entry[], { config, key, title, docsUrl }: Heading, dropped: Dropped): Part {
   const base = commonBase(entries);
   const auth = commonAuth(entries);
   const resources = entries.map(({ stream, draft }) =>
@@ -117,7 +118,7 @@ function specOf(
   const http = base === null ? {} : { baseUrl: base };
   const params = config
     .paramsOf(JSON.stringify([auth, http, resources]))
-    .map((param, index) => (dropped.patterns.has(String(index)) ? withoutRules(param) : param));
+    .map((param) => (dropped.rules.has(asText(param['key'])) ? withoutRules(param) : param));
   return {
     formatVersion: 1,
     metadata: { key, name: title.slice(0, 200), version: '0.1.0', ...(docsUrl === null ? {} : { docsUrl }) },

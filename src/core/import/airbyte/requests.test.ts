@@ -109,6 +109,30 @@ describe('a paginator of an imported stream', () => {
     expect(resourceOf(imported([link]))['pagination']).toEqual({ kind: 'link_header' });
   });
 
+  test('adds parameters of the request to an address that lacks them, as the CDK', async () => {
+    const stream = streamOf({
+      requester: { request_parameters: { 'expand[]': 'all', limit: '5' } },
+      retriever: {
+        paginator: {
+          type: 'DefaultPaginator',
+          page_token_option: { type: 'RequestPath' },
+          pagination_strategy: { type: 'CursorPagination', cursor_value: '{{ response.next }}' },
+        },
+      },
+    });
+    const issues = await run(imported([stream]), {
+      mocks: [
+        mock('/items', { data: items(2) }, { query: { p: 2 } }),
+        mock('/items', { data: items(1), next: 'https://api.test/v1/items?p=2&limit=9' }),
+      ],
+      expect: {
+        delivered: items(1, 2),
+        requests: [{ query: { 'expand[]': 'all', limit: 5 } }, { query: { p: 2, limit: 9, 'expand[]': 'all' } }],
+      },
+    });
+    expect(issues).toEqual([]);
+  });
+
   test('that reads a changed field of the last record is refused', () => {
     const stream = paginated(
       { type: 'CursorPagination', cursor_value: "{{ last_record['id'] }}" },

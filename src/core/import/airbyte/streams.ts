@@ -133,7 +133,14 @@ function createRegistry(found: readonly Found[], { config, resolver }: Reading):
   const done = new Map<string, ReadStream>();
   const open = new Set<string>();
   const keys = new Set<string>();
-  const listedIds = new Set(found.flatMap(({ stream }) => (stream === null ? [] : [identity(stream)])));
+
+  // Streams of the manifest have their names, whichever order the parents are read in.
+  const listedKeys = new Map<string, string>();
+  for (const { stream } of found) {
+    if (stream === null) continue;
+    const id = identity(stream);
+    if (!listedKeys.has(id)) listedKeys.set(id, keyFor(nameOf(stream), keys));
+  }
 
   function read(stream: Component): ReadStream {
     const id = identity(stream);
@@ -141,7 +148,7 @@ function createRegistry(found: readonly Found[], { config, resolver }: Reading):
     if (known) return known;
     if (open.has(id) || open.size > 20) refuse(stream.path, 'its parents lead to itself');
     open.add(id);
-    const key = keyFor(nameOf(stream), keys);
+    const key = listedKeys.get(id) ?? keyFor(`${nameOf(stream)}_parent`, keys);
     const result = convert(stream, key);
     open.delete(id);
     done.set(id, result);
@@ -175,7 +182,7 @@ function createRegistry(found: readonly Found[], { config, resolver }: Reading):
     return {
       key,
       primaryKey: draft.primaryKey,
-      isListed: listedIds.has(identity(stream)),
+      isListed: listedKeys.has(identity(stream)),
       partitionNames: [...draft.slice.inRequest.keys()].filter(
         (name) => draft.slice.inRequest.get(name)?.plain === true,
       ),
@@ -189,7 +196,8 @@ function createRegistry(found: readonly Found[], { config, resolver }: Reading):
 
   return {
     read,
-    parents: () => [...done].filter(([id]) => !listedIds.has(id)).map(([, stream]) => stream),
+    parents: () =>
+      [...done].filter(([id]) => !listedKeys.has(id)).map(([, stream]) => ({ ...stream, name: stream.key })),
   };
 }
 

@@ -63,6 +63,7 @@ export const readIso = (code: string): string =>
 export function readTime(code: string, format: string): string | null {
   if (format === '%s' || format === '%s_as_float') return `($number(${code}) * 1000)`;
   if (format === '%ms') return `$number(${code})`;
+  if (format === '%epoch_microseconds') return `$floor($number(${code}) / 1000)`;
   if (isIso(format)) return readIso(code);
   if (/%[_baABpIjzZf]/.test(format)) return null;
   const picture = pictureOf(format);

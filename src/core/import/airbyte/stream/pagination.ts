@@ -1,7 +1,7 @@
 import { type Component, isTrue, partOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { literalOf } from '../jinja/python.ts';
-import { constant, pathValue, type Scope, type Value } from '../jinja/value.ts';
+import { constant, pathValue, quote, type Scope, type Value } from '../jinja/value.ts';
 import { refuse } from '../refusal.ts';
 import { conditionOf, evaluate, expressionOf } from '../render.ts';
 import type { Records } from './records.ts';
@@ -109,7 +109,7 @@ function cursorPagination(parts: Parts): Pagination | null {
   const option = readTokenOption(paginator, config);
   if (option === 'path') {
     if (value.code === nextLinkCode && value.kind === 'text') return { kind: 'link_header', ...common };
-    return { kind: 'next_url', next: tokenCode(value), ...common };
+    return { kind: 'next_url', next: linkCode(value, parts.draft.query), ...common };
   }
   const token = option?.in === 'body' && !option.form ? literalOf(value) : value;
   return { kind: 'cursor', next: tokenCode(token), inject: inject(parts, option), ...common };
@@ -140,6 +140,33 @@ function tokenCode(value: Value): string {
   return value.plain === true && code.length < 80
     ? `(${code} ? ${code} : null)`
     : `($token := ${code}; $token ? $token : null)`;
+}
+
+/**
+ * The address with the parameters of the request that it does not have: the CDK sends them with every page. Those of the
+ * window and the partition are known only to the request; an address that continues a list names them itself.
+ */
+function linkCode(value: Value, query: Readonly<Record<string, unknown>>): string {
+  const added = Object.entries(query).flatMap(([name, template]) => {
+    const code = parameterCode(template);
+    if (code === null) return [];
+    const [plain, encoded] = [quote(`${name}=`), quote(`${encodeURIComponent(name)}=`)];
+    const has = plain === encoded ? `$contains($u, ${plain})` : `$contains($u, ${plain}) or $contains($u, ${encoded})`;
+    return [
+      `$u := ${has} ? $u : $u & ($contains($u, "?") ? "&" : "?") & ${encoded} & $encodeUrlComponent($string(${code}))`,
+    ];
+  });
+  if (added.length === 0) return tokenCode(value);
+  return `($u := ${value.code}; $u ? (${added.join('; ')}; $u) : null)`;
+}
+
+/** JSONata of a parameter that expressions over a response can compute too; null: it is another. */
+function parameterCode(template: unknown): string | null {
+  if (typeof template === 'number' || typeof template === 'boolean') return quote(String(template));
+  if (typeof template !== 'string') return null;
+  if (!template.includes('{{')) return quote(template);
+  const code = /^\{\{ (page\.size|params\.\w+) \}\}$/.exec(template)?.[1] ?? null;
+  return code;
 }
 
 /** Without an option the templates of the request carry the token; then a header that means nothing carries it too. */

@@ -80,6 +80,8 @@ function castsValues(selector: Component): boolean {
   const value = valueOf(selector, 'schema_normalization');
   if (value === undefined || value === 'None') return false;
   if (value === 'Default') return true;
+  const custom = typeof value === 'string' ? null : partOf(selector, 'schema_normalization');
+  if (custom !== null) refuseType(custom, 'only the casts of `Default` are converted');
   return refuse(pathAt(selector, 'schema_normalization'), 'only the casts of `Default` have a counterpart');
 }
 
