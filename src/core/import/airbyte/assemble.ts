@@ -2,7 +2,7 @@ import type { Issue } from '../../errors.ts';
 import { checkSpec } from '../../spec/check/check.ts';
 import type { ImportReport } from '../import-result.ts';
 import type { Config } from './config/config.ts';
-import { asText } from './objects.ts';
+import { asText, isObject } from './objects.ts';
 import { resourceOf } from './resource.ts';
 import type { StreamDraft } from './stream/convert-stream.ts';
 import type { ReadStream, ReadStreams } from './streams.ts';
@@ -62,7 +62,12 @@ function withParents(
   for (;;) {
     const keys = new Set(current.map(({ stream }) => stream.key));
     const parentsOf = ({ draft }: Entry): readonly string[] =>
-      draft.forEach.flatMap(({ resource }) => (typeof resource === 'string' ? [resource] : []));
+      draft.forEach
+        .flatMap((dimension): readonly unknown[] => [
+          dimension,
+          ...(Array.isArray(dimension['union']) ? dimension['union'] : []),
+        ])
+        .flatMap((source) => (isObject(source) && typeof source['resource'] === 'string' ? [source['resource']] : []));
     const orphans = current.filter((entry) => parentsOf(entry).some((key) => !keys.has(key)));
     for (const { stream } of orphans)
       refused.set(stream.key, { path: '', reason: 'its parent stream is not converted' });

@@ -312,6 +312,44 @@ describe('the partitions of an imported stream', () => {
     expect(issues).toEqual([]);
   });
 
+  test('are those of several routers, and groups of them in one request', async () => {
+    const parent = (name: string) => streamOf({ stream: { name }, requester: { path: `/${name}` } });
+    const of = (stream: unknown) => ({
+      type: 'SubstreamPartitionRouter',
+      parent_stream_configs: [{ stream, parent_key: 'id', partition_field: 'place' }],
+    });
+    const union = {
+      type: 'UnionPartitionRouter',
+      partition_field: 'place',
+      partition_routers: [of(parent('as')), of(parent('bs'))],
+    };
+    const group = { type: 'GroupingPartitionRouter', group_size: 2, underlying_partition_router: union };
+    const requester = { request_parameters: { ids: "{{ stream_partition.place | join(',') }}" } };
+    const issues = await run(imported([streamOf({ requester, retriever: { partition_router: group } })]), {
+      mocks: [
+        mock('/as', { data: [{ id: 'a1' }, { id: 'a2' }] }),
+        mock('/bs', { data: [{ id: 'b1' }] }),
+        mock('/items', { data: [{ id: 1 }] }, { query: { ids: 'a1,a2' } }),
+        mock('/items', { data: [{ id: 2 }] }, { query: { ids: 'b1' } }),
+      ],
+      expect: { delivered: [{ id: 1 }, { id: 2 }], requests: 4 },
+    });
+    expect(issues).toEqual([]);
+    const single = streamOf({
+      requester: { path: '/{{ stream_partition.place }}/items' },
+      retriever: { partition_router: union },
+    });
+    expect(resourceOf(imported([single]))['forEach']).toMatchObject([
+      {
+        as: 'place',
+        union: [
+          { resource: 'as_parent', value: 'id' },
+          { resource: 'bs_parent', value: 'id' },
+        ],
+      },
+    ]);
+  });
+
   test('with a parent that is refused are refused with its reason', () => {
     const parent = streamOf({ stream: { name: 'parents' }, requester: { http_method: 'DELETE' } });
     const stream = streamOf({

@@ -115,7 +115,7 @@ function convertSimple({ stream, retriever, requester }: Parts, setting: StreamS
 const uncast = 'Values are delivered as the API sends them: the manifest casts them by a schema that is not in it.';
 
 const storeNotes = ({ forEach }: Partitions): readonly string[] =>
-  forEach.some(({ from }) => from === 'store')
+  JSON.stringify(forEach).includes('"from":"store"')
     ? ['Sync the parent resource first: only its stored records, and of these the changed ones, are read.']
     : [];
 

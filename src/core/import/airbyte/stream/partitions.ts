@@ -99,8 +99,15 @@ function dimensionOf(router: Component, setting: Setting, taken: Set<string>): D
       return listDimension(router, setting, taken);
     case 'SubstreamPartitionRouter':
       return parentDimension(router, setting, taken);
+    case 'UnionPartitionRouter':
+      return unionDimension(router, setting, taken);
+    case 'GroupingPartitionRouter':
+      return groupDimension(router, setting, taken);
     default:
-      return refuseType(router, 'ListPartitionRouter and SubstreamPartitionRouter with one parent are converted');
+      return refuseType(
+        router,
+        'the partition routers of lists and of one parent, their unions and groups are converted',
+      );
   }
 }
 
@@ -204,3 +211,52 @@ const parentNames = (as: string, resource: ParentResource): Dimension['names'] =
       },
     }),
   ]);
+
+/** Values of several routers, one after the other, under one name. */
+function unionDimension(router: Component, setting: Setting, taken: Set<string>): Dimension {
+  const scope = startScope({ component: router, config: setting.config });
+  const field = knownText(textOf(router, 'partition_field') ?? '', scope, pathAt(router, 'partition_field'));
+  const as = variable(field, taken);
+  const union = partsOf(router, 'partition_routers').flatMap((inner) => sourcesOf(inner, setting));
+  if (union.length === 0 || union.length > 8) return refuse(router.path, 'expected one to eight routers');
+  return { entry: { as, union }, names: [[field, (root) => pathValue(`${root}.${as}`)]], put: () => undefined };
+}
+
+/** The sources of a router whose values stand for themselves. */
+function sourcesOf(router: Component, setting: Setting): readonly Readonly<Record<string, unknown>>[] {
+  if (router.type === 'UnionPartitionRouter')
+    return partsOf(router, 'partition_routers').flatMap((inner) => sourcesOf(inner, setting));
+  const { entry } = plainDimension(router, setting);
+  const { as: _, ...source } = entry;
+  return [source];
+}
+
+/** A list or a parent whose field is the value itself. */
+function plainDimension(router: Component, setting: Setting): Dimension {
+  const taken = new Set<string>();
+  if (router.type === 'ListPartitionRouter') return listDimension(router, setting, taken);
+  if (router.type !== 'SubstreamPartitionRouter') return refuseType(router, 'lists and parents are put together');
+  const dimension = parentDimension(router, setting, taken);
+  const parent = partsOf(router, 'parent_stream_configs')[0];
+  const key = (parent === undefined ? '' : (textOf(parent, 'parent_key') ?? '')).replaceAll('/', '.');
+  if (!/^[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*(?:\.[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*)*$/u.test(key)) {
+    return refuse(router.path, 'a parent key that is an expression cannot be put together with others');
+  }
+  return { ...dimension, entry: { ...dimension.entry, value: key } };
+}
+
+/** Several values in one request: the value is their list. */
+function groupDimension(router: Component, setting: Setting, taken: Set<string>): Dimension {
+  const size = valueOf(router, 'group_size');
+  if (typeof size !== 'number' || !Number.isInteger(size) || size < 1 || size > 1000) {
+    return refuse(pathAt(router, 'group_size'), 'expected a number from 1 to 1000');
+  }
+  const inner = partOf(router, 'underlying_partition_router');
+  if (inner === null) return refuse(router.path, 'it has no underlying_partition_router');
+  const isUnion = inner.type === 'UnionPartitionRouter';
+  const { entry, names } = isUnion ? unionDimension(inner, setting, new Set()) : plainDimension(inner, setting);
+  const [name] = names[0] ?? [''];
+  const as = variable(name, taken);
+  const list = (root: string): Value => ({ ...pathValue(`${root}.${as}`), kind: 'list' });
+  return { entry: { ...entry, as, group: { size } }, names: [[name, list]], put: () => undefined };
+}
