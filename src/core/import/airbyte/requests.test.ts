@@ -109,6 +109,31 @@ describe('a paginator of an imported stream', () => {
     expect(resourceOf(imported([link]))['pagination']).toEqual({ kind: 'link_header' });
   });
 
+  test('with a parameter of the Link header sends it', async () => {
+    const stream = paginated(
+      { type: 'CursorPagination', cursor_value: "{{ headers['link'].get('next', {}).get('cursor', {}) }}" },
+      { page_token_option: option('cursor') },
+    );
+    const link =
+      '<https://api.test/a>; rel="previous"; cursor="0:0", <https://api.test/b>; rel="next"; results="true"; cursor="0:1"';
+    const issues = await run(imported([stream]), {
+      mocks: [
+        mock('/items', { data: items(2) }, { query: { cursor: '0:1' } }),
+        { request: { path: '/items' }, respond: { headers: { link }, body: { data: items(1) } } },
+      ],
+      expect: { delivered: items(1, 2), requests: 2 },
+    });
+    expect(issues).toEqual([]);
+  });
+
+  test('whose token the response does not decide is refused', () => {
+    const stream = paginated(
+      { type: 'CursorPagination', cursor_value: "{{ 'a' }}" },
+      { page_token_option: option('after') },
+    );
+    expect(refusalOf(imported([stream]))[1]).toContain('does not depend on the response');
+  });
+
   test('adds parameters of the request to an address that lacks them, as the CDK', async () => {
     const stream = streamOf({
       requester: { request_parameters: { 'expand[]': 'all', limit: '5' } },

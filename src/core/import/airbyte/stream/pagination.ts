@@ -102,7 +102,7 @@ function cursorPagination(parts: Parts): Pagination | null {
   const at = pathAt(strategy, 'cursor_value');
   const value = evaluate(textOf(strategy, 'cursor_value') ?? '', scope, at);
   refuseChanged(value.code, records, at);
-  if (value.constant && !value.constant.value) return null;
+  if (value.constant) return refuse(at, 'the token of the next page does not depend on the response');
   const stop = stopCondition(parts, scope);
   if (stop === true) return null;
   const common = { ...withSize(size), ...(stop === null ? {} : { stopWhen: stop }) };

@@ -110,7 +110,8 @@ const tokenValue: Value = {
 function sliceValue(fields: ReadonlyMap<string, Value>): Value {
   return {
     kind: 'object',
-    code: '{}',
+    // A slice with fields is true.
+    code: fields.size === 0 ? '{}' : '{"slice": true}',
     member: (key) => (key === 'partition' || key === 'cursor_slice' ? sliceValue(fields) : (fields.get(key) ?? null)),
   };
 }
@@ -140,13 +141,17 @@ const linkCode = (relation: string): string =>
 /** What {@link linkCode} of `next` is, for a pagination kind of its own. */
 export const nextLinkCode = linkCode('next');
 
+/** JSONata of a parameter of the link of a relation; nothing where it has none. */
+const linkParameter = (relation: string, name: string): string =>
+  `$match($match(headers.link, /<[^>]*>[^<]*rel="?${relation}"?[^<]*/).match, /;\\s*${name}="?([^";,]*)"?/).groups[0]`;
+
 const linkValue = (relation: string): Value => ({
   kind: 'object',
   code: linkCode(relation),
-  member: (key) =>
-    key === 'url'
-      ? { kind: 'text', code: linkCode(relation), plain: true }
-      : key === 'rel'
-        ? constant(relation)
-        : missing,
+  member: (key) => {
+    if (key === 'rel') return constant(relation);
+    if (!/^[A-Za-z0-9_-]+$/.test(key)) return missing;
+    const code = key === 'url' ? linkCode(relation) : linkParameter(relation, key);
+    return { kind: 'text', code, plain: true };
+  },
 });
