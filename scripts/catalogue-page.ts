@@ -31,8 +31,9 @@ const head = (connectors: readonly CatalogueConnector[]): string => {
 ${connectors.length} connectors come with the service, in the folder \`connectors\`: a spec, a page that says how each resource finds changes and
 deletes, and tests in the spec that run with every change of the service. \`npm run generate\` writes this page.
 
-Not every one was verified as far as the others: ${count('server')} synced a real server, ${count('description')} were compared with the vendor's own description of the
-API, ${count('tests')} have passed only their own tests, whose responses have the documented form. The page of each connector says which.
+Not every one was verified as far as the others. ${count('server')} synced a real server. ${count('description')} were compared with the vendor's own description of the
+API: an OpenAPI document, or only the names in the vendor's client, which says little about where a field belongs. ${count('tests')} have passed only
+their own tests, whose responses have the documented form. The page of each connector says which.
 
 ## Use one
 
