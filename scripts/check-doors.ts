@@ -74,7 +74,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/core/source/decode': ['decode-body', 'decode-json'],
   'src/core/source/lookups': ['load-lookups', 'enrich', 'lookup-key', 'lookup-store'],
-  'src/core/source/read': ['read-pages', 'budget-left', 'page-size', 'paginate', 'select-records'],
+  'src/core/source/read': ['read-pages', 'budget-left', 'page-size', 'paginate', 'report-job', 'select-records'],
   'src/core/spec/check': ['check', 'document-paths', 'expression-places', 'expressions', 'sizes', 'step-dependencies'],
   'src/core/spec/reference': ['json-schema', 'page'],
   'src/core/spec-tests': ['run-spec-tests', 'play-test', 'open-test-source'],

@@ -113,6 +113,7 @@ export async function readLocally(tools: Tools, options: LocalReadOptions): Prom
         openSource,
         redact: (text) => redactor.values(text),
         recordsMax: limit,
+        wait: (ms) => sleep(ms, undefined, { signal: tools.signal }),
         signal: tools.signal,
       },
       {

@@ -58,7 +58,7 @@ export async function readBySpec(spec: ConnectorSpec, key: string, options: Read
     client,
   });
   const context = { runId, spec, params, now, evaluator, lookups: createMemoryLookups(), openSource };
-  const bounds = { redact: (text: string) => text, recordsMax: Number.POSITIVE_INFINITY };
+  const bounds = { redact: (text: string) => text, recordsMax: Number.POSITIVE_INFINITY, wait: async () => undefined };
   try {
     const run = await runInMemory(
       { ...context, ...bounds, signal: AbortSignal.timeout(60_000) },

@@ -7,7 +7,8 @@ import { findRecordStates } from '../../db/queries/runs/record-state.ts';
 import { addToDimension, clearDimension } from '../../db/queries/runs/run-dimensions.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
-import type { ListPosition } from '../../src/core/model/run-position.ts';
+import type { ListPosition, PartitionPosition } from '../../src/core/model/run-position.ts';
+import { firstPosition } from '../../src/core/source/read/read-window.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { newRun, receiptOf, watermark } from '../support/service/receipts.ts';
 import { insertTestConnection } from '../support/service/rows.ts';
@@ -22,6 +23,27 @@ const listBegin: ListPosition = {
   gaps: false,
   incomplete: false,
 };
+
+const partitionBegin: PartitionPosition = {
+  stage: 'partition',
+  no: 0,
+  step: 'read',
+  read: null,
+  watermarkBefore: null,
+  validators: null,
+  gaps: false,
+  totals: { count: 1, skipped: 0, gaps: false },
+  listedAt: null,
+};
+const plan = {
+  fingerprint: 'f',
+  kind: 'full',
+  cursor: null,
+  watermarkBefore: null,
+  start: null,
+  backfill: false,
+  firstPage: { index: 1, number: 1, offset: 0, cursor: null, url: null },
+} as const;
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -57,6 +79,21 @@ describe('forgetting a lane', () => {
     expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toMatchObject({ position: null });
     await list();
     expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toMatchObject({ position });
+  });
+
+  it('leaves a report job that the run waits for as it is, and no other page of a partition', async () => {
+    const { scope, runId, attempt } = await recordedRun();
+    const { laneId, fence } = attempt;
+    const moveTo = (position: PartitionPosition) =>
+      addToDimension(database.db, scope, { runId, owner: attempt, dimension: -9, values: [], position });
+    const read = firstPosition(plan, new Date());
+    const withJob = { ...partitionBegin, read: { ...read, job: { id: '1', createdAt: read.runStart, values: {} } } };
+    await moveTo(withJob);
+    expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toMatchObject({ position: null });
+    await moveTo(withJob);
+    expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toEqual({ records: 0, position: withJob });
+    await moveTo({ ...partitionBegin, read });
+    expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toEqual({ records: 0, position: null });
   });
 
   it('is repeated without harm', async () => {

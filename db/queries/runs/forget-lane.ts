@@ -7,8 +7,9 @@ import { ownLane } from './own-lane.ts';
 
 /**
  * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where
- * the running run stands. Its counts and its ledger stay, and so does a list of partitions if nothing was forgotten: a
- * run that has only listed so far would begin with it again and again. One transaction; repeating it is harmless.
+ * the running run stands. Its counts and its ledger stay. If nothing was forgotten, so do a list of partitions and the
+ * report job of a window: a run that has only listed so far, or waits for its first report, would begin with it again and
+ * again. One transaction; repeating it is harmless.
  *
  * Null: a newer attempt holds the lane, and nothing was changed.
  */
@@ -27,10 +28,12 @@ export async function forgetLane(
       .where('laneId', '=', laneId)
       .executeTakeFirstOrThrow();
     const hadNothing = records === 0 && numDeletedRows === 0n;
-    const listed = sql<string | null>`case when ${hadNothing} and position ->> 'stage' = 'list' then position end`;
+    const begun = sql<string | null>`case
+      when ${hadNothing} and (position ->> 'stage' = 'list' or position -> 'read' -> 'job' is not null)
+      then position end`;
     const run = await tx
       .updateTable('runs')
-      .set({ position: listed, readCompleted: false, watermarkBefore: null, watermarkAfter: null })
+      .set({ position: begun, readCompleted: false, watermarkBefore: null, watermarkAfter: null })
       .where('orgId', '=', scope.orgId)
       .where('id', '=', runId)
       .where('laneId', '=', laneId)

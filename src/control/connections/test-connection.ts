@@ -140,6 +140,9 @@ async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried
   if ('nothing' in partition) {
     return { message: `${resource.key}: ${partition.nothing}, so there is nothing to read.`, value: null };
   }
+  if (resource.job) {
+    return { message: `${resource.key}: its report job is created by a sync only, so nothing was read.`, value: null };
+  }
   const everything = { ...source, ...partition, watermark: null };
   for await (const page of readPages(everything, { position: null, lookAhead: 0, signal })) {
     if (page.skipped === null) {

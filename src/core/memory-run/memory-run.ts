@@ -38,6 +38,8 @@ export interface MemoryRunContext {
    * first page. Infinite: as many as the limits of the resource allow.
    */
   readonly recordsMax: number;
+  /** Waits between two polls of a report job. */
+  readonly wait: (ms: number) => Promise<void>;
   /** Ends the run; its reason is thrown. */
   readonly signal: AbortSignal;
 }
@@ -148,6 +150,7 @@ async function readAll(
     lookAhead: 0,
     pagesAtOnce: 1,
     enough: () => false,
+    wait: context.wait,
     part: (page) => {
       const kept = firstRecords(page, recordsMax - records);
       isCut = kept !== page;

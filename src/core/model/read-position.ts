@@ -74,6 +74,15 @@ export interface ReadPlan {
   readonly firstPage: PagePosition;
 }
 
+/** A report job that the API works on. */
+export interface JobPosition {
+  readonly id: string;
+  /** ISO. */
+  readonly createdAt: string;
+  /** Of the last poll: what `job` has besides its id. */
+  readonly values: Readonly<Record<string, string | number>>;
+}
+
 /** The page that is read next and all that the pages before it have established. Plain JSON: the checkpoint. */
 export interface ReadPosition {
   readonly fingerprint: string;
@@ -92,6 +101,8 @@ export interface ReadPosition {
   readonly end: string | null;
   readonly page: PagePosition;
   readonly guard: GuardState;
+  /** The report job of this window; absent: none is created yet, or the resource has none. */
+  readonly job?: JobPosition;
   /** Times this window was restarted because its page token had expired. */
   readonly restarts: number;
   /** Greatest and last cursor value of this window; null: none yet. */

@@ -72,6 +72,8 @@ export interface EngineRead {
   readonly pagesAtOnce: number;
   /** Called before each request: no more pages are requested. */
   readonly enough: () => boolean;
+  /** Waits between two polls of a report job; absent: the read throws a `ThrottledError` instead. */
+  readonly wait?: (ms: number) => Promise<void>;
   /** What of a page is processed; all of it unless given. */
   readonly part?: (page: RunPage) => RunPage;
   /** Called with each page, before it is processed; `false`: it is the last one. */
@@ -103,9 +105,10 @@ export function createEngine(options: EngineOptions): Engine {
           await sink.drained();
         }
       };
-      const { signal, lookAhead, enough } = how;
+      const { signal, lookAhead, enough, wait } = how;
+      const readOptions = { signal, lookAhead, enough, delivered, ...(wait && { wait }) };
       try {
-        for await (const read of readRun(reading, position ?? runStart, { signal, lookAhead, enough, delivered })) {
+        for await (const read of readRun(reading, position ?? runStart, readOptions)) {
           const page = part(read);
           const goesOn = onRead(page);
           const outcome = pipeline.select(page).then((selection) => pipeline.shape(selection));

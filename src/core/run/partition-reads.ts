@@ -1,6 +1,8 @@
+import { ThrottledError } from '../http/client.ts';
 import type { PartitionPosition } from '../model/run-position.ts';
 import type { Validators } from '../model/validators.ts';
 import { type PageRead, readPages } from '../source/read/read-pages.ts';
+import type { JobPort } from '../source/read/report-job.ts';
 import { partitionAt } from './partition-at.ts';
 import type { Partition, RunReading, RunReadOptions } from './reading.ts';
 import type { StoredPartition } from './run-store.ts';
@@ -12,6 +14,8 @@ interface PartitionRead {
   /** Canonical text of the watermark that the read starts from; null: none. */
   readonly watermarkBefore: string | null;
   readonly pages: AsyncGenerator<PageRead, void, undefined>;
+  /** Tells where the run is, before the next page is taken. */
+  readonly isAt: (position: PartitionPosition) => void;
 }
 
 /**
@@ -27,12 +31,22 @@ export interface PartitionReads extends AsyncDisposable {
 /** Partitions whose first pages may wait: each may hold a few, so that memory stays flat. */
 const aheadMax = 4;
 
+/** A list without values, with which the position of a job is saved. */
+const jobsList = -1_000_000;
+
+/** The run continues after the wait, which the timer of its workflow makes. */
+async function throttle(ms: number): Promise<never> {
+  throw new ThrottledError(ms);
+}
+
 /** Disposing ends the requests in progress. */
 export function openPartitionReads(run: RunReading, options: RunReadOptions): PartitionReads {
   const stop = new AbortController();
   const signal = AbortSignal.any([options.signal, stop.signal]);
   const ahead = new Map<number, Promise<PartitionRead>>();
-  const width = Math.min(run.source.http.rateLimit.maxConcurrent, aheadMax);
+  // A job is created where the run stands, and its id is saved there.
+  const hasJob = run.resource.job !== undefined;
+  const width = hasJob ? 1 : Math.min(run.source.http.rateLimit.maxConcurrent, aheadMax);
   let turn = 0;
 
   const open = async (no: number, resumed: PartitionPosition | null): Promise<PartitionRead> => {
@@ -47,8 +61,22 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
     };
     // Only the partition whose turn it is sends concurrent requests.
     const isTurn = () => no === turn;
-    const pages = readPages(source, { ...options, signal, isTurn, position: resumed?.read ?? null });
-    return { partition, stored, watermarkBefore, pages };
+    let place: PartitionPosition | null = null;
+    const jobs: JobPort = {
+      async save(read) {
+        if (place === null) throw new Error('A job begins where the run is');
+        // The position is moved past pages that must be recorded by then.
+        await options.delivered();
+        await run.store.addToDimension(jobsList, [], { ...place, read });
+      },
+      wait: options.wait ?? throttle,
+    };
+    const how = hasJob ? { ...options, lookAhead: 0, jobs } : options;
+    const pages = readPages(source, { ...how, signal, isTurn, position: resumed?.read ?? null });
+    const isAt = (at: PartitionPosition) => {
+      place = at;
+    };
+    return { partition, stored, watermarkBefore, pages, isAt };
   };
   const begin = async (no: number): Promise<PartitionRead> => {
     const read = await open(no, null);

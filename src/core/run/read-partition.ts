@@ -45,8 +45,9 @@ interface ReadTo {
 }
 
 async function* readRecords(run: RunReading, position: PartitionPosition, { reads }: PartitionOptions): Stage {
-  const { partition, stored, watermarkBefore, pages } = await reads.take(position);
+  const { partition, stored, watermarkBefore, pages, isAt } = await reads.take(position);
   let at: PartitionPosition = { ...position, watermarkBefore };
+  isAt(at);
   for await (const page of pages) {
     at = { ...at, validators: page.validators ?? (page.notModified ? stored.validators : at.validators) };
     at = { ...at, gaps: at.gaps || page.notModified || page.recordsMissing || page.skipped !== null };
@@ -54,6 +55,7 @@ async function* readRecords(run: RunReading, position: PartitionPosition, { read
     yield toRunPage(page, { partition, next, completion: isCompleteBehind(page, next) ? completionOf(run, at) : null });
     if (page.positionAfter === null) return next;
     at = { ...at, read: page.positionAfter };
+    isAt(at);
   }
   return undefined;
 }

@@ -36,6 +36,8 @@ export interface RunReading extends Listing {
 export interface RunReadOptions extends Omit<ReadOptions, 'position'> {
   /** Resolves when every page given so far is delivered and recorded. */
   readonly delivered: () => Promise<void>;
+  /** Waits between two polls of a report job; absent: the read ends with a {@link ThrottledError} and is continued later. */
+  readonly wait?: (ms: number) => Promise<void>;
 }
 
 /** The pages of a stage; it returns the position after it: null at its end, undefined when it was told to stop. */

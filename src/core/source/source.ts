@@ -10,7 +10,7 @@ import type { ResponseCache } from './request/response-cache.ts';
 /** The parts of a resource that define how it is read. */
 export type ReadableResource = Pick<
   Resource,
-  'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental' | 'fieldChunks'
+  'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental' | 'fieldChunks' | 'job'
 >;
 
 /** One resource of one connection (and one partition of it), ready to be read. */

@@ -41,6 +41,21 @@ describe('the run of a test', () => {
     expect(await run({ mocks, expect: { stats: { recordsOut: 3 }, requests: 3 } }, resource)).toEqual([]);
   });
 
+  it('polls a report job until it is ready, at once where a run would wait', async () => {
+    const mocks = [
+      { request: { method: 'POST', path: '/jobs' }, respond: { body: { id: 7 } }, times: 1 },
+      { request: { path: '/jobs/7' }, respond: { body: { status: 'running' } }, times: 2 },
+      { request: { path: '/jobs/7' }, respond: { body: { status: 'done', url: '/files/7' } } },
+      responding('/files/7', [{ id: 1 }]),
+    ];
+    const job = {
+      ...{ create: { method: 'POST', path: '/jobs' }, id: 'body.id', poll: { path: '/jobs/{{ job.id }}' } },
+      ...{ status: 'body.status', completed: ['done'], failed: ['failed'] },
+    };
+    const resource = { job, request: { path: '/files/{{ job.id }}' } };
+    expect(await run({ mocks, expect: { delivered: [{ id: 1 }], requests: 5 } }, resource)).toEqual([]);
+  });
+
   it('merges the chunks of a list of fields', async () => {
     const mocks = [
       responding('/items', [{ id: 1, a: 'a' }], { query: { fields: 'a' } }),

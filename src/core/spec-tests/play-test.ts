@@ -37,6 +37,8 @@ export async function playTest(spec: ConnectorSpec, test: SpecTest, options: Pla
       openSource: (opened) => openTestSource(context, opened),
       redact: unchanged,
       recordsMax: test.maxRecords ?? Number.POSITIVE_INFINITY,
+      // Mocks respond at once.
+      wait: async () => undefined,
     },
     { resource, start },
   );

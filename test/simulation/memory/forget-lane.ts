@@ -1,4 +1,5 @@
 import type * as real from '../../../db/queries/runs/forget-lane.ts';
+import type { RunPosition } from '../../../src/core/model/run-position.ts';
 import { holdsLaneIn } from './batch-owner.ts';
 import { memoryOf } from './store/memory-db.ts';
 
@@ -11,8 +12,11 @@ export const forgetLane: typeof real.forgetLane = (db, _scope, { runId, ...owner
     const partitions = state.partitions.deleteWhere((row) => row.laneId === laneId);
     const run = state.runs.get(runId);
     if (run?.laneId !== laneId || run.status !== 'running') return { records, position: null };
-    const keepsList = records === 0 && partitions === 0 && run.position?.stage === 'list';
-    const position = keepsList ? run.position : null;
+    const position = records === 0 && partitions === 0 && isBegun(run.position) ? run.position : null;
     state.runs.update(run, { position, readCompleted: false, watermarkBefore: null, watermarkAfter: null });
     return { records, position };
   });
+
+/** A list of partitions, or a report job that is waited for. */
+const isBegun = (position: RunPosition | null): boolean =>
+  position?.stage === 'list' || (position?.stage === 'partition' && position.read?.job !== undefined);

@@ -188,6 +188,21 @@ export function engineDocuments(at: Addresses): readonly BaseDocument[] {
       request: { path: '/items', query: { fields: '{{ chunk.fields }}' } },
       fieldChunks: { fields: ['name', 'key'], always: ['id'], size: 1, join: ',', mergeBy: ['id'] },
     }),
+    engine('report', {
+      job: {
+        create: { method: 'POST', path: '/jobs' },
+        id: 'body.total',
+        poll: { path: '/jobs/{{ job.id }}' },
+        status: 'body.account',
+        completed: ['a'],
+        failed: ['b'],
+        emptyWhen: 'body.total = 0',
+        values: { file: 'body.token' },
+        intervalSeconds: 1,
+        timeoutSeconds: 1,
+      },
+      request: { path: '/items/{{ job.id }}/{{ job.file }}' },
+    }),
     engine('groups', {
       forEach: [
         {

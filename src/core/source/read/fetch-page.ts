@@ -59,6 +59,8 @@ interface ReadFacts {
 
 /** The page to read and what its request sees. */
 export interface PageRequest {
+  /** The report that the page is part of; absent: there is none. */
+  readonly job?: Readonly<Record<string, unknown>>;
   readonly position: PagePosition;
   readonly window: RequestRoots['window'];
   readonly watermark: RequestRoots['watermark'];
@@ -162,7 +164,8 @@ async function sendFor(
   const shrink = shrinkRule(source.resource.pagination, position);
   const page = { index: position.index, startsFromToken, shrink };
   const classify = interpretResponse(source, { evaluate, page });
-  const options = { signal, signer: createSigner(source, signal), classify };
+  const isSigned = source.resource.job?.signRequest ?? true;
+  const options = { signal, ...(isSigned && { signer: createSigner(source, signal) }), classify };
   if (source.responses)
     return await source.responses.send(request.http, options, { isFirst: position.index === 1, isRestarted });
   const tellNext = (response: HttpResponse) =>

@@ -8,19 +8,20 @@ import { AppError } from '../../errors.ts';
 import { renderTemplate } from '../../expressions/template.ts';
 import type { ReadPlan, ReadPosition } from '../../model/read-position.ts';
 import type { Validators } from '../../model/validators.ts';
-import { cursorOfText, sendCursor, sendLowerBound } from '../cursor/cursor-value.ts';
-import { createEvaluate } from '../request/evaluate.ts';
-import type { RequestRoots } from '../request/request.ts';
+import { createEvaluate, type Evaluate } from '../request/evaluate.ts';
 import type { Source } from '../source.ts';
 import { fetchPage, type Page, type PageRequest } from './fetch-page.ts';
 import { chunksOf } from './field-chunks.ts';
 import { lookAhead } from './look-ahead.ts';
+import { type OncePerPage, oncePerPage } from './once-per-page.ts';
 import { type CursorPage, readCursors } from './page-cursors.ts';
 import { createPageGuard, type PageGuard, pageKey } from './page-guard.ts';
+import { emptyReport, requestAt, sentRoots } from './page-request.ts';
 import { heavyBytes } from './page-size.ts';
 import { createPagesAhead, type PagesAhead } from './pages-ahead.ts';
 import { planRead } from './read-plan.ts';
 import { advance, restartFromStart, restartWindow, resumePosition, splitWindow } from './read-window.ts';
+import { type JobPort, readyJob } from './report-job.ts';
 import { smallerPage } from './smaller-page.ts';
 
 /** A note for a reader of the run; the read continues. */
@@ -75,6 +76,8 @@ export interface ReadOptions {
   readonly isTurn?: () => boolean;
   /** Checked before each page is fetched; true: no further one is fetched, those fetched are still given. */
   readonly enough?: () => boolean;
+  /** For a resource with a report job; absent: there is none, or the read fails. */
+  readonly jobs?: JobPort;
 }
 
 /**
@@ -98,31 +101,11 @@ export async function* readPages(source: Source, options: ReadOptions): AsyncGen
       hasRoom: () => hasRoom() && !endsByRecords(plan),
       isEnough: () => enough.early(),
     });
-    return readInOrder({ source, plan, ahead, signal, enough }, first, notes);
+    return readInOrder({ source, plan, ahead, signal, enough, evaluate, jobs: options.jobs ?? null }, first, notes);
   };
   const isHeavy = ({ bodyBytes }: Fetched) => bodyBytes > heavyBytes;
   const fetched = lookAhead(start, { count, isHeavy, signal: options.signal });
   for await (const { page } of fetched) yield page;
-}
-
-/** A check that runs once for each page: when its turn comes, or earlier when it is prefetched. */
-interface OncePerPage {
-  early(): boolean;
-  atTurn(): boolean;
-}
-
-function oncePerPage(ask: () => boolean): OncePerPage {
-  let response: boolean | null = null;
-  const early = (): boolean => {
-    response ??= ask();
-    return response;
-  };
-  const atTurn = (): boolean => {
-    const known = early();
-    response = null;
-    return known;
-  };
-  return { early, atTurn };
 }
 
 /** Whether the values of its records may end or split a window. */
@@ -142,6 +125,8 @@ interface Reading {
   readonly ahead: PagesAhead;
   readonly signal: AbortSignal;
   readonly enough: OncePerPage;
+  readonly evaluate: Evaluate;
+  readonly jobs: JobPort | null;
 }
 
 /** A page for the consumer, or only another position to continue from. */
@@ -155,16 +140,30 @@ async function* readInOrder(
   firstNotes: readonly ReadNote[],
 ): AsyncGenerator<Fetched, void, undefined> {
   await using _ahead = reading.ahead;
+  const { source, plan, jobs, evaluate, signal } = reading;
   let position: ReadPosition | null = first;
   let guard = createPageGuard(first.guard);
   let notes = firstNotes;
+  /** The window whose job is ready; 0: none is. */
+  let readyWindow = 0;
   while (position !== null) {
     reading.signal.throwIfAborted();
     if (reading.enough.atTurn()) return;
     if (position.page.index === 1) guard = createPageGuard(position.guard);
-    const turn = await readOne(reading, position, guard);
+    let turn: Turn | null = null;
+    if (reading.source.resource.job && readyWindow !== position.windowNo) {
+      const roots = sentRoots(plan, position);
+      const ready = await readyJob(source, position, { port: jobs, roots, evaluate, signal });
+      readyWindow = position.windowNo;
+      position = ready.position;
+      const at = { request: requestAt(plan, position), position, guard };
+      if (ready.isEmpty) turn = await settle(reading, emptyReport, at);
+    }
+    turn ??= await readOne(reading, position, guard);
     if ('retryFrom' in turn) {
       position = turn.retryFrom;
+      // What the job said may be too old.
+      readyWindow = 0;
       notes = [...notes, turn.note];
       continue;
     }
@@ -177,7 +176,7 @@ async function* readInOrder(
 async function readOne(reading: Reading, position: ReadPosition, guard: PageGuard): Promise<Turn> {
   const { plan, ahead } = reading;
   const { pagination } = reading.source.resource;
-  const request = { position: position.page, ...sentRoots(plan, position), isRestarted: position.restarts > 0 };
+  const request = requestAt(plan, position);
   const page = await ahead.take(request);
   switch (page.kind) {
     case 'expired':
@@ -268,20 +267,6 @@ function lastRead(
     notes: [],
     ...end,
   };
-}
-
-function sentRoots(plan: ReadPlan, position: ReadPosition): RequestRoots & { readonly startsFromToken: boolean } {
-  const { cursor } = plan;
-  if (cursor === null) {
-    const startsFromToken = plan.kind === 'token' && position.from !== null && position.from !== plan.start;
-    return { window: { from: position.from, to: null }, watermark: position.from, startsFromToken };
-  }
-  const send = (text: string | null, inForm: typeof sendCursor) => {
-    const value = cursorOfText(text, cursor.form);
-    return value === null ? null : inForm(value, cursor.form);
-  };
-  const window = { from: send(position.from, sendLowerBound), to: send(position.to, sendCursor) };
-  return { window, watermark: send(plan.watermarkBefore, sendLowerBound), startsFromToken: false };
 }
 
 const withoutCursors = (records: readonly unknown[]): CursorPage => ({

@@ -196,7 +196,8 @@ function nextWindow(plan: ReadPlan, cursor: CursorPlan, position: ReadPosition):
     windowNo: position.windowNo + 1,
   };
   const page = firstPageLike(plan.firstPage, position.page);
-  return { ...position, ...empty, ...bounds, page, base: position.claim };
+  const { job: _ofThisWindow, ...rest } = position;
+  return { ...rest, ...empty, ...bounds, page, base: position.claim };
 }
 
 /** Watermark less lookback, inclusive; `start` before the first read and for a backfill. */

@@ -17,6 +17,8 @@ export interface RequestRoots {
 
 /** The requested page. */
 interface BuiltPage extends RequestRoots {
+  /** The report that the page is part of, seen as `job`; absent: there is none. */
+  readonly job?: Readonly<Record<string, unknown>>;
   readonly position: PagePosition;
   /** The part of the record's fields to request, seen as `chunk.fields`; absent: there are no parts. */
   readonly chunk?: unknown;
@@ -64,8 +66,8 @@ function requestKeyOf(request: {
 
 function requestRoots(source: Source, page: BuiltPage): Roots {
   const { params, each, lookups, run, resource } = source;
-  const { window, watermark, position, chunk, auth = {} } = page;
-  const more = chunk === undefined ? {} : { chunk: { fields: chunk } };
+  const { window, watermark, position, chunk, job, auth = {} } = page;
+  const more = { ...(chunk === undefined ? {} : { chunk: { fields: chunk } }), ...(job && { job }) };
   return {
     params,
     auth,

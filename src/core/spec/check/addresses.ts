@@ -9,6 +9,8 @@ const requests = [
   'resources.*.auth.login',
   'lookups.*.request',
   'resources.*.request',
+  'resources.*.job.create',
+  'resources.*.job.poll',
   'resources.*.enrich.*.request',
   'resources.*.deletes.request',
 ];

@@ -9,6 +9,16 @@ const sendingSize = { 'resources.0.request.query': { limit: '{{ page.size }}' } 
 
 const sendingChunks = { 'resources.0.request.query': { fields: '{{ chunk.fields }}' } };
 
+const job = {
+  create: { method: 'POST', path: '/jobs' },
+  id: 'body.id',
+  poll: { path: '/jobs/{{ job.id }}' },
+  status: 'body.status',
+  completed: ['done'],
+  failed: ['failed'],
+};
+const readingJob = { 'resources.0.job': job, 'resources.0.request.path': '/jobs/{{ job.id }}/rows' };
+
 /** Rules of how pages are requested. */
 const ofPages: readonly Case[] = [
   {
@@ -81,6 +91,39 @@ const ofPages: readonly Case[] = [
     rule: 'a chunk of fields in a request that has none',
     changes: { 'resources.0.enrich': [{ assignTo: 'a', request: { path: '/{{ chunk.fields }}' } }] },
     issues: ['schema resources.0.enrich.0.request.path'],
+  },
+  {
+    rule: 'a report that nobody reads',
+    changes: { 'resources.0.job': job },
+    issues: ['schema resources.0.job'],
+  },
+  {
+    rule: 'a report of changes by token',
+    changes: { ...readingJob, 'resources.0.incremental': { kind: 'token', next: 'body.t' } },
+    issues: ['schema resources.0.incremental.kind'],
+  },
+  {
+    rule: 'a report that is cached',
+    changes: { ...readingJob, 'resources.0.request.cache': { mode: 'conditional' } },
+    issues: ['schema resources.0.request.cache.mode'],
+  },
+  {
+    rule: 'parents of a report that are read live',
+    changes: {
+      ...readingJob,
+      'resources.1': {
+        key: 'b',
+        primaryKey: 'id',
+        request: { path: '/b' },
+        forEach: [{ as: 'a', resource: 'accounts' }],
+      },
+    },
+    issues: ['schema resources.1.forEach.0.from'],
+  },
+  {
+    rule: 'a request of a job without an address',
+    changes: { ...readingJob, 'resources.0.job.poll': {} },
+    issues: ['schema resources.0.job.poll.path'],
   },
 ];
 

@@ -21,6 +21,7 @@ import { checkPagination } from './pagination.ts';
 import { checkParamDefinitions } from './param-definitions.ts';
 import { checkPartitions } from './partitions.ts';
 import { checkRecordSchemas } from './record-schemas.ts';
+import { checkReportJobs } from './report-jobs.ts';
 import { checkRequests } from './requests.ts';
 import { checkResources } from './resources.ts';
 import { checkSizes } from './sizes.ts';
@@ -56,6 +57,7 @@ const rules: readonly ((document: unknown, parse: ParseExpression) => readonly I
   checkResources,
   checkPagination,
   checkFieldChunks,
+  checkReportJobs,
   checkPartitions,
   checkExpressions,
   checkRecordSchemas,

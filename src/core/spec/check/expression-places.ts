@@ -75,6 +75,8 @@ function resourcePlaces(resource: unknown, index: number): readonly ExpressionPl
       expression(`${at}.${source}.when`, scopes.item),
     ]),
     ...requestPlaces(`${at}.request`, scopes.read),
+    ...['create', 'poll'].flatMap((request) => requestPlaces(`${at}.job.${request}`, scopes.read)),
+    ...['id', 'status', 'emptyWhen', 'values.*'].map((key) => expression(`${at}.job.${key}`, scopes.response)),
     templates(`${at}.fieldChunks.fields`, scopes.partition),
     expression(`${at}.response.map`, scopes.item),
     expression(`${at}.response.addFields.*`, scopes.fields),

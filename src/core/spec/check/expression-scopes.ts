@@ -37,7 +37,7 @@ export const scopes = {
   /** Requests, and what they share. */
   request: scope(request, { variables: ['lookups'] }),
   /** The request of a resource, which may ask for chunks of the fields. */
-  read: scope({ ...request, chunk: ['fields'] }, { variables: ['lookups'] }),
+  read: scope({ ...request, chunk: ['fields'], job: null }, { variables: ['lookups'] }),
   /** Values fixed before the first request of a partition. */
   partition: scope({ params: null, auth: null, ...run, lookups: null }, { variables: ['lookups'] }),
   /** Expressions that classify a response. */

@@ -17,6 +17,8 @@ export function checkRequests(document: unknown, parse: ParseExpression): readon
 const requestPatterns = [
   'lookups.*.request',
   'resources.*.request',
+  'resources.*.job.create',
+  'resources.*.job.poll',
   'resources.*.enrich.*.request',
   'resources.*.deletes.request',
   'auth.login',

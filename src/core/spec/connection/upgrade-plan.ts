@@ -146,6 +146,7 @@ const readsAll = ({ incremental, forEach }: Resource): boolean =>
 const decidesWhatIsRead: ReadonlySet<string> = new Set([
   'request',
   'fieldChunks',
+  'job',
   'response',
   'forEach',
   'filter',

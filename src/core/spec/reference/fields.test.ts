@@ -25,6 +25,7 @@ const beside: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   ...Object.fromEntries(
     ['page', 'offset', 'cursor', 'keyset'].map((kind) => [`resources[].pagination (${kind}) shrink`, { size: 100 }]),
   ),
+  'resources[] job': { request: { path: '/exports/{{ job.id }}/rows' } },
   'resources[] fieldChunks': { request: { path: '/accounts', query: { fields: '{{ chunk.fields }}' } } },
   'resources[].changeDetection mode': { mode: 'field', field: 'etag' },
   'resources[].enrich[] batch': { key: 'record.id' },
@@ -94,7 +95,10 @@ const base = (other: string): Record<string, unknown> => ({
     {
       key: 'contacts',
       primaryKey: 'id',
-      request: { path: '/contacts', query: { limit: '{{ page.size }}', fields: '{{ chunk.fields }}' } },
+      request: {
+        path: '/contacts',
+        query: { limit: '{{ page.size }}', fields: '{{ chunk.fields }}', of: '{{ job.id }}' },
+      },
       forEach: [{ as: 'project', values: '{{ params.projects }}' }],
     },
     { key: other, primaryKey: 'id', request: { path: '/a' }, target: { table: 'all_accounts' } },

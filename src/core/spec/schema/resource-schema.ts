@@ -6,82 +6,13 @@ import { Deletes } from './deletes-schema.ts';
 import { Target } from './destination-schema.ts';
 import { field, when, wholeNumber } from './field.ts';
 import { FieldChunks } from './field-chunks-schema.ts';
-import { ErrorRule, Expression, RequestTemplate, Template } from './http-schema.ts';
+import { ErrorRule, Expression, RequestTemplate } from './http-schema.ts';
 import { Incremental } from './incremental-schema.ts';
+import { ReportJob } from './job-schema.ts';
 import { Enrichment } from './lookup-schema.ts';
-import { FieldPath, Identifier, Selector, VariableName } from './names.ts';
+import { FieldPath, Identifier, Selector } from './names.ts';
 import { Pagination } from './pagination-schema.ts';
-
-/** Where the values of a partition come from. */
-const source = {
-  values: field(
-    v.exactOptional(Template),
-    'A template that gives a list; each item is a partition. Either this or `resource`.',
-    '{{ params.projects }}',
-  ),
-  resource: field(
-    v.exactOptional(v.string()),
-    'The key of another resource; each of its records is a partition. Either this or `values`.',
-    'accounts',
-  ),
-  from: field(
-    v.optional(v.picklist(['live', 'store']), 'live'),
-    '`store`: parents that earlier runs of that resource have delivered. `live`: they are read again in this run.',
-  ),
-  when: field(
-    v.exactOptional(Expression),
-    "Over the parent's stored fields: false leaves the parent out. Absent: every parent.",
-    'notes_count > 0',
-  ),
-  value: field(
-    v.exactOptional(FieldPath),
-    'The field of the parent that `each.<as>` is. A parent without a value there fails the run; leave it out with `when`. Absent: `each.<as>` is the record, with the fields that are used.',
-    'id',
-  ),
-};
-const oneSource = { oneOf: [{ required: ['values'] }, { required: ['resource'] }] };
-
-const Group = strictObject({
-  size: field(
-    wholeNumber(1, 1000),
-    'Values of one request, in the order of the list; the last group may have fewer.',
-    50,
-  ),
-  join: field(
-    v.exactOptional(v.string()),
-    'The text between two values: `each.<as>` is one text. Absent: `each.<as>` is a list.',
-    ',',
-  ),
-});
-
-/** One dimension of the partitions of a resource; exactly one of `values`, `resource` and `union`. */
-const ForEach = v.pipe(
-  strictObject({
-    as: field(VariableName, 'The name of the value in expressions: `each.<as>`.', 'project'),
-    values: source.values,
-    resource: source.resource,
-    from: source.from,
-    select: field(
-      v.optional(v.picklist(['all', 'changed']), 'all'),
-      "`changed`: only parents that changed since their partition's last success.",
-    ),
-    when: source.when,
-    value: source.value,
-    union: field(
-      v.exactOptional(
-        v.pipe(v.array(v.pipe(strictObject(source), v.metadata(oneSource))), v.metadata({ maxItems: 8 })),
-      ),
-      'Several lists, one after the other, instead of `values` or `resource`: the resource is read for each value of each of them. Equal ids of two resources are two partitions.',
-      [{ resource: 'accounts', value: 'id' }, { values: '{{ params.projects }}' }],
-    ),
-    group: field(
-      v.exactOptional(Group),
-      'Several values in one request. A group is one partition; one whose values change is a new one and is read from the beginning, so nothing of a new value is missed. Needs `value` for records. Absent: a request for each value.',
-      { size: 50, join: ',' },
-    ),
-  }),
-  v.metadata({ oneOf: [{ required: ['values'] }, { required: ['resource'] }, { required: ['union'] }] }),
-);
+import { ForEach } from './partitions-schema.ts';
 
 /** How the records are found in a response. */
 export const ResponseSettings = strictObject({
@@ -225,6 +156,18 @@ export const Resource = v.pipe(
       v.exactOptional(FieldChunks),
       'A list of fields that is too long for one request: each page is requested once for each chunk of it, and the records are merged. The request sends `chunk.fields`. Absent: one request for each page.',
       { fields: '{{ params.fields }}', always: ['id'], size: 100, join: ',' },
+    ),
+    job: field(
+      v.exactOptional(ReportJob),
+      'The records are in a report that the API makes in the background: `request` reads it once it is ready, page by page as always. Absent: `request` reads the records at once.',
+      {
+        create: { method: 'POST', path: '/exports' },
+        id: 'body.id',
+        poll: { path: '/exports/{{ job.id }}' },
+        status: 'body.status',
+        completed: ['completed'],
+        failed: ['failed'],
+      },
     ),
     response: field(v.optional(ResponseSettings, {}), 'How the records are found in a response.', { records: 'data' }),
     pagination: field(v.optional(Pagination, { kind: 'none' }), 'How the next page is requested.', {

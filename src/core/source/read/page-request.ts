@@ -1,0 +1,49 @@
+import type { ReadPlan, ReadPosition } from '../../model/read-position.ts';
+import { cursorOfText, sendCursor, sendLowerBound } from '../cursor/cursor-value.ts';
+import type { RequestRoots } from '../request/request.ts';
+import type { Page, PageRequest } from './fetch-page.ts';
+import { jobRoot } from './report-job.ts';
+
+/** The request for the page at a position. */
+export const requestAt = (plan: ReadPlan, position: ReadPosition): PageRequest => ({
+  position: position.page,
+  ...sentRoots(plan, position),
+  isRestarted: position.restarts > 0,
+  ...(position.job && { job: jobRoot(position.job) }),
+});
+
+/** What requests see of the window, and whether the token of the API that a read starts from is in them. */
+export function sentRoots(
+  plan: ReadPlan,
+  position: ReadPosition,
+): RequestRoots & { readonly startsFromToken: boolean } {
+  const { cursor } = plan;
+  if (cursor === null) {
+    const startsFromToken = plan.kind === 'token' && position.from !== null && position.from !== plan.start;
+    return { window: { from: position.from, to: null }, watermark: position.from, startsFromToken };
+  }
+  const send = (text: string | null, inForm: typeof sendCursor) => {
+    const value = cursorOfText(text, cursor.form);
+    return value === null ? null : inForm(value, cursor.form);
+  };
+  const window = { from: send(position.from, sendLowerBound), to: send(position.to, sendCursor) };
+  return { window, watermark: send(plan.watermarkBefore, sendLowerBound), startsFromToken: false };
+}
+
+/** The page of a report without records, which is not requested. */
+export const emptyReport: Extract<Page, { kind: 'records' }> = {
+  kind: 'records',
+  records: [],
+  next: null,
+  pagesLeft: 0,
+  identity: null,
+  total: null,
+  token: null,
+  recordsMissing: false,
+  requestKey: 'job',
+  url: '',
+  serverDate: null,
+  bodyBytes: 0,
+  budgetLeft: Number.POSITIVE_INFINITY,
+  validators: null,
+};

@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
+import type { ReadPosition } from '../../model/read-position.ts';
+import type { Source } from '../source.ts';
+import {
+  type Api,
+  type ApiReply,
+  type ApiRequest,
+  idsOf,
+  inQuery,
+  rows,
+  sourceOf,
+  startApi,
+} from '../source-fixture.ts';
+import { type PageRead, readPages } from './read-pages.ts';
+import type { JobPort } from './report-job.ts';
+
+let evaluator: TestEvaluator;
+beforeAll(() => {
+  evaluator = createTestEvaluator({ size: 1 });
+});
+afterAll(() => evaluator[Symbol.asyncDispose]());
+
+const { signal } = new AbortController();
+type Json = Readonly<Record<string, unknown>>;
+
+/** An API whose jobs are ready at the `polls`-th poll, with a new address of their file at each. */
+function reporting({ polls = 2, status = 'done', count = 5 } = {}) {
+  let jobs = 0;
+  let polled = 0;
+  return (request: ApiRequest): ApiReply => {
+    const [, place] = request.url.pathname.split('/');
+    if (request.method === 'POST') {
+      jobs += 1;
+      polled = 0;
+      return { body: { job: { id: jobs } } };
+    }
+    if (place === 'jobs') {
+      polled += 1;
+      return { body: { state: polled < polls ? 'running' : status, file: `${polled}`, count } };
+    }
+    const offset = Number(request.url.searchParams.get('offset') ?? 0);
+    return { body: rows.slice(0, count).slice(offset, offset + 2) };
+  };
+}
+
+const job = {
+  create: { method: 'POST', path: '/jobs', headers: { 'Idempotency-Key': '{{ job.key }}' } },
+  id: 'body.job.id',
+  poll: { path: '/jobs/{{ job.id }}' },
+  status: 'body.state',
+  completed: ['done'],
+  failed: ['broken'],
+  values: { file: 'body.file' },
+  intervalSeconds: 7,
+};
+
+const sourceAt = (api: Pick<Api, 'origin'>, changes: Json = {}, parts: Json = {}, overrides: Partial<Source> = {}) =>
+  sourceOf(
+    {
+      api,
+      evaluator,
+      auth: { kind: 'bearer', token: 'a-token' },
+      resource: {
+        request: { path: '/files/{{ job.id }}/{{ job.file }}' },
+        pagination: { kind: 'offset', size: 2, inject: inQuery('offset') },
+        job: { ...job, ...changes },
+        ...parts,
+      },
+    },
+    overrides,
+  );
+
+/** What a run keeps; it ends at each wait, unless `patient`, and once when it saves, if `dies`. */
+function createRun({ patient = true, dies = false } = {}) {
+  const saved: ReadPosition[] = [];
+  const waits: number[] = [];
+  const port: JobPort = {
+    async save(position) {
+      if (dies) {
+        dies = false;
+        throw new Error('died');
+      }
+      // As a database holds it.
+      saved.push(JSON.parse(JSON.stringify(position)));
+    },
+    async wait(ms) {
+      waits.push(ms);
+      if (!patient) throw new Error('later');
+    },
+  };
+  const read = async (source: Source, position: ReadPosition | null = saved.at(-1) ?? null) => {
+    const pages: PageRead[] = [];
+    let error: unknown = null;
+    try {
+      for await (const page of readPages(source, { position, signal, lookAhead: 0, jobs: port })) pages.push(page);
+    } catch (failure) {
+      error = failure;
+    }
+    return { pages, error };
+  };
+  return { saved, waits, read };
+}
+
+const asked = (api: Api) => api.requests.map(({ method, url }) => `${method} ${url.pathname}${url.search}`);
+const created = (api: Api) => api.requests.filter(({ method }) => method === 'POST');
+
+describe('a report job', () => {
+  test('is created once, polled until it is ready, and read page by page', async () => {
+    await using api = await startApi(reporting());
+    const { read, waits, saved } = createRun();
+    const { pages, error } = await read(sourceAt(api));
+    expect(error).toBeNull();
+    expect(idsOf(pages)).toEqual([[1, 2], [3, 4], [5]]);
+    expect(asked(api)).toEqual([
+      'POST /jobs',
+      'GET /jobs/1',
+      'GET /jobs/1',
+      'GET /files/1/2?offset=0',
+      'GET /files/1/2?offset=2',
+      'GET /files/1/2?offset=4',
+    ]);
+    expect(waits).toEqual([7000, 7000]);
+    expect(saved).toMatchObject([{ job: { id: '1' } }]);
+  });
+
+  test('is continued where a wait ends the read, and never created a second time', async () => {
+    await using api = await startApi(reporting({ polls: 3 }));
+    const { read } = createRun({ patient: false });
+    const source = sourceAt(api);
+    for (let attempt = 0; attempt < 3; attempt += 1)
+      expect((await read(source)).error).toMatchObject({ message: 'later' });
+    expect(idsOf((await read(source)).pages).flat()).toEqual([1, 2, 3, 4, 5]);
+    expect(created(api)).toHaveLength(1);
+  });
+
+  test('is polled again before a read continues in its middle, so that its address is a new one', async () => {
+    await using api = await startApi(reporting());
+    const { read } = createRun();
+    const source = sourceAt(api);
+    const [first] = (await read(source)).pages;
+    const before = asked(api).length;
+    const rest = await read(source, first?.positionAfter ?? null);
+    expect(idsOf(rest.pages)).toEqual([[3, 4], [5]]);
+    expect(asked(api).slice(before)).toEqual(['GET /jobs/1', 'GET /files/1/3?offset=2', 'GET /files/1/3?offset=4']);
+  });
+
+  test('has the same key when the process ends before its id is saved', async () => {
+    await using api = await startApi(reporting());
+    const { read } = createRun({ dies: true });
+    const source = sourceAt(api);
+    expect((await read(source)).error).toMatchObject({ message: 'died' });
+    expect((await read(source)).error).toBeNull();
+    const keys = created(api).map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), keys[0]]);
+    const other = createRun();
+    await other.read(sourceAt(api, {}, {}, { run: { id: 'run_2', startedAt: '2026-01-01T00:00:00.000Z', mode: '' } }));
+    expect(created(api)[2]?.headers['idempotency-key']).not.toBe(keys[0]);
+  });
+
+  test('of each window is another one', async () => {
+    await using api = await startApi(reporting({ polls: 1 }));
+    const incremental = {
+      kind: 'cursor',
+      cursor: { field: 'updated_at', type: 'datetime' },
+      order: 'none',
+      initial: '2025-12-30T00:00:00Z',
+      window: { size: 'P1D' },
+    };
+    const create = { ...job.create, body: { json: { from: '{{ window.from }}' } } };
+    const { read, saved } = createRun();
+    const { error } = await read(sourceAt(api, { create }, { incremental }));
+    expect(error).toBeNull();
+    const starts = created(api).map(({ body }) => JSON.parse(body).from);
+    expect(starts).toEqual(['2025-12-30T00:00:00.000Z', '2025-12-31T00:00:00.000Z']);
+    expect(saved.map((position) => position.job?.id)).toEqual(['1', '2']);
+  });
+
+  test('without records is not read', async () => {
+    await using api = await startApi(reporting({ polls: 1, count: 0 }));
+    const { pages } = await createRun().read(sourceAt(api, { emptyWhen: 'body.count = 0' }));
+    expect(idsOf(pages)).toEqual([[]]);
+    expect(pages[0]?.recordsMissing).toBe(false);
+    expect(asked(api)).toEqual(['POST /jobs', 'GET /jobs/1']);
+  });
+
+  test('may be read without credentials, which no other system than the API gets then', async () => {
+    await using api = await startApi(reporting({ polls: 1 }));
+    await createRun().read(sourceAt(api, { signRequest: false }));
+    const signed = api.requests.map(({ url, headers }) => [
+      url.pathname.split('/')[1],
+      headers.authorization !== undefined,
+    ]);
+    expect(new Map(signed as [string, boolean][])).toEqual(
+      new Map([
+        ['jobs', true],
+        ['files', false],
+      ]),
+    );
+  });
+
+  test.each<[string, Json, Parameters<typeof reporting>[0], string]>([
+    ['fails', {}, { status: 'broken' }, 'ended with the status "broken"'],
+    ['takes too long', { timeoutSeconds: 3600 }, { polls: 99 }, 'not ready within job.timeoutSeconds'],
+    ['has no id', { id: 'body.nothing' }, {}, 'no id at job.id'],
+  ])('that %s fails the read', async (_what, changes, api, message) => {
+    await using server = await startApi(reporting(api));
+    let hours = 0;
+    const now = () => new Date(Date.UTC(2026, 0, 1, (hours += 1) / 10));
+    const { error } = await createRun().read(sourceAt(server, changes, {}, { now }));
+    expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining(message) });
+  });
+
+  test('is created by nobody but a run', async () => {
+    await using api = await startApi(reporting());
+    const reading = Array.fromAsync(readPages(sourceAt(api), { position: null, signal }));
+    await expect(reading).rejects.toThrow('position of a run');
+    expect(api.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,154 @@
+/** The report job of a window: created once, polled until it is ready. */
+import { createHash } from 'node:crypto';
+import { AppError } from '../../errors.ts';
+import { textOf } from '../../json/json-text.ts';
+import type { HttpResponse } from '../../model/http.ts';
+import type { JobPosition, ReadPosition } from '../../model/read-position.ts';
+import type { RequestTemplate } from '../../spec/schema/http-schema.ts';
+import type { ReportJob } from '../../spec/schema/job-schema.ts';
+import { authRoot, createSigner } from '../auth/request-signer.ts';
+import { decodeBody } from '../decode/decode-body.ts';
+import type { Evaluate } from '../request/evaluate.ts';
+import { interpretResponse } from '../request/interpret-response.ts';
+import { rendererFor, renderRequest } from '../request/render-request.ts';
+import type { RequestRoots } from '../request/request.ts';
+import type { Source } from '../source.ts';
+import { checkpointText } from './checkpoint-text.ts';
+
+/** What a read with report jobs needs of its run. */
+export interface JobPort {
+  /** Resolves when the run continues at the position even after a crash. */
+  save(position: ReadPosition): Promise<void>;
+  /** Waits; may throw instead, so that the read continues after the wait in another process. */
+  wait(ms: number): Promise<void>;
+}
+
+interface JobOptions {
+  readonly port: JobPort | null;
+  /** What requests see of the window. */
+  readonly roots: RequestRoots;
+  readonly evaluate: Evaluate;
+  readonly signal: AbortSignal;
+}
+
+/** A job that is ready. */
+interface ReadyJob {
+  readonly position: ReadPosition & { readonly job: JobPosition };
+  /** It has no records. */
+  readonly isEmpty: boolean;
+}
+
+/** What `job` is in the requests of a job. */
+export const jobRoot = ({ id, values }: JobPosition): Readonly<Record<string, unknown>> => ({ ...values, id });
+
+/**
+ * The position with a job that is ready: the one of the position, or a new one, whose id is saved before anything else
+ * happens. A process polls once before it reads, so that an address of limited life is a new one. Throws
+ * `source_rejected` when the job fails or takes too long, and what the client and the port throw.
+ */
+export async function readyJob(source: Source, begin: ReadPosition, options: JobOptions): Promise<ReadyJob> {
+  const { job: rules } = source.resource;
+  const { port } = options;
+  if (rules === undefined || port === null) throw new Error('Report jobs need the position of a run');
+  const intervalMs = rules.intervalSeconds * 1000;
+  let { job } = begin;
+  for (;;) {
+    if (job === undefined) {
+      job = await create(source, rules, begin, options);
+      await port.save({ ...begin, job });
+    } else {
+      const polled = await poll(source, rules, job, options);
+      if (polled !== null)
+        return { position: { ...begin, job: { ...job, values: polled.values } }, isEmpty: polled.isEmpty };
+      refuseLate(source, rules, job);
+    }
+    await port.wait(intervalMs);
+  }
+}
+
+async function create(source: Source, rules: ReportJob, at: ReadPosition, options: JobOptions): Promise<JobPosition> {
+  const content = [source.run.id, at.fingerprint, at.windowNo];
+  const key = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32);
+  const response = await send(source, rules.create, { ...options, what: 'job.create', job: { key } });
+  const id = await options.evaluate(rules.id, response);
+  if (typeof id !== 'string' && typeof id !== 'number') {
+    throw new AppError('source_rejected', 'The response to job.create has no id at job.id. Correct it in the spec.');
+  }
+  return {
+    id: checkpointText(String(id), 'The id of a job', 'job.id'),
+    createdAt: source.now().toISOString(),
+    values: {},
+  };
+}
+
+/** Null: the job still runs. */
+async function poll(
+  source: Source,
+  rules: ReportJob,
+  job: JobPosition,
+  options: JobOptions,
+): Promise<{ readonly values: JobPosition['values']; readonly isEmpty: boolean } | null> {
+  const { evaluate } = options;
+  const response = await send(source, rules.poll, { ...options, what: 'job.poll', job: jobRoot(job) });
+  const status = textOf(await evaluate(rules.status, response));
+  if (rules.failed.includes(status)) {
+    const shown = status.slice(0, 100);
+    throw new AppError(
+      'source_rejected',
+      `The report job ended with the status "${shown}". The calls of the run show why.`,
+    );
+  }
+  if (!rules.completed.includes(status)) return null;
+  const isEmpty = rules.emptyWhen !== undefined && (await evaluate(rules.emptyWhen, response)) === true;
+  const values: Record<string, string | number> = {};
+  for (const [name, expression] of Object.entries(rules.values)) {
+    const value = await evaluate(expression, response);
+    if (typeof value === 'number') values[name] = value;
+    if (typeof value === 'string') values[name] = checkpointText(value, `The value "${name}" of a job`, 'job.values');
+  }
+  return { values, isEmpty };
+}
+
+function refuseLate(source: Source, { timeoutSeconds }: ReportJob, { createdAt }: JobPosition): void {
+  if (source.now().getTime() - Date.parse(createdAt) < timeoutSeconds * 1000) return;
+  const message = `The report job was not ready within job.timeoutSeconds (${timeoutSeconds}).`;
+  throw new AppError('source_rejected', `${message} Raise that limit, or use smaller windows.`);
+}
+
+/** A decoded response as expressions see it. */
+type JobResponse = { readonly body: unknown } & Pick<HttpResponse, 'status' | 'headers'> & Pick<Source, 'params'>;
+
+/** Sends a request of a job. Error rules hold as for every request; none of them means an empty page. */
+async function send(
+  source: Source,
+  template: RequestTemplate,
+  {
+    what,
+    job,
+    roots,
+    evaluate,
+    signal,
+  }: JobOptions & { readonly what: string; readonly job: Readonly<Record<string, unknown>> },
+): Promise<JobResponse> {
+  const { params, each, lookups, run } = source;
+  const seen = { params, each, lookups, run, ...roots, auth: await authRoot(source, signal), job };
+  const { http } = await renderRequest(source, template, {
+    render: rendererFor(source, seen),
+    link: null,
+    inject: null,
+  });
+  const classify = interpretResponse(source, { evaluate, page: { index: 1, startsFromToken: false } });
+  const response = await source.client.send(http, { signal, signer: createSigner(source, signal), classify });
+  const { status, headers } = response;
+  if (response.meaning) {
+    throw new AppError(
+      'source_rejected',
+      `The API responded with ${status} to ${what}, which is neither a job nor its state.`,
+    );
+  }
+  const asJson = {
+    ...source,
+    resource: { ...source.resource, response: { ...source.resource.response, decoder: 'json' as const } },
+  };
+  return { body: await decodeBody(response, asJson), headers, status, params };
+}

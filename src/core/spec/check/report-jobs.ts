@@ -1,0 +1,57 @@
+import type { Issue } from '../../errors.ts';
+import { isJsonObject } from '../../json/json-value.ts';
+import { textsIn, valuesAt } from './document-paths.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Rules of report jobs that span several properties of a resource, or several resources. */
+export function checkReportJobs(document: unknown): readonly Issue[] {
+  const withJob = new Set<unknown>();
+  const own = valuesAt(document, 'resources.*').flatMap(({ path, value }) => {
+    if (!isJsonObject(value) || !isJsonObject(value['job'])) return [];
+    withJob.add(value['key']);
+    return jobRules(value, path);
+  });
+  const sources = ['resources.*.forEach.*', 'resources.*.forEach.*.union.*'].flatMap((at) => valuesAt(document, at));
+  const live = sources.flatMap(({ path, value }) =>
+    when(
+      isJsonObject(value) && withJob.has(value['resource']) && value['from'] !== 'store',
+      `${path}.from`,
+      'a resource with a `job` cannot be read live: use `store`',
+    ),
+  );
+  return [...own, ...live];
+}
+
+function jobRules(resource: JsonObject, path: string): readonly Issue[] {
+  const incremental = partOf(resource, 'incremental');
+  const { mode } = partOf(partOf(resource, 'request'), 'cache');
+  const isUsed = textsIn({ path: '', value: resource['request'] }).some((text) => /\bjob\b/.test(text.value));
+  return [
+    ...when(!isUsed, `${path}.job`, '`request` does not use `job`, so it cannot read what the job has made'),
+    ...when(incremental['kind'] === 'token', `${path}.incremental.kind`, 'a report has no token: use `cursor`'),
+    ...when(
+      incremental['resultCap'] !== undefined,
+      `${path}.incremental.resultCap`,
+      'the job of a window cannot be split: remove `resultCap`',
+    ),
+    ...when(
+      resource['fieldChunks'] !== undefined,
+      `${path}.fieldChunks`,
+      'a report has all fields: remove `fieldChunks`',
+    ),
+    ...when(
+      mode !== undefined && mode !== 'none',
+      `${path}.request.cache.mode`,
+      'a report is new each time: remove `cache`',
+    ),
+  ];
+}
+
+function partOf(value: JsonObject, key: string): JsonObject {
+  const child = value[key];
+  return isJsonObject(child) ? child : {};
+}
+
+const when = (holds: boolean, path: string, message: string): readonly Issue[] =>
+  holds ? [{ code: 'schema', path, message }] : [];

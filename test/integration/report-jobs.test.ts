@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import { useAccounts } from '../support/sync/use-accounts.ts';
+import { createAsked } from '../support/upstream/asked.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
+
+const api = createScriptedApi();
+const { account, shared } = useAccounts(api);
+const asked = createAsked(() => shared().upstream);
+
+it('waits for a report by the timer of the workflow, job by job, and delivers each record once', async () => {
+  let jobs = 0;
+  const polls = new Map<string, number>();
+  const part = (url: string) => url.split(/[/?]/)[2] ?? '';
+  api.serve('create', () => {
+    jobs += 1;
+    return { body: { id: `job${jobs}` } };
+  });
+  api.serve('state', (_query, { url }) => {
+    const count = (polls.get(part(url)) ?? 0) + 1;
+    polls.set(part(url), count);
+    return { body: { status: count < 2 ? 'running' : 'completed' } };
+  });
+  api.serve('file', (query, { url }) => {
+    const page = Number(query.get('page'));
+    return { body: page < 3 ? [{ id: `${part(url)}-${page}` }] : [] };
+  });
+  const reports = {
+    key: 'reports',
+    forEach: [{ as: 'region', values: '{{ ["eu", "us"] }}' }],
+    job: {
+      create: { method: 'POST', path: '/create/{{ each.region }}' },
+      id: 'body.id',
+      poll: { path: '/state/{{ job.id }}' },
+      status: 'body.status',
+      completed: ['completed'],
+      failed: ['failed'],
+      intervalSeconds: 1,
+    },
+    request: { path: '/file/{{ job.id }}' },
+    pagination: { kind: 'page', inject: { in: 'query', name: 'page' } },
+  };
+  await using of = await account({ key: 'reports', resources: [reports] });
+  expect(await of.sync('reports')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 4 } });
+  expect(asked('create').map(({ pathname }) => pathname)).toEqual(['/create/eu', '/create/us']);
+  expect(asked('state').map(({ pathname }) => pathname)).toEqual([
+    '/state/job1',
+    '/state/job1',
+    '/state/job2',
+    '/state/job2',
+  ]);
+  expect(await of.live('reports')).toEqual(['job1-1', 'job1-2', 'job2-1', 'job2-2']);
+});
