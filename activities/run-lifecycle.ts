@@ -16,9 +16,13 @@ type LifecycleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 const loginFailuresMax = 3;
 
 /** Begins the run when it is its turn. A repeat returns the same. */
-export async function beginRun(deps: LifecycleDeps, input: SyncRunInput): Promise<lanes.Begun> {
+export async function beginRun(
+  deps: LifecycleDeps,
+  input: SyncRunInput,
+  options?: Parameters<typeof lanes.beginRun>[3],
+): Promise<lanes.Begun> {
   const scope = orgScope(input.orgId);
-  const begun = await lanes.beginRun(deps.db, scope, input.runId);
+  const begun = await lanes.beginRun(deps.db, scope, input.runId, options);
   if (begun.eventsFor > 0) void wakeEndpoints(deps, scope);
   return begun;
 }

@@ -60,9 +60,9 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRun: Create
     const release = slots.tryTake();
     if (release === null) return step;
     try {
-      const { turn, isQuick, isFirst } = await beginRun(deps, input);
-      if (turn === 'waiting') return { ...step, chunk: waitsForTurn };
+      const { turn, isQuick, isFirst } = await beginRun(deps, input, { onlyIfQuick: true });
       if (!isQuick) return step;
+      if (turn === 'waiting') return { ...step, chunk: waitsForTurn };
       return { ...step, chunk: await readHere(input, { scheduledAtMs, isFirst }) };
     } catch (error) {
       return { ...step, error: finalErrorOf(error) };

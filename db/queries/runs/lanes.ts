@@ -22,11 +22,21 @@ import { findNextRuns, type NextRun, noteReady, runsInTurn } from './turns.ts';
  * @returns `running`: it holds the lane (also when it began earlier: safe to repeat); `waiting`: not its turn;
  * a final status: it was ended meanwhile; null: no such run.
  */
-export async function beginRun(db: Db, scope: OrgScope, runId: string): Promise<Begun> {
-  const asked = await askToBegin(db, scope, runId);
+export async function beginRun(
+  db: Db,
+  scope: OrgScope,
+  runId: string,
+  { onlyIfQuick = false }: BeginOptions = {},
+): Promise<Begun> {
+  const asked = await askToBegin(db, scope, { runId, onlyIfQuick });
   // A run that ended meanwhile did not see that this one was ready, and wakes no run.
-  const { isNews: _, ...begun } = asked.isNews ? await askToBegin(db, scope, runId) : asked;
+  const { isNews: _, ...begun } = asked.isNews ? await askToBegin(db, scope, { runId, onlyIfQuick }) : asked;
   return begun;
+}
+
+interface BeginOptions {
+  /** Nothing happens, unless the last run of the lane took a moment; `turn` is then null. */
+  readonly onlyIfQuick?: boolean;
 }
 
 /** Whether a run has begun, or how it ended. */
@@ -34,7 +44,7 @@ export type Turn = Exclude<RunStatus, 'queued'> | 'waiting';
 
 /** The result of asking to begin. */
 export interface Begun {
-  /** Null: no such run. */
+  /** Null: no such run, or it was not asked for. */
   readonly turn: Turn | null;
   /** The last run of the lane took a moment. */
   readonly isQuick: boolean;
@@ -49,7 +59,11 @@ interface Asked extends Begun {
   readonly isNews: boolean;
 }
 
-function askToBegin(db: Db, scope: OrgScope, runId: string): Promise<Asked> {
+function askToBegin(
+  db: Db,
+  scope: OrgScope,
+  { runId, onlyIfQuick }: Required<BeginOptions> & { readonly runId: string },
+): Promise<Asked> {
   return db.transaction().execute(async (tx) => {
     // The locks order competing beginners, that on the org, which comes first, for its limit; the partial unique index is
     // the last line behind them.
@@ -64,6 +78,7 @@ function askToBegin(db: Db, scope: OrgScope, runId: string): Promise<Asked> {
       .forNoKeyUpdate(['orgs', 'connections'])
       .executeTakeFirst();
     const notBegun = { isQuick: asking?.quick ?? false, isFirst: false, isNews: false, eventsFor: 0 };
+    if (onlyIfQuick && !notBegun.isQuick) return { ...notBegun, turn: null };
     const canceled = asking && asking.status !== 'active' && (await cancelQueued(tx, scope, runId));
     // The attempt that follows counts from here on.
     const begun = await sql`

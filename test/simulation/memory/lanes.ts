@@ -11,8 +11,9 @@ import { runRow } from './store/run-row.ts';
 import { findNextRunsIn, noteReadyIn, runsInTurn } from './turns.ts';
 
 /** As the query of the same name; no event is recorded. */
-export const beginRun: typeof real.beginRun = async (db, _scope, runId) => {
-  const ask = () => memoryOf(db).transact('beginRun', (state) => askToBegin(state, runId));
+export const beginRun: typeof real.beginRun = async (db, _scope, runId, options) => {
+  const ask = () =>
+    memoryOf(db).transact('beginRun', (state) => askToBegin(state, runId, options?.onlyIfQuick ?? false));
   const asked = await ask();
   const { isNews: _, ...begun } = asked.isNews ? await ask() : asked;
   return begun;
@@ -23,11 +24,11 @@ interface Asked extends real.Begun {
   readonly isNews: boolean;
 }
 
-function askToBegin(state: ControlState, runId: string): Asked {
+function askToBegin(state: ControlState, runId: string, onlyIfQuick: boolean): Asked {
   const run = state.runs.get(runId);
   const isQuick = (run && state.lanes.get(String(run.laneId))?.quick) ?? false;
   const notBegun = { isQuick, isFirst: false, isNews: false, eventsFor: 0 };
-  if (!run) return { ...notBegun, turn: null };
+  if (!run || (onlyIfQuick && !isQuick)) return { ...notBegun, turn: null };
   if (run.status !== 'queued') return { ...notBegun, turn: run.status };
   const connection = state.connections.get(run.connectionId);
   if (connection?.status !== 'active') {
