@@ -1,3 +1,4 @@
+import { firstIdAt } from '../../../src/core/ids.ts';
 import type { RunRow, RunStatus, RunTrigger } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import { type Listing, openNewestFirst } from '../../listing.ts';
@@ -15,13 +16,16 @@ export interface RunFilter {
 }
 
 /** The runs of the org that pass the filter, newest first. */
-export function listRuns(db: Db, scope: OrgScope, filter: RunFilter): Promise<Listing<RunRow>> {
+export async function listRuns(db: Db, scope: OrgScope, filter: RunFilter): Promise<Listing<RunRow>> {
   const { connectionId, resource, status, trigger, since } = filter;
   let matching = db.selectFrom('runs').where('orgId', '=', scope.orgId);
   if (connectionId !== undefined) matching = matching.where('connectionId', '=', connectionId);
   if (resource !== undefined) matching = matching.where('resourceKey', '=', resource);
   if (status !== undefined) matching = matching.where('status', '=', status);
   if (trigger !== undefined) matching = matching.where('trigger', '=', trigger);
-  if (since !== undefined) matching = matching.where('createdAt', '>=', since);
-  return openNewestFirst(matching.select(runColumns));
+  if (since !== undefined) matching = matching.where('createdAt', '>=', since).where('id', '>=', firstIdSince(since));
+  return await openNewestFirst(matching.select(runColumns));
 }
+
+/** An hour before, so that older runs are not read: an id has the time of the process that made it. */
+const firstIdSince = (since: string): string => firstIdAt('run', new Date(Math.max(0, Date.parse(since) - 3_600_000)));

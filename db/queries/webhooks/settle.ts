@@ -110,9 +110,8 @@ async function settleLog(tx: Db, scope: OrgScope, { leaseToken, settled }: Settl
       ${column(({ outcome }) => answered(outcome, () => storableText(JSON.stringify(outcome.headers))))}::text[],
       ${column(({ outcome }) => answered(outcome, () => storableText(outcome.body)))}::text[]
     ) as result (id, status_code, error_code, duration_ms, secret_id, request_headers, response_headers, response_body)
-    where delivery.org_id = ${scope.orgId} and delivery.id = result.id and delivery.lease_token = ${leaseToken}`.execute(
-    tx,
-  );
+    where delivery.org_id = ${scope.orgId} and delivery.id = result.id and delivery.lease_token = ${leaseToken}
+      and delivery.id = any(${column(({ attempt }) => attempt.id)}::text[])`.execute(tx);
 }
 
 const answered = ({ statusCode }: PostOutcome, text: () => string): string | null =>
