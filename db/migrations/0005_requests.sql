@@ -10,7 +10,7 @@ create unlogged table buckets (
   granted boolean not null,
   primary key (org_id, owner, name),
   foreign key (org_id, connection_id) references connections (org_id, id) on delete cascade
-) with (fillfactor = 50);
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 comment on column buckets.connection_id is 'Null: shared by all connections of the org.';
 comment on column buckets.full_at is 'When the bucket will be full again if nobody takes a token (the theoretical arrival time).';
 

@@ -10,6 +10,9 @@ create table lanes (
   unique (org_id, connection_id, resource_key),
   unique (org_id, id),
   foreign key (org_id, connection_id) references connections (org_id, id)
+) with (
+  -- Every attempt changes its row: the next version finds room in the same page, and dead ones are few when vacuum comes.
+  fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
 comment on column lanes.fence is 'Counts the attempts on this lane. Whoever holds a smaller number than the newest has lost it.';
 comment on column lanes.reset is 'What the next run forgets before it reads, because the spec now reads otherwise: the watermark, or every known record as well (state). Null: nothing.';

@@ -123,7 +123,7 @@ create table webhook_messages (
   foreign key (org_id, recovery_id) references webhook_recoveries (org_id, id),
   check ((status = 'pending') = (next_attempt_at is not null)),
   check (num_nulls(lease_until, lease_token) in (0, 2))
-);
+) with (autovacuum_vacuum_scale_factor = 0.02);
 comment on column webhook_messages.seq is 'Order of events; an endpoint gets them in it as far as attempts succeed.';
 comment on column webhook_messages.status is 'exhausted: every attempt failed; canceled: the receiver said stop, or the endpoint is deleted; skipped: the endpoint was disabled when it happened.';
 comment on column webhook_messages.attempts is 'Automatic attempts so far, begun or ended.';
