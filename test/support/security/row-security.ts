@@ -91,7 +91,8 @@ function namingOrgs(dialect: Dialect): Dialect {
   };
 }
 
-function namesOnStack(): readonly string[] {
+/** The query functions that are executing, as `folder/file.function`: innermost first. */
+export function namesOnStack(): readonly string[] {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 50;
   const { stack = '' } = new Error('where am I');
