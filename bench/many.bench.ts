@@ -228,17 +228,16 @@ it('what quiet runs ask of Temporal', async () => {
 });
 
 it('one org queues 200 runs, another then one', async () => {
-  const { watcher, pids } = plane;
   await using flooding = await openOrg(plane);
   await using waiting = await openOrg(plane);
   const many = await flooding.connect(connectionsOfFlood, baseUrl);
   const [one] = await waiting.connect(1, baseUrl);
   if (!one) throw new Error('There is a connection');
   await quietRuns(plane, { connections: [...many, one], count: many.length + 1, atOnce });
-  const quick = await oneBehindMany({ watcher, workerPid: pids.worker }, { many, runs: flood, one });
+  const quick = await oneBehindMany(plane, { many, runs: flood, one });
   await eventually('the queue is empty', () => isQueueEmpty(flooding.orgId), { timeoutMs: 120_000 });
   const hanging = await flooding.connect(silentConnections, silentUrl);
-  const behindHanging = await oneBehindMany({ watcher, workerPid: pids.worker }, { many: hanging, runs: flood, one });
+  const behindHanging = await oneBehindMany(plane, { many: hanging, runs: flood, one });
   goals.push(
     { what: `of ${flood} runs of another org, ended before the one`, result: quick.before, unit: 'runs', atMost: 20 },
     { what: 'the one behind them, from its request to its end', result: quick.seconds, unit: 's' },

@@ -25,6 +25,8 @@ export interface ControlPlane extends AsyncDisposable {
   readonly temporal: Client;
   readonly temporalAddress: string;
   readonly pids: Roots<ProcessName>;
+  /** The process that starts the others again. */
+  readonly supervisor: number;
   /** The ends of all logs, for a bench that failed. */
   tail(): string;
 }
@@ -68,6 +70,7 @@ export async function startControlPlane(allow: readonly string[]): Promise<Contr
   return {
     ...{ apiUrl: ready.apiUrl, db, watcher, temporal: new Client({ connection }), pids },
     temporalAddress: ready.temporalAddress,
+    supervisor: ready.pids.supervisor,
     tail: () => started.tail(),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

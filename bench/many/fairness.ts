@@ -1,6 +1,6 @@
 /** One org that queues many runs, and another that asks for one behind them. */
-import type pg from 'pg';
 import type { ManyConnection } from './connections.ts';
+import type { ControlPlane } from './control-plane.ts';
 import { watchEnds } from './quiet-runs.ts';
 
 /** How the one came through. */
@@ -11,9 +11,12 @@ export interface Fairness {
   readonly seconds: number;
 }
 
-/** Freezes the worker while all runs are asked for, so that every one of the many waits when the one is asked for. */
+/**
+ * Freezes the worker while all runs are asked for, so that every one of the many waits when the one is asked for. Its
+ * supervisor is frozen with it: it would start a worker anew that is silent for 5 s.
+ */
 export async function oneBehindMany(
-  { watcher, workerPid }: { readonly watcher: pg.Client; readonly workerPid: number },
+  { watcher, supervisor, pids }: Pick<ControlPlane, 'watcher' | 'supervisor' | 'pids'>,
   {
     many,
     runs,
@@ -21,7 +24,8 @@ export async function oneBehindMany(
   }: { readonly many: readonly ManyConnection[]; readonly runs: number; readonly one: ManyConnection },
 ): Promise<Fairness> {
   await using ends = watchEnds(watcher);
-  process.kill(workerPid, 'SIGSTOP');
+  const frozen = [supervisor, pids.worker];
+  for (const pid of frozen) process.kill(pid, 'SIGSTOP');
   const ids: string[] = [];
   let runId: string;
   let askedAt: number;
@@ -37,7 +41,7 @@ export async function oneBehindMany(
     askedAt = performance.now();
     runId = await one.request();
   } finally {
-    process.kill(workerPid, 'SIGCONT');
+    for (const pid of frozen.toReversed()) process.kill(pid, 'SIGCONT');
   }
   await ends.of(runId);
   const seconds = (performance.now() - askedAt) / 1000;
