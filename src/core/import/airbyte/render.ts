@@ -44,11 +44,19 @@ const escaped = (value: unknown): unknown =>
 export const expressionOf = (value: Value): string =>
   value.constant?.value === undefined && value.constant ? '""' : value.code;
 
+/** A list that a text becomes in the CDK once its values are in it cannot be read here. */
+function refuseListText(template: string, value: Value, path: string): void {
+  if (!value.constant && /^\s*[[(]/.test(template)) {
+    refuse(path, 'a list that is written as a text with expressions in it has no counterpart; write one expression');
+  }
+}
+
 /** A query parameter: a text, or a list; nothing for an empty one. */
 export function queryValue(template: unknown, scope: Scope, path: string): Rendered {
   if (typeof template === 'boolean') return shown(template);
   if (typeof template !== 'string') return template ?? undefined;
   const value = evaluate(template, scope, path);
+  refuseListText(template, value, path);
   if (value.constant) {
     const known = value.constant.value;
     if (known === undefined || known === null || known === '') return undefined;
@@ -59,8 +67,10 @@ export function queryValue(template: unknown, scope: Scope, path: string): Rende
     return Array.isArray(known) ? known.map(shown) : escaped(shown(known));
   }
   if (value.plain === true && (value.kind === 'text' || value.kind === 'number')) return templateOf(value);
-  if (value.kind === 'number') return templateOf(value);
-  if (value.kind === 'list') return templateOf(value);
+  if (value.kind === 'number' || value.kind === 'list') {
+    // The other branch of a conditional may be an empty text.
+    return value.plain === true ? templateOf(value) : `{{ ($v := ${value.code}; $v = "" ? null : $v) }}`;
+  }
   if (value.kind === 'any') {
     return `{{ ($v := ${value.code}; $v = "" ? null : $v = true ? "True" : $v = false ? "False" : $v) }}`;
   }
@@ -84,7 +94,9 @@ export function headerValue(template: unknown, scope: Scope, path: string): stri
 /** A value of a JSON body: what the CDK reads as a literal is one. Objects and lists are rendered inside. */
 export function jsonValue(template: unknown, scope: Scope, path: string): Rendered {
   if (typeof template === 'string') {
-    const value = literalOf(evaluate(template, scope, path));
+    const raw = evaluate(template, scope, path);
+    refuseListText(template, raw, path);
+    const value = literalOf(raw);
     if (value.constant) return value.constant.value === undefined ? undefined : escapedDeep(value.constant.value);
     return `{{ ${value.code} }}`;
   }

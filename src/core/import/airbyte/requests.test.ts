@@ -109,6 +109,28 @@ describe('a paginator of an imported stream', () => {
     expect(resourceOf(imported([link]))['pagination']).toEqual({ kind: 'link_header' });
   });
 
+  test('sends what only the first page has with the first page alone', async () => {
+    const stream = streamOf({
+      requester: { request_parameters: { since: "{{ ['a', config['b']] if next_page_token is none else '' }}" } },
+      retriever: {
+        paginator: {
+          type: 'DefaultPaginator',
+          page_token_option: option('after'),
+          pagination_strategy: { type: 'CursorPagination', cursor_value: '{{ response.next }}' },
+        },
+      },
+    });
+    const issues = await run(imported([stream]), {
+      params: { b: 'b' },
+      mocks: [
+        mock('/items', { data: items(2) }, { query: { after: 'x' } }),
+        mock('/items', { data: items(1), next: 'x' }),
+      ],
+      expect: { requests: [{ query: { since: ['a', 'b'] } }, { query: { since: null, after: 'x' } }] },
+    });
+    expect(issues).toEqual([]);
+  });
+
   test('with a parameter of the Link header sends it', async () => {
     const stream = paginated(
       { type: 'CursorPagination', cursor_value: "{{ headers['link'].get('next', {}).get('cursor', {}) }}" },
@@ -219,6 +241,7 @@ describe('a request of an imported stream', () => {
   });
 
   test.each([
+    ['a list as a text', { request_parameters: { a: "['{{ config.x }}', 'b']" } }, 'request_parameters.a'],
     ['a method that writes', { http_method: 'PUT' }, 'http_method'],
     [
       'an unknown authenticator',

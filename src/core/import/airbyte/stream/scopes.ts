@@ -103,6 +103,8 @@ export function responseScope(
 const tokenValue: Value = {
   kind: 'any',
   code: 'page.cursor',
+  // The first page has None.
+  absent: 'none',
   plain: true,
   member: (key) => (key === 'next_page_token' ? pathValue('page.cursor') : null),
 };
