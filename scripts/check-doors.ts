@@ -49,6 +49,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'retry',
     'webhook-post',
   ],
+  'src/core/import/airbyte': ['airbyte'],
   'src/core/import/openapi': ['openapi'],
   'src/core/json-schema': ['validate', 'coerce', 'linear-pattern'],
   'src/core/memory-run': ['memory-run', 'memory-ledger', 'memory-lookups'],

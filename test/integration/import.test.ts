@@ -129,7 +129,40 @@ describe('a draft that was made from an OpenAPI document', () => {
   }, 120_000);
 });
 
+/** A manifest of Airbyte with one stream. */
+const manifest = {
+  version: '6.0.0',
+  type: 'DeclarativeSource',
+  check: { type: 'CheckStream', stream_names: ['users'] },
+  streams: [
+    {
+      type: 'DeclarativeStream',
+      name: 'users',
+      primary_key: 'id',
+      retriever: {
+        type: 'SimpleRetriever',
+        requester: { type: 'HttpRequester', url_base: 'https://api.acme.example', path: '/users', http_method: 'GET' },
+        record_selector: { type: 'RecordSelector', extractor: { type: 'DpathExtractor', field_path: ['data'] } },
+      },
+    },
+  ],
+};
+const custom = { ...manifest.streams[0], retriever: { type: 'CustomRetriever', class_name: 'source.Retriever' } };
+
 describe('POST /specs/import', () => {
+  it('makes a draft of a manifest of Airbyte too', async () => {
+    const { status, body } = await send(stringify(manifest), { format: 'airbyte', key: 'acme' });
+    expect(status).toBe(200);
+    expect(body.report).toEqual([{ name: 'users', status: 'converted', path: null, reason: null }]);
+    expect((await shared().stack.org.call('POST', '/specs', { body: body.spec })).status).toBe(201);
+  });
+
+  it('says why no stream of a manifest can be converted', async () => {
+    const { status, body } = await send({ ...manifest, streams: [custom] }, { format: 'airbyte' });
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ code: 'validation', issues: [{ message: expect.stringContaining('users: ') }] });
+  });
+
   it('saves nothing, and gives the same for an object, JSON text and YAML text', async () => {
     const document = description('https://api.acme.example');
     const replies = await Promise.all(
@@ -153,6 +186,7 @@ describe('POST /specs/import', () => {
     ['no document', undefined, 'document'],
     ['text that is no YAML', 'a: [', 'document'],
     ['a document of another format', { swagger: '1.2' }, 'document.openapi'],
+    ['a manifest without streams', { version: '6.0.0' }, 'document.streams', 'airbyte'],
     ['a key twice in the text', 'openapi: 3.1.0\npaths: {}\npaths: {}', 'document.paths'],
     ['a name of the prototype chain in the text', '{"openapi":"3.0.0","__proto__":{}}', 'document'],
     ['no list', { openapi: '3.0.0', paths: {} }, 'document.paths'],
@@ -161,8 +195,8 @@ describe('POST /specs/import', () => {
       { openapi: '3.0.0', paths: { '/a': { get: { responses: json({ type: 'array', items: text }) } } } },
       'document.paths./a.get',
     ],
-  ])('says what is wrong with %s', async (_, document, path) => {
-    const { status, body } = await send(document);
+  ])('says what is wrong with %s', async (_, document, path, format = 'openapi') => {
+    const { status, body } = await send(document, { format });
     expect(status).toBe(400);
     expect(body.error).toMatchObject({ code: 'validation', issues: [expect.objectContaining({ path })] });
   });

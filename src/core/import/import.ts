@@ -6,11 +6,12 @@ import { findJsonIssue } from '../json/json-issue.ts';
 import { jsonLimits } from '../json/json-limits.ts';
 import { isJsonObject } from '../json/json-value.ts';
 import { readYaml, YamlSyntaxError } from '../json/yaml.ts';
-import type { ImportResult } from './import-result.ts';
+import { importAirbyte } from './airbyte/airbyte.ts';
+import type { ImportReport, ImportResult } from './import-result.ts';
 import { importOpenapi } from './openapi/openapi.ts';
 
 /** The formats that can be imported. */
-export const importFormats = ['openapi'] as const;
+export const importFormats = ['airbyte', 'openapi'] as const;
 type ImportFormat = (typeof importFormats)[number];
 
 /** A document of another format. */
@@ -25,6 +26,7 @@ export interface ImportRequest {
 const importers: Readonly<
   Record<ImportFormat, (document: unknown, options: { readonly key?: string }) => ImportResult>
 > = {
+  airbyte: importAirbyte,
   openapi: importOpenapi,
 };
 
@@ -41,7 +43,22 @@ export async function importDocument({ format, document, key }: ImportRequest): 
   if (issue !== null) throw unreadable(issue.path.join('.').slice(0, pathLengthMax), problems[issue.kind]);
   if (!isJsonObject(value)) throw unreadable('', 'expected an object');
   await nextTurn();
-  return importers[format](value, key === undefined || key === null ? {} : { key });
+  const result = importers[format](value, key === undefined || key === null ? {} : { key });
+  if (result.report.every(({ status }) => status === 'refused')) throw nothingConverted(result.report);
+  return result;
+}
+
+/** Reasons that are reported at once. */
+const issuesMax = 100;
+
+function nothingConverted(report: readonly ImportReport[]): AppError {
+  if (report.length === 0) return unreadable('', 'it has nothing that can be converted');
+  const issues = report.slice(0, issuesMax).map(({ name, path, reason }) => ({
+    code: 'schema' as const,
+    path: path ?? '',
+    message: `${name}: ${reason}`,
+  }));
+  return invalid('Nothing of the document can be converted.', issues);
 }
 
 /** Longer paths are cut: the caller knows the rest. */
