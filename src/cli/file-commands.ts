@@ -60,7 +60,10 @@ function addImport(program: Command, tools: Tools, perform: Perform): void {
       'Makes a spec from a document of another format, and says what became of each of its parts. Without --out the spec ' +
         'goes to stdout and the report to stderr.',
     )
-    .argument('<format>', 'openapi: an OpenAPI document or Swagger 2; each GET that returns a list becomes a resource')
+    .argument(
+      '<format>',
+      'airbyte: a low-code manifest, each stream becomes a resource; openapi: an OpenAPI document or Swagger 2, each GET that returns a list does',
+    )
     .argument('<file>', 'the document, JSON or YAML')
     .option('--out <folder>', 'write the spec into this folder, as KEY.yaml; an existing file is not replaced')
     .option('--key <key>', 'the key of the spec; made of the title unless given')

@@ -355,7 +355,7 @@ describe('the command line', () => {
       args: ['try', 'people.yaml', '--param', 'apiUrl=https://x.test', '--allow', 'x'],
       says: '--allow takes host:port',
     },
-    { args: ['import', 'bogus', 'people.yaml'], says: '"bogus" cannot be imported. The formats are: openapi' },
+    { args: ['import', 'bogus', 'people.yaml'], says: '"bogus" cannot be imported. The formats are: airbyte, openapi' },
     { args: ['runs', '--profile', 'constructor'], says: 'There is no profile "constructor"' },
     { args: ['try', 'people.yaml'], says: 'apiUrl is required: --param apiUrl=VALUE' },
     { args: ['try', 'people.yaml', '--resource', 'pets'], says: 'There is no resource "pets". The spec has: people.' },
