@@ -142,7 +142,9 @@ const withoutRules = (param: Part): Part =>
 /** The base of most requests; null: they lead to several hosts. */
 function commonBase(entries: readonly Entry[]): string | null {
   const bases = new Map<string, number>();
-  for (const { draft } of entries) bases.set(draft.request.base, (bases.get(draft.request.base) ?? 0) + 1);
+  // Files of reports are where the response to their poll says.
+  const direct = entries.filter(({ draft }) => draft.job === null);
+  for (const { draft } of direct) bases.set(draft.request.base, (bases.get(draft.request.base) ?? 0) + 1);
   const hosts = new Set([...bases.keys()].map(hostOf));
   const [most] = [...bases].toSorted(([, one], [, other]) => other - one);
   return hosts.size > 1 ? null : (most?.[0] ?? null);

@@ -51,11 +51,18 @@ function refuseListText(template: string, value: Value, path: string): void {
   }
 }
 
+/** A text in quotes is one without them, unless it has quotes inside. */
+function unquoted(value: Value): Value {
+  const { code } = text(value);
+  return { kind: 'text', code: `($q := ${code}; $contains($q, /['\\\\\\n]/) ? "'" & $q & "'" : $q)`, final: true };
+}
+
 /** A query parameter: a text, or a list; nothing for an empty one. */
 export function queryValue(template: unknown, scope: Scope, path: string): Rendered {
   if (typeof template === 'boolean') return shown(template);
   if (typeof template !== 'string') return template ?? undefined;
-  const value = evaluate(template, scope, path);
+  const quoted = /^'([^'\\{]*\{\{.*\}\}[^'\\}]*)'$/s.exec(template)?.[1];
+  const value = quoted === undefined ? evaluate(template, scope, path) : unquoted(evaluate(quoted, scope, path));
   refuseListText(template, value, path);
   if (value.constant) {
     const known = value.constant.value;

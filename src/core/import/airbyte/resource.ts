@@ -1,4 +1,6 @@
 import type { StreamDraft } from './stream/convert-stream.ts';
+import type { JobDraft } from './stream/report-job.ts';
+import type { RequestDraft } from './stream/request-draft.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 
@@ -38,7 +40,8 @@ export function resourceOf(
     primaryKey: draft.primaryKey.length > 0 ? draft.primaryKey : [contentField],
     ...(auth === null ? {} : { auth }),
     ...(forEach.length === 0 ? {} : { forEach }),
-    request: requestOf(draft, address),
+    ...(draft.job === null ? {} : { job: jobOf(draft.job) }),
+    request: requestOf(draft.request, address),
     response: {
       ...(records.decoder === 'json' ? {} : { decoder: records.decoder }),
       records: records.path,
@@ -77,7 +80,11 @@ function shape({ records, cursorField, primaryKey, partitionFields }: StreamDraf
   return { map, hidden };
 }
 
-function requestOf({ request }: StreamDraft, { base }: Address): Part {
+function jobOf({ create, poll, ...rules }: JobDraft): Part {
+  return { create: requestOf(create, { base: null }), poll: requestOf(poll, { base: null }), ...rules };
+}
+
+function requestOf(request: RequestDraft, { base }: Address): Part {
   const { method, query, headers, body } = request;
   const path =
     base !== null && request.base === base && request.path !== ''
@@ -92,4 +99,4 @@ function requestOf({ request }: StreamDraft, { base }: Address): Part {
   };
 }
 
-const urlOf = ({ base, path }: StreamDraft['request']): string => (path === '' ? base : `${base}/${path}`);
+const urlOf = ({ base, path }: RequestDraft): string => (path === '' ? base : `${base}/${path}`);

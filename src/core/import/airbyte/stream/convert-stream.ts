@@ -8,6 +8,7 @@ import { readPagination } from './pagination.ts';
 import { type ParentResource, type Partitions, readPartitions } from './partitions.ts';
 import { readPrimaryKey } from './primary-key.ts';
 import { type Records, readRecords } from './records.ts';
+import { type JobDraft, readJobNotes, readReportJob } from './report-job.ts';
 import { putOption, type RequestDraft, readOption, readRequester, splitQuery } from './request-draft.ts';
 import { requestScope, type Slice } from './scopes.ts';
 import { moveSecrets } from './secrets.ts';
@@ -16,6 +17,8 @@ import { typesOfSchema } from './types-of-schema.ts';
 /** A resource while its spec is put together. */
 export interface StreamDraft {
   readonly request: RequestDraft;
+  /** The report that the request reads; null: it reads the records at once. */
+  readonly job: JobDraft | null;
   readonly auth: ReadAuth['auth'];
   readonly records: Records;
   readonly primaryKey: readonly string[];
@@ -48,7 +51,8 @@ export function convertStream(stream: Component, setting: StreamSetting): Stream
   if (stream.type !== 'DeclarativeStream') refuseType(stream, 'DeclarativeStream is converted');
   const retriever = partOf(stream, 'retriever');
   if (retriever === null) return refuse(stream.path, 'it has no retriever');
-  if (retriever.type !== 'SimpleRetriever') refuseType(retriever, 'SimpleRetriever is converted');
+  if (retriever.type === 'AsyncRetriever') return convertAsync(stream, retriever, setting);
+  if (retriever.type !== 'SimpleRetriever') refuseType(retriever, 'SimpleRetriever and AsyncRetriever are converted');
   const requester = partOf(retriever, 'requester');
   if (requester === null) return refuse(retriever.path, 'it has no requester');
   if (requester.type !== 'HttpRequester') refuseType(requester, 'HttpRequester is converted');
@@ -97,6 +101,7 @@ function convertSimple({ stream, retriever, requester }: Parts, setting: StreamS
   const incremental = reading === null || full ? null : reading.block(usesEnd(request));
   return {
     request,
+    job: null,
     auth: moveSecrets(request, auth, requester.path),
     records,
     primaryKey: readPrimaryKey(stream),
@@ -106,6 +111,40 @@ function convertSimple({ stream, retriever, requester }: Parts, setting: StreamS
     forEach: partitions.forEach,
     slice,
     errors: readErrors(requester, config),
+    notes: [...notes, ...storeNotes(partitions), ...(records.casts && types === null ? [uncast] : [])],
+    types,
+    partitionFields: new Map(),
+  };
+}
+
+/** The records of a report. Options of the cursor and of partitions go nowhere, as in the CDK. */
+function convertAsync(stream: Component, retriever: Component, setting: StreamSetting): StreamDraft {
+  const { config, full } = setting;
+  const notes = readJobNotes(retriever, config);
+  const partitions = readPartitions(retriever, setting);
+  const reading = readIncremental(stream, { config, full });
+  const slice: Slice = {
+    ...partitions.slice,
+    inRequest: new Map([...partitions.slice.inRequest, ...(reading?.names ?? [])]),
+  };
+  const filtersByCursor = reading?.filtersHere === true && !full;
+  const records = readRecords(stream, retriever, { config, slice, filtersByCursor, ofReport: true });
+  const { job, request, auth, errors, pagination } = readReportJob(retriever, { config, slice, records });
+  const types = records.casts ? typesOfSchema(setting.schemaOf(stream)) : null;
+  const ends = [job.create, job.poll, request].some(usesEnd);
+  const incremental = reading === null || full ? null : reading.block(ends);
+  return {
+    request,
+    job,
+    auth,
+    records,
+    primaryKey: readPrimaryKey(stream),
+    pagination,
+    incremental,
+    cursorField: incremental === null ? null : (reading?.hidden ?? null),
+    forEach: partitions.forEach,
+    slice,
+    errors,
     notes: [...notes, ...storeNotes(partitions), ...(records.casts && types === null ? [uncast] : [])],
     types,
     partitionFields: new Map(),

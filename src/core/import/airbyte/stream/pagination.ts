@@ -17,11 +17,15 @@ interface Setting {
 }
 
 /** Reads the paginator, and puts the page size into the request. Null: one request has all. */
-export function readPagination(retriever: Component, setting: Setting): Pagination | null {
+export function readPagination(
+  retriever: Component,
+  setting: Setting,
+  paginatorKey: 'paginator' | 'download_paginator' = 'paginator',
+): Pagination | null {
   for (const key of ['pagination_reset', 'page_size_reduction', 'request_window_splitting']) {
     if (valueOf(retriever, key) !== undefined) refuse(pathAt(retriever, key), `${key} has no counterpart`);
   }
-  const paginator = partOf(retriever, 'paginator');
+  const paginator = partOf(retriever, paginatorKey);
   if (paginator === null || paginator.type === 'NoPagination') return null;
   if (paginator.type !== 'DefaultPaginator') refuseType(paginator, 'write it as DefaultPaginator');
   const strategy = partOf(paginator, 'pagination_strategy');

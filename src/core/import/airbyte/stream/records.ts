@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { type Scope } from '../jinja/value.ts';
 import { refuse } from '../refusal.ts';
 import { conditionOf, expressionOf, knownText } from '../render.ts';
+import { fieldsOf } from './key-transformations.ts';
 import { recordScope, type Slice, startScope } from './scopes.ts';
 import { transformRecords } from './transformations.ts';
 
@@ -37,14 +38,21 @@ export function readRecords(
     config,
     slice,
     filtersByCursor,
-  }: { readonly config: Config; readonly slice: Slice; readonly filtersByCursor: boolean },
+    ofReport = false,
+  }: {
+    readonly config: Config;
+    readonly slice: Slice;
+    readonly filtersByCursor: boolean;
+    /** The items are those of a file: its own extractor and decoder find them. */
+    readonly ofReport?: boolean;
+  },
 ): Records {
   const selector = partOf(retriever, 'record_selector');
   if (selector === null) return refuse(retriever.path, 'it has no record_selector');
   if (selector.type !== 'RecordSelector')
     refuseType(selector, 'write the selection as DpathExtractor and RecordFilter');
   if (partOf(stream, 'file_uploader')) refuse(pathAt(stream, 'file_uploader'), 'files are not read; only records are');
-  const { path, suffix } = readExtractor(selector, config);
+  const { path, suffix } = ofReport ? readDownload(retriever, config) : readExtractor(selector, config);
   const shaped = transformRecords(partsOf(stream, 'transformations'), { config, slice, input: suffix });
   const before =
     isTrue(selector, 'transform_before_filtering') ||
@@ -55,7 +63,7 @@ export function readRecords(
   const kept = conflicts ? readFilter(selector, (component) => scope(component, '$raw')) : null;
   const map = kept === null ? shaped.code : withKept(shaped.code ?? '$', kept, suffix);
   return {
-    decoder: readDecoder(retriever),
+    decoder: ofReport ? reportDecoder(retriever) : readDecoder(retriever, 'decoder'),
     path,
     map,
     filter: kept === null ? found : keptField,
@@ -85,9 +93,18 @@ function castsValues(selector: Component): boolean {
   return refuse(pathAt(selector, 'schema_normalization'), 'only the casts of `Default` have a counterpart');
 }
 
-function readExtractor(selector: Component, config: Config): { readonly path: string; readonly suffix: string | null } {
+/** Where the items are: a path, and JSONata over each of them. */
+interface Found {
+  readonly path: string;
+  readonly suffix: string | null;
+}
+
+function readExtractor(selector: Component, config: Config): Found {
   const extractor = partOf(selector, 'extractor');
-  if (extractor === null) return refuse(selector.path, 'it has no extractor');
+  return extractor === null ? refuse(selector.path, 'it has no extractor') : readPath(extractor, config);
+}
+
+function readPath(extractor: Component, config: Config): Found {
   if (extractor.type !== 'DpathExtractor') refuseType(extractor, 'only DpathExtractor selects by a path');
   if (partOf(extractor, 'record_expander')) {
     refuse(
@@ -105,10 +122,29 @@ function readExtractor(selector: Component, config: Config): { readonly path: st
   return splitPath(names, at);
 }
 
+/** The file of a report. Without an extractor each item of it is a record. */
+function readDownload(retriever: Component, config: Config): Found {
+  const extractor = partOf(retriever, 'download_extractor');
+  if (extractor === null) return { path: '$', suffix: null };
+  if (extractor.type !== 'ResponseToFileExtractor') return readPath(extractor, config);
+  const kept = isTrue(extractor, 'preserve_na_values') ? [''] : missingTexts;
+  return { path: '$', suffix: fieldsOf('$', `{$k: $x in ${JSON.stringify(kept)} ? null : $x}`) };
+}
+
+/** The extractor of files reads CSV, whatever the decoder says. */
+const reportDecoder = (retriever: Component): string =>
+  partOf(retriever, 'download_extractor')?.type === 'ResponseToFileExtractor'
+    ? 'csv'
+    : readDecoder(retriever, 'download_decoder');
+
+/** Values of a CSV file that are null: the default of `pandas.read_csv`. */
+const missingTexts: readonly string[] =
+  '|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None|n/a|nan|null'.split('|');
+
 const namePattern = /^[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*$/u;
 
 /** `results.*.item`: the items of a list, of each a part. */
-function splitPath(names: readonly string[], at: string): { readonly path: string; readonly suffix: string | null } {
+function splitPath(names: readonly string[], at: string): Found {
   const star = names.indexOf('*');
   const [path, rest] = star === -1 ? [names, []] : [names.slice(0, star), names.slice(star + 1)];
   const odd = [...path, ...rest].find(
@@ -153,8 +189,8 @@ const decoders: Readonly<Record<string, string>> = {
 const packings: ReadonlySet<string> = new Set(['GzipDecoder', 'ZipfileDecoder', 'CompositeRawDecoder', 'GzipParser']);
 
 /** Gzip and zip files are unpacked whatever the decoder says. */
-function readDecoder(retriever: Component): string {
-  let decoder = partOf(retriever, 'decoder');
+export function readDecoder(retriever: Component, key: 'decoder' | 'download_decoder'): string {
+  let decoder = partOf(retriever, key);
   for (let depth = 0; decoder !== null && packings.has(decoder.type) && depth < 10; depth += 1) {
     decoder = partOf(decoder, 'decoder') ?? partOf(decoder, 'parser') ?? partOf(decoder, 'inner_parser');
   }

@@ -29,7 +29,10 @@ const scopeOf = (place: string, names: Readonly<Record<string, Value>>): Scope =
 });
 
 /** The names of requests. */
-export function requestScope({ component, config, slice }: ScopeParts): Scope {
+export function requestScope(
+  { component, config, slice }: ScopeParts,
+  more: Readonly<Record<string, Value>> = {},
+): Scope {
   const fields = sliceValue(slice.inRequest);
   return scopeOf('in a request', {
     config: config.value('plain'),
@@ -38,6 +41,7 @@ export function requestScope({ component, config, slice }: ScopeParts): Scope {
     stream_partition: fields,
     stream_interval: fields,
     next_page_token: tokenValue,
+    ...more,
   });
 }
 

@@ -1,0 +1,290 @@
+import { type Component, partOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
+import type { Config } from '../config/config.ts';
+import { literal } from '../jinja/python.ts';
+import { constant, pathValue, quote, step, type Value } from '../jinja/value.ts';
+import { isObject } from '../objects.ts';
+import { refuse } from '../refusal.ts';
+import { knownText } from '../render.ts';
+import { type ReadAuth, readAuth } from './auth.ts';
+import { readErrors } from './errors.ts';
+import { readPagination } from './pagination.ts';
+import { type Records, readDecoder } from './records.ts';
+import { type RequestDraft, readRequester, splitQuery } from './request-draft.ts';
+import { requestScope, type Slice, startScope } from './scopes.ts';
+import { moveSecrets } from './secrets.ts';
+
+/** `job` of a resource, with its requests as drafts. */
+export interface JobDraft {
+  readonly create: RequestDraft;
+  readonly poll: RequestDraft;
+  readonly id: string;
+  readonly status: string;
+  readonly completed: readonly string[];
+  readonly failed: readonly string[];
+  readonly emptyWhen?: string;
+  readonly values?: Readonly<Record<string, string>>;
+  readonly signRequest?: boolean;
+  readonly timeoutSeconds: number;
+}
+
+interface ReadJob {
+  readonly job: JobDraft;
+  readonly request: RequestDraft;
+  readonly auth: ReadAuth['auth'];
+  readonly errors: ReturnType<typeof readErrors>;
+  readonly pagination: ReturnType<typeof readPagination>;
+}
+
+interface Setting {
+  readonly config: Config;
+  readonly slice: Slice;
+  readonly records: Records;
+}
+
+/** What people should know of the jobs of an AsyncRetriever. */
+export function readJobNotes(retriever: Component, config: Config): readonly string[] {
+  const { notes } = readAuth(partOf(requesterOf(retriever, 'creation_requester'), 'authenticator'), config);
+  const cleans = ['abort_requester', 'delete_requester'].some((key) => valueOf(retriever, key) !== undefined);
+  return cleans ? [...notes, 'Jobs stay in the API: nothing aborts or deletes them.'] : notes;
+}
+
+/** Reads the requests of an AsyncRetriever. Refuses what has no counterpart. */
+export function readReportJob(retriever: Component, setting: Setting): ReadJob {
+  const { config, records } = setting;
+  refuseOthers(retriever);
+  const [creation, polling, download] = (
+    ['creation_requester', 'polling_requester', 'download_requester'] as const
+  ).map((key) => requesterOf(retriever, key));
+  if (!creation || !polling || !download) return refuse(retriever.path, 'it lacks a requester');
+  const target = readTarget(retriever, config);
+  const created = { creation_response: pathValue('creation_response', 'object') };
+  const polled = {
+    ...created,
+    polling_response: pathValue('polling_response', 'object'),
+    download_target: target === null ? constant('') : pathValue('download_target', 'text'),
+  };
+  const drafts = {
+    create: draftOf(creation, setting, {}),
+    poll: draftOf(polling, setting, created),
+    request: draftOf(download, setting, polled),
+  };
+  const auth = signedBy(drafts.create, creation, config);
+  if (JSON.stringify(signedBy(drafts.poll, polling, config)) !== JSON.stringify(auth))
+    refuse(polling.path, 'the request for the state of a job has the credentials of the one that creates it');
+  const own = signedBy(drafts.request, download, config);
+  const isSigned = JSON.stringify(own) === JSON.stringify(auth);
+  if (!isSigned && own['kind'] !== 'none')
+    refuse(download.path, 'the request for the file of a job has the credentials of the others, or none');
+  const pagination = readPagination(retriever, { config, records, draft: drafts.request }, 'download_paginator');
+  const { create, poll, request, id, values } = withResponses(drafts, target, retriever.path);
+  const statuses = readStatuses(retriever, config);
+  const empty = [...statuses.empty, ...(target === null ? [] : [`$not($exists(${target}) and $boolean(${target}))`])];
+  return {
+    job: {
+      create,
+      poll,
+      id,
+      status: statuses.status,
+      completed: statuses.completed,
+      failed: statuses.failed,
+      ...(empty.length === 0 ? {} : { emptyWhen: empty.join(' or ') }),
+      ...(Object.keys(values).length === 0 ? {} : { values }),
+      ...(isSigned ? {} : { signRequest: false }),
+      timeoutSeconds: readTimeout(retriever, config),
+    },
+    request,
+    auth,
+    errors: errorsOf({ creation, polling, download }, config),
+    pagination,
+  };
+}
+
+function requesterOf(retriever: Component, key: string): Component {
+  const requester = partOf(retriever, key);
+  if (requester === null) return refuse(retriever.path, `it has no ${key}`);
+  return requester.type === 'HttpRequester' ? requester : refuseType(requester, 'HttpRequester is converted');
+}
+
+function refuseOthers(retriever: Component): void {
+  const reasons: Readonly<Record<string, string>> = {
+    urls_extractor: 'a job has one file; those of several addresses are not read',
+    download_target_requester: 'a request for the addresses of files has no counterpart',
+    url_requester: 'a request for the addresses of files has no counterpart',
+  };
+  for (const [key, reason] of Object.entries(reasons)) {
+    if (valueOf(retriever, key) !== undefined) refuse(pathAt(retriever, key), reason);
+  }
+  if (readDecoder(retriever, 'decoder') !== 'json')
+    refuse(pathAt(retriever, 'decoder'), 'the state of a job is read as JSON');
+}
+
+function draftOf(
+  requester: Component,
+  { config, slice }: Setting,
+  more: Readonly<Record<string, Value>>,
+): RequestDraft {
+  const draft = readRequester(requester, requestScope({ component: requester, config, slice }, more));
+  splitQuery(draft);
+  return draft;
+}
+
+const signedBy = (draft: RequestDraft, requester: Component, config: Config): ReadAuth['auth'] =>
+  moveSecrets(draft, readAuth(partOf(requester, 'authenticator'), config).auth, requester.path);
+
+/** JSONata of the address of the file; null: the download needs none. */
+function readTarget(retriever: Component, config: Config): string | null {
+  const extractor = partOf(retriever, 'download_target_extractor');
+  return extractor === null ? null : `body${valuePath(extractor, config)}`;
+}
+
+/** A path to one value, with a dot before each name. */
+function valuePath(extractor: Component, config: Config): string {
+  if (extractor.type !== 'DpathExtractor') refuseType(extractor, 'only DpathExtractor selects by a path');
+  const at = pathAt(extractor, 'field_path');
+  const fields = valueOf(extractor, 'field_path');
+  if (!Array.isArray(fields) || fields.length === 0) return refuse(at, 'expected a list of names');
+  const scope = startScope({ component: extractor, config });
+  return fields
+    .map((field) => {
+      const name = knownText(String(field), scope, at);
+      const part = step(name);
+      if (part === null || /^\d+$|[*?[\]]/.test(name)) return refuse(at, 'a job has one value there, of a plain name');
+      return `.${part}`;
+    })
+    .join('');
+}
+
+interface Statuses extends Pick<JobDraft, 'status' | 'completed' | 'failed'> {
+  /** Conditions under which a job has no records. */
+  readonly empty: readonly string[];
+}
+
+function readStatuses(retriever: Component, config: Config): Statuses {
+  const at = pathAt(retriever, 'status_mapping');
+  const mapping = valueOf(retriever, 'status_mapping');
+  const extractor = partOf(retriever, 'status_extractor');
+  if (!isObject(mapping) || extractor === null)
+    return refuse(at, 'a job without status_mapping and status_extractor has no state');
+  const listOf = (key: string): readonly string[] => {
+    const list = mapping[key] ?? [];
+    if (!Array.isArray(list)) return refuse(at, 'expected lists of statuses');
+    return list.map((item) =>
+      typeof item === 'string' && !['True', 'False', 'None'].includes(item)
+        ? item
+        : refuse(at, 'a status that is no text has no counterpart'),
+    );
+  };
+  const skipped = listOf('skipped');
+  const completed = [...listOf('completed'), ...skipped];
+  const failed = [...listOf('failed'), ...listOf('timeout')];
+  if (completed.length === 0 || failed.length === 0)
+    refuse(at, 'a job is ready at one of its statuses, and has failed at another');
+  const status = `body${valuePath(extractor, config)}`;
+  return {
+    status,
+    completed,
+    failed,
+    empty: skipped.length === 0 ? [] : [`$string(${status}) in [${skipped.map(quote).join(', ')}]`],
+  };
+}
+
+/** Minutes of the manifest; the default is that of the CDK. */
+function readTimeout(retriever: Component, config: Config): number {
+  const given = textOf(retriever, 'polling_job_timeout');
+  if (given === undefined || given === '') return 3600;
+  const at = pathAt(retriever, 'polling_job_timeout');
+  const minutes = literal(knownText(given, startScope({ component: retriever, config }), at));
+  if (typeof minutes !== 'number' || !(minutes >= 1 && minutes <= 10_080))
+    return refuse(at, 'a job has from 1 to 10080 minutes');
+  return Math.floor(minutes) * 60;
+}
+
+const responsePath = (name: string): RegExp => new RegExp(`\\b${name}\\b((?:\\.(?:[A-Za-z_]\\w*|\`[^\`]+\`))*)`, 'g');
+
+interface Drafts {
+  readonly create: RequestDraft;
+  readonly poll: RequestDraft;
+  readonly request: RequestDraft;
+}
+
+/** The parts of earlier responses that requests use, as the id and the values of a job. */
+function withResponses(
+  drafts: Drafts,
+  target: string | null,
+  path: string,
+): Drafts & { readonly id: string; readonly values: Readonly<Record<string, string>> } {
+  const later = [drafts.poll, drafts.request];
+  const ids = new Set(textsOf(later).flatMap((text) => pathsOf(text, 'creation_response')));
+  if (ids.size > 1) refuse(path, 'requests use several values of the response that creates a job; one is its id');
+  const names = new Map<string, string>();
+  for (const found of textsOf([drafts.request]).flatMap((text) => pathsOf(text, 'polling_response'))) {
+    if (!names.has(found)) names.set(found, `polled_${names.size + 1}`);
+  }
+  const usesTarget = textsOf([drafts.request]).some((text) => /\bdownload_target\b/.test(text));
+  if (target !== null && !usesTarget) refuse(path, 'the request for the file does not use its address');
+  const replaced = (text: string): string =>
+    text
+      .replaceAll(responsePath('creation_response'), 'job.id')
+      .replaceAll(responsePath('polling_response'), (_whole, found: string) => `job.${names.get(found) ?? ''}`)
+      .replaceAll(/\bdownload_target\b/g, 'job.download_target');
+  const codeOf = (found: string): string => {
+    if (found === '' || found.startsWith('.request')) return refuse(path, 'only a field of a response can be used');
+    const header = /^\.headers\.`?([\w-]+)`?$/.exec(found)?.[1];
+    return header === undefined ? `body${found}` : `headers.${step(header.toLowerCase()) ?? ''}`;
+  };
+  const [id] = ids;
+  return {
+    create: drafts.create,
+    poll: mapped(drafts.poll, replaced),
+    request: mapped(drafts.request, replaced),
+    id: id === undefined ? '"job"' : codeOf(id),
+    values: {
+      // Of several addresses there is none: the run fails, as it would not read all files.
+      ...(target === null ? {} : { download_target: `($count(${target}) = 1 ? ${target}[0])` }),
+      ...Object.fromEntries([...names].map(([found, name]) => [name, codeOf(found)])),
+    },
+  };
+}
+
+const pathsOf = (text: string, name: string): readonly string[] =>
+  [...text.matchAll(responsePath(name))].map(([, found = '']) => found);
+
+/** The expressions of a request: what stands in braces. */
+function textsOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return value.match(holes) ?? [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
+}
+
+const holes = /\{\{.*?\}\}/gs;
+
+function mapped<T>(value: T, replaced: (text: string) => string): T;
+function mapped(value: unknown, replaced: (text: string) => string): unknown {
+  if (typeof value === 'string') return value.replaceAll(holes, replaced);
+  if (Array.isArray(value)) return value.map((item) => mapped(item, replaced));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapped(item, replaced)]));
+}
+
+/** Rules that hold for all requests of a job. */
+function errorsOf(
+  requesters: { readonly creation: Component; readonly polling: Component; readonly download: Component },
+  config: Config,
+): ReadJob['errors'] {
+  const { creation, polling, download } = requesters;
+  const own = readErrors(download, config);
+  const known = new Set(own.map((rule) => JSON.stringify(rule)));
+  const others = [creation, polling].flatMap((requester) => {
+    const rules = readErrors(requester, config);
+    const texts = new Set(rules.map((rule) => JSON.stringify(rule)));
+    const missing = own.filter((rule) => needsAll(rule) && !texts.has(JSON.stringify(rule)));
+    const added = rules.filter((rule) => !known.has(JSON.stringify(rule)) && rule['action'] !== 'empty');
+    if (missing.length > 0 || added.some(needsAll)) {
+      refuse(requester.path, 'a rule over the body of one response of a job holds for the others too');
+    }
+    return added;
+  });
+  return [...new Map([...own, ...others].map((rule) => [JSON.stringify(rule), rule])).values()].slice(0, 100);
+}
+
+/** A rule over a body. */
+const needsAll = ({ when }: Readonly<Record<string, unknown>>): boolean => isObject(when) && 'expr' in when;
