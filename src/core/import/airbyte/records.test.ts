@@ -60,6 +60,24 @@ describe('the records of an imported stream', () => {
       { x: 1 },
     ],
     [
+      'objects and lists flattened',
+      { type: 'FlattenFields' },
+      { z: 'own', a: { z: 1, y: { x: null } }, l: ['p', { q: 2 }], o: {}, n: [] },
+      { z: 'own', 'a.z': 1, 'a.y.x': null, 'l.0': 'p', 'l.1.q': 2 },
+    ],
+    [
+      'names of objects where theirs are taken',
+      { type: 'FlattenFields' },
+      { n: { z: 2 }, m: { z: { w: 3 } }, z: 5 },
+      { z: 5, w: 3, 'n.z': 2 },
+    ],
+    [
+      'objects flattened, and lists as they are',
+      { type: 'FlattenFields', flatten_lists: false },
+      { a: { y: { x: 3 } }, l: [1, 2], one: [[1]] },
+      { x: 3, l: [1, 2], one: [[1]] },
+    ],
+    [
       'an object in place of the record',
       { type: 'DpathFlattenFields', field_path: ['a'], replace_record: true },
       { a: { id: 9 } },

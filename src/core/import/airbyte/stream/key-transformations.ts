@@ -76,3 +76,22 @@ function affixesOf(component: Component, config: Config): { readonly prefix: str
   };
   return { prefix: affix('prefix'), suffix: affix('suffix') };
 }
+
+/**
+ * The values inside objects, and inside lists unless they stay, by their own names; by their whole path where a name is
+ * taken, and everywhere after the first list. In the order of the CDK, on which the names depend: the last value first.
+ */
+export function fieldsFlattened(component: Component): Step {
+  const pushed = (list: string, key: string, value: string): string =>
+    `$reduce(${list}, function($a, $c, $i) { {"k": ${key}, "v": ${value}, "next": $a} }, $next)`;
+  const named = '$force or $exists($lookup($out, $c)) ? $k & "." & $c : $c';
+  const fields = `$flat(${pushed('$append([], $keys($v))', named, '$lookup($v, $c)')}, $out, $force)`;
+  const items = `$flat(${pushed('$v', '$k & "." & $i', '$c')}, $out, $force or $count($v) > 0)`;
+  const inList = valueOf(component, 'flatten_lists') === false ? '' : ` : $type($v) = "array" ? ${items}`;
+  const code = [
+    '($flat := function($s, $out, $force) { $s = null ? $out :',
+    '($v := $lookup($s, "v"); $k := $lookup($s, "k"); $next := $lookup($s, "next");',
+    `$type($v) = "object" ? ${fields}${inList} : $flat($next, $merge([$out, {$k: $v}]), $force)) };`,
+  ].join(' ');
+  return (record) => `${code} $flat({"k": "_", "v": ${record}, "next": null}, {}, false))`;
+}

@@ -5,7 +5,14 @@ import { constant, pathValue, quote, type Scope, step, type Value } from '../jin
 import { joined } from '../manifest/origins.ts';
 import { refuse } from '../refusal.ts';
 import { conditionOf, evaluate, expressionOf, knownText } from '../render.ts';
-import { fieldsOf, flattenPath, keysReplaced, keysToLower, keysToSnakeCase } from './key-transformations.ts';
+import {
+  fieldsFlattened,
+  fieldsOf,
+  flattenPath,
+  keysReplaced,
+  keysToLower,
+  keysToSnakeCase,
+} from './key-transformations.ts';
 import { recordScope, requestScope, type Slice, startScope } from './scopes.ts';
 
 /** The transformations of a stream as one expression. */
@@ -72,13 +79,15 @@ function stepsOf(component: Component, setting: Setting, { changed, late }: Foun
       return any(keysToSnakeCase);
     case 'KeysReplace':
       return any(keysReplaced(component, setting));
+    case 'FlattenFields':
+      return any(fieldsFlattened(component));
     case 'DpathFlattenFields':
       return any(flattenPath(component, setting));
     default:
       return [
         refuseType(
           component,
-          'AddFields, RemoveFields, DpathFlattenFields, KeysToLower, KeysToSnakeCase and KeysReplace are converted',
+          'AddFields, RemoveFields, FlattenFields, DpathFlattenFields, KeysToLower, KeysToSnakeCase and KeysReplace are converted',
         ),
       ];
   }
