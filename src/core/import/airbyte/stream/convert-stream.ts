@@ -2,9 +2,9 @@ import { type Component, isTrue, partOf, pathAt, refuseType, textOf, valueOf } f
 import type { Config } from '../config/config.ts';
 import { refuse } from '../refusal.ts';
 import { type ReadAuth, readAuth } from './auth.ts';
-import { readErrors } from './errors.ts';
+import { readErrors, splitShrink } from './errors.ts';
 import { type Reading, readIncremental } from './incremental.ts';
-import { readPagination } from './pagination.ts';
+import { readPagination, withShrink } from './pagination.ts';
 import { type ParentResource, type Partitions, readPartitions } from './partitions.ts';
 import { readPrimaryKey } from './primary-key.ts';
 import { type Records, readRecords } from './records.ts';
@@ -95,7 +95,9 @@ function convertSimple({ stream, retriever, requester }: Parts, setting: StreamS
   partitions.put(request);
   putWindow(stream, reading, { config, request });
   splitQuery(request);
-  const pagination = readPagination(retriever, { config, records, draft: request });
+  const { errors, when } = splitShrink(readErrors(requester, config), requester.path);
+  const pages = readPagination(retriever, { config, records, draft: request });
+  const pagination = withShrink(retriever, pages, when);
   refuseIgnored(retriever, pagination);
   const types = records.casts ? typesOfSchema(setting.schemaOf(stream)) : null;
   const incremental = reading === null || full ? null : reading.block(usesEnd(request));
@@ -110,7 +112,7 @@ function convertSimple({ stream, retriever, requester }: Parts, setting: StreamS
     cursorField: incremental === null ? null : (reading?.hidden ?? null),
     forEach: partitions.forEach,
     slice,
-    errors: readErrors(requester, config),
+    errors,
     notes: [...notes, ...storeNotes(partitions), ...(records.casts && types === null ? [uncast] : [])],
     types,
     partitionFields: new Map(),

@@ -1,6 +1,7 @@
 import { type Component, partOf, partsOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { quote } from '../jinja/value.ts';
+import { isObject } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import { conditionOf, expressionOf, knownText } from '../render.ts';
 import { responseScope, startScope } from './scopes.ts';
@@ -24,6 +25,29 @@ const messageFields = [
   'reason',
   'status_message',
 ];
+
+/** Of a rule that asks for a smaller page; it is no action of the spec. */
+const shrinkAction = 'airbyte_shrink';
+
+/** The rules without those that ask for a smaller page, and these as `pagination.shrink.when`; null: none does. */
+export function splitShrink(
+  rules: readonly Rule[],
+  path: string,
+): { readonly errors: readonly Rule[]; readonly when: Rule | null } {
+  const errors = rules.filter(({ action }) => action !== shrinkAction);
+  if (errors.length === rules.length) return { errors, when: null };
+  const conditions = rules.flatMap(({ action, when }) => (action === shrinkAction && isObject(when) ? [when] : []));
+  const [first] = conditions;
+  if (first !== undefined && conditions.length === 1 && rules[0]?.['action'] === shrinkAction)
+    return { errors, when: first };
+  const last = rules.findLastIndex(({ action }) => action === shrinkAction);
+  const all = rules.slice(0, last + 1);
+  const lists = all.map(({ when }) => (isObject(when) && Array.isArray(when['status']) ? when['status'] : []));
+  const statuses = lists.flat();
+  if (lists.some((list) => list.length === 0) || new Set(statuses).size < statuses.length)
+    refuse(path, 'smaller pages are asked for by statuses that no rule before has, or by the first rule alone');
+  return { errors, when: { status: conditions.flatMap(({ status }) => (Array.isArray(status) ? status : [])) } };
+}
 
 /** Rules in the order of the handlers. Refuses what has no counterpart. */
 export function readErrors(requester: Component, config: Config): readonly Rule[] {
@@ -105,6 +129,7 @@ const actions: Readonly<Record<string, string>> = {
   IGNORE: 'empty',
   RATE_LIMITED: 'rate_limited',
   REFRESH_TOKEN_THEN_RETRY: 'refresh_auth',
+  REDUCE_PAGE_SIZE: shrinkAction,
 };
 
 /** Null: what the service does by itself. */

@@ -2,6 +2,7 @@ import { type Component, isTrue, partOf, pathAt, refuseType, textOf, valueOf } f
 import type { Config } from '../config/config.ts';
 import { literalOf } from '../jinja/python.ts';
 import { constant, pathValue, quote, type Scope, type Value } from '../jinja/value.ts';
+import { asText } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import { conditionOf, evaluate, expressionOf } from '../render.ts';
 import type { Records } from './records.ts';
@@ -22,7 +23,7 @@ export function readPagination(
   setting: Setting,
   paginatorKey: 'paginator' | 'download_paginator' = 'paginator',
 ): Pagination | null {
-  for (const key of ['pagination_reset', 'page_size_reduction', 'request_window_splitting']) {
+  for (const key of ['pagination_reset', 'request_window_splitting']) {
     if (valueOf(retriever, key) !== undefined) refuse(pathAt(retriever, key), `${key} has no counterpart`);
   }
   const paginator = partOf(retriever, paginatorKey);
@@ -49,6 +50,31 @@ interface Parts extends Setting {
   readonly paginator: Component;
   readonly strategy: Component;
   readonly size: Value | null;
+}
+
+/** `pagination` whose pages become smaller where the response says so. Refuses where a size stands for another. */
+export function withShrink(
+  retriever: Component,
+  pagination: Pagination | null,
+  when: Readonly<Record<string, unknown>> | null,
+): Pagination | null {
+  const reduction = partOf(retriever, 'page_size_reduction');
+  if (when === null) return pagination;
+  const at = pathAt(retriever, 'page_size_reduction');
+  if (reduction === null) return refuse(retriever.path, 'smaller pages are asked for without page_size_reduction');
+  const strategy = partOf(partOf(retriever, 'paginator') ?? retriever, 'pagination_strategy');
+  const kind = pagination?.['kind'];
+  const counts = kind === 'offset' || (kind === 'cursor' && strategy?.type === 'CursorPagination');
+  if (pagination === null || !counts)
+    return refuse(at, 'pages become smaller with CursorPagination, or OffsetIncrement that injects its first offset');
+  const code =
+    strategy === null
+      ? ''
+      : `${asText(valueOf(strategy, 'stop_condition'))} ${asText(valueOf(strategy, 'cursor_value'))}`;
+  if (kind === 'cursor' && /\bpage_size\b|\bcount\b|\blength\b|last_page_size/.test(code))
+    return refuse(at, 'the last page is known by its size, which changes');
+  const min = valueOf(reduction, 'minimum_page_size');
+  return { ...pagination, shrink: { when, ...(typeof min === 'number' ? { min } : {}) } };
 }
 
 /** The page size; null: none. */

@@ -6,7 +6,7 @@ import { isObject } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import { knownText } from '../render.ts';
 import { type ReadAuth, readAuth } from './auth.ts';
-import { readErrors } from './errors.ts';
+import { readErrors, splitShrink } from './errors.ts';
 import { readPagination } from './pagination.ts';
 import { type Records, readDecoder } from './records.ts';
 import { type RequestDraft, readRequester, splitQuery } from './request-draft.ts';
@@ -271,6 +271,10 @@ function errorsOf(
   config: Config,
 ): ReadJob['errors'] {
   const { creation, polling, download } = requesters;
+  for (const requester of [creation, polling, download]) {
+    if (splitShrink(readErrors(requester, config), requester.path).when !== null)
+      refuse(requester.path, 'no request of a job asks for smaller pages');
+  }
   const own = readErrors(download, config);
   const known = new Set(own.map((rule) => JSON.stringify(rule)));
   const others = [creation, polling].flatMap((requester) => {
