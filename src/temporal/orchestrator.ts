@@ -28,7 +28,6 @@ import {
   createTemporalSchedules,
   type ListedSchedule,
   type ScheduleOrder,
-  workflowTaskTimeout,
 } from './temporal-schedules.ts';
 
 /** The state of a run's workflow, by its id: never by a list, since visibility is rate limited and late. */
@@ -76,7 +75,6 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
         workflowId: syncRunId(input),
         taskQueue: controlQueue,
         args: [{ ...input, steps: 2 }],
-        workflowTaskTimeout,
         workflowIdReusePolicy: reuse,
         workflowIdConflictPolicy: 'USE_EXISTING',
         // No priority: it would override the fairness between orgs. The rows decide the order within an org.

@@ -110,7 +110,6 @@ function optionsOf(order: ScheduleOrder, withAttributes: boolean) {
       type: 'startWorkflow' as const,
       workflowType: scheduledRunType,
       workflowId: scheduledRunId({ connectionId, resourceKey, scheduleId: id }),
-      workflowTaskTimeout,
       taskQueue: controlQueue,
       args: [{ ...ids, scheduleId: id } satisfies ScheduledRunInput],
       staticSummary: `sync ${resourceKey} of ${connectionId} (schedule)`,
@@ -122,12 +121,6 @@ function optionsOf(order: ScheduleOrder, withAttributes: boolean) {
     ...attributes(ids),
   };
 }
-
-/**
- * Of the workflows of runs: a worker that dies during the first step of a run is noticed after this time, as during a later
- * one by its heartbeat.
- */
-export const workflowTaskTimeout = '5s';
 
 /** After an outage firings of this time are caught up; the first of them reads what the others were to read. */
 const catchupSeconds = { least: 600, most: 86_400 };

@@ -68,8 +68,8 @@ function nameOf({ at, form }: ExpressionPlace): string {
     return at.startsWith('auth') ? 'auth.*' : 'auth.* (hmac)';
   return at
     .replaceAll(/\.(?:0|\*)(?=\.|$)/g, '[]')
-    .replace('addFields[]', 'addFields')
-    .replace(/(request|pagination)\.\w+$/, '$1.*');
+    .replace(/(addFields|job\.values)\[\]/, '$1')
+    .replace(/(request|pagination|job\.create|job\.poll)\.[\w.]+$/, '$1.*');
 }
 
 function namesOf({ scope }: ExpressionPlace): readonly string[] {

@@ -193,7 +193,7 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
       const waiting = await findWaitingRun(db, scope, { connectionId, resourceKey: 'items' });
       const runId = waiting?.id ?? '';
       await markDispatched(db, scope, runId);
-      expect(await beginRun(db, scope, runId)).toBe('running');
+      expect((await beginRun(db, scope, runId)).turn).toBe('running');
       const attempt = await takeLane(db, scope, runId);
       if (!attempt) throw new Error('no attempt');
       const owner = { laneId: attempt.laneId, fence: attempt.fence };

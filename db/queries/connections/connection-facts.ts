@@ -25,15 +25,17 @@ export function findConnectionFacts(db: Db, scope: OrgScope, id: string): Promis
 
 /**
  * Records the event that `tell` returns for the current connection; see {@link recordEvent}. Nothing for one that does
- * not exist.
+ * not exist. Returns how many endpoints they are queued for.
  */
 export async function recordOfConnection(
   tx: Db,
   scope: OrgScope,
   id: string,
   tell: (connection: EventConnection) => readonly DomainEvent[],
-): Promise<void> {
+): Promise<number> {
   const connection = await findConnectionFacts(tx, scope, id);
-  if (!connection) return;
-  for (const domainEvent of tell(connection)) await recordEvent(tx, scope, domainEvent);
+  let queuedFor = 0;
+  if (!connection) return queuedFor;
+  for (const domainEvent of tell(connection)) queuedFor += await recordEvent(tx, scope, domainEvent);
+  return queuedFor;
 }

@@ -200,9 +200,9 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
     const { cancelRequested, ...row } = ended;
     const run = watermark === undefined ? row : { ...row, watermarkAfter: watermark };
     const broken = breaksConnection && run.status === 'failed' && (await breakConnection(tx, scope, run.connectionId));
-    const eventsFor = await recordRunEnd(tx, scope, { run, cancelRequested });
-    if (broken) await recordBreak(tx, scope, { run, provider: end.provider ?? null });
-    return { run, ended: true, eventsFor: broken ? eventsFor + 1 : eventsFor };
+    const ofRun = await recordRunEnd(tx, scope, { run, cancelRequested });
+    const ofBreak = broken ? await recordBreak(tx, scope, { run, provider: end.provider ?? null }) : 0;
+    return { run, ended: true, eventsFor: ofRun + ofBreak };
   });
   // Read after the commit: the end of the run does not wait for this query.
   return { ...made, next: await findNextRuns(db, scope, runId) };
@@ -239,10 +239,10 @@ async function recordBreak(
   tx: Db,
   scope: OrgScope,
   { run, provider }: { readonly run: RunRow; readonly provider: string | null },
-): Promise<void> {
+): Promise<number> {
   const { id: deduplicationId, error } = run;
-  if (!error) return;
-  await recordOfConnection(tx, scope, run.connectionId, (connection) => [
+  if (!error) return 0;
+  return await recordOfConnection(tx, scope, run.connectionId, (connection) => [
     connectionFailed({ connection, error, deduplicationId }),
     ...(provider === null ? [] : [connectionReauthRequired({ connection, provider, error, deduplicationId })]),
   ]);

@@ -71,8 +71,8 @@ export const proxyActivities = (options: ActivityOptions) => proxied({ ...option
 export const proxyLocalActivities = (options: LocalActivityOptions) =>
   proxied({ ...(options as ActivityOptions), heartbeatTimeout: workflowTaskTimeout, isLocal: true });
 
-/** As the service sets it for runs. */
-const workflowTaskTimeout = '5s';
+/** As Temporal sets it by itself. */
+const workflowTaskTimeout = '10s';
 
 const proxied = (options: TaskOptions): Readonly<Record<string, Proxied>> =>
   new Proxy(

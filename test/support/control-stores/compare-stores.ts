@@ -107,5 +107,6 @@ function outcomeOf({ name }: Operation, { result }: Step): readonly string[] {
   if (typeof result === 'string' || result === true) return [`${name} ${result}`];
   if (typeof result !== 'object' || result === null) return [];
   if ('threw' in result) return [`${name} threw ${String(result.threw)}`];
+  if ('turn' in result) return [`${name} ${String(result.turn)}`];
   return 'outcome' in result ? [`${name} ${String(result.outcome)}`] : [];
 }

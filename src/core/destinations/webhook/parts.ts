@@ -126,7 +126,8 @@ function sentRecords({ rows, tombstones }: Pick<Batch, 'rows' | 'tombstones'>, o
     ...rows.map(({ externalId, hash: known, data }) => ({
       op,
       externalId,
-      ...(known !== null && { hash: `sha256:${Buffer.from(known, 'base64url').toString('hex')}` }),
+      // Of the fingerprint, which is shorter than a digest.
+      ...(known !== null && { hash: `sha256:${hash('sha256', known, 'hex')}` }),
       data,
     })),
     ...tombstones.map(({ externalId }) => ({ op: 'delete', externalId }) as const),

@@ -1,4 +1,5 @@
 /** What is known of a lane: records, partitions, watermark. */
+import { isDeepStrictEqual } from 'node:util';
 import type { PartitionEntry, Receipt, RecordEntry } from '../../../../src/core/model/receipt.ts';
 import { type ControlState, keyOf, type StoredRun } from './control-state.ts';
 import { stored, storedObject } from './stored-json.ts';
@@ -36,15 +37,15 @@ export function putPartitions(
   refuseTwice(entries.map(({ partition }) => partition));
   for (const { partition, watermark, completed } of entries) {
     const known = state.partitions.get(keyOf(laneId, partition));
-    state.partitions.put({
-      orgId,
-      laneId,
-      partition,
+    const read = {
       watermark,
       listedAt: completed?.listedAt ?? known?.listedAt ?? null,
       validators: stored(completed?.validators ?? null),
-      updatedAt: state.now(),
-    });
+    };
+    const { watermark: before, listedAt, validators } = known ?? {};
+    // Nothing is written where nothing changes.
+    if (known && isDeepStrictEqual({ watermark: before, listedAt, validators }, read)) continue;
+    state.partitions.put({ orgId, laneId, partition, ...read, updatedAt: state.now() });
   }
 }
 
