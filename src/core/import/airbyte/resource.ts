@@ -40,6 +40,7 @@ export function resourceOf(
     primaryKey: draft.primaryKey.length > 0 ? draft.primaryKey : [contentField],
     ...(auth === null ? {} : { auth }),
     ...(forEach.length === 0 ? {} : { forEach }),
+    ...(draft.request.chunks === undefined ? {} : { fieldChunks: draft.request.chunks }),
     ...(draft.job === null ? {} : { job: jobOf(draft.job) }),
     request: requestOf(draft.request, address),
     response: {

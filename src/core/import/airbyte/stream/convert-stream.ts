@@ -7,6 +7,7 @@ import { type Reading, readIncremental } from './incremental.ts';
 import { readPagination, withShrink } from './pagination.ts';
 import { type ParentResource, type Partitions, readPartitions } from './partitions.ts';
 import { readPrimaryKey } from './primary-key.ts';
+import { refuseShapedParts } from './query-properties.ts';
 import { type Records, readRecords } from './records.ts';
 import { type JobDraft, readJobNotes, readReportJob } from './report-job.ts';
 import { putOption, type RequestDraft, readOption, readRequester, splitQuery } from './request-draft.ts';
@@ -92,6 +93,7 @@ function convertSimple({ stream, retriever, requester }: Parts, setting: StreamS
   const request = readRequester(requester, requestScope({ component: requester, config, slice }));
   const filtersByCursor = reading?.filtersHere === true && !full;
   const records = readRecords(stream, retriever, { config, slice, filtersByCursor });
+  refuseShapedParts(request, records, retriever.path);
   partitions.put(request);
   putWindow(stream, reading, { config, request });
   splitQuery(request);

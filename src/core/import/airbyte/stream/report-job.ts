@@ -124,6 +124,7 @@ function draftOf(
   more: Readonly<Record<string, Value>>,
 ): RequestDraft {
   const draft = readRequester(requester, requestScope({ component: requester, config, slice }, more));
+  if (draft.chunks !== undefined) refuse(requester.path, 'a report has all properties');
   splitQuery(draft);
   return draft;
 }

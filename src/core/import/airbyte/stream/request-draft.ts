@@ -1,9 +1,10 @@
-import { type Component, pathAt, textOf, valueOf } from '../component.ts';
+import { type Component, componentOf, pathAt, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import type { Scope, Value } from '../jinja/value.ts';
 import { isObject } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import { addressText, headerValue, jsonValue, knownText, queryValue, templateOf } from '../render.ts';
+import { readProperties } from './query-properties.ts';
 import { startScope } from './scopes.ts';
 
 /** The parts of a request while it is put together. */
@@ -19,6 +20,8 @@ export interface RequestDraft {
     | { readonly kind: 'json' | 'form'; readonly fields: Record<string, unknown> }
     | { readonly kind: 'text'; readonly text: string }
     | null;
+  /** `fieldChunks`, where the parameters list names that are too many for one request. */
+  chunks?: Readonly<Record<string, unknown>>;
 }
 
 /** Reads an HttpRequester. Refuses what has no counterpart. */
@@ -90,7 +93,10 @@ function readQuery(requester: Component, scope: Scope, draft: RequestDraft): voi
   if (parameters === undefined) return;
   if (!isObject(parameters)) return refuse(at, 'parameters that are one text have no counterpart; list them by name');
   for (const [key, value] of Object.entries(parameters)) {
-    if (isObject(value)) refuse(`${at}.${key}`, 'lists of properties in several requests have no counterpart');
+    if (isObject(value)) {
+      draft.query[key] = readProperties(componentOf(value, requester.origins, `${at}.${key}`), draft);
+      continue;
+    }
     const name = key.includes('{') ? knownText(key, scope, at) : key;
     const rendered = Array.isArray(value) ? value : queryValue(value, scope, `${at}.${key}`);
     if (rendered !== undefined) draft.query[name] = rendered;
