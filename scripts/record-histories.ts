@@ -17,7 +17,7 @@ import { generateRecords, startUpstream, type Upstream } from '../test/support/u
 import { createEndpoint, emit } from '../test/support/webhooks/endpoints.ts';
 import { createHook } from '../test/support/webhooks/hooks.ts';
 import { inboundHookId, syncRunId, temporalScheduleId, webhookEndpointId } from '../workflows/contract.ts';
-import type { scheduledTick } from '../workflows/scheduled-tick.ts';
+import type { scheduledRun } from '../workflows/scheduled-run.ts';
 
 const folder = join(import.meta.dirname, '../test/fixtures/histories');
 const records = generateRecords(1500);
@@ -29,7 +29,9 @@ const recordings = {
   lane: recordLane,
   cancel: recordCancel,
   throttled: recordThrottled,
-  tick: recordTick,
+  quiet: recordQuiet,
+  firing: recordFiring,
+  refused: recordRefused,
   inbound: recordInbound,
   webhook: recordWebhook,
 };
@@ -89,22 +91,62 @@ async function recordThrottled(stack: Stack, upstream: Upstream): Promise<void> 
   await save(stack, { sync, collection: 'throttled', runId });
 }
 
-/** A firing of a schedule that starts a run. */
-async function recordTick(stack: Stack, upstream: Upstream): Promise<void> {
-  await using sync = await createSync(stack, { upstream, collection: 'tick' });
-  const schedules = `/connections/${sync.connectionId}/schedules`;
-  const { body } = await stack.org.call('POST', schedules, { body: { resourceKey: 'tick', cron: '* * * * * *' } });
+/** A run that finds nothing new, in a lane that was read in a moment. */
+async function recordQuiet(stack: Stack, upstream: Upstream): Promise<void> {
+  await using sync = await createSync(stack, { upstream, collection: 'quiet' });
+  const runId = await quietRun(stack, sync);
+  await save(stack, { sync, collection: 'quiet', runId });
+}
+
+/** A firing of a schedule whose run finds nothing new. */
+async function recordFiring(stack: Stack, upstream: Upstream): Promise<void> {
+  await using sync = await createSync(stack, { upstream, collection: 'firing' });
+  await quietRun(stack, sync);
+  const workflowId = await firedWorkflow(stack, sync, { collection: 'firing', isRun: true });
+  await saveHistory(stack, { name: 'firing', workflowId });
+}
+
+/** A firing that creates no run. */
+async function recordRefused(stack: Stack, upstream: Upstream): Promise<void> {
+  await using sync = await createSync(stack, { upstream, collection: 'refused' });
+  const broken = stack.db.updateTable('connections').set({ status: 'error' }).where('id', '=', sync.connectionId);
+  await broken.execute();
+  const workflowId = await firedWorkflow(stack, sync, { collection: 'refused', isRun: false });
+  await saveHistory(stack, { name: 'refused', workflowId });
+}
+
+/** Runs until one ends in its first step; its id. */
+async function quietRun(stack: Stack, sync: Sync): Promise<string> {
+  const lane = stack.db.selectFrom('lanes').select('quick').where('connectionId', '=', sync.connectionId);
+  return await eventually('the lane is quick', async () => {
+    const wasQuick = (await lane.executeTakeFirst())?.quick ?? false;
+    const runId = await sync.request();
+    await sync.ended(runId);
+    return wasQuick ? runId : null;
+  });
+}
+
+interface Fired {
+  readonly collection: string;
+  readonly isRun: boolean;
+}
+
+/** The id of the workflow of a firing that creates a run, or none. */
+async function firedWorkflow(stack: Stack, sync: Sync, { collection, isRun }: Fired): Promise<string> {
+  const body = { resourceKey: collection, cron: '* * * * * *' };
+  const { body: schedule } = await stack.org.call('POST', `/connections/${sync.connectionId}/schedules`, { body });
   const { client } = stack.temporal;
-  const query = `TemporalScheduledById = '${temporalScheduleId(body.id)}'`;
-  const ids = () => Array.fromAsync(client.workflow.list({ query }), ({ workflowId }) => workflowId);
-  const started = async (workflowId: string) =>
-    (await client.workflow.getHandle<typeof scheduledTick>(workflowId).result()).runId !== null;
-  const workflowId = await eventually('a firing starts a run', async () => {
-    for (const id of await ids()) if (await started(id)) return id;
+  await client.schedule.getHandle(temporalScheduleId(schedule.id)).unpause();
+  const query = `TemporalScheduledById = '${temporalScheduleId(schedule.id)}' AND ExecutionStatus = 'Completed'`;
+  const workflowId = await eventually('it fires', async () => {
+    for await (const { workflowId: id } of client.workflow.list({ query })) {
+      const { runId } = await client.workflow.getHandle<typeof scheduledRun>(id).result();
+      if ((runId !== null) === isRun) return id;
+    }
     return null;
   });
-  await stack.org.call('DELETE', `/schedules/${body.id}`);
-  await saveHistory(stack, { name: 'tick', workflowId });
+  await stack.org.call('DELETE', `/schedules/${schedule.id}`);
+  return workflowId;
 }
 
 /** Requests to a hook that come while the first of them waits, and while a run is made for it. */

@@ -1,4 +1,5 @@
 /** What must hold: after each commit of the ledger, and at the end. A sentence for each breach. */
+import { sentHash } from '../../src/core/destinations/webhook/parts.ts';
 import { type Collection, groupOf, type SimApi } from './api.ts';
 import { type Counts, count } from './effects.ts';
 import type { ControlState, StoredLane } from './memory/store/control-state.ts';
@@ -76,7 +77,7 @@ const collectionOf = ({ collections }: SimApi, { resourceKey }: StoredLane): Col
 const unacknowledged = (state: ControlState, { id: laneId }: StoredLane, { applied }: Delivered) =>
   state.records
     .where((record) => record.laneId === laneId && record.status === 'delivered')
-    .filter(({ externalId, hash }) => !applied.has(`${externalId}/${hash}`))
+    .filter(({ externalId, hash }) => ![hash, sentHash(hash)].some((known) => applied.has(`${externalId}/${known}`)))
     .map(({ externalId }) => externalId);
 
 /** Records below the watermark of which neither this nor a later version was delivered, although they are valid. */

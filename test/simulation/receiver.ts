@@ -105,9 +105,8 @@ export function createReceiver({ scheduler, effect, counts, isCalm, say }: Recei
 
   const take = ({ rows }: Target, lane: Lane, { externalId, hash, data }: PostedRecord): void => {
     if (!data) return void rows.delete(externalId);
-    const known = hashOf(hash);
-    rows.set(externalId, { version: data.version, hash: known });
-    lane.applied.add(`${externalId}/${data.version}`).add(`${externalId}/${known}`);
+    rows.set(externalId, { version: data.version, hash: hash ?? null });
+    lane.applied.add(`${externalId}/${data.version}`).add(`${externalId}/${hash}`);
   };
 
   const respond = ({ url, id, body }: Posted): HttpResponse => {
@@ -204,6 +203,3 @@ const rejectionOf = ({ record, fate }: { readonly record: PostedRecord; readonly
   code: 'refused',
   retryable: fate === 'retry',
 });
-
-/** A fingerprint as the control store has it. */
-const hashOf = (sent = ''): string => Buffer.from(sent.replace('sha256:', ''), 'hex').toString('base64url');

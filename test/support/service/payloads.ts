@@ -1,7 +1,10 @@
 import type { Payload } from '../../../src/core/crypto/payload-codec.ts';
 
-/** What a worker leaves readable: search attributes, and what it notes of `patched()` itself. */
-const neverEncoded = new Set(['searchAttributes', 'patch-data']);
+/**
+ * What a worker leaves readable: search attributes, and what it notes itself of `patched()` and, as `data`, of a local
+ * activity: its name and times, while the result is a payload like any other.
+ */
+const neverEncoded = new Set(['searchAttributes', 'patch-data', 'data']);
 
 /** Puts every payload of a history through one direction of a codec, in place, as a worker does. */
 export async function changePayloads<Value>(

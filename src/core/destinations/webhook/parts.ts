@@ -121,13 +121,15 @@ interface SizedRecord {
   readonly bytes: number;
 }
 
+/** What a receiver gets as the hash of a version: the digest of its fingerprint, which is shorter than one. */
+export const sentHash = (fingerprint: string): string => `sha256:${hash('sha256', fingerprint, 'hex')}`;
+
 function sentRecords({ rows, tombstones }: Pick<Batch, 'rows' | 'tombstones'>, op: WriteMode): readonly SentRecord[] {
   return [
     ...rows.map(({ externalId, hash: known, data }) => ({
       op,
       externalId,
-      // Of the fingerprint, which is shorter than a digest.
-      ...(known !== null && { hash: `sha256:${hash('sha256', known, 'hex')}` }),
+      ...(known !== null && { hash: sentHash(known) }),
       data,
     })),
     ...tombstones.map(({ externalId }) => ({ op: 'delete', externalId }) as const),
