@@ -37,7 +37,12 @@ describe('a batch in parts', () => {
         specVersion: '1.2.0',
         batch: { sequence: 17, part: '0', count: 3 },
         records: [
-          { op: 'upsert', externalId: '123', hash: 'sha256:68617368', data: { name: 'Ada' } },
+          {
+            op: 'upsert',
+            externalId: '123',
+            hash: 'sha256:66d273d7babebd79155fc133628b1f38d68c0762886dbbbcb1e40492580b5907',
+            data: { name: 'Ada' },
+          },
           { op: 'upsert', externalId: '125', data: {} },
           { op: 'delete', externalId: '124' },
         ],
