@@ -29,6 +29,8 @@ import { createRunStore } from './run-store.ts';
 export interface OpenRun {
   /** Fingerprint of the destination. */
   readonly destinationFingerprint: string;
+  /** Whether nobody has asked the destination so far. */
+  readonly isUntouched: () => boolean;
   readonly start: StartPoint;
   readonly engine: Engine;
   readonly delivery: Delivery;
@@ -92,6 +94,7 @@ export async function openRun(
   const isSettled = attempt.settledWith === fingerprint;
   if (!isSettled && attempt.settledWith !== null && !(await ledger.unsettle())) throw takenOver();
   const start = isSettled ? startOfSettled({ ...attempt, runId }) : await openAfter(attempt.batchNo);
+  const later = isSettled ? openLater({ destination, ledger, open: openAfter }) : null;
   const asked = newLanes.take(attempt, start.fresh);
   const known = createKnownRecords(storedBy(db, scope, { laneId, asked }), start.carried);
   const opening = { runId, connectionId, setup, startedAt, logCall, redactor, onRateLimit, stack: clients };
@@ -116,7 +119,7 @@ export async function openRun(
     ledger,
     runId,
     resource,
-    destination: isSettled ? openLater({ destination, ledger, open: openAfter }) : destination,
+    destination: later ?? destination,
     known,
     callsStored: () => callLog.stored(),
     redact,
@@ -124,7 +127,8 @@ export async function openRun(
     fresh: start.fresh,
     brake: createInvalidBrake(resource, { recordsIn: start.records, invalid: start.invalid }),
   });
-  return { destinationFingerprint: fingerprint, start, engine, delivery };
+  const isUntouched = () => later?.isOpen === false;
+  return { destinationFingerprint: fingerprint, isUntouched, start, engine, delivery };
 }
 
 /** The stored state of records of a lane; ids that a new lane never looked up need no query. */

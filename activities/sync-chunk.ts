@@ -134,7 +134,7 @@ async function readChunk(
   if (attempt.attempts > mostAttempts) throw retriesExhausted(attempt);
   const begunAt = performance.now();
   const chunk = { ...limits, runId: input.runId, attempt, cancelled, resources };
-  const { result, settledWith, ...ending } = await readOrPause(deps, scope, chunk);
+  const { result, settledWith, isUntouched, ...ending } = await readOrPause(deps, scope, chunk);
   if (result.done) deps.newLanes.leave(attempt.laneId);
   // A run that is read ends with this attempt.
   else await resetAttempts(deps.db, scope, input.runId);
@@ -142,7 +142,7 @@ async function readChunk(
   if (cancelled.reason instanceof CancelledFailure && cancelled.reason.message !== 'WORKER_SHUTDOWN')
     throw cancelled.reason;
   const quick = limits.isFirst && performance.now() - begunAt < quickMsMax;
-  const isSame = settledWith === attempt.settledWith && quick === attempt.quick;
+  const isSame = isUntouched && quick === attempt.quick;
   return { ...ending, result, owner: attempt, left: settledWith === null || isSame ? null : { settledWith, quick } };
 }
 
@@ -151,6 +151,8 @@ interface ReadChunk extends Pick<Ending, 'hasPartitions' | 'keepsLookups'> {
   readonly result: ChunkResult;
   /** Fingerprint of the destination, which has nothing that is not recorded; null: it may. */
   readonly settledWith: string | null;
+  /** Nobody has asked the destination, so the lane is still marked as it was. */
+  readonly isUntouched: boolean;
 }
 
 interface Chunk extends Pick<ChunkLimits, 'msMax' | 'isFirst'> {
@@ -181,6 +183,7 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
     return {
       result,
       settledWith: isSettled ? run.destinationFingerprint : null,
+      isUntouched: run.isUntouched(),
       hasPartitions: setup.resource.forEach.length > 0,
       keepsLookups: setup.spec.lookups.length > 0 || setup.spec.resources.some(({ enrich }) => enrich.length > 0),
     };
@@ -192,7 +195,7 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
   }
 }
 
-const unsettled = (result: ChunkResult): ReadChunk => ({ result, settledWith: null });
+const unsettled = (result: ChunkResult): ReadChunk => ({ result, settledWith: null, isUntouched: false });
 
 interface ReadLimits {
   readonly limits: Resource['limits'];

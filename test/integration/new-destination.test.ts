@@ -49,6 +49,9 @@ describe('a destination that lost what was delivered', () => {
     await ageLane(sync);
     expect(await outcome(sync)).toMatchObject({ status: 'succeeded', recordsOut: records });
     expect(await rowsAt(sync, 'forgotten')).toBe(records);
+    // From then on it is left alone for another day.
+    await sync.destination.query('drop table forgotten');
+    expect(await outcome(sync)).toMatchObject({ status: 'succeeded', recordsOut: 0 });
   });
 
   test('has them when the worker dies between taking notice and the first row', async () => {

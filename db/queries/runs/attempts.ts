@@ -93,7 +93,9 @@ const take = statement(
       where runs.org_id = ${v.orgId} and runs.id = ${v.runId} and runs.status = 'running'
       for no key update of lanes
     ), lane as (
-      update lanes set fence = greatest(before.fence + 1, ${v.scheduledAtMs}::bigint)
+      update lanes set fence = greatest(before.fence + 1, ${v.scheduledAtMs}::bigint),
+        -- A mark that has expired is taken away, so that the end of the run makes a new one.
+        settled_with = before.settled_with, settled_at = case when before.settled_with is not null then lanes.settled_at end
       from before
       where before.id = lanes.id and (
         before.fence <= ${v.latestMs}::bigint

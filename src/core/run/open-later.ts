@@ -15,13 +15,22 @@ interface LaterOptions {
   readonly open: (batchNo: number) => Promise<StartPoint>;
 }
 
+/** A destination that is perhaps not needed. */
+export interface LaterDestination extends Pick<Destination, 'prepare' | 'apply'> {
+  /** It was needed. */
+  readonly isOpen: boolean;
+}
+
 /**
  * A destination that is connected to for the first batch that brings something: a run that finds nothing new leaves it
  * alone. `apply` throws {@link DestinationMovedError} when it is not where the ledger says.
  */
-export function openLater({ destination, ledger, open }: LaterOptions): Pick<Destination, 'prepare' | 'apply'> {
+export function openLater({ destination, ledger, open }: LaterOptions): LaterDestination {
   let isOpen = false;
   return {
+    get isOpen() {
+      return isOpen;
+    },
     prepare(batch) {
       if (isOpen) destination.prepare(batch);
     },

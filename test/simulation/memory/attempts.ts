@@ -24,10 +24,11 @@ function take(
   if (!run || !lane) return undefined;
   const isFree = lane.fence <= scheduledAtMs + clockJumpMsMax || lane.fence > state.nowMs() + clockJumpMsMax;
   if (!isFree) throw takenOver();
-  const { fence } = state.lanes.update(lane, { fence: Math.max(lane.fence + 1, scheduledAtMs) });
+  const isKnown = lane.settledAt !== null && lane.settledAt > state.ago(settledMsMax);
+  const expired = isKnown ? {} : { settledWith: null, settledAt: null };
+  const { fence } = state.lanes.update(lane, { fence: Math.max(lane.fence + 1, scheduledAtMs), ...expired });
   const taken = isFirst ? run : state.runs.update(run, { attempts: run.attempts + 1, progressedAt: state.now() });
-  const { id: laneId, fence: fenceBefore, settledWith, settledAt, quick } = lane;
-  const isKnown = settledAt !== null && settledAt > state.ago(settledMsMax);
+  const { id: laneId, fence: fenceBefore, settledWith, quick } = lane;
   return { laneId, fence, fenceBefore, quick, settledWith: isKnown ? settledWith : null, ...factsOf(taken) };
 }
 
