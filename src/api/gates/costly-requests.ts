@@ -65,7 +65,13 @@ function createLines(): (orgId: string) => Promise<Disposable> {
   };
 }
 
-/** Resolves for one request after the other, and lets other work run in between. */
+/** Requests that hold the process for less than this let others in between in one turn of its event loop, ms. */
+const shortMs = 20;
+
+/**
+ * Resolves for one request after the other, and lets other work run in between: a request of another org takes several
+ * turns of the event loop, so it gets as much time as the one before held the process.
+ */
 function createBeginnings(): (orgId: string) => Promise<void> {
   const waiting = createFairQueue<() => void>();
   let isTurning = false;
@@ -73,8 +79,13 @@ function createBeginnings(): (orgId: string) => Promise<void> {
     const begin = waiting.take(() => true);
     isTurning = begin !== undefined;
     if (!begin) return;
+    const begunAt = performance.now();
     begin();
-    setImmediate(turn);
+    setImmediate(() => {
+      const heldMs = performance.now() - begunAt;
+      if (heldMs < shortMs) turn();
+      else setTimeout(turn, heldMs);
+    });
   };
   return (orgId) =>
     new Promise((resolve) => {
