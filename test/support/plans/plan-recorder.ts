@@ -2,7 +2,7 @@
 import { CompiledQuery, type DatabaseConnection, type Dialect, type Driver, type Kysely, type QueryId } from 'kysely';
 import { databaseOn, openDialect } from '../../../db/client.ts';
 import type { Database } from '../../../db/schema.ts';
-import { namesOnStack } from '../security/row-security.ts';
+import { namesOnStack, withNames } from '../security/row-security.ts';
 
 /** A table that a statement read. */
 export interface TableScan {
@@ -37,18 +37,7 @@ const queryNames = new WeakMap<QueryId, readonly string[]>();
 
 function recording(dialect: Dialect, plans: RecordedPlan[]): Dialect {
   return {
-    createAdapter: () => dialect.createAdapter(),
-    createIntrospector: (db) => dialect.createIntrospector(db),
-    createQueryCompiler() {
-      const compiler = dialect.createQueryCompiler();
-      return {
-        // A query is compiled where it is executed, so its function is on the stack.
-        compileQuery(node, queryId) {
-          queryNames.set(queryId, namesOnStack());
-          return compiler.compileQuery(node, queryId);
-        },
-      };
-    },
+    ...withNames(dialect, (queryId, names) => void queryNames.set(queryId, names)),
     createDriver: () => recordingDriver(dialect.createDriver(), plans),
   };
 }

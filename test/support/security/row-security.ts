@@ -75,6 +75,19 @@ const acrossOrgs = new WeakSet<QueryId>();
 /** The dialect, with `app.org_id` set before each statement to the org it names; `*` for those that may do without. */
 function namingOrgs(dialect: Dialect): Dialect {
   return {
+    ...withNames(dialect, (queryId, names) => {
+      if (names.some((name) => queriesAcrossOrgs.has(name))) acrossOrgs.add(queryId);
+    }),
+    createDriver: () => namingDriver(dialect.createDriver(), (query) => acrossOrgs.has(query.queryId)),
+  };
+}
+
+/** The dialect without its driver; `told` is called with the functions that compile a query, innermost first. */
+export function withNames(
+  dialect: Dialect,
+  told: (queryId: QueryId, names: readonly string[]) => void,
+): Omit<Dialect, 'createDriver'> {
+  return {
     createAdapter: () => dialect.createAdapter(),
     createIntrospector: (db) => dialect.createIntrospector(db),
     createQueryCompiler() {
@@ -82,12 +95,11 @@ function namingOrgs(dialect: Dialect): Dialect {
       return {
         // A query is compiled where it is executed, so its function is on the stack.
         compileQuery(node, queryId) {
-          if (namesOnStack().some((name) => queriesAcrossOrgs.has(name))) acrossOrgs.add(queryId);
+          told(queryId, namesOnStack());
           return compiler.compileQuery(node, queryId);
         },
       };
     },
-    createDriver: () => namingDriver(dialect.createDriver(), (query) => acrossOrgs.has(query.queryId)),
   };
 }
 

@@ -101,23 +101,13 @@ function convertSimple({ stream, retriever, requester }: Parts, setting: StreamS
   const pages = readPagination(retriever, { config, records, draft: request });
   const pagination = withShrink(retriever, pages, when);
   refuseIgnored(retriever, pagination);
-  const types = records.casts ? typesOfSchema(setting.schemaOf(stream)) : null;
-  const incremental = reading === null || full ? null : reading.block(usesEnd(request));
   return {
+    ...draftOf(stream, setting, { records, reading, partitions, slice, notes, hasEnd: usesEnd(request) }),
     request,
     job: null,
     auth: moveSecrets(request, auth, requester.path),
-    records,
-    primaryKey: readPrimaryKey(stream),
     pagination,
-    incremental,
-    cursorField: incremental === null ? null : (reading?.hidden ?? null),
-    forEach: partitions.forEach,
-    slice,
     errors,
-    notes: [...notes, ...storeNotes(partitions), ...(records.casts && types === null ? [uncast] : [])],
-    types,
-    partitionFields: new Map(),
   };
 }
 
@@ -134,21 +124,40 @@ function convertAsync(stream: Component, retriever: Component, setting: StreamSe
   const filtersByCursor = reading?.filtersHere === true && !full;
   const records = readRecords(stream, retriever, { config, slice, filtersByCursor, ofReport: true });
   const { job, request, auth, errors, pagination } = readReportJob(retriever, { config, slice, records });
-  const types = records.casts ? typesOfSchema(setting.schemaOf(stream)) : null;
-  const ends = [job.create, job.poll, request].some(usesEnd);
-  const incremental = reading === null || full ? null : reading.block(ends);
+  const hasEnd = [job.create, job.poll, request].some(usesEnd);
   return {
+    ...draftOf(stream, setting, { records, reading, partitions, slice, notes, hasEnd }),
     request,
     job,
     auth,
+    pagination,
+    errors,
+  };
+}
+
+/** What of a stream the draft is made of, however its records are requested. */
+interface StreamParts extends Pick<StreamDraft, 'records' | 'slice' | 'notes'> {
+  readonly reading: ReturnType<typeof readIncremental>;
+  readonly partitions: Partitions;
+  /** A request says where a window ends. */
+  readonly hasEnd: boolean;
+}
+
+/** The parts of a draft that do not depend on how the records are requested. */
+function draftOf(
+  stream: Component,
+  { schemaOf, full }: StreamSetting,
+  { records, reading, partitions, slice, notes, hasEnd }: StreamParts,
+): Omit<StreamDraft, 'request' | 'job' | 'auth' | 'pagination' | 'errors'> {
+  const types = records.casts ? typesOfSchema(schemaOf(stream)) : null;
+  const incremental = reading === null || full ? null : reading.block(hasEnd);
+  return {
     records,
     primaryKey: readPrimaryKey(stream),
-    pagination,
     incremental,
     cursorField: incremental === null ? null : (reading?.hidden ?? null),
     forEach: partitions.forEach,
     slice,
-    errors,
     notes: [...notes, ...storeNotes(partitions), ...(records.casts && types === null ? [uncast] : [])],
     types,
     partitionFields: new Map(),
