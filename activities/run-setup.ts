@@ -1,5 +1,6 @@
 import { findBegunWith } from '../db/queries/runs/run-setup.ts';
 import type { OrgScope } from '../db/scope.ts';
+import { openSealed, paramsSecretKind } from '../src/connect/secrets.ts';
 import { ofResource, type ResourceSetup, setUpConnection } from '../src/connect/setup.ts';
 import { AppError } from '../src/core/errors.ts';
 import type { Deps } from '../src/deps.ts';
@@ -19,7 +20,8 @@ export async function loadSetup(
   scope: OrgScope,
   { runId, connectionId, resourceKey }: RunKey,
 ): Promise<ResourceSetup> {
-  const begun = await findBegunWith(deps.db, scope, runId);
+  const begun = await findBegunWith(deps.db, scope, { runId, secretKind: paramsSecretKind });
   if (!begun) throw new AppError('spec_invalid', 'The connection or its pinned spec version was deleted');
-  return ofResource(await setUpConnection(deps, scope, { connectionId, ...begun }), resourceKey);
+  const secrets = openSealed(deps.secretBox, begun.sealed, { orgId: scope.orgId, connectionId });
+  return ofResource(setUpConnection({ ...begun, secrets }), resourceKey);
 }

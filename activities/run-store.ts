@@ -24,7 +24,7 @@ export function createRunStore(
   scope: OrgScope,
   { runId, attempt }: { readonly runId: string; readonly attempt: Attempt },
 ): RunStore {
-  const { laneId, fence, connectionId, resourceKey, seq } = attempt;
+  const { laneId, fence, connectionId, resourceKey, seq, hasRequeued } = attempt;
   // Needed for every partition, and fixed once all dimensions are listed.
   let counts: Promise<ReadonlyMap<number, number>> | null = null;
   const countAll = async () =>
@@ -36,7 +36,7 @@ export function createRunStore(
     return dimensions.map((dimension) => known.get(dimension) ?? 0);
   };
   return {
-    requeued: (page) => findRequeued(db, scope, { connectionId, resourceKey, ...page }),
+    requeued: async (page) => (hasRequeued ? findRequeued(db, scope, { connectionId, resourceKey, ...page }) : []),
     async clearDimension(dimension) {
       if (!(await clearDimension(db, scope, { runId, owner: { laneId, fence }, dimension }))) throw takenOver();
     },

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Db } from '../../db/client.ts';
 import { findSecret } from '../../db/queries/connections/secrets.ts';
 import type { OrgScope } from '../../db/scope.ts';
+import type { SealedSecret } from '../core/crypto/secret-box.ts';
 import { JsonObject } from '../core/resources/values.ts';
 import type { Deps } from '../deps.ts';
 
@@ -15,8 +16,16 @@ export async function openSecrets(
   scope: OrgScope,
   connectionId: string,
 ): Promise<JsonObject> {
-  const kind = paramsSecretKind;
-  const sealed = await findSecret(db, scope, { connectionId, kind });
+  const sealed = await findSecret(db, scope, { connectionId, kind: paramsSecretKind });
+  return openSealed(secretBox, sealed ?? null, { orgId: scope.orgId, connectionId });
+}
+
+/** The same, of what is stored; null: nothing is. */
+export function openSealed(
+  secretBox: Deps['secretBox'],
+  sealed: SealedSecret | null,
+  owner: { readonly orgId: string; readonly connectionId: string },
+): JsonObject {
   if (!sealed) return {};
-  return v.parse(JsonObject, JSON.parse(secretBox.open(sealed, { orgId: scope.orgId, connectionId, kind })));
+  return v.parse(JsonObject, JSON.parse(secretBox.open(sealed, { ...owner, kind: paramsSecretKind })));
 }

@@ -1,11 +1,8 @@
-import type { OrgScope } from '../../db/scope.ts';
 import { findResource } from '../core/spec/connection/find-resource.ts';
 import { checkConnectionValues } from '../core/spec/connection/params.ts';
 import { invalidSpec, invalidValues } from '../core/spec/connection/spec-errors.ts';
 import { storedSpec } from '../core/spec/connection/stored-spec.ts';
 import type { ConnectorSpec, Resource } from '../core/spec/schema/spec-schema.ts';
-import type { Deps } from '../deps.ts';
-import { openSecrets } from './secrets.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -23,26 +20,19 @@ export interface ResourceSetup extends ConnectionSetup {
   readonly resource: Resource;
 }
 
-/** The parts of a connection, as stored. */
+/** The parts of a connection, as stored; its secrets, opened. */
 interface StoredParts {
-  readonly connectionId: string;
   readonly specJson: JsonObject;
   readonly specOverridesJson: JsonObject | null;
   readonly paramsJson: JsonObject;
+  readonly secrets: JsonObject;
 }
 
-/** Combines the parts of a connection; secrets are the current ones. Throws `spec_invalid` when they do not fit. */
-export async function setUpConnection(
-  deps: Pick<Deps, 'db' | 'secretBox'>,
-  scope: OrgScope,
-  { connectionId, specJson, specOverridesJson, paramsJson }: StoredParts,
-): Promise<ConnectionSetup> {
+/** Combines the parts of a connection. Throws `spec_invalid` when they do not fit. */
+export function setUpConnection({ specJson, specOverridesJson, ...given }: StoredParts): ConnectionSetup {
   const checked = storedSpec(specJson, specOverridesJson);
   if (!checked.valid) throw invalidSpec('spec_invalid', checked.issues);
-  const values = checkConnectionValues(checked.spec, {
-    params: paramsJson,
-    secrets: await openSecrets(deps, deps.db, scope, connectionId),
-  });
+  const values = checkConnectionValues(checked.spec, { params: given.paramsJson, secrets: given.secrets });
   if (!values.ok) throw invalidValues('spec_invalid', values.issues);
   const { params, secrets } = values;
   return { spec: checked.spec, specChecksum: checked.checksum ?? '', params, secrets };

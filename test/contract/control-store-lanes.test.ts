@@ -173,8 +173,12 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       // What only the destination has of the earlier run brings nothing back.
       expect(await row(id)).toMatchObject({ batchNo: 3 });
       expect(await record(next.attempt, receiptOf(id, 3))).toEqual({ outcome: 'stale' });
-      expect(await queries.findBegunWith(db, scope, next.id)).toMatchObject({ specJson: { v: 2 } });
-      expect(await queries.findBegunWith(db, scope, id)).toMatchObject({ specJson: {} });
+      expect(await queries.findBegunWith(db, scope, { runId: next.id, secretKind: 'params-secret' })).toMatchObject({
+        specJson: { v: 2 },
+      });
+      expect(await queries.findBegunWith(db, scope, { runId: id, secretKind: 'params-secret' })).toMatchObject({
+        specJson: {},
+      });
     });
   });
 

@@ -197,7 +197,7 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
       const attempt = await takeLane(db, scope, runId);
       if (!attempt) throw new Error('no attempt');
       const owner = { laneId: attempt.laneId, fence: attempt.fence };
-      await findBegunWith(db, scope, runId);
+      await findBegunWith(db, scope, { runId, secretKind: 'params-secret' });
       await lastCallSequence(db, scope, runId);
       await insertCalls(db, scope, [newCall({ runId, sequence: 1 })]);
       await findRecordStates(db, scope, { laneId: owner.laneId, externalIds: ['r1', 'r2', 'new'] });

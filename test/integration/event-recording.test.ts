@@ -86,7 +86,7 @@ describe('the end of a run', () => {
     await beginRun(api.deps.db, scope, runId);
     await Promise.all([1, 2].map(() => endRun(api.deps.db, scope, { runId, ...failed })));
     await endRun(api.deps.db, scope, { runId, ...failed });
-    expect(await typesAfterActivation(connectionId)).toEqual(['run.started', 'run.failed', 'connection.error']);
+    expect(await typesAfterActivation(connectionId)).toEqual(['run.failed', 'connection.error']);
   });
 
   it('is recorded as an event for canceled runs that no workflow had taken', async () => {

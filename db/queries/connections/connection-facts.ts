@@ -5,7 +5,7 @@ import type { OrgScope } from '../../scope.ts';
 import { recordEvent } from '../webhooks/events.ts';
 
 /** The connection as events show it, also a deleted one; undefined when it is absent or of another org. */
-export function findConnectionFacts(db: Db, scope: OrgScope, id: string): Promise<EventConnection | undefined> {
+function findConnectionFacts(db: Db, scope: OrgScope, id: string): Promise<EventConnection | undefined> {
   return db
     .selectFrom('connections')
     .innerJoin('specs', 'specs.id', 'connections.specId')

@@ -28,6 +28,8 @@ export interface Attempt extends Omit<RecordedRun, 'runId'> {
   readonly settledWith: string | null;
   /** The last run of the lane took a moment. */
   readonly quick: boolean;
+  /** Quarantined records of the lane wait for another try. */
+  readonly hasRequeued: boolean;
   /** Why the attempt before failed; null: it did not, or there was none. */
   readonly errorCode: string | null;
   readonly errorMessage: string | null;
@@ -107,7 +109,11 @@ const take = statement(
       where not ${v.isFirst}::bool and runs.org_id = ${v.orgId} and runs.id = ${v.runId}
       returning attempts
     )
-    select lane.*, ${sql.raw(attemptColumns)}, coalesce((select counted.attempts from counted), runs.attempts) as attempts
+    select lane.*, ${sql.raw(attemptColumns)}, exists (
+        select from quarantine
+        where quarantine.org_id = runs.org_id and quarantine.connection_id = runs.connection_id
+          and quarantine.resource_key = runs.resource_key and requeued_at is not null) as has_requeued,
+      coalesce((select counted.attempts from counted), runs.attempts) as attempts
     from lane join runs on runs.org_id = ${v.orgId} and runs.id = ${v.runId}`,
 );
 

@@ -11,7 +11,14 @@ import { type BatchOwner, holdsLane } from './batch-owner.ts';
 import { resetLane } from './lane-reset.ts';
 import { runColumns } from './run-columns.ts';
 import { closePartitions } from './run-dimensions.ts';
-import { cancelRequestedColumn, recordRunEnd, recordRunStarted } from './run-events.ts';
+import {
+  cancelRequestedColumn,
+  connectionColumn,
+  namesRunStarted,
+  recordRunEnd,
+  recordRunEnds,
+  recordRunStarted,
+} from './run-events.ts';
 import { findRun } from './runs.ts';
 import { findNextRuns, type NextRun, noteReady, runsInTurn } from './turns.ts';
 
@@ -72,14 +79,16 @@ function askToBegin(
       .innerJoin('runs', 'runs.orgId', 'orgs.id')
       .innerJoin('connections', 'connections.id', 'runs.connectionId')
       .innerJoin('lanes', 'lanes.id', 'runs.laneId')
-      .select(['connections.status', 'runs.readyAt', 'lanes.quick', 'lanes.reset'])
+      .select(['connections.status', 'runs.readyAt', 'lanes.quick', 'lanes.reset', namesRunStarted])
       .where('runs.orgId', '=', scope.orgId)
       .where('runs.id', '=', runId)
       .forNoKeyUpdate(['orgs', 'connections'])
       .executeTakeFirst();
     const notBegun = { isQuick: asking?.quick ?? false, isFirst: false, isNews: false, eventsFor: 0 };
     if (onlyIfQuick && !notBegun.isQuick) return { ...notBegun, turn: null };
-    const canceled = asking && asking.status !== 'active' && (await cancelQueued(tx, scope, runId));
+    if (asking && asking.status !== 'active' && (await cancelQueued(tx, scope, runId))) {
+      return { ...notBegun, turn: 'canceled', eventsFor: await recordRunEnds(tx, scope, [runId]) };
+    }
     // The attempt that follows counts from here on.
     const begun = await sql`
       update runs set status = 'running', started_at = clock_timestamp(), progressed_at = now(), attempts = 1,
@@ -91,14 +100,12 @@ function askToBegin(
         and id in (select id from (${runsInTurn(scope, sql`id = ${runId}`)}) turn)`.execute(tx);
     if (begun.numAffectedRows === 1n) {
       if (asking?.reset !== null) await resetLane(tx, scope, runId);
-      const run = await findRun(tx, scope, runId);
-      const eventsFor = run ? await recordRunStarted(tx, scope, run) : 0;
+      const eventsFor = asking?.namesRunStarted ? await recordRunStarted(tx, scope, runId) : 0;
       return { ...notBegun, turn: 'running', isFirst: true, eventsFor };
     }
     const run = await findRun(tx, scope, runId);
     if (!run) return { ...notBegun, turn: null };
-    const eventsFor = canceled ? await recordRunEnd(tx, scope, { run, cancelRequested: false }) : 0;
-    if (run.status !== 'queued') return { ...notBegun, turn: run.status, eventsFor };
+    if (run.status !== 'queued') return { ...notBegun, turn: run.status };
     const isReady = await noteReady(tx, scope, runId);
     return { ...notBegun, turn: 'waiting', isNews: isReady && asking?.readyAt === null };
   });
@@ -191,16 +198,17 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
       .where('id', '=', runId)
       .where('status', 'in', ['queued', 'running'])
       .where(holds)
-      .returning((eb) => [...runColumns(eb), cancelRequestedColumn])
+      .returning((eb) => [...runColumns(eb), cancelRequestedColumn, connectionColumn])
       .executeTakeFirst();
     if (!ended && owner && !(await holdsLane(tx, scope, owner))) throw takenOver();
     if (!ended) return { run: await findRun(tx, scope, runId), ended: false, eventsFor: 0 };
     const watermark = end.hasPartitions === false ? undefined : await closePartitions(tx, scope, runId);
     if (owner && end.left) await leaveLane(tx, scope, { laneId: owner.laneId, ...end.left });
-    const { cancelRequested, ...row } = ended;
+    const { cancelRequested, connection: facts, ...row } = ended;
     const run = watermark === undefined ? row : { ...row, watermarkAfter: watermark };
     const broken = breaksConnection && run.status === 'failed' && (await breakConnection(tx, scope, run.connectionId));
-    const ofRun = await recordRunEnd(tx, scope, { run, cancelRequested });
+    const connection = broken ? { ...facts, status: 'error' as const } : facts;
+    const ofRun = await recordRunEnd(tx, scope, { run, connection, cancelRequested });
     const ofBreak = broken ? await recordBreak(tx, scope, { run, provider: end.provider ?? null }) : 0;
     return { run, ended: true, eventsFor: ofRun + ofBreak };
   });

@@ -1,38 +1,63 @@
 import { sql } from 'kysely';
+import type { EventConnection } from '../../../src/core/events/event-connection.ts';
 import { namedRecordsMax, recordsQuarantined, type SetAside } from '../../../src/core/events/record-events.ts';
 import { runEnded, runStarted } from '../../../src/core/events/run-events.ts';
 import type { RunRow } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import { countRows } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';
-import { findConnectionFacts } from '../connections/connection-facts.ts';
 import { recordEvent } from '../webhooks/events.ts';
 import { runColumns } from './run-columns.ts';
+
+/** A run, and its connection as events show it. */
+interface RunOfConnection {
+  readonly run: RunRow;
+  readonly connection: EventConnection;
+}
 
 /**
  * Records that a run has begun; the last act of the transaction in which it did. Returns how many endpoints the event is
  * queued for.
  */
-export async function recordRunStarted(tx: Db, scope: OrgScope, run: RunRow): Promise<number> {
-  const connection = await findConnectionFacts(tx, scope, run.connectionId);
-  return connection ? await recordEvent(tx, scope, runStarted({ run, connection })) : 0;
+export async function recordRunStarted(tx: Db, scope: OrgScope, runId: string): Promise<number> {
+  const { cancelRequested: _, connection, ...run } = await findRunForEvent(tx, scope, runId);
+  return await recordEvent(tx, scope, runStarted({ run, connection }));
 }
 
-/** Records how runs ended, as {@link recordRunEnd} does. */
-export async function recordRunEnds(tx: Db, scope: OrgScope, runIds: readonly string[]): Promise<void> {
+/** Whether an endpoint of the org that a query names gets `run.started`; nobody gets it unless they name it. */
+export const namesRunStarted = sql<boolean>`exists (
+  select from webhook_endpoints
+  where webhook_endpoints.org_id = orgs.id and deleted_at is null and 'run.started' = any(event_types))`.as(
+  'namesRunStarted',
+);
+
+/** Records how runs ended, as {@link recordRunEnd} does. Returns how many endpoints the events are queued for. */
+export async function recordRunEnds(tx: Db, scope: OrgScope, runIds: readonly string[]): Promise<number> {
+  let queuedFor = 0;
   for (const runId of runIds) {
-    const { cancelRequested, ...run } = await tx
-      .selectFrom('runs')
-      .select((eb) => [...runColumns(eb), cancelRequestedColumn])
-      .where('orgId', '=', scope.orgId)
-      .where('id', '=', runId)
-      .executeTakeFirstOrThrow();
-    await recordRunEnd(tx, scope, { run, cancelRequested });
+    const { cancelRequested, connection, ...run } = await findRunForEvent(tx, scope, runId);
+    queuedFor += await recordRunEnd(tx, scope, { run, connection, cancelRequested });
   }
+  return queuedFor;
 }
+
+const findRunForEvent = (tx: Db, scope: OrgScope, runId: string) =>
+  tx
+    .selectFrom('runs')
+    .select((eb) => [...runColumns(eb), cancelRequestedColumn, connectionColumn])
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .executeTakeFirstOrThrow();
 
 /** Whether somebody asked a run to stop. */
 export const cancelRequestedColumn = sql<boolean>`cancel_requested_at is not null`.as('cancelRequested');
+
+/** The connection of a run as events show it, also a deleted one. */
+export const connectionColumn = sql<EventConnection>`(
+  select jsonb_build_object('id', c.id, 'displayName', c.display_name, 'externalCustomerId', c.external_customer_id,
+    'workspaceId', c.workspace_id, 'specKey', specs.key, 'pinnedSpecVersion', c.pinned_spec_version, 'status', c.status)
+  from connections c join specs on specs.id = c.spec_id
+  where c.id = runs.connection_id)`.as('connection');
 
 /**
  * Records how a run ended, and before it what it quarantined; the last act of the transaction in which it did. Returns how
@@ -41,10 +66,8 @@ export const cancelRequestedColumn = sql<boolean>`cancel_requested_at is not nul
 export async function recordRunEnd(
   tx: Db,
   scope: OrgScope,
-  { run, cancelRequested }: { readonly run: RunRow; readonly cancelRequested: boolean },
+  { run, connection, cancelRequested }: RunOfConnection & { readonly cancelRequested: boolean },
 ): Promise<number> {
-  const connection = await findConnectionFacts(tx, scope, run.connectionId);
-  if (!connection) return 0;
   const setsAside = run.statsJson.quarantined > 0;
   const records = setsAside ? await findSetAside(tx, scope, run.id) : [];
   const rejected = run.status === 'partial' && setsAside ? await countRejected(tx, scope, run.id) : 0;

@@ -179,7 +179,7 @@ export const webhookEndpointRoutes = [
         v.array(RecoverySubject),
         v.minLength(1),
         v.description(
-          'failed: every attempt failed. skipped: the endpoint was disabled. missing: it did not exist, or did not subscribe to them.',
+          'failed: every attempt failed. skipped: the endpoint was disabled. missing: it did not exist, or did not subscribe to them; `run.started` is recorded only while an endpoint of the org names it.',
         ),
       ),
     }),

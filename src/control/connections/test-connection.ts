@@ -3,6 +3,7 @@ import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { prepareDestination } from '../../connect/open-destination.ts';
 import { openSource } from '../../connect/open-source.ts';
+import { openSecrets } from '../../connect/secrets.ts';
 import { type ConnectionSetup, ofResource, setUpConnection } from '../../connect/setup.ts';
 import type { Outbox } from '../../core/destinations/webhook/outbox.ts';
 import { AppError, found } from '../../core/errors.ts';
@@ -49,8 +50,9 @@ export async function testConnection(
     return value;
   };
   const setup = await attempt('values', async () => {
-    const parts = { connectionId, specJson, specOverridesJson, paramsJson };
-    return { message: 'The values fit the spec.', value: await setUpConnection(deps, scope, parts) };
+    const secrets = await openSecrets(deps, deps.db, scope, connectionId);
+    const value = setUpConnection({ specJson, specOverridesJson, paramsJson, secrets });
+    return { message: 'The values fit the spec.', value };
   });
   if (setup) {
     if (resourceKey !== null && !setup.spec.resources.some(({ key }) => key === resourceKey)) {

@@ -1,6 +1,7 @@
 import type * as real from '../../../db/queries/runs/attempts.ts';
 import { takenOver } from '../../../src/core/errors.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
+import { requeuedIn } from './requeue.ts';
 import type { ControlState } from './store/control-state.ts';
 import { memoryOf } from './store/memory-db.ts';
 
@@ -29,10 +30,20 @@ function take(
   const { fence } = state.lanes.update(lane, { fence: Math.max(lane.fence + 1, scheduledAtMs), ...expired });
   const taken = isFirst ? run : state.runs.update(run, { attempts: run.attempts + 1, progressedAt: state.now() });
   const { id: laneId, fence: fenceBefore, settledWith, quick } = lane;
-  return { laneId, fence, fenceBefore, quick, settledWith: isKnown ? settledWith : null, ...factsOf(taken) };
+  const { connectionId, resourceKey } = taken;
+  const hasRequeued = requeuedIn(state, { connectionId, resourceKey }).length > 0;
+  return {
+    laneId,
+    fence,
+    fenceBefore,
+    quick,
+    settledWith: isKnown ? settledWith : null,
+    hasRequeued,
+    ...factsOf(taken),
+  };
 }
 
-type Facts = Omit<real.Attempt, 'laneId' | 'fence' | 'fenceBefore' | 'settledWith' | 'quick'>;
+type Facts = Omit<real.Attempt, 'laneId' | 'fence' | 'fenceBefore' | 'settledWith' | 'quick' | 'hasRequeued'>;
 
 const factsOf = (run: Facts): Facts => ({
   connectionId: run.connectionId,

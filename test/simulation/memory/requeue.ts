@@ -30,12 +30,20 @@ const isTooLarge = ({ validationErrors }: StoredQuarantine): boolean =>
 /** As the query of the same name. */
 export const findRequeued: typeof real.findRequeued = (db, _scope, { connectionId, resourceKey, after, limit }) =>
   memoryOf(db).transact('findRequeued', (state) =>
-    state.quarantine
-      .where((row) => row.connectionId === connectionId && row.resourceKey === resourceKey && row.requeuedAt !== null)
+    requeuedIn(state, { connectionId, resourceKey })
       .filter(({ id }) => after === null || id > after)
       .toSorted((a, b) => (a.id < b.id ? -1 : 1))
       .slice(0, limit)
       .map(({ id, rawJson, eachJson }) => ({ id, record: rawJson, each: eachJson })),
+  );
+
+/** Records of a lane that wait for another try, in any order. */
+export const requeuedIn = (
+  state: ControlState,
+  lane: { readonly connectionId: string; readonly resourceKey: string },
+): StoredQuarantine[] =>
+  state.quarantine.where(
+    (row) => row.connectionId === lane.connectionId && row.resourceKey === lane.resourceKey && row.requeuedAt !== null,
   );
 
 /** Notes that the given records were retried, whatever the result. */

@@ -5,7 +5,7 @@ import { currentSpecs } from '../current.ts';
 import { findBegunWith } from '../memory/run-setup.ts';
 
 export const loadSetup: typeof real.loadSetup = async (deps, scope, { runId, resourceKey }) => {
-  const begun = await findBegunWith(deps.db, scope, runId);
+  const begun = await findBegunWith(deps.db, scope, { runId, secretKind: 'none' });
   if (!begun) throw new Error(`Run ${runId} has not begun`);
   const { version } = begun.specJson['metadata'] as { readonly version: string };
   const spec = currentSpecs().get(version);
