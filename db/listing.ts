@@ -54,28 +54,33 @@ function rowsWithin(sizes: readonly number[], bytes: number): number {
   return Math.max(1, over === -1 ? sizes.length : over);
 }
 
-/** How large the rows of a list may be. */
-interface RowSizes {
-  /** The stored bytes of a row, as SQL. */
+/** How much a list has. */
+interface ListSize {
+  /** The stored bytes of a row, as SQL; absent: rows are known to be small. */
   readonly storedBytes?: RawBuilder<number>;
+  /** Rows, at most; they are read at once. Absent: all. */
+  readonly limit?: number | undefined;
 }
 
 /** Opens the list of what a query of one table selects, newest first: ids are ordered by time. */
-export function openNewestFirst<TB extends keyof Database, Row extends { readonly id: string }>(
+export async function openNewestFirst<TB extends keyof Database, Row extends { readonly id: string }>(
   query: SelectQueryBuilder<Database, TB, Row>,
-  { storedBytes }: RowSizes = {},
+  { storedBytes, limit }: ListSize = {},
 ): Promise<Listing<Row>> {
   const behind = (last: Row | null) => (last === null ? query : query.where(sql<SqlBool>`id < ${last.id}`));
-  return openListing({
-    batch: (last, limit) => behind(last).orderBy(sql`id`, 'desc').limit(limit).execute(),
+  const source: ListingSource<Row> = {
+    batch: (last, count) => behind(last).orderBy(sql`id`, 'desc').limit(count).execute(),
     count: () => countRows(query.clearSelect()),
     ...(storedBytes && {
-      async measure(last: Row | null, limit: number) {
-        const next = behind(last).clearSelect().select(storedBytes.as('bytes')).orderBy(sql`id`, 'desc').limit(limit);
+      async measure(last: Row | null, count: number) {
+        const next = behind(last).clearSelect().select(storedBytes.as('bytes')).orderBy(sql`id`, 'desc').limit(count);
         return (await next.execute()).map(({ bytes }) => bytes);
       },
     }),
-  });
+  };
+  if (limit === undefined) return openListing(source);
+  const rows = await source.batch(null, limit);
+  return { total: rows.length, rows: rowsFrom({ rows, isLast: true }, source) };
 }
 
 /** How many rows a query without columns selects. */

@@ -16,11 +16,24 @@ export const QueryText = v.pipe(
   v.check((text) => !text.includes('\u0000'), 'holds the character U+0000'),
 );
 
+const wholeFromOne = /^0*[1-9]\d*$/;
+
 /** The requested number of rows of a list; more than `max` counts as `max`. */
 export const queryLimit = ({ usual, max }: { readonly usual: number; readonly max: number }) =>
   v.pipe(
     v.optional(v.string(), String(usual)),
     v.description(`How many, newest first: a whole number of at least 1; at most ${max} are returned.`),
-    v.regex(/^0*[1-9]\d*$/, 'expected a whole number of at least 1'),
+    v.regex(wholeFromOne, 'expected a whole number of at least 1'),
     v.transform((text) => Math.min(Number(text), max)),
+  );
+
+/** The greatest number of rows of a list that is whole without it; more than `max` counts as `max`. */
+export const queryFirst = (max: number) =>
+  v.optional(
+    v.pipe(
+      v.string(),
+      v.description(`How many, newest first: a whole number of at least 1; at most ${max} are returned. Absent: all.`),
+      v.regex(wholeFromOne, 'expected a whole number of at least 1'),
+      v.transform((text) => Math.min(Number(text), max)),
+    ),
   );

@@ -92,6 +92,10 @@ describe('the way of a spec to a service', () => {
       ...['logs', connection.id, '--follow'],
     );
     expect(followed).toMatchObject({ exitCode: 130, stdout: logs });
+    expect((await css('sync', connection.id, 'people', '--follow')).exitCode).toBe(0);
+    const [newest, ...others] = await json('runs', '--limit', '1');
+    expect({ others, isTheSecond: newest.id > run.id }).toEqual({ others: [], isTheSecond: true });
+    expect((await css('logs', connection.id, '--runs', '1')).stdout).not.toContain(run.id);
     for (const printed of [listed, logs, synced.stdout]) expect(printed).not.toContain(peopleKey);
   });
 

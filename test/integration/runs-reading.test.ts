@@ -30,6 +30,11 @@ describe('GET /runs', () => {
     }
     const all = `connectionId=${things.activeConnectionId}&status=queued&since=2020-01-01T00:00:00Z`;
     expect((await org.call('GET', `/runs?${all}`)).headers.get('x-total-count')).toBe('2');
+    const newest = await org.call('GET', '/runs?limit=1');
+    expect({ ids: ids(newest.body), total: newest.headers.get('x-total-count') }).toEqual({
+      ids: [replayed.body.id],
+      total: '1',
+    });
   });
 
   it.each([
@@ -38,6 +43,7 @@ describe('GET /runs', () => {
     'since=yesterday',
     'since=2026-02-31T00:00:00Z',
     'resource=%00',
+    'limit=0',
     'status=failed&status=partial',
   ])('responds with 400 and names the parameter for %s', async (filter) => {
     const { status, body } = await org.call('GET', `/runs?${filter}`);

@@ -13,18 +13,20 @@ export interface RunFilter {
   readonly trigger?: RunTrigger | undefined;
   /** ISO timestamp: runs requested at or after it. */
   readonly since?: string | undefined;
+  /** Runs, at most. */
+  readonly limit?: number | undefined;
 }
 
 /** The runs of the org that pass the filter, newest first. */
 export async function listRuns(db: Db, scope: OrgScope, filter: RunFilter): Promise<Listing<RunRow>> {
-  const { connectionId, resource, status, trigger, since } = filter;
+  const { connectionId, resource, status, trigger, since, limit } = filter;
   let matching = db.selectFrom('runs').where('orgId', '=', scope.orgId);
   if (connectionId !== undefined) matching = matching.where('connectionId', '=', connectionId);
   if (resource !== undefined) matching = matching.where('resourceKey', '=', resource);
   if (status !== undefined) matching = matching.where('status', '=', status);
   if (trigger !== undefined) matching = matching.where('trigger', '=', trigger);
   if (since !== undefined) matching = matching.where('createdAt', '>=', since).where('id', '>=', firstIdSince(since));
-  return await openNewestFirst(matching.select(runColumns));
+  return await openNewestFirst(matching.select(runColumns), { limit });
 }
 
 /** An hour before, so that older runs are not read: an id has the time of the process that made it. */

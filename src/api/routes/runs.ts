@@ -8,7 +8,7 @@ import { found, notFound } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import { CallLogRow, RunRow, RunStatus, RunTrigger } from '../../core/resources/run.ts';
 import { idParams } from '../inputs.ts';
-import { QueryText, queryId, queryInstant } from '../query-inputs.ts';
+import { QueryText, queryFirst, queryId, queryInstant } from '../query-inputs.ts';
 import { route } from '../route.ts';
 
 const noun = 'Run';
@@ -29,6 +29,7 @@ export const runRoutes = [
       resource: v.optional(v.pipe(QueryText, v.description('Key of the resource.'))),
       trigger: v.optional(RunTrigger),
       since: v.optional(queryInstant('Requested at or after; ISO 8601 with a zone.')),
+      limit: queryFirst(1000),
     }),
     status: 200,
     response: v.array(RunRow),
