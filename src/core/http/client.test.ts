@@ -45,6 +45,17 @@ describe('an attempt that fails', () => {
     await expect(client.send({ url: server.origin })).rejects.toThrow('could not be reached in 3 attempts');
   });
 
+  it('that never gets a response says why', async () => {
+    const server = await serveRaw((socket) => socket.destroy());
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+    const sent = () => client.send({ url: `${server.origin}/items` });
+    const failed = 'GET /items could not be reached in 3 attempts:';
+
+    await expect(sent()).rejects.toThrow(`${failed} the connection ended before a response. The source is failing`);
+    await server[Symbol.asyncDispose]();
+    await expect(sent()).rejects.toThrow(`${failed} it refused the connection. The source is failing`);
+  });
+
   it('every time ends as source_unavailable, naming status, method and path', async () => {
     await using server = await serveStatuses([503]);
     await using client = openClient({ allow: `127.0.0.1:${server.port}` });

@@ -36,6 +36,7 @@ import type { Classify, HttpClient, HttpRequest, HttpResponse, Verdict } from '.
 import { createAttempts, type Outcome } from './attempt.ts';
 import type { EgressGuard } from './egress.ts';
 import type { LoggedCall } from './logged-call.ts';
+import { type ConnectionError, connectionErrorOf } from './post-error.ts';
 import { createRedactor } from './redact.ts';
 import { backoffMs, classifyByStatus, type RetryPolicy, retryAfterMs } from './retry.ts';
 import { limitUrl } from './url-limit.ts';
@@ -239,6 +240,18 @@ export function exhausted(where: string, outcome: Outcome, attempts: number): Ap
   if ('response' in outcome) {
     return new AppError('source_unavailable', `${where} responded with ${outcome.response.status} ${tries}. ${advice}`);
   }
-  const what = outcome.failure === 'timeout' ? 'did not respond in time' : 'could not be reached';
-  return new AppError('source_unavailable', `${where} ${what} ${tries}. ${advice}`, { cause: outcome.cause });
+  const what =
+    outcome.failure === 'timeout'
+      ? `did not respond in time ${tries}`
+      : `could not be reached ${tries}: ${reasons[connectionErrorOf(outcome.cause)]}`;
+  return new AppError('source_unavailable', `${where} ${what}. ${advice}`, { cause: outcome.cause });
 }
+
+/** Why no response came, for people. */
+const reasons: Readonly<Record<ConnectionError, string>> = {
+  dns_error: 'its host name is not found',
+  timeout: 'it accepted no connection in time',
+  connect_refused: 'it refused the connection',
+  tls_error: 'its certificate is not accepted, or no encrypted connection was agreed upon',
+  connection_reset: 'the connection ended before a response',
+};

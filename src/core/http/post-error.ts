@@ -1,16 +1,10 @@
 import { AppError } from '../errors.ts';
 
+/** Why a request got no response before its deadline. */
+export type ConnectionError = 'timeout' | 'connect_refused' | 'connection_reset' | 'dns_error' | 'tls_error';
+
 /** Why an attempt to deliver an event failed. */
-export type PostErrorCode =
-  | 'timeout'
-  | 'connect_refused'
-  | 'connection_reset'
-  | 'dns_error'
-  | 'tls_error'
-  | 'egress_blocked'
-  | 'redirect'
-  | 'http_status'
-  | 'body_too_slow';
+export type PostErrorCode = ConnectionError | 'egress_blocked' | 'redirect' | 'http_status' | 'body_too_slow';
 
 /** How far the request got. */
 export interface PostProgress {
@@ -20,13 +14,18 @@ export interface PostProgress {
   readonly answered: boolean;
 }
 
-/**
- * The class of a failure. `connection_reset` is the rest, after all errors with a known cause have their own code: the
- * receiver may have seen the request.
- */
+/** The class of a failure. */
 export function postErrorOf(error: unknown, { expired, answered }: PostProgress): PostErrorCode {
   if (error instanceof AppError) return 'egress_blocked';
   if (expired) return answered ? 'body_too_slow' : 'timeout';
+  return connectionErrorOf(error);
+}
+
+/**
+ * The class of what the transport threw. `connection_reset` is the rest, after all errors with a known cause have their
+ * own code: the receiver may have seen the request.
+ */
+export function connectionErrorOf(error: unknown): ConnectionError {
   const code = textOf(error, 'code');
   if (textOf(error, 'syscall') === 'getaddrinfo') return 'dns_error';
   if (timeoutCodes.has(code)) return 'timeout';
