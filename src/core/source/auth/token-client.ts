@@ -96,7 +96,10 @@ function classifyTokenResponse(response: HttpResponse, request: HttpRequest): Ve
   if (verdict.action !== 'accept' && verdict.action !== 'fail') return verdict;
   const code = oauthErrorOf(response);
   if (code !== null && oauthErrors[code] === 'transient') return { action: 'retry' };
-  if (code !== null) return { action: 'fail', error: refused(`${response.status} (${code})`) };
+  if (code !== null) {
+    const hint = code === 'invalid_client' ? otherWay(request) : '';
+    return { action: 'fail', error: refused(`${response.status} (${code})`, hint) };
+  }
   const { status } = response;
   if (status === 304 && !isConditional(request)) return { action: 'fail', error: refused('304') };
   return [400, 401, 403, 422].includes(status) ? { action: 'fail', error: refused(String(status)) } : verdict;
@@ -118,10 +121,23 @@ function oauthErrorOf(response: HttpResponse): string | null {
   }
 }
 
-function refused(what: string): AppError {
+/** Providers that take a client in one way only do not say so. */
+function otherWay({ headers, body }: HttpRequest): string {
+  const tried = headers['authorization']?.startsWith('Basic ')
+    ? ['header', 'basic', 'body', 'post']
+    : String(body).includes('client_secret')
+      ? ['body', 'post', 'header', 'basic']
+      : null;
+  if (tried === null) return '';
+  const [part, way, otherPart, other] = tried;
+  return ` The client was sent in the ${part} (clientAuth: ${way}); if the API wants it in the ${otherPart}, use clientAuth: ${other}.`;
+}
+
+/** `hint`: one more sentence, or empty. */
+function refused(what: string, hint = ''): AppError {
   const advice =
     "Check the connection's credentials and the auth block of the spec, then activate the connection again.";
-  return new AppError('auth_failed', `${place} responded with ${what} and returned no token. ${advice}`);
+  return new AppError('auth_failed', `${place} responded with ${what} and returned no token.${hint} ${advice}`);
 }
 
 /** For messages; an address may contain secrets. */

@@ -113,6 +113,7 @@ describe('the response of a token endpoint', () => {
 
   test.each([
     [401, { error: 'invalid_client' }, 'auth_failed', '401 (invalid_client)'],
+    [401, { error: 'invalid_client' }, 'auth_failed', 'in the header (clientAuth: basic)'],
     [400, { error: 'invalid_grant' }, 'auth_failed', '400 (invalid_grant)'],
     [200, { error: 'access_denied' }, 'auth_failed', '200 (access_denied)'],
     [403, '<html>', 'auth_failed', 'responded with 403'],
@@ -127,6 +128,13 @@ describe('the response of a token endpoint', () => {
     const failure = await obtain(client, [{ status, body }]).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code, message: expect.stringContaining(words) });
     expect(String(failure)).not.toContain(secrets.secret);
+  });
+
+  test('that refuses the client in the body says that there is another way', async () => {
+    const refused = obtain({ ...client, clientAuth: 'post' }, [{ status: 401, body: { error: 'invalid_client' } }]);
+    await expect(refused).rejects.toThrow(
+      'The client was sent in the body (clientAuth: post); if the API wants it in the header, use clientAuth: basic.',
+    );
   });
 
   test('that comes after trouble is as good as any', async () => {
