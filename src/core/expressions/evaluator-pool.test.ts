@@ -45,6 +45,15 @@ test('a record that throws costs only itself', async () => {
   });
 });
 
+test('a function that is given null says so, and what helps', async () => {
+  const results = await transform('{ "s": $lowercase(s) }', { records: [{ s: null }, { s: 7 }] });
+  expect(results.map((result) => (result.ok ? '' : result.failure.message))).toEqual([
+    'T0410: Argument 1 of function "lowercase" does not match function signature: it is null. Write x ? $f(x) : null, ' +
+      'or in a transform set transformNulls: missing (at character 18)',
+    'T0410: Argument 1 of function "lowercase" does not match function signature (at character 18)',
+  ]);
+});
+
 test('a record that hangs its child costs only itself', async () => {
   const records = [...Array.from({ length: 60 }, () => ({ s: 'aaa' })), trap, { s: 'b' }];
   const results = await transform(backtracking, { records });

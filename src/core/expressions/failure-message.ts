@@ -6,7 +6,7 @@ import type { EvaluationFailure } from './evaluation.ts';
 const messageLengthMax = 500;
 
 /** Leaves room for code and position. */
-const textLengthMax = messageLengthMax - 60;
+const textLengthMax = messageLengthMax - 150;
 
 /**
  * The failure for what JSONata threw. Values of the record are removed from the message; the text that an author gave
@@ -19,7 +19,8 @@ export function describeFailure(error: unknown): EvaluationFailure {
   const place = typeof position === 'number' ? ` (at character ${position})` : '';
   // Cut before it is searched: a message may be as long as the texts of a record.
   const shown = cutText(storableText(cutText(safe, textLengthMax)), textLengthMax);
-  const text = `${code === undefined ? '' : `${storableText(code)}: `}${shown}${place}`;
+  const hint = code !== undefined && argumentCodes.has(code) && rest.value === null ? nullHint : '';
+  const text = `${code === undefined ? '' : `${storableText(code)}: `}${shown}${hint}${place}`;
   return { code: code === 'D1012' ? 'timeout' : 'threw', message: cutText(text, messageLengthMax) };
 }
 
@@ -44,6 +45,12 @@ function readError(error: unknown): JsonataError {
     exp,
   };
 }
+
+/** An argument, or the context in its place, is of a type that the function does not take. */
+const argumentCodes = new Set(['T0410', 'T0411', 'T0412']);
+
+/** Null is the usual one: it is not missing, as other languages have it. */
+const nullHint = ': it is null. Write x ? $f(x) : null, or in a transform set transformNulls: missing';
 
 /** Their values are our limits, not data. */
 const valuesOfOurs = new Set(['D1011', 'D1012', 'D2014', 'D2015']);
