@@ -191,7 +191,8 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
     if (!(error instanceof ThrottledError) || !error.otherwise) throw error;
     const { waitMs, otherwise } = error;
     if (Date.now() + waitMs >= endsAtMs) throw otherwise;
-    return unsettled({ done: false, limited: false, waitMs, pages: attempt.pageNo, records: attempt.recordsIn });
+    const totals = { pages: attempt.pageNo, records: attempt.recordsIn };
+    return unsettled({ done: false, limited: false, waitMs, waitsFor: 'destination', ...totals });
   }
 }
 
@@ -263,7 +264,9 @@ async function readOn(
     // The next chunk asks the destination before it reads.
     if (error instanceof DestinationMovedError) return { ...result(0), done: false };
     // A pause of the destination is not one of the source: all pages may be read and yet wait for it.
-    if (error instanceof ThrottledError && !error.otherwise) return result(error.waitMs);
+    if (error instanceof ThrottledError && !error.otherwise) {
+      return { ...result(error.waitMs), ...(error.reason === 'report' ? { waitsFor: error.reason } : {}) };
+    }
     throw error;
   } finally {
     if (isCanceled()) await delivery.abandon(cancelMsMax);

@@ -169,6 +169,8 @@ export interface ChunkResult {
   readonly limited: boolean;
   /** Milliseconds to wait before the next chunk; 0: continue at once. */
   readonly waitMs: number;
+  /** What the wait is for; absent: a rate limit. */
+  readonly waitsFor?: 'report' | 'destination';
   /** Totals of the run so far, for the operator's view. */
   readonly pages: number;
   readonly records: number;

@@ -132,7 +132,7 @@ async function readToEnd(input: SyncRunInput, state: RunState, { first, restart 
     }
     if (state.last.waitMs > 0) {
       enter(state, 'throttled');
-      await sleep(state.last.waitMs, { summary: 'rate limited; waiting to retry' });
+      await sleep(state.last.waitMs, { summary: waitOf(state.last) });
     }
     if (workflowInfo().continueAsNewSuggested) await restart(state.last);
   }
@@ -182,10 +182,18 @@ const nextOf = ({ waitsFor, pages }: ChunkProgress): string => {
   return waitsFor === 'destination' ? 'waits for the destination to accept a batch' : 'reads the next page';
 };
 
-const endOf = ({ done, waitMs }: ChunkResult): string => {
-  if (done) return 'read completely';
-  return waitMs > 0 ? `rate limited; retrying in ${Math.ceil(waitMs / 1000)} s` : 'reads the next page';
+const endOf = (chunk: ChunkResult): string => {
+  if (chunk.done) return 'read completely';
+  return chunk.waitMs > 0 ? waitOf(chunk) : 'reads the next page';
 };
+
+function waitOf({ waitMs, waitsFor }: ChunkResult): string {
+  const seconds = Math.ceil(waitMs / 1000);
+  if (waitsFor === 'report') return `the report of the API is not ready; asks again in ${seconds} s`;
+  return waitsFor === 'destination'
+    ? `the destination asks for a pause; goes on in ${seconds} s`
+    : `rate limited; retrying in ${seconds} s`;
+}
 
 function outcomeOf(error: unknown): Parameters<Activities['endRun']>[1] {
   if (isCancellation(error)) return { status: 'canceled', error: null };

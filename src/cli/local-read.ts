@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assembleSource, type OpenedSource } from '../connect/assemble-source.ts';
 import type { AppError } from '../core/errors.ts';
-import { type LoggedCall, ThrottledError } from '../core/http/client.ts';
+import { type LoggedCall, ThrottledError, type WaitReason } from '../core/http/client.ts';
 import { createRedactor } from '../core/http/redact.ts';
 import { createMemoryLookups } from '../core/memory-run/memory-lookups.ts';
 import { type MemoryRun, runInMemory } from '../core/memory-run/memory-run.ts';
@@ -86,7 +86,7 @@ export async function readLocally(tools: Tools, options: LocalReadOptions): Prom
           calls.push(call);
           show();
         },
-        onRateLimit: (waitMs) => waitMs >= 1000 && progress.say(waiting(waitMs)),
+        onRateLimit: (waitMs, reason) => waitMs >= 1000 && progress.say(waiting(waitMs, reason, spec)),
         redactor: {
           add(secret) {
             secrets.add(secret);
@@ -98,7 +98,7 @@ export async function readLocally(tools: Tools, options: LocalReadOptions): Prom
     );
     const given = options.accessToken;
     if (given !== null) source.mask(given);
-    const client = patient(source.client, { exchanges, progress });
+    const client = patient(source.client, { spec, exchanges, progress });
     return { ...source, client, tokens: source.tokens && given !== null ? givenToken(given) : source.tokens };
   };
   const run = await endedBy(tools.signal, pages, () =>
@@ -164,7 +164,11 @@ function createMemoryTokensByAuth() {
 /** Waits here where a run would wait on a durable timer, and notes what it exchanged. */
 function patient(
   client: HttpClient,
-  { exchanges, progress }: { readonly exchanges: Exchange[]; readonly progress: Progress },
+  {
+    spec,
+    exchanges,
+    progress,
+  }: { readonly spec: ConnectorSpec; readonly exchanges: Exchange[]; readonly progress: Progress },
 ): HttpClient {
   return {
     ...client,
@@ -176,7 +180,7 @@ function patient(
           return response;
         } catch (error) {
           if (!(error instanceof ThrottledError)) throw error;
-          progress.say(waiting(error.waitMs));
+          progress.say(waiting(error.waitMs, error.reason, spec));
           await sleep(error.waitMs, undefined, { signal: options.signal });
         }
       }
@@ -184,7 +188,14 @@ function patient(
   };
 }
 
-const waiting = (waitMs: number): string => `waiting ${Math.ceil(waitMs / 1000)} s for the rate limit`;
+function waiting(waitMs: number, reason: WaitReason, { http }: ConnectorSpec): string {
+  const { requests, perSeconds } = http.rateLimit;
+  const why =
+    reason === 'limit'
+      ? `the limit of the spec is ${counted(requests, 'request')} in ${perSeconds} s (http.rateLimit)`
+      : 'the API asks for it';
+  return `waiting ${Math.ceil(waitMs / 1000)} s: ${why}`;
+}
 
 /** Of a run that Ctrl-C ended, what was read until then. */
 async function endedBy(

@@ -1,5 +1,5 @@
 import type { Evaluator } from '../core/expressions/evaluation.ts';
-import { createHttpClient, type LoggedCall } from '../core/http/client.ts';
+import { createHttpClient, type LoggedCall, type WaitReason } from '../core/http/client.ts';
 import { withConcurrencyMax } from '../core/http/concurrency.ts';
 import type { EgressGuard } from '../core/http/egress.ts';
 import type { Redactor } from '../core/http/redact.ts';
@@ -37,7 +37,7 @@ export interface SourceOptions {
   /** Takes the log of each request. */
   readonly logCall: (call: LoggedCall) => void;
   /** Called before a wait for a rate limit, ours or the API's, with its length. */
-  readonly onRateLimit?: (waitMs: number) => void;
+  readonly onRateLimit?: (waitMs: number, reason: WaitReason) => void;
   /** Is given every secret: the current ones and every later token. */
   readonly redactor: Pick<Redactor, 'add'>;
   /** Closes the clients with the run. */

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import type { RunRow } from '../../src/core/resources/run.ts';
+import { syncRunId } from '../../workflows/contract.ts';
 import { useAccounts } from '../support/sync/use-accounts.ts';
 import { createAsked } from '../support/upstream/asked.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
@@ -40,7 +42,11 @@ it('waits for a report by the timer of the workflow, job by job, and delivers ea
     pagination: { kind: 'page', inject: { in: 'query', name: 'page' } },
   };
   await using of = await account({ key: 'reports', resources: [reports] });
-  expect(await of.sync('reports')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 4 } });
+  const run = await of.sync('reports');
+  expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 4 } });
+  expect(await timersOf(run)).toEqual(
+    Array.from({ length: 4 }, () => 'the report of the API is not ready; asks again in 1 s'),
+  );
   expect(asked('create').map(({ pathname }) => pathname)).toEqual(['/create/eu', '/create/us']);
   expect(asked('state').map(({ pathname }) => pathname)).toEqual([
     '/state/job1',
@@ -50,3 +56,12 @@ it('waits for a report by the timer of the workflow, job by job, and delivers ea
   ]);
   expect(await of.live('reports')).toEqual(['job1-1', 'job1-2', 'job2-1', 'job2-2']);
 });
+
+/** What the timers of a run's workflow wait for, as the Temporal UI shows it. */
+async function timersOf({ id: runId, connectionId, resourceKey }: RunRow): Promise<readonly unknown[]> {
+  const workflowId = syncRunId({ connectionId, resourceKey, runId });
+  const { events } = await shared().stack.temporal.client.workflow.getHandle(workflowId).fetchHistory();
+  return (events ?? []).flatMap(({ timerStartedEventAttributes, userMetadata }) =>
+    timerStartedEventAttributes ? [JSON.parse(Buffer.from(userMetadata?.summary?.data ?? []).toString())] : [],
+  );
+}

@@ -50,16 +50,29 @@ export interface GuardedHttpClient extends HttpClient {
   readonly addSecret: (secret: string) => void;
 }
 
+/** Why a run waits: the limit of its spec, a server that asks for it, or a report that is not ready. */
+export type WaitReason = 'limit' | 'server' | 'report';
+
 /** The wait is long: end the activity and send again after `waitMs`. Nothing is reserved for the caller. */
 export class ThrottledError extends Error {
   override readonly name = 'ThrottledError';
   readonly waitMs: number;
+  readonly reason: WaitReason;
   /** For a destination: the error of the run when it has no time for the wait. Null: the source asks to wait. */
   readonly otherwise: AppError | null;
 
-  constructor(waitMs: number, otherwise: AppError | null = null) {
-    super(`Rate limited; retrying in ${Math.ceil(waitMs / 1000)} s.`);
+  constructor(
+    waitMs: number,
+    {
+      reason = 'server',
+      otherwise = null,
+    }: { readonly reason?: WaitReason; readonly otherwise?: AppError | null } = {},
+  ) {
+    super(
+      `${reason === 'report' ? 'The report is not ready' : 'Rate limited'}; retrying in ${Math.ceil(waitMs / 1000)} s.`,
+    );
     this.waitMs = waitMs;
+    this.reason = reason;
     this.otherwise = otherwise;
   }
 }
@@ -85,8 +98,8 @@ export interface HttpClientOptions {
    * must not be reserved: the run comes back for it after a durable timer.
    */
   readonly takeToken: (request: HttpRequest, limits: { readonly reserveWithinMs: number }) => Promise<number>;
-  /** Called before a wait for a rate limit, ours or the API's, with its length. */
-  readonly onRateLimit?: (waitMs: number) => void;
+  /** Called before a wait for a rate limit, the spec's or the API's, with its length. */
+  readonly onRateLimit?: (waitMs: number, reason: WaitReason) => void;
   /** Called with every response before it is checked: its headers may say what is left of the API's own budget. */
   readonly noteResponse?: (request: HttpRequest, response: HttpResponse) => Promise<void>;
   /** Called once per request on the wire and once per blocked one, in order; a failure fails the request. */
@@ -120,9 +133,9 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
 
   const takeTurn = async (request: HttpRequest, signal: AbortSignal): Promise<void> => {
     const waitMs = await options.takeToken(request, { reserveWithinMs: durableWaitMs });
-    if (waitMs > durableWaitMs) throw new ThrottledError(waitMs);
+    if (waitMs > durableWaitMs) throw new ThrottledError(waitMs, { reason: 'limit' });
     if (waitMs <= 0) return;
-    onRateLimit?.(waitMs);
+    onRateLimit?.(waitMs, 'limit');
     await sleep(waitMs, signal);
   };
 
@@ -172,7 +185,7 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
           return meaning ? { ...outcome.response, meaning } : outcome.response;
         }
         const waitMs = nextWaitMs(outcome, verdict, { attempt, where, startedAt });
-        if (verdict.action === 'rate_limited') onRateLimit?.(waitMs);
+        if (verdict.action === 'rate_limited') onRateLimit?.(waitMs, 'server');
         await sleep(waitMs, signal);
       }
     },

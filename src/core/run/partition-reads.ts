@@ -36,7 +36,7 @@ const jobsList = -1_000_000;
 
 /** The run continues after the wait, which the timer of its workflow makes. */
 async function throttle(ms: number): Promise<never> {
-  throw new ThrottledError(ms);
+  throw new ThrottledError(ms, { reason: 'report' });
 }
 
 /** Disposing ends the requests in progress. */

@@ -55,7 +55,7 @@ export function createPatientPost(client: WebhookClient, outbox: Outbox, clock: 
   };
   const wait = async (verdict: Unsettled, startedAt: number) => {
     const { waitMs, otherwise } = await waitAfter(verdict, { outbox, clock });
-    if (clock.now() - startedAt + waitMs > durableWaitMs) throw new ThrottledError(waitMs, otherwise);
+    if (clock.now() - startedAt + waitMs > durableWaitMs) throw new ThrottledError(waitMs, { otherwise });
     await clock.sleep(waitMs);
   };
   return {

@@ -138,7 +138,7 @@ export function createPagesAhead(
       } catch (error) {
         if (!(error instanceof ThrottledError)) throw error;
         const leftMs = error.waitMs - (source.now().getTime() - ((await first.failedAt) ?? 0));
-        if (leftMs > durableWaitMs) throw new ThrottledError(leftMs);
+        if (leftMs > durableWaitMs) throw new ThrottledError(leftMs, { reason: error.reason });
         // The client sleeps the rest of the wait, as it would without a prefetch.
         return await askNow(request);
       }
