@@ -6,6 +6,7 @@ import { exitCodes } from './command-error.ts';
 import { type LocalRead, readLocally } from './local-read.ts';
 import { type CommandResult, counted, createProgress, printable, table } from './output.ts';
 import { prepareRead, type ReadArguments } from './read-arguments.ts';
+import { readHints } from './read-hints.ts';
 import { maskDeep } from './secret-masks.ts';
 import type { Tools } from './tools.ts';
 
@@ -67,12 +68,17 @@ function showRead(resource: Resource, { run, calls, pages, error }: LocalRead) {
     deleted: run.deleted,
     stats: run.stats,
     watermarkAfter: run.watermarkAfter,
+    hints: readHints(resource, {
+      pages: pages.map(({ page }) => page.records),
+      rows: run.delivered,
+      isWhole: !run.limited && error === null,
+    }),
     error,
   };
 }
 
 function linesOf(shown: ShownRead, columns: number): readonly string[] {
-  const { resource, requests, records, filtered, rows, invalid, deleted, stats, error } = shown;
+  const { resource, requests, records, filtered, rows, invalid, deleted, stats, watermarkAfter, hints, error } = shown;
   const json = (value: unknown) => `  ${cut(JSON.stringify(value), Math.max(columns, 80) - 2)}`;
   const section = (title: string, lines: readonly string[]) => (lines.length === 0 ? [] : ['', title, ...lines]);
   return [
@@ -108,6 +114,11 @@ function linesOf(shown: ShownRead, columns: number): readonly string[] {
         ...(deleted.length > 0 ? [`${deleted.length} deleted`] : []),
       ].join(', '),
     ...(shown.limited && error === null ? ['There may be more: the read ended at --limit.'] : []),
+    ...(watermarkAfter === null ? [] : [`The next run begins at ${watermarkAfter}.`]),
+    ...section(
+      'hints',
+      hints.map((hint) => `  ${hint}`),
+    ),
     ...(error === null ? [] : ['', `${error.code}: ${error.message}`]),
   ];
 }

@@ -101,13 +101,19 @@ describe('css try', () => {
     expect(shown.filtered).toMatchObject([{ id: 2 }]);
     expect(shown.rows).toEqual([1, 4, 5, 6].map((id) => ({ id, name: `Person ${id}`, email: `person${id}@x.test` })));
     expect(shown.invalid).toMatchObject([{ externalId: '3', reasons: [{ path: 'name', message: 'must be string' }] }]);
-    expect(shown).toMatchObject({ status: 'partial', limited: false, error: null });
+    expect(shown).toMatchObject({ status: 'partial', limited: false, hints: [], error: null });
     const text = await runCss(
       { folder, env: { KEY: peopleKey, EGRESS_ALLOW: api.hostPort } },
       ...['try', 'people.yaml', '--param', `apiUrl=${api.origin}`, '--secret', 'apiKey=env:KEY'],
     );
     expect(text.stdout).toContain('people: 2 requests, 6 records: 4 rows, 1 filtered, 1 invalid');
     expect(text.stdout).toContain('3: name: must be string');
+  });
+
+  it('gives hints where the spec may be wrong although nothing fails', async () => {
+    const { read } = authorsFolder(peopleSpec().replace('next: body.next,', 'next: body.nxt,'));
+    const hint = 'The only page has exactly 4 records, and pagination.next (body.nxt) finds nothing in its response.';
+    expect((await read('try', {}, ...withKey)).stdout).toContain(`\nhints\n  ${hint} If it has more, correct it.\n`);
   });
 
   it('reads no more records than --limit says', async () => {
