@@ -16,7 +16,8 @@ export async function diff(
   sameKey(from, to);
   const plan = planUpgrade({ before: from.spec, after: to.spec, issues: to.issues });
   const changed = plan.resources.filter(
-    (one) => one.changed.length > 0 || one.class !== 'compatible' || isNew(from, one.resourceKey),
+    (one) =>
+      one.changed.length > 0 || one.class !== 'compatible' || one.backfillRecommended || isNew(from, one.resourceKey),
   );
   const isEqual = plan.issues.length === 0 && plan.changed.length === 0 && changed.length === 0;
   return {
@@ -29,7 +30,9 @@ export async function diff(
         ({ resourceKey, class: kind, changed: fields, effect }) =>
           `  ${resourceKey} (${kind}${fields.length > 0 ? `; ${fields.join(', ')}` : ''}): ${effect}`,
       ),
-      ...(plan.backfillRecommended ? ['  A backfill is recommended: until then records keep their earlier form.'] : []),
+      ...(plan.backfillRecommended
+        ? ['  A backfill is recommended: until then the rows are those of the earlier version.']
+        : []),
     ],
     exitCode: plan.class === 'breaking' ? exitCodes.wrong : exitCodes.ok,
   };

@@ -118,7 +118,9 @@ function refused({ url, origin }: ServiceAddress, status: number, body: unknown)
       `${url} responded with ${status}, and not as the service does. Is this its address?`,
     );
   const { code, message, issues } = output.error;
-  return new CommandError(exitCodes.wrong, code, message, issues);
+  const hint =
+    code === 'not_found' && message.startsWith('Connection') ? '. css connections shows those of this org.' : '';
+  return new CommandError(exitCodes.wrong, code, `${message}${hint}`, issues);
 }
 
 /** A part of a path, whatever is in it. */

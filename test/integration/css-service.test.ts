@@ -109,7 +109,10 @@ describe('the way of a spec to a service', () => {
         error: { code: 'validation', issues: [{ line: expect.any(Number) }, { path: 'resources.0.primarykey' }] },
       },
     });
-    expect(await css('sync', 'con_none', 'people')).toMatchObject({ exitCode: 1, stderr: 'Connection not found\n' });
+    expect(await css('sync', 'con_none', 'people')).toMatchObject({
+      exitCode: 1,
+      stderr: 'Connection not found. css connections shows those of this org.\n',
+    });
   });
 });
 
@@ -129,6 +132,22 @@ describe('a connector that comes with the service', () => {
 });
 
 describe('two files', () => {
+  it('are compared with all that an upgrade does, to resources that did not change too', async () => {
+    const folder = scratchFolder();
+    const incremental = 'incremental: { kind: cursor, cursor: { field: updated_at, type: datetime }, order: asc }';
+    const before = peopleSpec().replace('    filter:', `    ${incremental}\n    filter:`);
+    const pets = `  - key: pets
+    primaryKey: id
+    forEach: [{ as: person, resource: people, from: store }]
+    request: { path: '/people/{{ each.person.full_name }}/pets' }
+`;
+    writeFileSync(join(folder, 'a.yaml'), before);
+    writeFileSync(join(folder, 'b.yaml'), before.replace('destination:', `${pets}destination:`));
+    const { stdout } = await runCss({ folder }, 'diff', 'a.yaml', 'b.yaml');
+    expect(stdout).toContain('people (compatible): Each record is delivered again when it is next fetched');
+    expect(stdout).toContain('pets (compatible): New: its first run reads everything.');
+  });
+
   it('are compared without a service, and one that breaks something is exit code 1', async () => {
     const folder = scratchFolder();
     writeFileSync(join(folder, 'a.yaml'), peopleSpec());

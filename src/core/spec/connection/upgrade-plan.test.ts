@@ -75,8 +75,22 @@ describe('the plan of an upgrade', () => {
   it('recommends one for a filter, too, which delivers nothing again', () => {
     expect(planOf({ incremental }, { incremental, filter: 'active' })).toMatchObject({
       backfillRecommended: true,
-      resources: [{ class: 'compatible', changed: ['filter'], redelivers: 'nothing' }],
+      resources: [
+        {
+          class: 'compatible',
+          changed: ['filter'],
+          redelivers: 'nothing',
+          effect: 'Other records than before may be read; a backfill fetches those that earlier runs did not.',
+        },
+      ],
     });
+  });
+
+  it('says of other partitions that new ones are read from their beginning', () => {
+    const forEach = [{ as: 'region', values: '{{ ["eu"] }}' }];
+    expect(planOf({ incremental }, { incremental, forEach }).resources).toMatchObject([
+      { changed: ['forEach'], effect: expect.stringContaining('A partition that is new is read from its beginning.') },
+    ]);
   });
 
   it('recommends one for an incremental resource of which a new one below it needs other fields', () => {

@@ -111,7 +111,7 @@ function planResource(placeBefore: Place, placeAfter: Place): ResourcePlan {
   }
   if (readsAll(after)) return reshaped ? { ...plan, ...deliversAll } : plan;
   const backfillRecommended = reshaped || changed.some((field) => decidesWhatIsRead.has(field));
-  return backfillRecommended ? { ...plan, ...deliversFetched(reshaped) } : plan;
+  return backfillRecommended ? { ...plan, ...(reshaped ? deliversFetched : fetchesOthers(changed)) } : plan;
 }
 
 const rekeyed = (plan: ResourcePlan, { target: { table } }: Resource): ResourcePlan => ({
@@ -125,12 +125,19 @@ const rekeyed = (plan: ResourcePlan, { target: { table } }: Resource): ResourceP
 
 const deliversAll = { redelivers: 'everything', effect: 'The next run delivers every record again.' } as const;
 
-const deliversFetched = (reshaped: boolean) =>
-  ({
-    redelivers: reshaped ? 'fetched' : 'nothing',
-    backfillRecommended: true,
-    effect: 'Each record changes when it is fetched again; a backfill fetches all of them.',
-  }) as const;
+const deliversFetched = {
+  redelivers: 'fetched',
+  backfillRecommended: true,
+  effect: 'Each record is delivered again when it is next fetched; a backfill fetches all of them.',
+} as const;
+
+const fetchesOthers = (changed: readonly string[]) => ({
+  redelivers: 'nothing' as const,
+  backfillRecommended: true,
+  effect:
+    'Other records than before may be read; a backfill fetches those that earlier runs did not.' +
+    (changed.includes('forEach') ? ' A partition that is new is read from its beginning.' : ''),
+});
 
 /** The inputs of a record's hash besides the record itself; another form is a change of every record. */
 function formOf({ resource, spec }: Place): unknown {
