@@ -19,6 +19,7 @@ import { isOrgLimit, type OrgLimitName, orgLimits } from '../core/org-limits.ts'
 import { type ApiKeyRow } from '../core/resources/api-key.ts';
 import { WorkspaceKind } from '../core/resources/workspace.ts';
 import type { AdminTools, CommandResult } from './command.ts';
+import { createDestinationDatabase } from './database-command.ts';
 import { rotateKeys, showKeys } from './key-commands.ts';
 
 /** The command line is not understood; the message says why. */
@@ -156,6 +157,15 @@ export const commands: readonly Command[] = [
       const key = await db.transaction().execute((trx) => withdrawWithin(trx, scope, id));
       return { json: key, lines: [lineOf(key)] };
     },
+  }),
+  command({
+    name: 'database create',
+    summary: 'Create a database in the embedded PostgreSQL, to try destinations with. Not in production.',
+    synopsis: '--name NAME',
+    options: v.object({
+      name: v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]{0,39}$/, 'expected small letters, digits and _')),
+    }),
+    run: (tools, { name }) => createDestinationDatabase(tools, name),
   }),
   command({
     name: 'keys status',

@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runAdmin } from '../support/service/admin.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
@@ -9,6 +12,12 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 
 const admin = (...args: readonly string[]) => runAdmin({ ...process.env, DATABASE_URL: database.url }, ...args);
+
+const production = {
+  NODE_ENV: 'production',
+  SECRETS_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+  TEMPORAL_ADDRESS: '127.0.0.1:9',
+};
 
 const json = async (...args: readonly string[]) => JSON.parse((await admin(...args, '--json')).stdout);
 
@@ -31,6 +40,28 @@ describe('the operator’s command line', () => {
     expect(await json('workspace', 'create', '--org', orgId, '--name', 'Europe', '--kind', 'prod')).toMatchObject({
       kind: 'prod',
     });
+  });
+
+  it('makes a database with a login of its own, once, and not in production', async () => {
+    const name = `shop_${randomBytes(6).toString('hex')}`;
+    const { databaseUrl, egressAllow } = await json('database', 'create', '--name', name);
+    expect(databaseUrl).toContain(`@${egressAllow}/${name}`);
+    const shop = new pg.Client({ connectionString: databaseUrl });
+    await shop.connect();
+    await shop.query('create table orders (id int)');
+    expect((await shop.query('select current_user as login')).rows).toEqual([{ login: name }]);
+    await shop.end();
+    expect(await admin('database', 'create', '--name', name)).toMatchObject({
+      exitCode: 1,
+      stderr: `There is already a database or login "${name}": choose another name.\n`,
+    });
+    const env = { ...process.env, DATABASE_URL: database.url, ...production };
+    expect(await runAdmin(env, 'database', 'create', '--name', 'other')).toMatchObject({
+      exitCode: 1,
+      stderr: 'In production a destination is never beside the control database.\n',
+    });
+    await sql`drop database ${sql.id(name)}`.execute(database.db);
+    await sql`drop role ${sql.id(name)}`.execute(database.db);
   });
 
   it('says how it is used and exits with 2 when it is not understood', async () => {

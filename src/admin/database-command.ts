@@ -1,0 +1,36 @@
+/** The operator's command that makes a database to try a destination with. */
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { AppError } from '../core/errors.ts';
+import { hasCode } from '../error-code.ts';
+import type { AdminTools, CommandResult } from './command.ts';
+
+/** The PostgreSQL errors for a role or a database that is there already. */
+const taken = ['42710', '42P04'] as const;
+
+/**
+ * Creates a database beside the control database, with a login of its own that owns it. `name` is a letter and up to 39
+ * small letters, digits and _. Throws `conflict` when it is taken, and in production.
+ */
+export async function createDestinationDatabase({ db, config }: AdminTools, name: string): Promise<CommandResult> {
+  if (config.production || config.databaseUrl === null)
+    throw new AppError('conflict', 'In production a destination is never beside the control database.');
+  const password = randomBytes(18).toString('base64url');
+  try {
+    await sql`create role ${sql.id(name)} login password ${sql.lit(password)}`.execute(db);
+    await sql`create database ${sql.id(name)} owner ${sql.id(name)}`.execute(db);
+  } catch (cause) {
+    if (!taken.some((code) => hasCode(cause, code))) throw cause;
+    throw new AppError('conflict', `There is already a database or login "${name}": choose another name.`, { cause });
+  }
+  const url = new URL(config.databaseUrl);
+  const address = `${url.hostname}:${url.port === '' ? '5432' : url.port}`;
+  const databaseUrl = `postgres://${name}:${password}@${address}/${name}`;
+  return {
+    json: { databaseUrl, egressAllow: address },
+    lines: [
+      `database   ${databaseUrl}  (shown only once)`,
+      `The service connects to it if it was started with EGRESS_ALLOW=${address}; the spec needs ssl: disable.`,
+    ],
+  };
+}
