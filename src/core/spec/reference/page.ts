@@ -1,3 +1,4 @@
+import { columnTypeForms } from '../schema/column-type.ts';
 import { type Field, placeOfPart, type Section, sectionsOfSpec } from './fields.ts';
 
 const head = `# Reference of a ConnectorSpec
@@ -9,7 +10,8 @@ A spec is JSON, or YAML with \`Content-Type: application/yaml\`. An unknown fiel
 \`x-\`. Every field can have an issue \`schema\` (missing, of another type, out of bounds, an expression that does not parse); the
 column *issues* names other codes ([errors.md](errors.md)). Types: a **template** is a text with \`{{ JSONata }}\` holes, an **expression** is JSONata ([expressions.md](expressions.md));
 a **dotted path** is a name such as \`user.id\`, never an expression; a **duration** is ISO 8601 without years and months, such as
-\`P30D\` or \`PT90S\`. **Bold** fields are required.
+\`P30D\` or \`PT90S\`; a **column type** (also \`x-type\` in a schema) is
+${columnTypeForms}. **Bold** fields are required.
 `;
 
 /** docs/connectors/reference.md. */
@@ -32,7 +34,7 @@ const anchorOf = (path: string): string =>
 
 function renderObject(path: string, sections: readonly Section[]): string {
   const others = elsewhere[path] === undefined ? '' : `\nAlso at ${elsewhere[path]}.\n`;
-  return `\n## ${titleOf(path)}\n${others}${sections.map(renderSection).join('')}`;
+  return `\n## ${titleOf(path)}\n${others}${[...new Set(sections.map(renderSection))].join('')}`;
 }
 
 /** Other places of the same part. */

@@ -26,8 +26,11 @@ export function parseColumnType(text: string, maxLength?: number): ColumnType | 
   return fits ? numeric : null;
 }
 
+/** The column types in words. */
+export const columnTypeForms = `text, ${words.join(', ')} or numeric(p,s) with p at most ${precisionMax}`;
+
 /** The expected form, for the author. */
-export const columnTypeHint = `expected text, ${words.join(', ')} or numeric(p,s) with p at most ${precisionMax}`;
+export const columnTypeHint = `expected ${columnTypeForms}`;
 
 /** A column type as text; read it with {@link parseColumnType}. */
 export const ColumnTypeText = v.pipe(
