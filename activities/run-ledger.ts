@@ -5,7 +5,9 @@ import { recordBatch, recordCarried } from '../db/queries/runs/batches.ts';
 import { forgetLane } from '../db/queries/runs/forget-lane.ts';
 import { prepareRecord } from '../db/queries/runs/settlement.ts';
 import type { OrgScope } from '../db/scope.ts';
-import type { RunLedger } from '../src/core/run/run-ledger.ts';
+import type { PageEntry, Receipt } from '../src/core/model/receipt.ts';
+import { observations } from '../src/core/observations.ts';
+import type { Recorded, RunLedger } from '../src/core/run/run-ledger.ts';
 
 /** The ledger of a lane in the control database, as the attempt that holds the lane writes it. */
 export function createRunLedger(
@@ -16,9 +18,33 @@ export function createRunLedger(
   const owner = { laneId, fence };
   return {
     prepare: prepareRecord,
-    record: (receipt) => recordBatch(db, scope, { owner, receipt }),
-    recordCarried: (receipt) => recordCarried(db, scope, { owner, receipt, runId }),
+    record: async (receipt) => told(await recordBatch(db, scope, { owner, receipt }), countsOf(receipt)),
+    recordCarried: async (receipt) =>
+      told(await recordCarried(db, scope, { owner, receipt, runId }), {
+        ...countsOf(receipt),
+        // Neither run counts them as read.
+        recordsIn: 0,
+        skipped: 0,
+      }),
     unsettle: () => unsettleLane(db, scope, owner),
     forget: () => forgetLane(db, scope, { ...owner, runId }),
   };
+}
+
+type Counts = Pick<PageEntry, 'recordsIn' | 'recordsOut' | 'skipped' | 'quarantined' | 'deleted'>;
+
+const countsOf = ({ pages }: Receipt): Counts => ({
+  recordsIn: sumOf(pages, 'recordsIn'),
+  recordsOut: sumOf(pages, 'recordsOut'),
+  skipped: sumOf(pages, 'skipped'),
+  quarantined: sumOf(pages, 'quarantined'),
+  deleted: sumOf(pages, 'deleted'),
+});
+
+const sumOf = (pages: Receipt['pages'], name: keyof Counts): number => pages.reduce((sum, page) => sum + page[name], 0);
+
+/** After the commit, and only of a batch that this call recorded: a repeat tells nothing. */
+function told(recorded: Recorded, counts: Counts): Recorded {
+  if (recorded.outcome === 'recorded') observations.batchRecorded.tell(counts);
+  return recorded;
 }

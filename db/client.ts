@@ -15,6 +15,20 @@ interface ClientOptions {
   readonly applicationName: string;
   /** A pooled connection that breaks while idle: the pool replaces it; this is for the log. */
   readonly onIdleError: (error: Error) => void;
+  /** Called once, with what counts the connections of the pool. */
+  readonly onPool?: (counts: () => PoolCounts) => void;
+}
+
+/** The connections of a pool. */
+export interface PoolCounts {
+  /** Connections at most. */
+  readonly size: number;
+  /** Open ones. */
+  readonly open: number;
+  /** Open ones that nobody uses. */
+  readonly idle: number;
+  /** Queries and transactions that wait for one. */
+  readonly waiting: number;
 }
 
 /** Opens a pool. Timestamps arrive as ISO strings, bigint as number (ids and counters stay below 2^53). */
@@ -45,6 +59,12 @@ export function openDialect(url: string, options: ClientOptions): Dialect {
   pool.on('error', options.onIdleError);
   // One that breaks between two statements of a transaction fails the next one; without a listener it would end the process.
   pool.on('connect', (client) => client.on('error', nextStatementFails));
+  options.onPool?.(() => ({
+    size: options.poolSize,
+    open: pool.totalCount,
+    idle: pool.idleCount,
+    waiting: pool.waitingCount,
+  }));
   return new PostgresDialect({ pool: preparing(pool) });
 }
 

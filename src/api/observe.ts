@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
+import { routePath } from 'hono/route';
+import { observations } from '../core/observations.ts';
 import type { Log } from '../log.ts';
 
 /** The facts of a request in progress, for its line in the log. */
@@ -26,10 +28,12 @@ export function observe(log: Log): MiddlewareHandler<{ Variables: RequestFacts }
     c.header('x-request-id', requestId);
     await next();
     const { method } = c.req;
+    const durationMs = performance.now() - startedMs;
+    observations.requestServed.tell({ method, route: routePath(c, -1), status: c.res.status, durationMs });
     const secretBelow = [hookPath, codecPath].find((prefix) => c.req.path.startsWith(prefix));
     const path = secretBelow === undefined ? c.req.path : `${secretBelow}***`;
     const facts = { requestId, orgId: c.get('orgId'), method, path: path.slice(0, 500), status: c.res.status };
-    const line = { ...facts, durationMs: Math.round((performance.now() - startedMs) * 10) / 10 };
+    const line = { ...facts, durationMs: Math.round(durationMs * 10) / 10 };
     if (path.startsWith('/api/health')) log.debug('request', line);
     else log.info('request', line);
   };

@@ -6,6 +6,8 @@ export interface FairQueue<Item> {
   add(orgId: string, item: Item): void;
   /** The next item that `may` begin; its org is then the last in turn. Undefined: none may. */
   take(may: (orgId: string, item: Item) => boolean): Item | undefined;
+  /** How many items wait. */
+  size(): number;
   /** Everything that waits, which then waits no more. */
   clear(): readonly Item[];
 }
@@ -31,6 +33,7 @@ export function createFairQueue<Item>(): FairQueue<Item> {
       }
       return undefined;
     },
+    size: () => [...waiting.values()].reduce((sum, items) => sum + items.length, 0),
     clear() {
       const all = [...waiting.values()].flat();
       waiting.clear();

@@ -1,4 +1,5 @@
 import { findOverdueResources, purgeHookRequests } from '../../db/queries/hooks/hook-requests.ts';
+import { observations } from '../core/observations.ts';
 import type { Deps } from '../deps.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';
 
@@ -28,6 +29,7 @@ export async function wakeOverdue({ db, orchestrator, log }: Pick<Deps, 'db' | '
   })) {
     try {
       await orchestrator.noteInbound({ orgId, connectionId, resourceKey });
+      observations.repaired.tell({ kind: 'hook_woken', count: 1 });
       log.info('missed hook requests recovered', { connectionId, resourceKey });
     } catch (error) {
       if (isTemporalAway(error)) throw error;

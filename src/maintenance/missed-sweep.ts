@@ -6,6 +6,7 @@ import { orgScope } from '../../db/scope.ts';
 import { wakeEndpoints } from '../connect/wake-endpoints.ts';
 import type { ApplyDeps } from '../control/schedules/apply.ts';
 import { scheduleMissed } from '../core/events/schedule-events.ts';
+import { observations } from '../core/observations.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';
 import { someAtOnce } from '../temporal/some-at-once.ts';
 
@@ -48,6 +49,7 @@ async function noteMissedOf(deps: ApplyDeps, { id: scheduleId, orgId }: SweptSch
     return noted.missed;
   });
   if (missed === 0) return;
+  observations.repaired.tell({ kind: 'firing_missed', count: missed });
   deps.log.warn('Temporal was unavailable for too long: missed firings of a schedule are dropped', {
     scheduleId,
     missed,

@@ -4,6 +4,7 @@ import { findLiveSchedules, findSchedulesToApply, type SweptSchedule } from '../
 import { applyAgain, postponeApplying } from '../../db/queries/schedules.ts';
 import { orgScope } from '../../db/scope.ts';
 import { type ApplyDeps, applySchedule } from '../control/schedules/apply.ts';
+import { observations } from '../core/observations.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';
 import { someAtOnce } from '../temporal/some-at-once.ts';
 
@@ -37,6 +38,7 @@ async function applyMissed(deps: ApplyDeps, { id: scheduleId, orgId }: SweptSche
   const scope = orgScope(orgId);
   try {
     await applySchedule(deps, scope, scheduleId);
+    observations.repaired.tell({ kind: 'schedule_applied', count: 1 });
     deps.log.info('missed schedule applied', { scheduleId });
   } catch (error) {
     if (isTemporalAway(error)) throw error;
@@ -66,6 +68,8 @@ export async function compareSchedules(deps: ApplyDeps): Promise<void> {
   const known = new Set(live.map(({ id }) => id));
   const orphans = [...listed.keys()].filter((id) => !known.has(id)).slice(0, orphansMax);
   await someAtOnce(orphans, (id) => deps.orchestrator.dropSchedule(id));
+  observations.repaired.tell({ kind: 'schedule_corrected', count: wrong.length });
+  observations.repaired.tell({ kind: 'schedule_dropped', count: orphans.length });
   if (wrong.length > 0 || orphans.length > 0) {
     deps.log.warn('Temporal schedules differed from their rows and were corrected', {
       wrong: wrong.length,

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { takenOver } from '../../../src/core/errors.ts';
 import { connectionFailed, connectionReauthRequired } from '../../../src/core/events/connection-events.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
+import { tellRunEnded } from '../../../src/core/observations.ts';
 import type { RunRow, RunStatus } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
@@ -37,7 +38,9 @@ export async function beginRun(
 ): Promise<Begun> {
   const asked = await askToBegin(db, scope, { runId, onlyIfQuick });
   // A run that ended meanwhile did not see that this one was ready, and wakes no run.
-  const { isNews: _, ...begun } = asked.isNews ? await askToBegin(db, scope, { runId, onlyIfQuick }) : asked;
+  const last = asked.isNews ? await askToBegin(db, scope, { runId, onlyIfQuick }) : asked;
+  const { isNews: _, canceled, ...begun } = last;
+  if (canceled) tellRunEnded(canceled);
   return begun;
 }
 
@@ -64,6 +67,8 @@ export interface Begun {
 interface Asked extends Begun {
   /** It waits, and was not marked as ready until now. */
   readonly isNews: boolean;
+  /** The run, if this ended it: its connection is not active. */
+  readonly canceled?: RunRow | undefined;
 }
 
 function askToBegin(
@@ -87,7 +92,8 @@ function askToBegin(
     const notBegun = { isQuick: asking?.quick ?? false, isFirst: false, isNews: false, eventsFor: 0 };
     if (onlyIfQuick && !notBegun.isQuick) return { ...notBegun, turn: null };
     if (asking && asking.status !== 'active' && (await cancelQueued(tx, scope, runId))) {
-      return { ...notBegun, turn: 'canceled', eventsFor: await recordRunEnds(tx, scope, [runId]) };
+      const eventsFor = await recordRunEnds(tx, scope, [runId]);
+      return { ...notBegun, turn: 'canceled', eventsFor, canceled: await findRun(tx, scope, runId) };
     }
     // The attempt that follows counts from here on.
     const begun = await sql`
@@ -212,6 +218,7 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
     const ofBreak = broken ? await recordBreak(tx, scope, { run, provider: end.provider ?? null }) : 0;
     return { run, ended: true, eventsFor: ofRun + ofBreak };
   });
+  if (made.ended && made.run) tellRunEnded(made.run);
   // Read after the commit: the end of the run does not wait for this query.
   return { ...made, next: await findNextRuns(db, scope, runId) };
 }

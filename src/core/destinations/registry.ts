@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import { observations } from '../observations.ts';
 import type { Destination } from './destination.ts';
 import { openPostgres } from './postgres/postgres.ts';
 import { openSqlServer, type SqlServerDeps } from './sqlserver/sqlserver.ts';
@@ -27,5 +28,26 @@ const kinds = new Map<string, (options: DestinationOptions, deps: DestinationDep
 export function openDestination(options: DestinationOptions, deps: DestinationDeps): Destination {
   const open = kinds.get(options.kind);
   if (!open) throw new AppError('destination_rejected', `No destination of kind ${JSON.stringify(options.kind)}.`);
-  return open(options, deps);
+  return observed(options.kind, open(options, deps));
 }
+
+/** The destination, which tells of each batch. */
+const observed = (kind: string, destination: Destination): Destination => ({
+  check: () => destination.check(),
+  open: (claim) => destination.open(claim),
+  prepare: (batch) => destination.prepare(batch),
+  async apply(batch) {
+    const begunAt = performance.now();
+    let failed = true;
+    try {
+      const rejected = await destination.apply(batch);
+      failed = false;
+      return rejected;
+    } finally {
+      const { length: rows } = batch.rows;
+      const { length: tombstones } = batch.tombstones;
+      observations.batchApplied.tell({ kind, rows, tombstones, durationMs: performance.now() - begunAt, failed });
+    }
+  },
+  [Symbol.asyncDispose]: () => destination[Symbol.asyncDispose](),
+});

@@ -1,4 +1,5 @@
 import { createFairQueue } from '../fair-queue.ts';
+import { observations } from '../observations.ts';
 import { type ContainedChild, type Reply, startContainedChild } from './contained-child.ts';
 
 /** One piece of work for a child. */
@@ -24,6 +25,19 @@ export interface Job {
 export interface ChildPool extends AsyncDisposable {
   /** Throws only when no child can be started or the pool is closed. */
   run(job: Job): Promise<Reply>;
+  counts(): ChildCounts;
+}
+
+/** How much a pool has to do. */
+export interface ChildCounts {
+  /** Children at most. */
+  readonly size: number;
+  /** Children that are started. */
+  readonly started: number;
+  /** Jobs in a child. */
+  readonly busy: number;
+  /** Jobs that wait for one. */
+  readonly waiting: number;
 }
 
 /** A pool of at most `size` children, each started when first needed; one of size 1 is no protection against others. */
@@ -60,6 +74,7 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
       const response = await askChild(slot, { job, isClosed: () => closed });
       if (response.ok && !closed) idle.push(slot);
       else all.delete(slot);
+      if (!response.ok && !closed) observations.evaluatorEnded.tell({ reason: response.reason });
       // A child that is ended by closing the pool proves nothing about its records.
       if (closed && !response.ok) reject(closedError());
       else resolve(response);
@@ -80,6 +95,7 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
       dispatch();
       return await promise;
     },
+    counts: () => ({ size: options.size, started: all.size, busy: busy.size, waiting: queue.size() }),
     [Symbol.asyncDispose]: async () => {
       closed = true;
       for (const { reject } of queue.clear()) reject(closedError());

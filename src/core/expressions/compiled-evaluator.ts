@@ -23,6 +23,7 @@ export function withCompiledExpressions(pool: EvaluatorPool): EvaluatorPool {
   };
   return {
     forOrg: (orgId) => compilingEvaluator(pool.forOrg(orgId), compiler),
+    counts: () => pool.counts(),
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 }

@@ -14,7 +14,7 @@ import { AppError } from '../errors.ts';
 import { mapWithPauses } from '../pauses.ts';
 import { cutBatches } from './batches.ts';
 import { createBindingsText } from './bindings-text.ts';
-import { type ChildPool, createChildPool } from './child-pool.ts';
+import { type ChildCounts, type ChildPool, createChildPool } from './child-pool.ts';
 import type { Reply } from './contained-child.ts';
 import type { Bindings, Evaluated, EvaluationFailure, Evaluator } from './evaluation.ts';
 
@@ -22,6 +22,8 @@ import type { Bindings, Evaluated, EvaluationFailure, Evaluator } from './evalua
 export interface EvaluatorPool extends AsyncDisposable {
   /** The org's jobs queue one after another, and take turns with the jobs of other orgs. */
   forOrg(orgId: string): Evaluator;
+  /** How much the children have to do. */
+  counts(): ChildCounts;
 }
 
 /** Longest expression, in UTF-16 units (security design: 64 KB). */
@@ -36,6 +38,7 @@ export function createEvaluatorPool(options: { readonly size?: number } = {}): E
   const bindingsText = createBindingsText();
   return {
     forOrg: (orgId) => evaluatorOf({ pool, bindingsText, orgId }),
+    counts: () => pool.counts(),
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 }

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { AppError } from '../errors.ts';
 import type { HttpRequest, HttpResponse, SendOptions } from '../model/http.ts';
+import { observations } from '../observations.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import type { EgressGuard } from './egress.ts';
 import { type BlockReason, egressBlocked } from './egress-blocked.ts';
@@ -42,6 +43,8 @@ export function createAttempts(options: AttemptOptions): Attempts {
   const { egress, now } = options;
 
   const log = async (hop: Hop, result: CallResult): Promise<void> => {
+    const { response, cacheHit = false, ...facts } = result;
+    observations.upstreamCalled.tell({ ...facts, method: hop.method, statusCode: response?.status ?? null, cacheHit });
     await options.logCall(describeCall(hop, result, options.logLimits));
   };
 

@@ -33,6 +33,7 @@ import { setTimeout as sleepFor } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { AppError } from '../errors.ts';
 import type { Classify, HttpClient, HttpRequest, HttpResponse, Verdict } from '../model/http.ts';
+import { observations } from '../observations.ts';
 import { createAttempts, type Outcome } from './attempt.ts';
 import type { EgressGuard } from './egress.ts';
 import type { LoggedCall } from './logged-call.ts';
@@ -133,8 +134,9 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
 
   const takeTurn = async (request: HttpRequest, signal: AbortSignal): Promise<void> => {
     const waitMs = await options.takeToken(request, { reserveWithinMs: durableWaitMs });
-    if (waitMs > durableWaitMs) throw new ThrottledError(waitMs, { reason: 'limit' });
     if (waitMs <= 0) return;
+    observations.waitBegun.tell({ reason: 'rate_limit', waitMs });
+    if (waitMs > durableWaitMs) throw new ThrottledError(waitMs, { reason: 'limit' });
     onRateLimit?.(waitMs, 'limit');
     await sleep(waitMs, signal);
   };
@@ -154,9 +156,14 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
   const nextWaitMs = (outcome: Outcome, verdict: Verdict, { attempt, where, startedAt }: AttemptPlace): number => {
     const askedMs = askedWaitMs(outcome, verdict, now());
     if (askedMs !== null && askedMs > retry.maxWaitSeconds * 1000) throw waitTooLong(where, askedMs, retry);
-    if (askedMs !== null && askedMs > durableWaitMs) throw new ThrottledError(askedMs);
+    if (askedMs !== null && askedMs > durableWaitMs) {
+      observations.waitBegun.tell({ reason: 'retry_after', waitMs: askedMs });
+      throw new ThrottledError(askedMs);
+    }
     if (attempt >= retry.maxAttempts || now() - startedAt > requestMsMax) throw exhausted(where, outcome, attempt);
-    return askedMs ?? backoffMs({ ...retry, maxMs: Math.min(retry.maxMs, durableWaitMs) }, attempt, random);
+    const waitMs = askedMs ?? backoffMs({ ...retry, maxMs: Math.min(retry.maxMs, durableWaitMs) }, attempt, random);
+    observations.waitBegun.tell({ reason: askedMs === null ? 'backoff' : 'retry_after', waitMs });
+    return waitMs;
   };
 
   return {

@@ -7,6 +7,7 @@
  */
 import { Agent } from 'undici';
 import { AppError } from '../errors.ts';
+import { observations } from '../observations.ts';
 import { startDeadline } from './deadline.ts';
 import type { EgressGuard } from './egress.ts';
 import { flatHeaders } from './flat-headers.ts';
@@ -100,7 +101,9 @@ async function send(agent: Agent, egress: EgressGuard, post: WebhookPost): Promi
     if (error instanceof AppError && error.code !== 'egress_blocked') throw error;
     errorCode = postErrorOf(error, { expired: deadline.expired(), answered: result.statusCode !== null });
   }
-  return { ...result, errorCode, durationMs: Math.round(performance.now() - startedAt) };
+  const durationMs = Math.round(performance.now() - startedAt);
+  observations.eventSent.tell({ result: errorCode ?? 'delivered', statusCode: result.statusCode, durationMs });
+  return { ...result, errorCode, durationMs };
 }
 
 /** Only its deadline ends a request: a worker that stops lets it finish. */

@@ -1,6 +1,7 @@
 /** The state of a receiver that fails or asks for a pause, shared by all requests of a batch. */
 import { AppError } from '../../errors.ts';
 import { durableWaitMs, ThrottledError } from '../../http/client.ts';
+import { observations } from '../../observations.ts';
 import type { WebhookClient } from './client.ts';
 import type { Failing, Outbox, OutboxPart } from './outbox.ts';
 import type { WebhookVerdict } from './response.ts';
@@ -55,6 +56,7 @@ export function createPatientPost(client: WebhookClient, outbox: Outbox, clock: 
   };
   const wait = async (verdict: Unsettled, startedAt: number) => {
     const { waitMs, otherwise } = await waitAfter(verdict, { outbox, clock });
+    observations.waitBegun.tell({ reason: 'destination', waitMs });
     if (clock.now() - startedAt + waitMs > durableWaitMs) throw new ThrottledError(waitMs, { otherwise });
     await clock.sleep(waitMs);
   };

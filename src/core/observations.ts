@@ -1,0 +1,156 @@
+import { channel } from 'node:diagnostics_channel';
+import { timeOfId } from './ids.ts';
+
+/** A run has its final status. Told after the commit: once, and not at all if the process dies between the two. */
+export interface RunEnded {
+  readonly trigger: string;
+  readonly status: string;
+  /** From its start to its end, ms; null: it never began. */
+  readonly durationMs: number | null;
+  /** From its request to its start, ms; null: it never began. */
+  readonly queuedMs: number | null;
+}
+
+/** A batch is recorded. Told after the commit, as {@link RunEnded} is. */
+export interface BatchRecorded {
+  readonly recordsIn: number;
+  readonly recordsOut: number;
+  readonly skipped: number;
+  readonly quarantined: number;
+  readonly deleted: number;
+}
+
+/** A request to a customer's API or webhook destination: one on the wire, a blocked one, or one that a cache saved. */
+export interface UpstreamCalled {
+  readonly method: string;
+  /** Null: no complete response arrived. */
+  readonly statusCode: number | null;
+  /** Null: a response arrived, or none was needed. */
+  readonly errorCode: string | null;
+  readonly cacheHit: boolean;
+  /** From 1. */
+  readonly attempt: number;
+  readonly durationMs: number;
+}
+
+/**
+ * What a run waits for: `rate_limit`: the limit that its spec sets; `retry_after`: the API asked for it; `backoff`: the
+ * pause before a retry; `destination`: the destination asked for it.
+ */
+export type WaitReason = 'rate_limit' | 'retry_after' | 'backoff' | 'destination';
+
+/** A wait begins. */
+export interface WaitBegun {
+  readonly reason: WaitReason;
+  readonly waitMs: number;
+}
+
+/** A destination has applied a batch, or failed to. */
+export interface BatchApplied {
+  readonly kind: string;
+  readonly rows: number;
+  readonly tombstones: number;
+  readonly durationMs: number;
+  readonly failed: boolean;
+}
+
+/** One attempt to send an event to an endpoint. */
+export interface EventSent {
+  /** `delivered`, `http_status`, `timeout` and so on: the code of the delivery's row. */
+  readonly result: string;
+  readonly statusCode: number | null;
+  readonly durationMs: number;
+}
+
+/** A sweeper repaired something that was lost. */
+export interface Repaired {
+  readonly kind: RepairKind;
+  readonly count: number;
+}
+
+/** What sweepers repair. */
+export type RepairKind =
+  | 'run_started'
+  | 'run_restarted'
+  | 'run_ended'
+  | 'endpoint_woken'
+  | 'hook_woken'
+  | 'schedule_applied'
+  | 'schedule_corrected'
+  | 'schedule_dropped'
+  | 'firing_missed';
+
+/** The child process of an evaluator was ended, because an expression took too much `time` or `memory`, or it died. */
+export interface EvaluatorEnded {
+  readonly reason: string;
+}
+
+/** The API has responded to a request. */
+export interface RequestServed {
+  readonly method: string;
+  /** The path as the route declares it, without values: `/api/v1/runs/:id`. */
+  readonly route: string;
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+/** Something that happens in a process, for whoever counts or traces it. */
+export interface Observation<Fact> {
+  /** Costs a test of a boolean while nobody listens. */
+  tell(fact: Fact): void;
+  /** Calls `listen` within each {@link tell}; returns what ends that. A listener must not throw. */
+  listen(listen: (fact: Fact) => void): () => void;
+}
+
+/**
+ * What the service tells about itself. It knows neither metrics nor traces: `src/telemetry` listens. Facts hold counts,
+ * times and words of a fixed set; no tenant, no address, no data.
+ */
+export const observations = {
+  runEnded: observation<RunEnded>('run-ended'),
+  batchRecorded: observation<BatchRecorded>('batch-recorded'),
+  batchApplied: observation<BatchApplied>('batch-applied'),
+  upstreamCalled: observation<UpstreamCalled>('upstream-called'),
+  waitBegun: observation<WaitBegun>('wait-begun'),
+  eventSent: observation<EventSent>('event-sent'),
+  repaired: observation<Repaired>('repaired'),
+  evaluatorEnded: observation<EvaluatorEnded>('evaluator-ended'),
+  requestServed: observation<RequestServed>('request-served'),
+} as const;
+
+/** What {@link tellRunEnded} reads of a run. */
+interface EndedRun {
+  readonly id: string;
+  readonly trigger: string;
+  readonly status: string;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+}
+
+/** Tells that a run ended; call it after the commit, and only where this commit ended it. */
+export function tellRunEnded({ id, trigger, status, startedAt, finishedAt }: EndedRun): void {
+  const [beganMs, endedMs] = [startedAt, finishedAt].map((time) => (time === null ? null : Date.parse(time)));
+  observations.runEnded.tell({
+    trigger,
+    status,
+    durationMs: beganMs == null || endedMs == null ? null : Math.max(0, endedMs - beganMs),
+    queuedMs: beganMs == null ? null : Math.max(0, beganMs - timeOfId(id).getTime()),
+  });
+}
+
+function observation<Fact>(name: string): Observation<Fact> {
+  const told = channel(`connector-sync:${name}`);
+  return {
+    tell(fact) {
+      if (told.hasSubscribers) told.publish(fact);
+    },
+    listen(listen) {
+      // Only `tell` publishes, so a message is a fact of this kind.
+      const listener = (message: unknown) => listen(message as Fact);
+      told.subscribe(listener);
+      return () => {
+        told.unsubscribe(listener);
+      };
+    },
+  };
+}
