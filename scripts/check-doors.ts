@@ -16,6 +16,8 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'src/cli': ['program'],
   'src/api/routes': ['index'],
   'src/maintenance': ['maintenance'],
+  'src/telemetry': ['telemetry', 'metrics/core-exporter'],
+  'src/telemetry/metrics': ['metrics', 'core-exporter'],
   'src/core/destinations': ['destination', 'registry', 'sql/columns', 'webhook/outbox'],
   'src/core/destinations/postgres': ['postgres'],
   'src/core/destinations/sqlserver': ['sqlserver'],

@@ -6,6 +6,7 @@ import { checkKeyRing } from './config/key-ring-check.ts';
 import { createDeps } from './deps.ts';
 import { announceReady, respondToProbes } from './dev/embedded/parent-watch.ts';
 import { createLog } from './log.ts';
+import { serveMetricsOf } from './telemetry/telemetry.ts';
 
 respondToProbes();
 const config = configOrExit(process.env);
@@ -15,6 +16,7 @@ const stopping = Promise.withResolvers<NodeJS.Signals>();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stopping.resolve);
 
 await using deps = createDeps(config, log);
+await using _metrics = await serveMetricsOf('api', deps);
 const server = await listen(createApp(deps), config);
 log.info('api ready', { host: config.host, port: server.port });
 announceReady();

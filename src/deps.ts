@@ -2,7 +2,7 @@ import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor }
 import type { DataConverter } from '@temporalio/common';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { Kysely } from 'kysely';
-import { openDatabase } from '../db/client.ts';
+import { openDatabase, type PoolCounts } from '../db/client.ts';
 import type { Database } from '../db/schema.ts';
 import type { Config } from './config/config.ts';
 import { embedKeyRing, oauthStateKeyRing, secretsKeyRing } from './config/dev-secrets.ts';
@@ -47,6 +47,8 @@ export interface Deps extends AsyncDisposable {
   readonly config: Config;
   readonly log: Log;
   readonly db: Kysely<Database>;
+  /** The connections of `db` now. */
+  readonly poolCounts: () => PoolCounts;
   /** Connected lazily: a process starts and answers while Temporal is away. */
   readonly temporal: Client;
   /** Encrypts what Temporal stores, with the keys of `secretBox`. */
@@ -75,7 +77,11 @@ export function createDeps(config: Config, log: Log): Deps {
   if (config.databaseUrl === null)
     throw new Error('DATABASE_URL is not set; `npm start` provides an embedded database');
   const stack = new AsyncDisposableStack();
+  let poolCounts = (): PoolCounts => ({ size: config.databasePoolSize, open: 0, idle: 0, waiting: 0 });
   const db = openDatabase(config.databaseUrl, {
+    onPool: (counts) => {
+      poolCounts = counts;
+    },
     poolSize: config.databasePoolSize,
     applicationName: 'connector-sync',
     onIdleError: (error) => log.warn('database connection lost', { error }),
@@ -95,6 +101,7 @@ export function createDeps(config: Config, log: Log): Deps {
     config,
     log,
     db,
+    poolCounts,
     temporal,
     dataConverter,
     orchestrator: createOrchestrator(temporal, log),

@@ -11,6 +11,8 @@ import { createDeps, type Deps } from './deps.ts';
 import { announceReady, respondToProbes } from './dev/embedded/parent-watch.ts';
 import { createLog, type Log, temporalLogger } from './log.ts';
 import { maintain } from './maintenance/maintenance.ts';
+import { coreMetrics, freeCoreAddress } from './telemetry/metrics/core-exporter.ts';
+import { serveMetricsOf } from './telemetry/telemetry.ts';
 import { registerSearchAttributes } from './temporal/register-search-attributes.ts';
 import { startWorkerHealth } from './temporal/worker-health.ts';
 import { createLendableSlots, type LendableSlots } from './temporal/worker-slots.ts';
@@ -22,19 +24,27 @@ setFlagsFromString('--heap-growing-percent=75');
 // their kind where garbage is collected dearly: two of nine starts collected it half as often again (measured).
 setFlagsFromString('--no-allocation-site-pretenuring');
 
+/** A probe must not wait as long as an absent Temporal would let it, ms. */
+const reachMs = 2000;
+
 respondToProbes();
 const config = configOrExit(process.env);
 const log = createLog({ level: config.logLevel, name: 'worker' });
 endOnUncaught(log);
 const temporalLog = temporalLogger(log.child({ component: 'temporal' }));
-Runtime.install({ logger: temporalLog, shutdownSignals: [] });
+const coreAddress = config.metricsPort === null ? null : await freeCoreAddress();
+Runtime.install({ logger: temporalLog, shutdownSignals: [], ...coreMetrics(coreAddress) });
 
 const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
 
 await using deps = createDeps(config, log);
+// A process that serves no chunks takes no first step of a run either.
+const slots = createLendableSlots(config.workerQueues.includes('sync') ? config.workerConcurrency : 0);
 let polled: readonly Worker[] = [];
+let reachTemporal = (): Promise<unknown> => Promise.reject(new Error('not connected yet'));
 await using _health = await serveHealth(deps);
+await using _metrics = await serveMetricsOf('worker', deps, { coreAddress, slotCounts: () => slots.counts() });
 await checkKeyRing(deps, stopping.signal);
 const connection = await connectPatiently(log);
 if (connection) {
@@ -45,6 +55,8 @@ if (connection) {
     for (const worker of workers) worker.shutdown();
   });
   if (stopping.signal.aborted) for (const worker of workers) worker.shutdown();
+  reachTemporal = () =>
+    connection.withDeadline(Date.now() + reachMs, () => connection.workflowService.getSystemInfo({}));
   polled = workers;
   log.info('worker ready', { queues: config.workerQueues });
   announceReady();
@@ -63,7 +75,9 @@ log.info('worker stopped');
 async function serveHealth({ db }: Deps): Promise<AsyncDisposable | null> {
   const { host, workerHealthPort: port } = config;
   const isPolling = () => polled.length > 0 && polled.every((worker) => worker.getState() === 'RUNNING');
-  return port === null ? null : await startWorkerHealth({ host, port, db, isPolling });
+  return port === null
+    ? null
+    : await startWorkerHealth({ host, port, db, isPolling, reachTemporal: () => reachTemporal() });
 }
 
 /** The SDK fails at once when the server is absent; afterwards it survives outages by itself. Null: told to stop. */
@@ -85,8 +99,6 @@ async function createWorkers(
   ownDeps: Deps,
   { connection: native, namespace }: { readonly connection: NativeConnection; readonly namespace: string },
 ): Promise<Worker[]> {
-  // A process that serves no chunks takes no first step of a run either.
-  const slots = createLendableSlots(config.workerQueues.includes('sync') ? config.workerConcurrency : 0);
   const shared = {
     connection: native,
     namespace,

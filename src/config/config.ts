@@ -136,6 +136,10 @@ const Environment = v.object({
     v.optional(form.integer(1, 65_535)),
     'Port at which a worker responds to health probes: GET /healthz while its event loop turns, GET /readyz while it polls and reaches the database. Unset: none.',
   ),
+  METRICS_PORT: variable(
+    v.optional(form.integer(1, 65_534)),
+    'Port at which a process serves its Prometheus metrics: GET /metrics, without a credential, on HOST; keep it off the public network. `npm start` gives it to the API, and the next port to the worker. Unset: nothing is measured.',
+  ),
   LOG_LEVEL: variable(v.optional(form.oneOf(logLevels), 'info'), 'Least severe level that is logged.'),
 });
 

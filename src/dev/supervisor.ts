@@ -70,10 +70,14 @@ export async function startStack({ config, log, env, programs = ownPrograms }: S
   log.info('migrations applied', { applied });
 
   const childEnv = { ...env, DATA_DIR: config.dataDir, PORT: String(config.port), ...services.env };
+  // Two processes on one machine cannot listen at one port.
+  const workerEnv =
+    config.metricsPort === null ? childEnv : { ...childEnv, METRICS_PORT: String(config.metricsPort + 1) };
   const surroundings = { guard: services.guard, log, onStart: () => ready.update() };
   const supervise = (name: ProcessName): SupervisedProcess => {
     const stop = { signal: 'SIGTERM', timeoutMs: stopMs[name] } as const;
-    const plan = { name, stop, rank: 0, spawn: () => run(programs[name], childEnv), isProbed: !isDebugged(childEnv) };
+    const ownEnv = name === 'worker' ? workerEnv : childEnv;
+    const plan = { name, stop, rank: 0, spawn: () => run(programs[name], ownEnv), isProbed: !isDebugged(childEnv) };
     const started = superviseProcess(plan, surroundings);
     return stack.adopt(started, () => started.stop());
   };

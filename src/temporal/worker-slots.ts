@@ -15,6 +15,15 @@ export interface Slots extends SlotLending {
 /** The slots of a worker, and how its activities lend them. */
 export interface LendableSlots extends Slots {
   readonly supplier: CustomSlotSupplier<ActivitySlotInfo>;
+  counts(): SlotCounts;
+}
+
+/** The slots of a worker for chunks of runs. */
+export interface SlotCounts {
+  /** In use at once, not counting those that are lent. */
+  readonly size: number;
+  /** Lent by activities that wait for an external system. */
+  readonly lent: number;
 }
 
 /** Activities of a worker for each of its slots, lent ones included: an activity that waits holds little memory. */
@@ -65,6 +74,7 @@ export function createLendableSlots(count: number): LendableSlots {
         lent -= 1;
       };
     },
+    counts: () => ({ size: count, lent }),
     supplier: {
       type: 'custom',
       tryReserveSlot: tryIssue,

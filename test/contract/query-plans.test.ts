@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dropTriggers, dueInMs, joinRun } from '../../db/queries/hooks/hook-requests.ts';
 import { noteFailure, resetAttempts, takeLane } from '../../db/queries/runs/attempts.ts';
+import { readBacklog } from '../../db/queries/runs/backlog.ts';
 import { recordBatch } from '../../db/queries/runs/batches.ts';
 import { insertCalls, lastCallSequence } from '../../db/queries/runs/calls.ts';
 import { beginRun, endRun } from '../../db/queries/runs/lanes.ts';
@@ -260,6 +261,10 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
       await reclaimExpired(db, scope, endpointId);
     });
     expectBounded(plans);
+  });
+
+  it('a scrape of the metrics', async () => {
+    expectBounded(await plansOf(() => readBacklog(recording.db)));
   });
 
   it('a round of the background work', async () => {

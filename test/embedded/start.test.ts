@@ -8,6 +8,7 @@ import { freePort } from '../../src/dev/embedded/ports.ts';
 import { identify } from '../../src/dev/embedded/process-table.ts';
 import type { ReadyFacts } from '../../src/dev/ready-file.ts';
 import { eventually } from '../support/service/eventually.ts';
+import { type Sample, scrape } from '../support/service/scrape.ts';
 import { nothingLeft, type SupervisorProcess, startSupervisor } from './supervisor-process.ts';
 
 let dataDir = '';
@@ -21,8 +22,9 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-function start(): SupervisorProcess {
+function start(settings: NodeJS.ProcessEnv = {}): SupervisorProcess {
   const env = {
+    ...settings,
     DATA_DIR: dataDir,
     PORT: String(port),
     DATABASE_URL: undefined,
@@ -31,6 +33,8 @@ function start(): SupervisorProcess {
   };
   return startSupervisor({ command: process.execPath, args: ['scripts/run.mjs', 'src/start.ts'], env });
 }
+
+const isInfo = ({ name }: Sample): boolean => name === 'connector_sync_process_info';
 
 const readyPath = (): string => join(dataDir, 'ready.json');
 const readReady = (): ReadyFacts => JSON.parse(readFileSync(readyPath(), 'utf8'));
@@ -56,6 +60,18 @@ describe('npm start', () => {
     expect(await supervisor.ended()).toBe(0);
     expect(running(ready)).toEqual([false, false, false, false, false]);
     expect(existsSync(readyPath())).toBe(false);
+  });
+
+  it('serves the metrics of the API at METRICS_PORT, and those of the worker at the next port', async () => {
+    const metricsPort = await freePort(9600);
+    await using supervisor = start({ METRICS_PORT: String(metricsPort) });
+    await whenReady(supervisor);
+    const processes = await Promise.all(
+      [metricsPort, metricsPort + 1].map(async (one) => (await scrape(one)).samples.find(isInfo)?.labels['process']),
+    );
+    expect(processes).toEqual(['api', 'worker']);
+    supervisor.kill('SIGTERM');
+    expect(await supervisor.ended()).toBe(0);
   });
 
   it('starts a killed worker again and notes its new pid', async () => {

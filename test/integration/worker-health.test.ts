@@ -92,6 +92,7 @@ it('says that a worker is alive but not ready while it does not poll', async () 
     port,
     db: database.db,
     isPolling: () => isPolling,
+    reachTemporal: async () => undefined,
   });
   const probe = probeOf(port);
   expect((await probe('/healthz')).status).toBe(200);

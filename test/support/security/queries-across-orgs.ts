@@ -17,6 +17,7 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'connections/sealed-values.countSealed': 'operator: counts only',
     'connections/sealed-values.findOtherwiseWrapped': 'operator: ids only',
 
+    'runs/backlog.readBacklog': 'metrics: counts and ages only',
     'runs/sweep.findUndispatchedRuns': 'sweeper: ids only',
     'runs/sweep.findSilentRuns': 'sweeper: ids only',
     'runs/sweep.findSchedulesToApply': 'sweeper: ids only',

@@ -1,0 +1,62 @@
+import { createServer, type ServerResponse } from 'node:http';
+
+/** What an operator's port responds to a GET of a path. */
+export interface OperatorPage {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** The options of {@link serveOperators}. */
+export interface OperatorPortOptions {
+  readonly host: string;
+  readonly port: number;
+  /** By path; each is asked for as often as anybody likes, since the port has no credential: it bounds its own cost. */
+  readonly pages: Readonly<Record<string, () => Promise<OperatorPage>>>;
+}
+
+/** How long the headers of a request may take, ms. */
+const headersTimeout = 5000;
+/** Sockets; an orchestrator and a scraper need a few. */
+const connectionsMax = 100;
+
+/**
+ * A port for those who operate a process, without a credential. Everything but a GET of a page gets 404, a page that
+ * cannot be made 500. Disposing closes it. Rejects when the port is taken.
+ */
+export async function serveOperators({ host, port, pages }: OperatorPortOptions): Promise<AsyncDisposable> {
+  const byPath = new Map(Object.entries(pages));
+  const server = createServer({ headersTimeout, requestTimeout: headersTimeout }, ({ method, url }, response) => {
+    const page = method === 'GET' ? byPath.get(url?.split('?')[0] ?? '') : undefined;
+    const made = page?.() ?? Promise.resolve(notFound);
+    void made.catch(() => failed).then((one) => respond(response, one));
+  });
+  server.maxConnections = connectionsMax;
+  const listening = Promise.withResolvers<void>();
+  server.once('error', listening.reject);
+  server.listen(port, host, listening.resolve);
+  await listening.promise;
+  return {
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((done) => server.close(done));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** A page of JSON. */
+export const jsonPage = (status: number, value: unknown): OperatorPage => ({
+  status,
+  type: 'application/json',
+  body: JSON.stringify(value),
+});
+
+const notFound = jsonPage(404, { status: 'not_found' });
+const failed = jsonPage(500, { status: 'failed' });
+
+/** A connection is for one request: a client that keeps one open would occupy a socket without use. */
+function respond(response: ServerResponse, { status, type, body }: OperatorPage): void {
+  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store', connection: 'close' });
+  response.end(body);
+}

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Gauge, type Registry } from 'prom-client';
+import type { Backlog } from '../../../db/queries/runs/backlog.ts';
+import { RunTrigger } from '../../core/resources/run.ts';
+
+/** Scrapes within this time share one read, ms: the port has no credential. */
+const freshMs = 5000;
+/** A scrape does not wait longer for the database, ms. */
+const readMs = 5000;
+
+/** What the gauges are read from. */
+interface BacklogSources {
+  readonly readBacklog: () => Promise<Backlog>;
+  readonly reachTemporal: () => Promise<unknown>;
+}
+
+/**
+ * Gauges of what waits in the control database. Every process shows the same, so a query takes the maximum, and each of
+ * them is enough to see that no other one works. Calling updates them; it never rejects. While the database does not
+ * respond the values are NaN, which no alert takes for a number, and `connector_sync_control_database_up` is 0.
+ */
+export function createBacklogGauges(
+  registry: Registry,
+  { readBacklog, reachTemporal }: BacklogSources,
+): () => Promise<void> {
+  const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Gauge({ name: `connector_sync_${name}`, help, labelNames, registers: [registry] });
+  const up = gauge('control_database_up', '1: the control database responds to the process that is scraped.');
+  const temporalUp = gauge('temporal_up', '1: Temporal responds to the process that is scraped.');
+  const queued = gauge('queued_runs', 'Runs that wait for their turn, of all orgs.', ['trigger']);
+  const oldest = gauge('oldest_queued_run_seconds', 'Age of the oldest queued run; 0: none.', ['trigger']);
+  const running = gauge('running_runs', 'Runs that have begun and not ended.');
+  const unattended = gauge(
+    'unattended_run_seconds',
+    'For how long no worker has looked after the open run that was looked after last; 0: no run is open.',
+  );
+  const due = gauge('oldest_due_event_seconds', 'For how long the oldest event is due that its endpoint would take.');
+  const overdue = gauge('overdue_resources', 'Resources whose data is older than their schedules promise.');
+
+  const show = (backlog: Backlog | null): void => {
+    up.set(backlog === null ? 0 : 1);
+    for (const trigger of RunTrigger.options) {
+      const waiting = backlog?.queued.find((one) => one.trigger === trigger);
+      const none = backlog === null ? Number.NaN : 0;
+      queued.set({ trigger }, waiting?.runs ?? none);
+      oldest.set({ trigger }, waiting?.oldestSeconds ?? none);
+    }
+    running.set(backlog?.runningRuns ?? Number.NaN);
+    unattended.set(backlog?.unattendedSeconds ?? Number.NaN);
+    due.set(backlog?.eventDueSeconds ?? Number.NaN);
+    overdue.set(backlog?.overdueResources ?? Number.NaN);
+  };
+
+  let reading: Promise<void> | null = null;
+  let readAt = Number.NEGATIVE_INFINITY;
+  const readAgain = async (): Promise<void> => {
+    // A read that is late goes on; there is never a second one beside it.
+    const temporal = reachTemporal().then(
+      () => 1,
+      () => 0,
+    );
+    show(await readBacklog().catch(() => null));
+    temporalUp.set(await temporal);
+    readAt = performance.now();
+  };
+  return async () => {
+    if (performance.now() - readAt < freshMs) return;
+    reading ??= readAgain().finally(() => {
+      reading = null;
+    });
+    const late = new AbortController();
+    const timeout = sleep(readMs, 'late', { signal: late.signal }).catch(() => 'done');
+    if ((await Promise.race([reading, timeout])) === 'late') show(null);
+    late.abort();
+  };
+}

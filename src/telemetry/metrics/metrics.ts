@@ -1,0 +1,55 @@
+/**
+ * Metrics of a process for Prometheus: what `src/core/observations.ts` tells is counted, what waits in the control
+ * database is read for each scrape, and Temporal's own exporter is passed on. The only room that knows a metrics library.
+ *
+ * A counter is of one process and begins at 0 with it. It counts what this process has committed: a crash between a
+ * commit and its count loses the count, and nothing is counted twice. No label names a tenant.
+ */
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Backlog } from '../../../db/queries/runs/backlog.ts';
+import { type OperatorPage, serveOperators } from '../../operator-port.ts';
+import { createBacklogGauges } from './backlog-gauges.ts';
+import { readCoreMetrics } from './core-exporter.ts';
+import { countObservations } from './counters.ts';
+import { addPoolGauges, type PoolSources } from './pool-gauges.ts';
+
+/** What is measured, and where it is served. */
+export interface MetricsOptions extends PoolSources {
+  /** The kind of process: `api` or `worker`. */
+  readonly process: string;
+  readonly host: string;
+  readonly port: number;
+  /** Reads what waits in the control database. */
+  readonly readBacklog: () => Promise<Backlog>;
+  /** Asks Temporal for a sign of life; rejects when it does not respond in time. */
+  readonly reachTemporal: () => Promise<unknown>;
+  /** Address of Temporal's own exporter; null: this process has none. */
+  readonly coreAddress: string | null;
+}
+
+/** Counts from now on, and serves `GET /metrics`. Disposing ends both. Rejects when the port is taken. */
+export async function serveMetrics({ host, port, ...options }: MetricsOptions): Promise<AsyncDisposable> {
+  await using stack = new AsyncDisposableStack();
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  addInfo(registry, options);
+  stack.defer(countObservations(registry));
+  addPoolGauges(registry, options);
+  const updateBacklog = createBacklogGauges(registry, options);
+  const page = async (): Promise<OperatorPage> => {
+    const [core] = await Promise.all([
+      options.coreAddress === null ? '' : readCoreMetrics(options.coreAddress),
+      updateBacklog(),
+    ]);
+    return { status: 200, type: registry.contentType, body: `${await registry.metrics()}${core}` };
+  };
+  stack.use(await serveOperators({ host, port, pages: { '/metrics': page } }));
+  const opened = stack.move();
+  return { [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+function addInfo(registry: Registry, { process }: Pick<MetricsOptions, 'process'>): void {
+  const help = 'Always 1; its label says which kind of process this is.';
+  const name = 'connector_sync_process_info';
+  new Gauge({ name, help, labelNames: ['process'], registers: [registry] }).set({ process }, 1);
+}

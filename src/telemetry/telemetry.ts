@@ -1,0 +1,42 @@
+/**
+ * What operators see of a process from outside: its metrics and its traces. Both are off by default; what they need is
+ * loaded only where they are on.
+ */
+import { readBacklog } from '../../db/queries/runs/backlog.ts';
+import type { Deps } from '../deps.ts';
+import type { SlotCounts } from '../temporal/worker-slots.ts';
+
+/** What only a worker has. */
+interface WorkerSources {
+  /** Where Temporal's own exporter listens; null: nowhere. */
+  readonly coreAddress: string | null;
+  readonly slotCounts: () => SlotCounts;
+}
+
+/** A scrape waits this long for Temporal, ms. */
+const reachMs = 2000;
+
+/** The metrics of a process at METRICS_PORT; null: it is not set. */
+export async function serveMetricsOf(
+  process: 'api' | 'worker',
+  { config, db, temporal, poolCounts, evaluators }: Deps,
+  { coreAddress, slotCounts }: WorkerSources | { readonly coreAddress: null; readonly slotCounts: null } = none,
+): Promise<AsyncDisposable | null> {
+  const { host, metricsPort: port } = config;
+  if (port === null) return null;
+  const { serveMetrics } = await import('./metrics/metrics.ts');
+  return await serveMetrics({
+    host,
+    port,
+    process,
+    poolCounts,
+    evaluators,
+    slotCounts,
+    coreAddress,
+    readBacklog: () => readBacklog(db),
+    reachTemporal: () =>
+      temporal.connection.withDeadline(Date.now() + reachMs, () => temporal.workflowService.getSystemInfo({})),
+  });
+}
+
+const none = { coreAddress: null, slotCounts: null };
