@@ -13,6 +13,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   workflows: ['index', 'contract'],
   'src/admin': ['commands', 'explain-error'],
   'src/api/openapi': ['openapi'],
+  'src/api/reference': ['reference'],
   'src/cli': ['program'],
   'src/api/routes': ['index'],
   'src/maintenance': ['maintenance'],

@@ -18,6 +18,7 @@ import { observe } from './observe.ts';
 import { renderOpenApi } from './openapi/openapi.ts';
 import { createReads } from './reads.ts';
 import { serveHooks } from './receive-hook.ts';
+import { serveReference } from './reference/reference.ts';
 import type { ApiDeps, AppDeps } from './route.ts';
 import { routes } from './routes/index.ts';
 import { type ApiEnv, serveRoute } from './serve-route.ts';
@@ -59,6 +60,7 @@ export function createApp(made: AppDeps): Hono<ApiEnv> {
   });
   app.get('/api/openapi.json', sendDocument);
   app.get(errorPagePath, serveErrorPage);
+  serveReference(app);
   app.get('/api/v1/connector-spec.schema.json', sender(connectorSpecSchema(), 'application/schema+json'));
   serveHooks(app, deps);
   serveCodec(app, deps);

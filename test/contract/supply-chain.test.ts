@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { gunzipSync } from 'node:zlib';
 import { gte } from 'semver';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
+import scalar from '../../src/api/reference/scalar.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFile(join(root, file), 'utf8');
@@ -59,6 +62,13 @@ describe('package.json', () => {
   it('decides on every install script of the lockfile, and on no other', () => {
     const scripted = locked.filter(({ hasInstallScript }) => hasInstallScript).map(({ name }) => name);
     expect(Object.keys(manifest.allowScripts).toSorted()).toEqual([...new Set(scripted)].toSorted());
+  });
+});
+
+describe('the script of the API reference', () => {
+  it('is the one that was published', async () => {
+    const packed = await readFile(join(root, `src/api/reference/scalar-${scalar.version}.js.gz`));
+    expect(createHash('sha256').update(gunzipSync(packed)).digest('hex')).toBe(scalar.sha256);
   });
 });
 
