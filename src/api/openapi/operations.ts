@@ -1,5 +1,6 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
+import { stringify } from 'yaml';
 import type { Route } from '../route.ts';
 import { errorsOf } from './errors.ts';
 import { conversion, refTo, schemaOf } from './schemas.ts';
@@ -60,10 +61,13 @@ function parametersOf(schema: v.GenericSchema | undefined, place: 'path' | 'quer
 
 function requestBodyOf({ bodyName, bodyExample, bodyOptional, yaml }: Route, schema: Json): Json {
   const body = { schema: bodyName === undefined ? schema : refTo('schemas', bodyName) };
-  const json = bodyExample === undefined ? body : { ...body, example: bodyExample };
+  const shown = (example: unknown) => (bodyExample === undefined ? body : { ...body, example });
   return {
     required: bodyOptional !== true,
-    content: { 'application/json': json, ...(yaml ? { 'application/yaml': body } : {}) },
+    content: {
+      'application/json': shown(bodyExample),
+      ...(yaml ? { 'application/yaml': shown(stringify(bodyExample)) } : {}),
+    },
   };
 }
 

@@ -61,7 +61,7 @@ export const connectionRoutes = [
       displayName: 'Acme of Example Ltd',
       externalCustomerId: 'customer-42',
       params: {},
-      secrets: { token: 'the-customers-token' },
+      secrets: { token: 'the-customers-token', databaseUrl: 'postgres://sync:password@db.acme.example/crm' },
     },
     status: 201,
     response: ConnectionRow,

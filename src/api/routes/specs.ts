@@ -31,20 +31,25 @@ const VersionParams = v.object({
 const CandidateSpec = v.unknown();
 const tag = 'specs';
 
-const minimalSpec = {
+const exampleSpec = {
   metadata: { key: 'acme-crm', name: 'Acme CRM', version: '1.0.0' },
-  connectionParams: [{ key: 'token', type: 'string', secret: true }],
+  connectionParams: [
+    { key: 'token', type: 'string', secret: true },
+    { key: 'databaseUrl', type: 'string', secret: true },
+  ],
   auth: { kind: 'bearer', token: '{{ secrets.token }}' },
   http: { baseUrl: 'https://api.acme.example' },
   resources: [
     {
       key: 'contacts',
       primaryKey: ['id'],
-      request: { path: '/contacts' },
+      request: { path: '/contacts', query: { updated_since: '{{ window.from }}' } },
       response: { records: 'data' },
+      incremental: { kind: 'cursor', cursor: { field: 'updated_at', type: 'datetime' }, order: 'asc' },
       target: { table: 'contacts' },
     },
   ],
+  destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}' },
 };
 
 const importExample = {
@@ -80,7 +85,7 @@ export const specRoutes = [
     body: CandidateSpec,
     bodyName: 'ConnectorSpec',
     yaml: true,
-    bodyExample: minimalSpec,
+    bodyExample: exampleSpec,
     status: 201,
     response: SpecVersionRow,
     errors: ['validation', 'conflict'],
@@ -97,11 +102,11 @@ export const specRoutes = [
     tag,
     auth: 'api_key',
     costly: 'side_by_side',
-    params: v.object({ key: v.string() }),
+    params: v.object({ key: v.pipe(v.string(), v.examples(['acme-crm'])) }),
     body: CandidateSpec,
     bodyName: 'ConnectorSpec',
     yaml: true,
-    bodyExample: minimalSpec,
+    bodyExample: exampleSpec,
     status: 200,
     response: ValidationResult,
     errors: [],
@@ -225,7 +230,7 @@ export const specRoutes = [
     body: CandidateSpec,
     bodyName: 'ConnectorSpec',
     yaml: true,
-    bodyExample: minimalSpec,
+    bodyExample: exampleSpec,
     status: 200,
     response: SpecVersionRow,
     errors: ['validation', 'not_found', 'immutable'],

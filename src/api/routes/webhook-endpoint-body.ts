@@ -23,7 +23,7 @@ export const endpointSettings = {
   url: v.pipe(
     v.string(),
     v.description('An https URL of a public address, without credentials and fragment.'),
-    v.examples(['https://hooks.example.com/sync']),
+    v.examples(['https://example.com/events']),
   ),
   description: v.nullable(v.pipe(v.string(), v.maxLength(500))),
   eventTypes: filterOf(EventType, 'The event types to send. Null: every type that is on by default.'),

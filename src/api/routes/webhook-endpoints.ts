@@ -59,7 +59,7 @@ export const webhookEndpointRoutes = [
         v.description('Sends `webhook.test` at once; `GET /webhook-deliveries` shows the result.'),
       ),
     }),
-    bodyExample: { url: 'https://hooks.example.com/sync', eventTypes: ['run.succeeded', 'run.failed'] },
+    bodyExample: { url: 'https://example.com/events', eventTypes: ['run.succeeded', 'run.failed'] },
     status: 201,
     response: v.object({ ...WebhookEndpointRow.entries, secret: ShownSecret }),
     errors: ['validation', 'conflict'],

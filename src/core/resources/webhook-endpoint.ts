@@ -25,7 +25,7 @@ export type SignatureScheme = v.InferOutput<typeof SignatureScheme>;
 export const WebhookEndpointRow = v.object({
   id: v.pipe(v.string(), v.examples(['whe_01kaemm0dce7xb1k4c1m1f2p3q'])),
   orgId: v.string(),
-  url: v.pipe(v.string(), v.examples(['https://hooks.example.com/sync'])),
+  url: v.pipe(v.string(), v.examples(['https://example.com/events'])),
   description: v.nullable(v.string()),
   eventTypes: v.pipe(v.nullable(v.array(EventType)), v.description('Null: every type that is on by default.')),
   connectionIds: v.pipe(v.nullable(v.array(v.string())), v.description('Null: of every connection.')),

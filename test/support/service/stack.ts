@@ -22,6 +22,8 @@ export interface Service {
   readonly db: Kysely<Database>;
   readonly temporal: Pick<TemporalDevServer, 'client'>;
   readonly org: TestOrg;
+  /** `http://127.0.0.1:<port>`. */
+  readonly apiUrl: string;
   /** One more tenant. */
   newOrg(): Promise<TestOrg>;
   /** The ends of all logs, for a test that failed. */
@@ -49,8 +51,6 @@ export interface Stack extends Service, AsyncDisposable {
   workers(): readonly ServiceProcess[];
   /** The API, as it was started last. */
   api(): ServiceProcess;
-  /** `http://127.0.0.1:<port>`. */
-  readonly apiUrl: string;
 }
 
 type Settings = Readonly<Record<string, string>>;

@@ -9,6 +9,12 @@ export interface SharedService {
   readonly stack: Service;
 }
 
+/** The same, for a file with more servers that the service calls. */
+interface OpenService extends SharedService {
+  /** A free port of 127.0.0.1 that the service may call. */
+  readonly sparePort: () => number;
+}
+
 /** Files that one service serves; each has a port of its own, so that what is left of one asks nothing of the next. */
 const filesMax = 60;
 
@@ -26,16 +32,19 @@ const withService = test.extend('service', { scope: 'worker' }, async ({}, { onC
  * For files that neither end processes nor change what other orgs see: they take the running service of their process
  * of tests, started with default settings. List such a file in `vitest.config.ts`. A failed test prints the ends of all logs.
  */
-export function useSharedService(upstreamOptions: UpstreamOptions): () => SharedService {
+export function useSharedService(upstreamOptions: UpstreamOptions): () => OpenService {
   const started = new AsyncDisposableStack();
-  let shared: SharedService | undefined;
+  let shared: OpenService | undefined;
   withService.beforeAll(async ({ service: { stack, ports } }) => {
-    const port = ports.pop();
-    if (port === undefined) throw new Error(`One service serves ${filesMax} files`);
-    const upstream = started.use(await startUpstream({ ...upstreamOptions, port }));
+    const sparePort = () => {
+      const port = ports.pop();
+      if (port === undefined) throw new Error(`One service serves ${filesMax} files`);
+      return port;
+    };
+    const upstream = started.use(await startUpstream({ ...upstreamOptions, port: sparePort() }));
     const service = { ...stack, org: await stack.newOrg() };
     started.defer(() => deleteConnections(service));
-    shared = { upstream, stack: service };
+    shared = { upstream, stack: service, sparePort };
   }, 60_000);
   afterEach(({ task }) => {
     if (task.result?.state === 'fail') process.stderr.write(`${shared?.stack.tails() ?? ''}\n`);
