@@ -5,6 +5,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection, Runtime, Worker, type WorkerTuner } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { controlQueue, postsMax, syncQueue, webhookQueue } from '../workflows/contract.ts';
+import type { Config } from './config/config.ts';
 import { configOrExit, endOnUncaught } from './config/entry.ts';
 import { checkKeyRing } from './config/key-ring-check.ts';
 import { createDeps, type Deps } from './deps.ts';
@@ -58,7 +59,7 @@ if (connection) {
   reachTemporal = () =>
     connection.withDeadline(Date.now() + reachMs, () => connection.workflowService.getSystemInfo({}));
   polled = workers;
-  log.info('worker ready', { queues: config.workerQueues });
+  log.info('worker ready', { queues: config.workerQueues, buildId: config.cssBuildId });
   announceReady();
   const maintenance = maintain(deps, stopping.signal);
   try {
@@ -103,6 +104,7 @@ async function createWorkers(
     connection: native,
     namespace,
     dataConverter: ownDeps.dataConverter,
+    ...versioned(config),
     activities: createActivities(ownDeps, slots),
     // Cancellation reaches a chunk with its next heartbeat; throttled longer it would be seen that much later.
     maxHeartbeatThrottleInterval: '500ms',
@@ -125,6 +127,16 @@ async function createWorkers(
     webhooks: { ...shared, taskQueue: webhookQueue, maxConcurrentActivityTaskExecutions: postsMax },
   };
   return Promise.all(config.workerQueues.map((queue) => Worker.create(options[queue])));
+}
+
+/** Off unless a build is named: a versioned worker gets nothing before its build is made current. */
+function versioned({ cssDeploymentName: deploymentName, cssBuildId: buildId }: Config) {
+  if (deploymentName === null || buildId === null) return {};
+  const version = { deploymentName, buildId };
+  // A run ends on the build that it began on; workflows that live longer say so themselves (workflows/bookkeeping.ts).
+  return {
+    workerDeploymentOptions: { version, useWorkerVersioning: true, defaultVersioningBehavior: 'PINNED' },
+  } as const;
 }
 
 /** The queue of chunks has no workflows; the other kinds of slots are as the SDK has them by itself. */

@@ -1,5 +1,11 @@
 import type { ActivityOptions } from '@temporalio/common';
-import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import {
+  makeContinueAsNewFunc,
+  proxyActivities,
+  proxyLocalActivities,
+  setWorkflowOptions,
+  type Workflow,
+} from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { controlQueue } from './contract.ts';
 
@@ -25,3 +31,18 @@ export const here = proxyLocalActivities<Activities>({
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
   retry: { maximumAttempts: 1 },
 });
+
+/**
+ * Restarts the history of a run, and lets it go on on the current build of the workers: a run that waits for days would
+ * otherwise keep the build alive that it began on.
+ */
+export const restartHistory = <F extends Workflow>(...args: Parameters<F>): Promise<never> =>
+  makeContinueAsNewFunc<F>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(...args);
+
+/**
+ * For workflows that may live for as long as the service does: each task of them goes to the current build. So a change
+ * of one must replay the histories that are open (`patched()`). All others stay on the build that they began on.
+ */
+export function followsCurrentBuild<A extends unknown[], R>(workflow: (...args: A) => Promise<R>): void {
+  setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, workflow);
+}

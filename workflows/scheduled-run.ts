@@ -3,8 +3,8 @@
  * that Temporal should no longer have starts nothing; the result then says why. The rest is a run like any other.
  */
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import { continueAsNew, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
-import { control, here } from './bookkeeping.ts';
+import { setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+import { control, here, restartHistory } from './bookkeeping.ts';
 import type { ChunkResult, Firing, FirstStep, RunTotals, ScheduledRunInput, TickOutcome } from './contract.ts';
 import { nothingRead, openState, runToEnd, showRunId, tryFirst } from './run-to-end.ts';
 
@@ -38,7 +38,7 @@ export async function scheduledRun(input: ScheduledRunInput, begun?: Begun): Pro
   }
   if (!begun) showRunId(runId);
   const { orgId, connectionId, resourceKey } = input;
-  const restart = (last: ChunkResult) => continueAsNew<typeof scheduledRun>(input, { runId, firing, last });
+  const restart = (last: ChunkResult) => restartHistory<typeof scheduledRun>(input, { runId, firing, last });
   const totals = await runToEnd({ orgId, connectionId, resourceKey, runId, firing }, state, { first, restart });
   return { ...totals, runId };
 }

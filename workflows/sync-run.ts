@@ -11,8 +11,7 @@
  * webhook, what was in flight at a kill, one request or the destination's `parallelism`: posted again as it was, under
  * the same id.
  */
-import { continueAsNew } from '@temporalio/workflow';
-import { here } from './bookkeeping.ts';
+import { here, restartHistory } from './bookkeeping.ts';
 import type { ChunkResult, RunTotals, SyncRunInput } from './contract.ts';
 import { nothingRead, openState, runToEnd, tryFirst } from './run-to-end.ts';
 
@@ -21,5 +20,5 @@ export async function syncRun(input: SyncRunInput, last?: ChunkResult): Promise<
   const isNew = input.steps === 2 && last === undefined;
   const state = openState(isNew ? 'running' : 'waiting', last ?? nothingRead);
   const first = isNew ? await tryFirst((scheduledAtMs) => here.runHere(input, scheduledAtMs)) : null;
-  return await runToEnd(input, state, { first, restart: (read) => continueAsNew<typeof syncRun>(input, read) });
+  return await runToEnd(input, state, { first, restart: (read) => restartHistory<typeof syncRun>(input, read) });
 }

@@ -21,6 +21,7 @@ import { WorkspaceKind } from '../core/resources/workspace.ts';
 import type { AdminTools, CommandResult } from './command.ts';
 import { createDestinationDatabase } from './database-command.ts';
 import { rotateKeys, showKeys } from './key-commands.ts';
+import { listWorkerVersions, setCurrentWorkerVersion } from './worker-versions.ts';
 
 /** The command line is not understood; the message says why. */
 export class UsageError extends Error {
@@ -180,6 +181,21 @@ export const commands: readonly Command[] = [
     synopsis: '',
     options: v.object({}),
     run: rotateKeys,
+  }),
+  command({
+    name: 'worker-version list',
+    summary: 'Show the builds of the workers: which is current, which still have open runs, which may be stopped.',
+    synopsis: '',
+    options: v.object({}),
+    run: listWorkerVersions,
+  }),
+  command({
+    name: 'worker-version current',
+    summary: 'Send new runs to a build, once its workers serve every queue. Waits for them, by default for 60 s.',
+    synopsis: '--build-id BUILD [--wait-seconds SECONDS]',
+    options: v.object({ 'build-id': Text, 'wait-seconds': v.optional(Count, '60') }),
+    run: (tools, { 'build-id': buildId, 'wait-seconds': waitSeconds }) =>
+      setCurrentWorkerVersion(tools, { buildId, waitSeconds }),
   }),
 ];
 

@@ -55,6 +55,24 @@ describe('loadConfig', () => {
     expect(embedAllowedOrigins).toEqual(['https://a.example', 'http://localhost:8080']);
   });
 
+  it('versions the workers with a name and a build, and with neither they are not versioned', () => {
+    const [name, build] = [{ CSS_DEPLOYMENT_NAME: 'connector-sync' }, { CSS_BUILD_ID: '1.4.0+3f2a' }];
+    expect(loadConfig({ ...name, ...build })).toMatchObject({
+      cssDeploymentName: 'connector-sync',
+      cssBuildId: '1.4.0+3f2a',
+    });
+    expect(loadConfig({})).toMatchObject({ cssDeploymentName: null, cssBuildId: null });
+    expect(issuesOf(name)).toEqual([
+      expect.stringContaining('CSS_BUILD_ID must be set together with CSS_DEPLOYMENT_NAME'),
+    ]);
+    expect(issuesOf(build)).toEqual([
+      expect.stringContaining('CSS_DEPLOYMENT_NAME must be set together with CSS_BUILD_ID'),
+    ]);
+    expect(issuesOf({ CSS_DEPLOYMENT_NAME: 'a.b', ...build })).toEqual([
+      expect.stringContaining('CSS_DEPLOYMENT_NAME must be 1 to 63'),
+    ]);
+  });
+
   it('never shows a faulty value', () => {
     const messages = issuesOf({
       SECRETS_KEYS: 'k1:hunter2',

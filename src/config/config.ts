@@ -132,6 +132,14 @@ const Environment = v.object({
     v.optional(form.integer(1, 1000), '20'),
     'Runs that one worker advances at the same time.',
   ),
+  CSS_DEPLOYMENT_NAME: variable(
+    v.optional(form.deploymentName),
+    'Name of the worker deployment in Temporal, the same for all workers. With CSS_BUILD_ID, workers are versioned: a run ends on the build that it began on, and a build gets runs once it is made current (`npm run admin -- worker-version current`). Unset: off.',
+  ),
+  CSS_BUILD_ID: variable(
+    v.optional(form.buildId),
+    'Which build of the service this worker is, such as a version or a commit. Set it together with CSS_DEPLOYMENT_NAME.',
+  ),
   WORKER_HEALTH_PORT: variable(
     v.optional(form.integer(1, 65_535)),
     'Port at which a worker responds to health probes: GET /healthz while its event loop turns, GET /readyz while it polls and reaches the database. Unset: none.',
@@ -179,7 +187,7 @@ export interface Config extends Fields {
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''));
   const { success, output, issues } = v.safeParse(Environment, set);
-  const messages = [...issuesOfForm(issues ?? []), ...issuesOfProduction(set)];
+  const messages = [...issuesOfForm(issues ?? []), ...issuesOfBuild(set), ...issuesOfProduction(set)];
   if (!success || messages.length > 0) throw new ConfigError(messages);
   const production = output.NODE_ENV === 'production';
   return {
@@ -232,6 +240,15 @@ function issuesOfForm(issues: readonly v.InferIssue<typeof Environment>[]): read
   return describeVariables()
     .filter(({ name }) => failing.has(name))
     .map(({ name, form: expected }) => `${name} must be ${expected}`);
+}
+
+/** Without a name a build would not be versioned, and nobody would notice. */
+function issuesOfBuild(set: Readonly<Record<string, unknown>>): readonly string[] {
+  const [name, build] = [set['CSS_DEPLOYMENT_NAME'], set['CSS_BUILD_ID']];
+  if ((name === undefined) === (build === undefined)) return [];
+  const [missing, given] =
+    name === undefined ? ['CSS_DEPLOYMENT_NAME', 'CSS_BUILD_ID'] : ['CSS_BUILD_ID', 'CSS_DEPLOYMENT_NAME'];
+  return [`${missing} must be set together with ${given}: both version the workers, neither leaves them unversioned`];
 }
 
 function issuesOfProduction(set: Readonly<Record<string, unknown>>): readonly string[] {

@@ -34,6 +34,22 @@ export const urlToken = v.pipe(
   v.description('32 to 128 letters, digits, _ and -'),
 );
 
+/** A name of Temporal's worker deployments, which join it to the build with a dot. */
+export const deploymentName = v.pipe(
+  v.string(),
+  v.trim(),
+  v.regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/),
+  v.description('1 to 63 letters, digits, _ and -, first a letter or digit'),
+);
+
+/** The build of a worker, as Temporal shows it. */
+export const buildId = v.pipe(
+  v.string(),
+  v.trim(),
+  v.regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/),
+  v.description('1 to 128 letters, digits, ., _, + and -, first a letter or digit'),
+);
+
 /** One of some words. */
 export const oneOf = <const Words extends readonly string[]>(words: Words) =>
   v.pipe(v.picklist(words), v.description(`one of ${words.join(', ')}`));
