@@ -34,7 +34,8 @@ function firingDays(calendars: readonly Calendar[]): readonly number[] {
   return firing;
 }
 
-const isDayOf = ({ dayOfMonth, month, dayOfWeek, year }: Calendar, date: Date): boolean =>
+/** Whether a calendar fires on the day of that date, read in UTC. */
+export const isDayOf = ({ dayOfMonth, month, dayOfWeek, year }: Calendar, date: Date): boolean =>
   holds(dayOfMonth, date.getUTCDate()) &&
   holds(month, date.getUTCMonth() + 1) &&
   holds(dayOfWeek, date.getUTCDay()) &&
@@ -43,8 +44,8 @@ const isDayOf = ({ dayOfMonth, month, dayOfWeek, year }: Calendar, date: Date): 
 const holds = (ranges: readonly Range[], value: number): boolean =>
   ranges.some(({ start, end, step }) => value >= start && value <= end && (value - start) % step === 0);
 
-/** Seconds since midnight, in order. */
-function timesOfDay(calendar: Calendar | undefined): readonly number[] {
+/** Seconds since midnight at which a calendar fires, in order. */
+export function timesOfDay(calendar: Calendar | undefined): readonly number[] {
   if (!calendar) return [];
   const [hours, minutes, seconds] = [calendar.hour, calendar.minute, calendar.second].map(valuesOf);
   return (hours ?? []).flatMap((hour) =>

@@ -63,7 +63,8 @@ function resourceFreshness(facts: ResourceFacts, nowMs: number): ResourceFreshne
   };
 }
 
-function healthOf({
+/** The health of one resource. */
+export function healthOf({
   underWay,
   lastOutcome,
   overdue,
@@ -76,4 +77,5 @@ function healthOf({
 
 const worstFirst: readonly Health[] = ['failing', 'degraded', 'syncing', 'pending', 'healthy'];
 
-const worst = (all: readonly Health[]): Health => worstFirst.find((health) => all.includes(health)) ?? 'pending';
+/** The health of a connection with resources of these; one without resources was not synced yet. */
+export const worst = (all: readonly Health[]): Health => worstFirst.find((health) => all.includes(health)) ?? 'pending';
