@@ -4,6 +4,7 @@ import type { ConnectionRow, ConnectionStatus } from '../../../src/core/resource
 import type { JsonObject } from '../../../src/core/resources/values.ts';
 import type { Db } from '../../client.ts';
 import { countRows, type Listing, openNewestFirst } from '../../listing.ts';
+import { newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
 
@@ -55,6 +56,62 @@ export function listConnections(db: Db, scope: OrgScope): Promise<Listing<Connec
   const ofOrg = db.selectFrom('connections').where('orgId', '=', scope.orgId).where('deletedAt', 'is', null);
   const storedBytes = sql<number>`pg_column_size(params_json) + coalesce(pg_column_size(spec_overrides_json), 0)`;
   return openNewestFirst(ofOrg.select(columns), { storedBytes });
+}
+
+/** A connection as a list names it: without its params, which can be large. */
+export type ConnectionName = Omit<ConnectionRow, 'orgId' | 'paramsJson' | 'specOverridesJson'> & {
+  readonly specKey: string;
+};
+
+/** Filters of a list of connections; an absent one does not restrict. */
+export interface ConnectionFilter {
+  readonly status?: ConnectionStatus | undefined;
+  /** A part of the name, or the whole id of the end customer, in any case. */
+  readonly text?: string | undefined;
+}
+
+/** A page of the connections of the org. */
+export function findConnectionsPage(
+  db: Db,
+  scope: OrgScope,
+  { status, text }: ConnectionFilter,
+  request: PageRequest,
+): Promise<Page<ConnectionName>> {
+  let ofOrg = db.selectFrom('connections').where('orgId', '=', scope.orgId).where('deletedAt', 'is', null);
+  if (status !== undefined) ofOrg = ofOrg.where('status', '=', status);
+  if (text !== undefined) {
+    const words = text.toLowerCase();
+    ofOrg = ofOrg.where(
+      sql<boolean>`(position(${words} in lower(display_name)) > 0 or lower(external_customer_id) = ${words})`,
+    );
+  }
+  const specKey = sql<string>`(select key from specs where specs.id = connections.spec_id)`.as('specKey');
+  const named = [
+    'id',
+    'workspaceId',
+    'specId',
+    'pinnedSpecVersion',
+    'displayName',
+    'externalCustomerId',
+    'status',
+  ] as const;
+  return newestPage(ofOrg.select([...named, specKey]), request);
+}
+
+/** The names of connections by id; those that are absent, deleted or of another org are missing. */
+export async function findConnectionNames(
+  db: Db,
+  scope: OrgScope,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await db
+    .selectFrom('connections')
+    .select(['id', 'displayName'])
+    .where('orgId', '=', scope.orgId)
+    .where('deletedAt', 'is', null)
+    .where('id', '=', sql<string>`any(${[...new Set(ids)]}::text[])`)
+    .execute();
+  return new Map(rows.map(({ id, displayName }) => [id, displayName]));
 }
 
 interface NewConnection {

@@ -3,6 +3,7 @@ import { newId } from '../../../src/core/ids.ts';
 import type { HookRequestRow } from '../../../src/core/resources/hook.ts';
 import type { Db } from '../../client.ts';
 import { type Listing, openNewestFirst } from '../../listing.ts';
+import { newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
 
 /** How long requests are kept, and compared with new ones. */
@@ -158,16 +159,27 @@ export async function dropTriggers(tx: Db, scope: OrgScope, asked: AskedResource
 }
 
 /** The requests to a hook of the last 7 days, newest first. */
-export function listHookRequests(db: Db, scope: OrgScope, hookId: string): Promise<Listing<HookRequestRow>> {
-  const ofHook = db
-    .selectFrom('hookRequests')
-    .where('orgId', '=', scope.orgId)
-    .where('hookId', '=', hookId)
-    .where('receivedAt', '>', keptSince);
+export const listHookRequests = (db: Db, scope: OrgScope, hookId: string): Promise<Listing<HookRequestRow>> =>
+  openNewestFirst(requestsTo(db, scope, hookId));
+
+/** A page of the same. */
+export const findHookRequestsPage = (
+  db: Db,
+  scope: OrgScope,
+  hookId: string,
+  request: PageRequest,
+): Promise<Page<HookRequestRow>> => newestPage(requestsTo(db, scope, hookId), request);
+
+function requestsTo(db: Db, scope: OrgScope, hookId: string) {
   const runs = sql<HookRequestRow['runs']>`coalesce((
     select jsonb_agg(jsonb_build_object('resourceKey', resource_key, 'runId', run_id) order by resource_key)
     from hook_triggers where request_id = hook_requests.id), '[]')`.as('runs');
-  return openNewestFirst(ofHook.select(['id', 'hookId', 'receivedAt', 'status', 'reason', runs]));
+  return db
+    .selectFrom('hookRequests')
+    .select(['id', 'hookId', 'receivedAt', 'status', 'reason', runs])
+    .where('orgId', '=', scope.orgId)
+    .where('hookId', '=', hookId)
+    .where('receivedAt', '>', keptSince);
 }
 
 /** Removes some of the requests that are older and in no partition that is dropped as a whole, of every org. */

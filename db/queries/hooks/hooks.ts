@@ -4,6 +4,7 @@ import type { ConnectionStatus } from '../../../src/core/resources/connection.ts
 import type { HookRow } from '../../../src/core/resources/hook.ts';
 import type { Db } from '../../client.ts';
 import { type Listing, openNewestFirst } from '../../listing.ts';
+import { newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
 import { sealedColumns, sealedOf } from '../connections/sealed-columns.ts';
 
@@ -67,6 +68,13 @@ export function listHooks(db: Db, scope: OrgScope, connectionId: string): Promis
     .where('deletedAt', 'is', null);
   return openNewestFirst(ofConnection.select(columns));
 }
+
+/** A page of the hooks of the org. */
+export const findHooksPage = (db: Db, scope: OrgScope, request: PageRequest): Promise<Page<HookRow>> =>
+  newestPage(
+    db.selectFrom('hooks').select(columns).where('orgId', '=', scope.orgId).where('deletedAt', 'is', null),
+    request,
+  );
 
 /** The hook switched on or off, or undefined when it is absent, deleted or of another org. */
 export function setHookEnabled(

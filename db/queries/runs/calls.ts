@@ -70,3 +70,24 @@ export function listCalls(db: Db, scope: OrgScope, runId: string): Promise<Listi
     count: () => countRows(ofRun),
   });
 }
+
+/** A call with what it failed with. */
+export type CallLine = CallLogRow & { readonly errorCode: string | null; readonly createdAt: string };
+
+/** Some calls of a run in order, behind the one with that sequence. */
+export function findCalls(
+  db: Db,
+  scope: OrgScope,
+  { runId, after, limit }: { readonly runId: string; readonly after: number; readonly limit: number },
+): Promise<CallLine[]> {
+  return db
+    .selectFrom('callLog')
+    .select([...columns, 'errorCode', 'createdAt'])
+    .where('orgId', '=', scope.orgId)
+    .where('runId', '=', runId)
+    .where('sequence', '>', after)
+    .orderBy('sequence')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}

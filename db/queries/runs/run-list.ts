@@ -2,6 +2,7 @@ import { firstIdAt } from '../../../src/core/ids.ts';
 import type { RunRow, RunStatus, RunTrigger } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import { type Listing, openNewestFirst } from '../../listing.ts';
+import { newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
 import { runColumns } from './run-columns.ts';
 
@@ -19,14 +20,22 @@ export interface RunFilter {
 
 /** The runs of the org that pass the filter, newest first. */
 export async function listRuns(db: Db, scope: OrgScope, filter: RunFilter): Promise<Listing<RunRow>> {
-  const { connectionId, resource, status, trigger, since, limit } = filter;
-  let matching = db.selectFrom('runs').where('orgId', '=', scope.orgId);
-  if (connectionId !== undefined) matching = matching.where('connectionId', '=', connectionId);
-  if (resource !== undefined) matching = matching.where('resourceKey', '=', resource);
-  if (status !== undefined) matching = matching.where('status', '=', status);
-  if (trigger !== undefined) matching = matching.where('trigger', '=', trigger);
-  if (since !== undefined) matching = matching.where('createdAt', '>=', since).where('id', '>=', firstIdSince(since));
-  return await openNewestFirst(matching.select(runColumns), { limit });
+  return await openNewestFirst(matching(db, scope, filter).select(runColumns), { limit: filter.limit });
+}
+
+/** A page of the same. */
+export const findRunsPage = (db: Db, scope: OrgScope, filter: RunFilter, request: PageRequest): Promise<Page<RunRow>> =>
+  newestPage(matching(db, scope, filter).select(runColumns), request);
+
+function matching(db: Db, scope: OrgScope, filter: RunFilter) {
+  const { connectionId, resource, status, trigger, since } = filter;
+  let runs = db.selectFrom('runs').where('orgId', '=', scope.orgId);
+  if (connectionId !== undefined) runs = runs.where('connectionId', '=', connectionId);
+  if (resource !== undefined) runs = runs.where('resourceKey', '=', resource);
+  if (status !== undefined) runs = runs.where('status', '=', status);
+  if (trigger !== undefined) runs = runs.where('trigger', '=', trigger);
+  if (since !== undefined) runs = runs.where('createdAt', '>=', since).where('id', '>=', firstIdSince(since));
+  return runs;
 }
 
 /** An hour before, so that older runs are not read: an id has the time of the process that made it. */

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
 import type { WebhookDeliveryDetail, WebhookDeliveryView } from '../../../src/core/resources/webhook-delivery.ts';
 import type { Db } from '../../client.ts';
+import { newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
 
 const viewColumns = [
@@ -28,6 +29,23 @@ export function listDeliveries(db: Db, scope: OrgScope, limit: number): Promise<
       .limit(limit)
       .execute()
   );
+}
+
+/** An attempt as a page of them shows it. */
+export type DeliveryLine = WebhookDeliveryView &
+  Pick<WebhookDeliveryDetail, 'endpointId' | 'attempt' | 'trigger' | 'state' | 'durationMs' | 'errorCode'>;
+
+/** A page of the attempts of the org, or of one endpoint. */
+export function findDeliveriesPage(
+  db: Db,
+  scope: OrgScope,
+  { endpointId }: { readonly endpointId?: string | undefined },
+  request: PageRequest,
+): Promise<Page<DeliveryLine>> {
+  let attempts = db.selectFrom('webhookDeliveries').where('orgId', '=', scope.orgId);
+  if (endpointId !== undefined) attempts = attempts.where('endpointId', '=', endpointId);
+  const line = ['endpointId', 'attempt', 'trigger', 'state', 'durationMs', 'errorCode'] as const;
+  return newestPage(attempts.select([...viewColumns, ...line]), request);
 }
 
 /** Everything that is known of an attempt, or undefined when it is absent or of another org. */

@@ -121,3 +121,25 @@ export async function findDueEndpoints(db: Db, scope: OrgScope): Promise<string[
         where endpoint_id = webhook_endpoints.id and state = 'queued'))`.execute(db);
   return rows.map((row) => row.id);
 }
+
+/** An event without its payload. */
+export interface EventLine {
+  readonly id: string;
+  readonly type: string;
+  readonly runId: string | null;
+  readonly occurredAt: string;
+}
+
+/** The newest events of a connection that are among the newest 2000 of its org, newest first. */
+export async function findRecentEvents(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, limit }: { readonly connectionId: string; readonly limit: number },
+): Promise<readonly EventLine[]> {
+  const { rows } = await sql<EventLine>`
+    select id, type, run_id, occurred_at from (
+      select id, type, run_id, occurred_at, connection_id, sequence from webhook_events
+      where org_id = ${scope.orgId} order by occurred_at desc limit 2000) newest
+    where connection_id = ${connectionId} order by occurred_at desc, sequence desc limit ${limit}`.execute(db);
+  return rows;
+}
