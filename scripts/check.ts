@@ -7,6 +7,7 @@ import { checkGenerated } from './generate.ts';
 const parts: readonly (readonly [name: string, ...command: string[]])[] = [
   ['types', 'node_modules/typescript/bin/tsc'],
   ['types of what runs in browsers', 'node_modules/typescript/bin/tsc', '--project', 'src/embed-widget'],
+  ['types of the script of the console', 'node_modules/typescript/bin/tsc', '--project', 'src/console/static'],
   ['lint', 'node_modules/oxlint/bin/oxlint', '--deny-warnings'],
   ['format', 'node_modules/@biomejs/biome/bin/biome', 'check'],
   ['dead code', 'node_modules/knip/bin/knip.js'],

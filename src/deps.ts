@@ -5,7 +5,7 @@ import type { Kysely } from 'kysely';
 import { openDatabase, type PoolCounts } from '../db/client.ts';
 import type { Database } from '../db/schema.ts';
 import type { Config } from './config/config.ts';
-import { embedKeyRing, oauthStateKeyRing, secretsKeyRing } from './config/dev-secrets.ts';
+import { consoleKeyRing, embedKeyRing, oauthStateKeyRing, secretsKeyRing } from './config/dev-secrets.ts';
 import type { KeyRing } from './config/key-ring.ts';
 import { createPayloadCodec, type PayloadCodec } from './core/crypto/payload-codec.ts';
 import { createSecretBox, type SecretBox } from './core/crypto/secret-box.ts';
@@ -42,6 +42,14 @@ export interface CodecSettings {
   readonly codec: PayloadCodec;
 }
 
+/** What the console takes. */
+export interface ConsoleSettings {
+  /** Signs the cookies of its sessions. */
+  readonly sessionKeys: KeyRing;
+  /** Where the Temporal UI shows the workflows of this deployment; null: not known. */
+  readonly temporalUi: { readonly url: string; readonly namespace: string } | null;
+}
+
 /** What a process opens once and hands down. */
 export interface Deps extends AsyncDisposable {
   readonly config: Config;
@@ -62,6 +70,7 @@ export interface Deps extends AsyncDisposable {
   readonly embed: EmbedSettings;
   /** Null: not configured. */
   readonly codec: CodecSettings | null;
+  readonly console: ConsoleSettings;
   /** Base of links to the API, without a trailing slash. */
   readonly publicUrl: string;
   /** Destination of specs that declare none; null: there is none. */
@@ -119,6 +128,7 @@ export function createDeps(config: Config, log: Log): Deps {
       config.temporalCodecToken === null
         ? null
         : { token: config.temporalCodecToken, codec: createPayloadCodec(keyRing) },
+    console: { sessionKeys: consoleKeyRing(config), temporalUi: temporalUi(config, namespace ?? 'default') },
     publicUrl: config.publicUrl,
     defaultDestination: config.defaultDestination,
     scheduleMinIntervalSeconds: config.scheduleMinIntervalSeconds,
@@ -131,3 +141,6 @@ function oauthSettings(config: Config): OauthSettings | null {
   const stateKeys = oauthStateKeyRing(config);
   return stateKeys && { stateKeys, redirectUri: `${config.publicUrl}/api/v1/oauth/callback` };
 }
+
+const temporalUi = ({ temporalUiUrl: url }: Config, namespace: string): ConsoleSettings['temporalUi'] =>
+  url === null ? null : { url: url.replace(/\/+$/, ''), namespace };

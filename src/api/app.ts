@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { secureHeaders } from 'hono/secure-headers';
 import { findCredential } from '../../db/queries/orgs/credentials.ts';
+import { serveConsole } from '../console/console.ts';
 import { AppError } from '../core/errors.ts';
 import { sharedResponses } from '../core/shared-responses.ts';
 import { connectorSpecSchema } from '../core/spec/reference/json-schema.ts';
@@ -65,6 +66,7 @@ export function createApp(made: AppDeps): Hono<ApiEnv> {
   serveHooks(app, deps);
   serveCodec(app, deps);
   app.get(widgetPath, serveWidget);
+  serveConsole(app, { ...authDeps, limits });
   for (const route of routes.filter(({ auth }) => auth !== 'api_key')) {
     if (route.auth === 'embed_token') app.on(['GET', 'OPTIONS'], `/api/v1${route.path}`, forOtherOrigins(deps));
     app.on(route.method, `/api/v1${route.path}`, serveRoute(route, deps));

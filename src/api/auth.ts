@@ -15,7 +15,8 @@ export interface Caller {
   readonly keyExpiresAt: string | null;
 }
 
-interface AuthDeps {
+/** What verifying a credential takes. */
+export interface AuthDeps {
   readonly db: Db;
   readonly log: Log;
   /** Never returns a result from before the call, or a revoked key would be accepted once more. */
@@ -23,17 +24,37 @@ interface AuthDeps {
 }
 
 /**
- * The caller behind `Authorization: Bearer …` or `x-api-key`, the only maker of an {@link OrgScope} for a request.
+ * The caller behind `Authorization: Bearer …` or `x-api-key`; this file is the only maker of an {@link OrgScope} for a request.
  * Throws `unauthorized`, with one text for every reason, so that nothing can be learned from it.
  */
-export async function authenticate({ db, log, findCredential }: AuthDeps, headers: Headers): Promise<Caller> {
+export async function authenticate(deps: AuthDeps, headers: Headers): Promise<Caller> {
   const key = keyOf(headers);
-  const lookupId = key === null ? null : parseApiKey(key);
-  if (key === null || lookupId === null) throw unauthorized();
-  const credential = await findCredential(lookupId);
+  const caller = key === null ? null : await callerWithKey(deps, key);
+  if (!caller) throw unauthorized();
+  return caller;
+}
+
+/** The caller with that key; null when the key is malformed, unknown, revoked or expired. */
+export async function callerWithKey(deps: AuthDeps, key: string): Promise<Caller | null> {
+  const lookupId = parseApiKey(key);
+  if (lookupId === null) return null;
+  const credential = await deps.findCredential(lookupId);
   const known = isApiKey(key, credential?.keyHash ?? null);
-  if (!credential || !known || isOver(credential)) throw unauthorized();
-  noteUse({ db, log }, credential);
+  return credential && known ? callerOf(deps, credential) : null;
+}
+
+/**
+ * The caller whose key was verified before, by the lookup id that a signed session names; null when the key was revoked or
+ * has expired since.
+ */
+export async function callerOfSession(deps: AuthDeps, lookupId: string): Promise<Caller | null> {
+  const credential = await deps.findCredential(lookupId);
+  return credential ? callerOf(deps, credential) : null;
+}
+
+function callerOf(deps: AuthDeps, credential: Credential): Caller | null {
+  if (isOver(credential)) return null;
+  noteUse(deps, credential);
   return {
     scope: orgScope(credential.orgId, credential.workspaceId),
     keyId: credential.id,

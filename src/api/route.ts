@@ -23,6 +23,7 @@ export type AppDeps = Pick<
   | 'oauth'
   | 'embed'
   | 'codec'
+  | 'console'
   | 'publicUrl'
   | 'defaultDestination'
   | 'scheduleMinIntervalSeconds'

@@ -63,6 +63,10 @@ const Environment = v.object({
     v.optional(form.urlToken),
     'Makes the API decrypt what the Temporal UI shows, for anyone who knows it: the codec endpoint of the UI is then $PUBLIC_URL/api/codec/$TEMPORAL_CODEC_TOKEN. Unset: there is none. Make one with: node -p "crypto.randomBytes(32).toString(\'base64url\')"',
   ),
+  TEMPORAL_UI_URL: variable(
+    v.optional(form.url('http', 'https')),
+    'Address of the Temporal UI, for the links of the console to the workflow of a run. Unset: no links; `npm start` sets it for its embedded dev server.',
+  ),
   TEMPORAL_CLI: variable(
     v.optional(form.text),
     'Path of the Temporal CLI for the embedded dev server. Unset: looked for on PATH, then downloaded.',

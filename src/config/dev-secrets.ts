@@ -30,9 +30,14 @@ export const oauthStateKeyRing = (config: RingConfig & Pick<Config, 'oauthStateK
 export const embedKeyRing = (config: RingConfig & Pick<Config, 'embedKeys'>): KeyRing | null =>
   config.embedKeys ?? derivedRing(config, 'EMBED_KEYS');
 
+/** The ring that signs sessions of the console: always follows from the ring of secrets, and changes with it. */
+export const consoleKeyRing = (config: RingConfig): KeyRing => ringFor(config, 'CONSOLE_SESSIONS');
+
 /** Null in production: what signs there is configured. */
-function derivedRing(config: RingConfig, purpose: string): KeyRing | null {
-  if (config.production) return null;
+const derivedRing = (config: RingConfig, purpose: string): KeyRing | null =>
+  config.production ? null : ringFor(config, purpose);
+
+function ringFor(config: RingConfig, purpose: string): KeyRing {
   return secretsKeyRing(config).map(({ id, key }) => ({
     id,
     key: new Uint8Array(hkdfSync('sha256', key, '', purpose, 32)),

@@ -80,6 +80,7 @@ function describe(
     env: {
       ...(postgres && { DATABASE_URL: postgres.databaseUrl }),
       ...(temporal && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace }),
+      ...(temporal && config.temporalUiUrl === null && { TEMPORAL_UI_URL: temporal.uiUrl }),
     },
     pids: () => ({ postgres: postgres?.process.pid() ?? null, temporal: temporal?.process.pid() ?? null }),
   };

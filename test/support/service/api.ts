@@ -61,6 +61,8 @@ interface ApiOptions {
   readonly requestsPerSecond?: number;
   readonly embed?: Partial<AppDeps['embed']>;
   readonly codec?: AppDeps['codec'];
+  readonly console?: Partial<AppDeps['console']>;
+  readonly publicUrl?: string;
 }
 
 /** Starts it. */
@@ -70,6 +72,8 @@ export async function startApi({
   requestsPerSecond,
   embed = {},
   codec = null,
+  console = {},
+  publicUrl = 'http://localhost:3100',
 }: ApiOptions = {}): Promise<TestApi> {
   const stack = new AsyncDisposableStack();
   const { db, url } = stack.use(await openTestDatabase());
@@ -86,7 +90,7 @@ export async function startApi({
       stateKeys: [{ id: 's1', key: randomBytes(32) }],
       redirectUri: 'http://localhost:3100/api/v1/oauth/callback',
     },
-    publicUrl: 'http://localhost:3100',
+    publicUrl,
     embed: {
       keys: [{ id: 'e1', key: randomBytes(32) }],
       issuer: 'http://localhost:3100',
@@ -94,6 +98,7 @@ export async function startApi({
       ...embed,
     },
     codec,
+    console: { sessionKeys: [{ id: 'c1', key: randomBytes(32) }], temporalUi: null, ...console },
     defaultDestination: null,
     scheduleMinIntervalSeconds,
     requestsPerSecond: requestsPerSecond ?? null,

@@ -1,0 +1,52 @@
+/**
+ * `npm run screenshots`: fills an org, opens every page of the console in Chromium, light and dark, and writes what it looks
+ * like to `docs/images/console`. Names behind it are the only pages that are written.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { listen } from '../src/api/server.ts';
+import { openBrowser } from '../test/support/browser/browser.ts';
+import { consolePages, signIn } from '../test/support/console/console-pages.ts';
+import { fillRichOrg } from '../test/support/console/rich-org.ts';
+import { startApi } from '../test/support/service/api.ts';
+import setup from '../test/support/service/setup.ts';
+
+const folder = process.env['SCREENSHOTS_FOLDER'] ?? join(import.meta.dirname, '../docs/images/console');
+const named = process.argv.slice(2);
+const width = Number(process.env['SCREENSHOTS_WIDTH'] ?? 1280);
+const schemes = ['light', 'dark'] as const;
+
+const teardown = await setup();
+try {
+  await using stack = new AsyncDisposableStack();
+  const temporalUi = { url: 'http://localhost:8244', namespace: 'default' };
+  const api = stack.use(await startApi({ console: { temporalUi } }));
+  const org = await api.newOrg();
+  const rich = await fillRichOrg(api, org);
+  const server = await listen(api.app, { host: '127.0.0.1', port: 0 });
+  stack.defer(() => server.stop());
+  const { browser } = stack.use(await openBrowser());
+  const origin = `http://127.0.0.1:${server.port}`;
+  await mkdir(folder, { recursive: true });
+  for (const colorScheme of schemes) {
+    const viewport = { width, height: 800 };
+    await using window = await signIn(browser, { origin, apiKey: org.apiKey }, { colorScheme, viewport });
+    for (const [name, path] of Object.entries(consolePages(rich))) {
+      if (named.length > 0 && !named.includes(name)) continue;
+      await window.page.goto(`${origin}/console${path}`);
+      await window.page.setViewportSize({ width, height: await heightOf(window.page) });
+      const picture = await window.page.screenshot();
+      await writeFile(join(folder, `${name}-${colorScheme}.png`), picture);
+    }
+    if (window.complaints.length > 0) throw new Error(window.complaints.join('\n'));
+  }
+} finally {
+  await teardown();
+}
+
+/** As high as the page, so that nothing of it has to be scrolled to; a long one is cut. */
+async function heightOf(page: Page): Promise<number> {
+  await page.setViewportSize({ width, height: 600 });
+  return Math.min(await page.evaluate<number>('document.documentElement.scrollHeight'), 1500);
+}

@@ -1,0 +1,83 @@
+import type { ConnectionRow } from '../../core/resources/connection.ts';
+import { details } from '../parts/code.ts';
+import { checkbox, field, form, select } from '../parts/form.ts';
+import { type Html, html } from '../parts/html.ts';
+import type { Visit } from '../route.ts';
+
+interface Subject {
+  readonly connection: ConnectionRow;
+  readonly resourceKeys: readonly string[];
+}
+
+const resourceChoice = (resourceKeys: readonly string[], first: readonly (readonly [string, string])[] = []): Html =>
+  select({
+    name: 'resource',
+    label: 'Resource',
+    options: [...first, ...resourceKeys.map((key) => [key, key] as const)],
+  });
+
+/** Tries the connection without delivering anything. */
+export const testForm = (visit: Visit, { connection }: Subject): Html =>
+  form(visit, { action: `/console/connections/${connection.id}/test`, class: 'inline' }, html`<button>Test</button>`);
+
+/** Reads a resource again from some point. */
+export const backfillForm = (visit: Visit, { connection, resourceKeys }: Subject): Html =>
+  details(
+    'backfill',
+    'Backfill a resource',
+    form(visit, { action: `/console/connections/${connection.id}/backfill`, class: 'stack' }, [
+      html`<p class="hint">Reads again up to the watermark, which does not change, and delivers the records that differ.</p>`,
+      html`<div class="row">${resourceChoice(resourceKeys)}${field({
+        name: 'from',
+        label: 'From',
+        placeholder: '2026-01-01T00:00:00Z',
+        hint: 'A value of the cursor of the resource. Empty: from its beginning.',
+      })}</div>`,
+      checkbox('force', 'Also deliver unchanged records again, and send deletes that were held back'),
+      html`<button>Start the backfill</button>`,
+    ]),
+  );
+
+/** Makes a schedule. */
+export const scheduleForm = (visit: Visit, { connection, resourceKeys }: Subject): Html =>
+  details(
+    'new-schedule',
+    'Add a schedule',
+    form(visit, { action: `/console/connections/${connection.id}/schedules`, class: 'stack' }, [
+      html`<div class="row">${resourceChoice(resourceKeys)}${field({
+        name: 'cron',
+        label: 'Cron expression',
+        required: true,
+        placeholder: '*/15 * * * *',
+        hint: 'Minute, hour, day of month, month, day of week.',
+      })}${field({ name: 'timezone', label: 'Time zone', value: 'UTC', required: true, hint: 'Such as Europe/Berlin.' })}</div>`,
+      html`<button>Add the schedule</button>`,
+    ]),
+  );
+
+/** Makes a hook. */
+export const hookForm = (visit: Visit, { connection, resourceKeys }: Subject): Html =>
+  details(
+    'new-hook',
+    'Add a hook',
+    form(visit, { action: `/console/connections/${connection.id}/hooks`, class: 'stack' }, [
+      html`<p class="hint">The API of the customer posts to a hook when something is new; a run starts at once.</p>`,
+      html`<fieldset><legend>Resources to sync</legend>${resourceKeys.map((key) =>
+        checkbox('resourceKeys[]', key, { value: key, checked: resourceKeys.length === 1 }),
+      )}</fieldset>`,
+      select({
+        name: 'verification',
+        label: 'How a request proves where it comes from',
+        options: [
+          ['standard_webhooks', 'Standard Webhooks'],
+          ['github', 'GitHub'],
+          ['stripe', 'Stripe'],
+          ['shopify', 'Shopify'],
+          ['slack', 'Slack'],
+          ['none', 'Nothing: anyone with the address can start syncs'],
+        ],
+      }),
+      html`<p class="hint">Other signatures are set up by <code>POST /api/v1/connections/:id/hooks</code>.</p>`,
+      html`<button>Add the hook</button>`,
+    ]),
+  );

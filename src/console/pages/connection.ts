@@ -1,0 +1,195 @@
+import { findConnection } from '../../../db/queries/connections/connections.ts';
+import { listHooks } from '../../../db/queries/hooks/hooks.ts';
+import { findLaneMarks, type LaneMark } from '../../../db/queries/runs/lane-marks.ts';
+import { countQuarantine, type QuarantineCount } from '../../../db/queries/runs/quarantine.ts';
+import { findRunsPage } from '../../../db/queries/runs/run-list.ts';
+import { listSchedules } from '../../../db/queries/schedules.ts';
+import { findPinnedSpec } from '../../../db/queries/specs.ts';
+import { type EventLine, findRecentEvents } from '../../../db/queries/webhooks/events.ts';
+import { idParams } from '../../api/inputs.ts';
+import { readFreshness } from '../../control/connections/freshness.ts';
+import { found } from '../../core/errors.ts';
+import type { ConnectionRow } from '../../core/resources/connection.ts';
+import type { ResourceFreshness } from '../../core/resources/freshness.ts';
+import { details, json } from '../parts/code.ts';
+import { button } from '../parts/form.ts';
+import { heading, live } from '../parts/frame.ts';
+import { type Html, html } from '../parts/html.ts';
+import { count, counted, duration } from '../parts/numbers.ts';
+import { connectionBadge, healthBadge } from '../parts/status.ts';
+import { facts, nothing, section, table } from '../parts/table.ts';
+import { ago } from '../parts/time.ts';
+import { page, type Visit } from '../route.ts';
+import { backfillForm, hookForm, scheduleForm, testForm } from './connection-forms.ts';
+import { hookTable } from './hook-table.ts';
+import { runTable } from './run-table.ts';
+import { scheduleTable } from './schedules.ts';
+
+export const ConnectionParams = idParams('con', 'Connection');
+/** Schedules and hooks are few: an org has limits for them. */
+const listedMax = 100;
+
+/** One connection: how fresh each resource is, and everything that can be done with it. */
+export const connectionPage = page({
+  path: '/connections/:id',
+  params: ConnectionParams,
+  handle: async (visit, { db }) => {
+    const { scope, params } = visit;
+    const connection = found(await findConnection(db, scope, params.id), 'Connection');
+    const ofConnection = { connectionId: connection.id };
+    const [{ freshness }, pinned, marks, runs, schedules, quarantine, events, hooks] = await Promise.all([
+      readFreshness({ db }, scope, connection.id),
+      findPinnedSpec(db, scope, connection.id),
+      findLaneMarks(db, scope, connection.id),
+      findRunsPage(db, scope, ofConnection, { before: null, limit: 10 }),
+      listSchedules(db, scope, connection.id).then(({ rows }) => Array.fromAsync(firstOf(rows, listedMax))),
+      countQuarantine(db, scope, { ...ofConnection, limit: 20 }),
+      findRecentEvents(db, scope, { ...ofConnection, limit: 12 }),
+      listHooks(db, scope, connection.id).then(({ rows }) => Array.fromAsync(firstOf(rows, listedMax))),
+    ]);
+    const resourceKeys = freshness.resources.map(({ resourceKey }) => resourceKey);
+    const specKey = specKeyOf(pinned?.specJson);
+    return {
+      title: connection.displayName,
+      section: 'connections',
+      trail: [['Connections', '/console/connections']],
+      refreshSeconds: 5,
+      body: html`${heading(connection.displayName, {
+        state: live('state', [connectionBadge(connection.status), healthBadge(freshness.health)]),
+        actions: [statusButton(visit, connection), testForm(visit, { connection, resourceKeys })],
+      })}
+        ${facts([
+          [
+            'Spec',
+            html`<a href="/console/specs/${specKey}/${connection.pinnedSpecVersion}">${specKey} ${connection.pinnedSpecVersion}</a>`,
+          ],
+          ['Customer', connection.externalCustomerId ?? html`<span class="muted">–</span>`],
+          ['Last success', ago(freshness.lastSuccessAt)],
+          ['Id', html`<code>${connection.id}</code>`],
+        ])}
+        ${advice(connection)}
+        ${section('Resources', [
+          live('resources', resourceTable(visit, connection, { resources: freshness.resources, marks })),
+          connection.status === 'active' ? backfillForm(visit, { connection, resourceKeys }) : null,
+        ])}
+        ${section('Schedules', [scheduleTable(visit, schedules), scheduleForm(visit, { connection, resourceKeys })])}
+        ${section(
+          'Runs',
+          live('runs', runTable(runs.rows, { empty: 'No runs yet. Activate the connection, then sync a resource.' })),
+          html`<a class="button" href="/console/runs?connectionId=${connection.id}">All runs</a>`,
+        )}
+        ${section('Quarantine', live('quarantine', quarantineList(quarantine)))}
+        ${section('Hooks', [hookTable(hooks), hookForm(visit, { connection, resourceKeys })])}
+        ${section('Events', live('events', eventTable(events)))}
+        ${section('Settings', settings(connection))}`,
+    };
+  },
+});
+
+async function* firstOf<Row>(rows: AsyncIterable<Row>, most: number): AsyncIterable<Row> {
+  let taken = 0;
+  for await (const row of rows) {
+    if (taken === most) return;
+    taken += 1;
+    yield row;
+  }
+}
+
+/** The key in a spec document. */
+export function specKeyOf(document: unknown): string {
+  const { metadata }: { readonly metadata?: { readonly key?: unknown } } = Object(document);
+  return typeof metadata?.key === 'string' ? metadata.key : '';
+}
+
+const statusButton = (visit: Visit, { id, status }: ConnectionRow): Html =>
+  status === 'active'
+    ? button(visit, {
+        action: `/console/connections/${id}/pause`,
+        label: 'Pause',
+        confirm: 'Pause this connection? Its queued and running runs are canceled.',
+      })
+    : button(visit, { action: `/console/connections/${id}/activate`, label: 'Activate', look: 'primary' });
+
+const advice = ({ status }: ConnectionRow): Html | null => {
+  if (status === 'error')
+    return html`<p class="notice bad">The API or the destination refused this connection. Look at its last run, correct what it says, then activate the connection.</p>`;
+  if (status === 'pending')
+    return html`<p class="notice">This connection was never active. Test it, then activate it.</p>`;
+  return null;
+};
+
+const resourceTable = (
+  visit: Visit,
+  connection: ConnectionRow,
+  { resources, marks }: { readonly resources: readonly ResourceFreshness[]; readonly marks: readonly LaneMark[] },
+): Html => {
+  const markOf = new Map(marks.map((mark) => [mark.resourceKey, mark]));
+  return table({
+    caption: 'Resources',
+    rows: resources,
+    empty: 'The spec of this connection has no resources.',
+    columns: [
+      { head: 'Resource', cell: ({ resourceKey }) => html`<span class="strong">${resourceKey}</span>` },
+      { head: 'Health', cell: ({ health }) => healthBadge(health) },
+      { head: 'Last success', cell: ({ lastSuccessAt }) => ago(lastSuccessAt) },
+      {
+        head: 'Delivered then',
+        kind: 'number',
+        cell: ({ lastRecords }) => (lastRecords === null ? '–' : count(lastRecords)),
+      },
+      {
+        head: 'Expected every',
+        cell: ({ expectedIntervalSeconds: seconds }) =>
+          seconds === null ? html`<span class="muted">no schedule</span>` : duration(seconds * 1000),
+      },
+      { head: 'Watermark', kind: 'wide', cell: ({ resourceKey }) => watermark(markOf.get(resourceKey)) },
+      {
+        head: 'Actions',
+        kind: 'acts',
+        cell: ({ resourceKey }) =>
+          connection.status === 'active'
+            ? button(visit, {
+                action: `/console/connections/${connection.id}/sync`,
+                label: 'Sync',
+                fields: { resource: resourceKey },
+              })
+            : null,
+      },
+    ],
+  });
+};
+
+function watermark(mark: LaneMark | undefined): Html {
+  if (!mark || mark.watermark === null) return html`<span class="muted">none</span>`;
+  const among = mark.partitions > 1 ? ` lowest of ${count(mark.partitions)} partitions` : '';
+  return html`<code>${mark.watermark}</code><span class="muted">${among}</span>`;
+}
+
+const quarantineList = (counts: readonly QuarantineCount[]): Html =>
+  counts.length === 0
+    ? html`<div class="empty">No record of this connection is quarantined.</div>`
+    : html`<ul class="lines">${counts.map(
+        ({ connectionId, resourceKey, records }) =>
+          html`<li><a href="/console/quarantine?${new URLSearchParams({ connectionId, resource: resourceKey }).toString()}">${resourceKey}</a>
+          <span>${counted(records, 'record')}</span></li>`,
+      )}</ul>`;
+
+const eventTable = (events: readonly EventLine[]): Html =>
+  table({
+    caption: 'Events',
+    rows: events,
+    empty: nothing(
+      'No recent events.',
+      'Events are kept for the days of the retention; those of a busy org are on the page of their endpoint.',
+    ),
+    columns: [
+      { head: 'When', cell: ({ occurredAt }) => ago(occurredAt) },
+      { head: 'Event', kind: 'wide', cell: ({ type }) => html`<code>${type}</code>` },
+      { head: 'Run', cell: ({ runId }) => (runId === null ? '–' : html`<a href="/console/runs/${runId}">Run</a>`) },
+    ],
+  });
+
+const settings = ({ paramsJson, specOverridesJson }: ConnectionRow): Html => html`
+  ${details('params', 'Params', json(paramsJson, 'Params'))}
+  ${specOverridesJson === null ? '' : details('overrides', 'Overrides of the spec', json(specOverridesJson, 'Overrides of the spec'))}
+  <p class="hint">Secrets are never shown. Change both by <code>PATCH /api/v1/connections/:id</code>.</p>`;

@@ -1,0 +1,19 @@
+import * as v from 'valibot';
+import { QueryText } from '../../api/query-inputs.ts';
+
+/** A filter of a list; an empty one, as forms send it, is none. */
+export const filterText = v.optional(
+  v.pipe(
+    QueryText,
+    v.transform((text) => (text === '' ? undefined : text)),
+  ),
+);
+
+/** As {@link filterText}, one of some values. */
+export const choice = <const Options extends readonly string[]>(of: v.PicklistSchema<Options, undefined>) =>
+  v.optional(
+    v.pipe(
+      v.union([of, v.literal('')], `expected one of: ${of.options.join(', ')}`),
+      v.transform((value) => (value === '' ? undefined : value)),
+    ),
+  );

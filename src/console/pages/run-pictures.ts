@@ -1,0 +1,91 @@
+import type { RunProgress, RunSlice } from '../../../db/queries/runs/run-activity.ts';
+import type { RunRow, RunStats } from '../../core/resources/run.ts';
+import { type BarPart, barChart, key, shareBar } from '../parts/chart.ts';
+import { type Content, type Html, html } from '../parts/html.ts';
+import { count, counted, duration, percent } from '../parts/numbers.ts';
+import { section } from '../parts/table.ts';
+
+/** Bars in the picture of what a run recorded over its time. */
+export const slices = 48;
+
+/** What became of the records of a run: its parts make up the whole. */
+export function counts({ recordsIn, recordsOut, skipped, quarantined, deleted }: RunStats): Html {
+  const flagged = Math.max(0, recordsIn - recordsOut - skipped - quarantined);
+  const parts: readonly BarPart[] = [
+    { look: 'good', words: 'Delivered', value: recordsOut },
+    { look: 'idle', words: 'Skipped, unchanged', value: skipped },
+    { look: 'warn', words: 'Quarantined', value: quarantined },
+    ...(flagged > 0 ? [{ look: 'bad', words: 'Deleted by a flag', value: flagged }] : []),
+  ];
+  const words = parts.map((part) => `${part.words}: ${count(part.value)}`).join(', ');
+  return section('Records', [
+    html`<div class="sum"><div class="whole"><span class="amount">${count(recordsIn)}</span><span>read</span></div>
+      <span class="sign" aria-hidden="true">=</span>
+      ${parts.map(
+        (
+          { look, words: name, value },
+          index,
+        ) => html`${index > 0 ? html`<span class="sign" aria-hidden="true">+</span>` : ''}
+        <div><span class="amount">${count(value)}</span>${key([[look, name]])}<span class="muted">${percent(value, recordsIn)}</span></div>`,
+      )}
+    </div>`,
+    shareBar(parts, `${counted(recordsIn, 'record')} read. ${words}.`),
+    deleted > 0 ? html`<p class="hint">${counted(deleted, 'deletion')} acknowledged by the destination.</p>` : null,
+  ]);
+}
+
+interface Stages {
+  readonly run: RunRow;
+  readonly progress: RunProgress;
+  readonly recorded: readonly RunSlice[];
+}
+
+/** Where the time of a run went, and when it recorded what. */
+export function stages({ run, progress, recorded }: Stages): Html {
+  const begun = Date.parse(progress.createdAt);
+  const end = run.finishedAt === null ? Date.now() : Date.parse(run.finishedAt);
+  const started = run.startedAt === null ? end : Math.min(Date.parse(run.startedAt), end);
+  const [waited, took] = [Math.max(0, started - begun), Math.max(0, end - started)];
+  const isOver = run.finishedAt !== null;
+  const parts = [
+    {
+      look: 'idle',
+      words: `${run.startedAt === null && !isOver ? 'Waits' : 'Waited'} ${duration(waited)}`,
+      value: waited,
+    },
+    { look: 'accent', words: `${isOver ? 'Ran' : 'Runs'} ${duration(took)}`, value: run.startedAt === null ? 0 : took },
+  ];
+  return section('Time', [
+    html`<p class="keys">${key(parts.filter(({ value }) => value > 0).map(({ look, words }) => [look, words] as const))}</p>`,
+    shareBar(parts, parts.map(({ words }) => words).join(', ')),
+    run.startedAt === null ? null : recordedChart({ recorded, tookMs: took }),
+  ]);
+}
+
+function recordedChart({
+  recorded,
+  tookMs,
+}: {
+  readonly recorded: readonly RunSlice[];
+  readonly tookMs: number;
+}): Content {
+  const bySlice = new Map(recorded.map((slice) => [slice.slice, slice]));
+  const read = recorded.reduce((sum, { recordsIn }) => sum + recordsIn, 0);
+  const perSecond = tookMs > 0 ? Math.round((1000 * read) / tookMs) : 0;
+  return barChart({
+    heading: `Recorded over time: ${counted(perSecond, 'record')} per second`,
+    summary: `${counted(read, 'record')} recorded in ${duration(tookMs)}, page by page.`,
+    empty: 'No page is recorded yet. The ledger of an old run is removed.',
+    format: count,
+    bars: Array.from({ length: slices }, (_, index) => {
+      const { recordsIn = 0, recordsOut = 0 } = bySlice.get(index + 1) ?? {};
+      return {
+        tick: `+${duration((index * tookMs) / slices)}`,
+        parts: [
+          { look: 'accent', words: 'Delivered', value: recordsOut },
+          { look: 'idle', words: 'Not delivered', value: Math.max(0, recordsIn - recordsOut) },
+        ],
+      };
+    }),
+  });
+}

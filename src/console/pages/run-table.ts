@@ -1,0 +1,49 @@
+import { timeOfId } from '../../core/ids.ts';
+import type { RunRow } from '../../core/resources/run.ts';
+import { type Content, type Html, html } from '../parts/html.ts';
+import { count, duration } from '../parts/numbers.ts';
+import { runBadge } from '../parts/status.ts';
+import { table } from '../parts/table.ts';
+import { ago } from '../parts/time.ts';
+
+interface RunTableOptions {
+  /** The name of a connection; absent: all runs are of one, and it is not shown. */
+  readonly nameOf?: (connectionId: string) => string;
+  readonly empty?: Content;
+}
+
+/** Runs as rows. */
+export const runTable = (rows: readonly RunRow[], { nameOf, empty = 'No runs yet.' }: RunTableOptions): Html =>
+  table({
+    caption: 'Runs',
+    columns: [
+      {
+        head: 'Run',
+        cell: (run) => html`<a href="/console/runs/${run.id}">${ago(timeOfId(run.id).toISOString())}</a>`,
+      },
+      ...(nameOf
+        ? [
+            {
+              head: 'Connection',
+              kind: 'wide' as const,
+              cell: (run: RunRow) =>
+                html`<a href="/console/connections/${run.connectionId}">${nameOf(run.connectionId)}</a>`,
+            },
+          ]
+        : []),
+      { head: 'Resource', cell: (run) => run.resourceKey },
+      { head: 'Status', cell: (run) => runBadge(run.status) },
+      { head: 'Trigger', cell: (run) => run.trigger },
+      { head: 'In', kind: 'number', cell: (run) => count(run.statsJson.recordsIn) },
+      { head: 'Out', kind: 'number', cell: (run) => count(run.statsJson.recordsOut) },
+      { head: 'Took', kind: 'number', cell: (run) => tookOf(run) },
+    ],
+    rows,
+    empty,
+  });
+
+/** How long a run took, or takes so far. */
+export function tookOf({ startedAt, finishedAt }: Pick<RunRow, 'startedAt' | 'finishedAt'>): Content {
+  if (startedAt === null) return html`<span class="muted">–</span>`;
+  return duration((finishedAt === null ? Date.now() : Date.parse(finishedAt)) - Date.parse(startedAt));
+}

@@ -1,0 +1,82 @@
+import * as v from 'valibot';
+import { findConnection, findConnectionNames } from '../../../db/queries/connections/connections.ts';
+import { findRunsPage } from '../../../db/queries/runs/run-list.ts';
+import { found } from '../../core/errors.ts';
+import { isId } from '../../core/ids.ts';
+import { RunStatus, RunTrigger } from '../../core/resources/run.ts';
+import { filters, select } from '../parts/form.ts';
+import { heading, live } from '../parts/frame.ts';
+import { html } from '../parts/html.ts';
+import { before, pageFrom, pager } from '../parts/pager.ts';
+import { runWords } from '../parts/status.ts';
+import { nothing } from '../parts/table.ts';
+import { page } from '../route.ts';
+import { choice, filterText } from './filters.ts';
+import { runTable } from './run-table.ts';
+
+/** The runs of the org. */
+export const runsPage = page({
+  path: '/runs',
+  query: v.object({
+    ...before('run'),
+    connectionId: filterText,
+    resource: filterText,
+    status: choice(RunStatus),
+    trigger: choice(RunTrigger),
+  }),
+  handle: async ({ scope, query, address }, { db }) => {
+    const { connectionId, resource, status, trigger } = query;
+    const connection =
+      connectionId === undefined
+        ? null
+        : found(isId('con', connectionId) && (await findConnection(db, scope, connectionId)), 'Connection');
+    const runs = await findRunsPage(db, scope, { connectionId, resource, status, trigger }, pageFrom(query));
+    const names = await findConnectionNames(
+      db,
+      scope,
+      runs.rows.map((run) => run.connectionId),
+    );
+    const isFiltered = [resource, status, trigger].some((value) => value !== undefined);
+    return {
+      title: connection ? `Runs of ${connection.displayName}` : 'Runs',
+      section: 'runs',
+      refreshSeconds: 5,
+      ...(connection && {
+        trail: [
+          ['Connections', '/console/connections'],
+          [connection.displayName, `/console/connections/${connection.id}`],
+        ] as const,
+      }),
+      body: html`${heading('Runs', { about: connection ? `of ${connection.displayName}` : null })}
+        ${filters('/console/runs', [
+          connection && html`<input type="hidden" name="connectionId" value="${connection.id}">`,
+          resource === undefined ? null : html`<input type="hidden" name="resource" value="${resource}">`,
+          select({
+            name: 'status',
+            label: 'Status',
+            value: status,
+            options: [['', 'Any'], ...RunStatus.options.map((option) => [option, runWords(option)] as const)],
+          }),
+          select({
+            name: 'trigger',
+            label: 'Trigger',
+            value: trigger,
+            options: [['', 'Any'], ...RunTrigger.options.map((option) => [option, option] as const)],
+          }),
+        ])}
+        ${live(
+          'runs',
+          runTable(runs.rows, {
+            nameOf: (id) => names.get(id) ?? 'a deleted connection',
+            empty: isFiltered
+              ? nothing('No run passes this filter.', html`<a href="/console/runs">Show all runs</a>`)
+              : nothing(
+                  'No runs yet.',
+                  html`Start one on the page of a <a href="/console/connections">connection</a>.`,
+                ),
+          }),
+        )}
+        ${pager(runs, address)}`,
+    };
+  },
+});

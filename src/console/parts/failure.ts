@@ -1,0 +1,57 @@
+import type { ErrorBody } from '../../core/resources/error.ts';
+import { helpFor } from './help.ts';
+import { type Content, type Html, html } from './html.ts';
+import { table } from './table.ts';
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'This cannot be done as it is',
+  401: 'Your session does not allow this',
+  402: 'Your plan does not allow this',
+  404: 'Not found',
+  405: 'This address does something else',
+  409: 'This cannot be done now',
+  413: 'This is too long',
+  429: 'Too many requests',
+  500: 'Something went wrong',
+};
+
+/** What a failure is called, by its status. */
+export const failureTitle = (status: number): string => titles[status] ?? 'Something went wrong';
+
+/** What failed, why, and what to do next. `back`: the page to go on with. */
+export function failure({ error }: ErrorBody, { status, back }: { status: number; back: string }): Html {
+  return html`<div class="failure">
+    <h1>${failureTitle(status)}</h1>
+    <p>${sentence(error.message)}</p>
+    ${issueList(error.issues ?? [])}
+    ${status === 404 || error.code === undefined ? '' : failureAdvice(error.code)}
+    <p><a class="button primary" href="${back}">Back</a></p>
+  </div>`;
+}
+
+const sentence = (text: string): string => (/[.!?:]$/.test(text) ? text : `${text}.`);
+
+/** What to do about a code, by the page about errors; nothing for one that it does not name. */
+export const failureAdvice = (code: string): Content => {
+  const words = helpFor(code);
+  return words === null ? null : html`<div class="help">${words}</div>`;
+};
+
+/** Issues of an input: where, and what is wrong there. */
+export const issueList = (
+  issues: readonly { readonly path: string; readonly message: string; readonly line?: number | undefined }[],
+): Content =>
+  issues.length === 0
+    ? null
+    : table({
+        caption: 'What is wrong',
+        columns: [
+          {
+            head: 'Where',
+            cell: ({ path, line }) => html`<code>${path || 'the whole'}</code>${line ? ` line ${line}` : ''}`,
+          },
+          { head: 'What is wrong', cell: ({ message }) => message, kind: 'wide' },
+        ],
+        rows: issues,
+        empty: null,
+      });

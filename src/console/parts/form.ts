@@ -1,0 +1,83 @@
+import { formTokenField } from '../form-body.ts';
+import type { Visit } from '../route.ts';
+import { type Content, type Html, html } from './html.ts';
+
+interface FormOptions {
+  /** Where it is sent: a path of the console. */
+  readonly action: string;
+  readonly class?: string;
+  /** For buttons that stand outside of it. */
+  readonly id?: string;
+}
+
+/** A form that does something, with the value of the session that shows where it comes from. */
+export const form = ({ session }: Pick<Visit, 'session'>, options: FormOptions, content: Content): Html => html`
+  <form method="post" action="${options.action}" class="${options.class ?? ''}"${options.id ? html` id="${options.id}"` : ''}>
+    <input type="hidden" name="${formTokenField}" value="${session.formToken}">
+    ${content}
+  </form>`;
+
+/** A form of one button. `confirm`: what the script asks before it is sent. */
+export const button = (
+  visit: Pick<Visit, 'session'>,
+  { action, label, look = '', confirm = '', fields = {} }: ButtonOptions,
+): Html =>
+  form(visit, { action, class: 'inline' }, [
+    ...Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`),
+    html`<button class="${look}"${confirm ? html` data-confirm="${confirm}"` : ''}>${label}</button>`,
+  ]);
+
+interface ButtonOptions {
+  readonly action: string;
+  readonly label: string;
+  readonly look?: 'primary' | 'danger' | '';
+  readonly confirm?: string;
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+interface FieldOptions {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly value?: string;
+  readonly type?: 'text' | 'password' | 'url' | 'number' | 'datetime-local' | 'search';
+  readonly required?: boolean;
+  readonly placeholder?: string;
+  readonly autocomplete?: string;
+}
+
+/** A labelled field of one line. */
+export function field({ name, label, hint, value = '', type = 'text', ...more }: FieldOptions): Html {
+  const id = `field-${name}`;
+  const { required = false, placeholder = '', autocomplete = 'off' } = more;
+  return html`<div class="field">
+    <label for="${id}">${label}</label>
+    <input id="${id}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}"
+      autocomplete="${autocomplete}" spellcheck="false" ${required ? html`required` : ''}
+      ${hint ? html`aria-describedby="${id}-hint"` : ''}>
+    ${hint ? html`<p class="hint" id="${id}-hint">${hint}</p>` : ''}
+  </div>`;
+}
+
+interface SelectOptions {
+  readonly name: string;
+  readonly label: string;
+  readonly value?: string | undefined;
+  readonly options: readonly (readonly [value: string, label: string])[];
+}
+
+/** A labelled choice. */
+export const select = ({ name, label, value = '', options }: SelectOptions): Html => html`<div class="field">
+  <label for="field-${name}">${label}</label>
+  <select id="field-${name}" name="${name}">${options.map(
+    ([option, words]) => html`<option value="${option}" ${option === value ? html`selected` : ''}>${words}</option>`,
+  )}</select>
+</div>`;
+
+/** A box to tick, before its label. */
+export const checkbox = (name: string, label: string, { value = 'on', checked = false } = {}): Html =>
+  html`<label class="check"><input type="checkbox" name="${name}" value="${value}" ${checked ? html`checked` : ''}> ${label}</label>`;
+
+/** A filter of a list: a form that asks for the same page again. */
+export const filters = (address: string, content: Content): Html => html`
+  <form method="get" action="${address}" class="filters">${content}<button>Filter</button></form>`;

@@ -1,0 +1,83 @@
+import { assetPath } from '../assets.ts';
+import type { Section, View, Visit } from '../route.ts';
+import { button } from './form.ts';
+import { type Content, type Html, html } from './html.ts';
+import { notices } from './notices.ts';
+
+const names: Readonly<Record<Section, string>> = {
+  overview: 'Overview',
+  connections: 'Connections',
+  runs: 'Runs',
+  quarantine: 'Quarantine',
+  endpoints: 'Endpoints',
+  deliveries: 'Deliveries',
+  specs: 'Specs',
+  hooks: 'Hooks',
+  'api-keys': 'API keys',
+};
+
+/** The address of a section. */
+const pathOf = (section: string): string => (section === 'overview' ? '/console' : `/console/${section}`);
+
+/** A whole document. */
+export const document = (title: string, body: Content): Html => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Connector Sync</title>
+<link rel="icon" href="${assetPath('favicon.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${assetPath('console.css')}">
+<script src="${assetPath('console.js')}" defer></script>
+</head>
+${body}
+</html>`;
+
+/** The document of a page behind a session. */
+export function framed(view: View, visit: Pick<Visit, 'session' | 'address'>): Html {
+  const notice = notices[new URL(visit.address, 'http://console').searchParams.get('notice') ?? ''];
+  return document(
+    view.title,
+    html`<body>
+<a class="skip" href="#main">Skip to the content</a>
+<div class="shell">
+  <header class="side">
+    <a class="brand" href="/console">${mark}<span>Connector Sync</span></a>
+    <nav aria-label="Console"><ul>${Object.entries(names).map(
+      ([section, name]) =>
+        html`<li><a href="${pathOf(section)}" ${section === view.section ? html`aria-current="page"` : ''}>${name}</a></li>`,
+    )}</ul></nav>
+    <div class="foot">${button(visit, { action: '/console/sign-out', label: 'Sign out' })}</div>
+  </header>
+  <main id="main" tabindex="-1" ${view.refreshSeconds ? html`data-refresh="${view.refreshSeconds}"` : ''}>
+    ${trail(view)}
+    ${notice === undefined ? '' : html`<p class="notice" role="status">${notice}</p>`}
+    ${view.body}
+  </main>
+</div>
+</body>`,
+  );
+}
+
+const trail = ({ trail: above }: View): Content =>
+  above
+    ? html`<nav class="trail" aria-label="Pages above"><ol>${above.map(
+        ([label, href]) => html`<li><a href="${href}">${label}</a></li>`,
+      )}</ol></nav>`
+    : null;
+
+/** The mark of the console: one thing that flows into another. */
+export const mark = html`<svg class="mark" viewBox="0 0 24 24" aria-hidden="true"><rect x="1" y="1" width="22" height="22" rx="6"/><path d="M6 9h9l-3-3M18 15H9l3 3"/></svg>`;
+
+/** The head of a page: what it shows, its state, and what can be done. */
+export const heading = (
+  title: string,
+  { state = null, about = null, actions = null }: { state?: Content; about?: Content; actions?: Content } = {},
+): Html => html`<div class="heading">
+  <div><h1>${title}</h1>${state}${about ? html`<p class="about">${about}</p>` : ''}</div>
+  ${actions ? html`<div class="actions">${actions}</div>` : ''}
+</div>`;
+
+/** A part of a page that the script replaces when the page is asked again; what has the focus is left alone. */
+export const live = (id: string, content: Content): Html => html`<div id="${id}" data-live>${content}</div>`;

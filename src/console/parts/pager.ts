@@ -1,0 +1,35 @@
+import * as v from 'valibot';
+import type { Page } from '../../../db/page.ts';
+import { type IdPrefix, idPattern } from '../../core/ids.ts';
+import { type Html, html } from './html.ts';
+
+/** Rows on one page of a list. */
+export const pageRows = 50;
+
+/** The query parameter that says where a page of a list begins: behind the row with this id. */
+export const before = (prefix: IdPrefix) => ({
+  before: v.optional(v.pipe(v.string(), v.regex(idPattern(prefix), 'expected the id of a row of this list'))),
+});
+
+/** What to ask a list for. */
+export const pageFrom = ({ before: id }: { readonly before?: string | undefined }) => ({
+  before: id ?? null,
+  limit: pageRows,
+});
+
+/** Links to the newest and to the next older rows; nothing where one page holds all. */
+export function pager({ next }: Pick<Page<unknown>, 'next'>, address: string): Html {
+  const url = new URL(address, 'http://console');
+  const isFirst = !url.searchParams.has('before');
+  if (isFirst && next === null) return html``;
+  const link = (id: string | null) => {
+    url.searchParams.delete('notice');
+    if (id === null) url.searchParams.delete('before');
+    else url.searchParams.set('before', id);
+    return url.pathname + url.search;
+  };
+  return html`<nav class="pager" aria-label="Pages of the list">
+    ${isFirst ? '' : html`<a href="${link(null)}" class="button">Newest</a>`}
+    ${next === null ? html`<span class="muted">No older rows</span>` : html`<a href="${link(next)}" class="button" rel="next">Older</a>`}
+  </nav>`;
+}

@@ -1,0 +1,21 @@
+import cronstrue from 'cronstrue';
+import type { ScheduleRow } from '../../core/resources/schedule.ts';
+import { nextFirings } from '../../core/schedule/next-firings.ts';
+import { type Html, html } from './html.ts';
+import { time } from './time.ts';
+
+/** A cron expression in words, such as `Every 15 minutes`; the expression itself where there are none. */
+export function cronWords(cron: string): string {
+  try {
+    return cronstrue.toString(cron, { use24HourTimeFormat: true });
+  } catch {
+    return cron;
+  }
+}
+
+/** When a schedule fires next; a disabled one does not. */
+export function nextTimes({ enabled, cron, timezone }: ScheduleRow): Html {
+  if (!enabled) return html`<span class="muted">disabled</span>`;
+  const times = nextFirings({ cron, timezone }, { afterMs: Date.now(), count: 3 });
+  return html`<ul class="plain">${times.map((at) => html`<li>${time(at)}</li>`)}</ul>`;
+}

@@ -1,0 +1,144 @@
+import * as v from 'valibot';
+import type { OrgScope } from '../../db/scope.ts';
+import type { AuthDeps, Caller } from '../api/auth.ts';
+import type { RateLimits } from '../api/gates/rate-limits.ts';
+import { checkParams, checkQuery, type Query } from '../api/inputs.ts';
+import type { ApiDeps } from '../api/route.ts';
+import { invalid } from '../core/errors.ts';
+import { issueWords } from '../core/issue-words.ts';
+import type { FormFields } from './form-body.ts';
+import type { Html } from './parts/html.ts';
+import type { Session } from './session.ts';
+
+/** What pages and actions need. */
+export interface ConsoleDeps extends ApiDeps, Omit<AuthDeps, 'db' | 'log'> {
+  /** Null: no limit. */
+  readonly limits: RateLimits | null;
+}
+
+/** The sections of the console, as its navigation lists them. */
+export const sections = [
+  'overview',
+  'connections',
+  'runs',
+  'quarantine',
+  'endpoints',
+  'deliveries',
+  'specs',
+  'hooks',
+  'api-keys',
+] as const;
+export type Section = (typeof sections)[number];
+
+/** A page as a handler makes it; the frame around it is added by `parts/frame.ts`. */
+export interface View {
+  readonly title: string;
+  readonly section: Section;
+  readonly body: Html;
+  /** Pages above it, the nearest last. */
+  readonly trail?: readonly (readonly [label: string, href: string])[];
+  /** It changes by itself: the script asks for it again after this time, s. Absent: it does not. */
+  readonly refreshSeconds?: number;
+  /** 200 unless given. */
+  readonly status?: 200 | 400;
+}
+
+/** After an action: the page to go on with, and what to say there. */
+export interface GoOn {
+  readonly goTo: string;
+  /** Of `parts/notices.ts`. */
+  readonly notice?: string;
+}
+
+/** A document for the script. */
+export interface Data {
+  readonly json: unknown;
+}
+
+export type Outcome = View | GoOn | Data;
+
+type Schema = v.GenericSchema;
+type Output<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : undefined;
+
+/** Who asks, and what every page needs of the request. */
+export interface Visit {
+  readonly scope: OrgScope;
+  readonly caller: Caller;
+  readonly session: Session;
+  /** Path and query of the request. */
+  readonly address: string;
+}
+
+/** A request before its checks. */
+interface RawVisit extends Visit {
+  readonly pathParams: Readonly<Record<string, string>>;
+  readonly queries: Query;
+  /** Empty for a page. */
+  readonly fields: FormFields;
+}
+
+/** One page or action as the router and the tests see it. */
+export interface ConsoleRoute {
+  readonly method: 'get' | 'post';
+  /** Below `/console`; parameters as `:name`. */
+  readonly path: string;
+  /** Checks the request; returns the function that does the work. Throws `AppError` or `HttpRejection`. */
+  prepare(this: void, visit: RawVisit): (deps: ConsoleDeps) => Promise<Outcome>;
+}
+
+interface Declaration<P extends Schema | undefined, Q extends Schema | undefined, F extends Schema | undefined> {
+  readonly path: string;
+  /** A parameter that fails is a 404: its schema's message is the noun of what is not found. */
+  readonly params?: P;
+  readonly query?: Q;
+  readonly form?: F;
+  readonly handle: (
+    visit: Visit & { readonly params: Output<P>; readonly query: Output<Q>; readonly form: Output<F> },
+    deps: ConsoleDeps,
+  ) => Promise<Outcome>;
+}
+
+/** Declares a page. */
+export const page = <P extends Schema | undefined = undefined, Q extends Schema | undefined = undefined>(
+  declaration: Omit<Declaration<P, Q, undefined>, 'form'>,
+): ConsoleRoute => consoleRoute<P, Q, undefined>('get', declaration);
+
+/** Declares what a form does. */
+export const action = <
+  P extends Schema | undefined = undefined,
+  Q extends Schema | undefined = undefined,
+  F extends Schema | undefined = undefined,
+>(
+  declaration: Declaration<P, Q, F>,
+): ConsoleRoute => consoleRoute('post', declaration);
+
+function consoleRoute<P extends Schema | undefined, Q extends Schema | undefined, F extends Schema | undefined>(
+  method: ConsoleRoute['method'],
+  { path, handle, ...schemas }: Declaration<P, Q, F>,
+): ConsoleRoute {
+  return {
+    method,
+    path,
+    prepare({ pathParams, queries, fields, ...visit }) {
+      const checked = {
+        form: schemas.form && checkForm(schemas.form, fields),
+        query: schemas.query && checkQuery(schemas.query, queries),
+        params: schemas.params && checkParams(schemas.params, pathParams),
+      };
+      // The compiler cannot resolve the conditional types above; the preceding lines make them true.
+      const input = { ...visit, ...checked } as Parameters<typeof handle>[0];
+      return (deps) => handle(input, deps);
+    },
+  };
+}
+
+function checkForm<S extends Schema>(schema: S, fields: FormFields): v.InferOutput<S> {
+  const { success, output, issues } = v.safeParse(schema, fields);
+  if (success) return output;
+  const found = issues.map((issue) => ({
+    code: 'schema' as const,
+    path: v.getDotPath(issue) ?? '',
+    message: issueWords(issue),
+  }));
+  throw invalid('Some fields are not filled in as they must be.', found);
+}

@@ -1,0 +1,128 @@
+import type { Context, Handler } from 'hono';
+import { HttpRejection, toErrorResponse } from '../api/errors.ts';
+import type { ApiEnv } from '../api/serve-route.ts';
+import { formTokenField, readForm } from './form-body.ts';
+import { failure, failureTitle } from './parts/failure.ts';
+import { document, framed } from './parts/frame.ts';
+import { type Html, html } from './parts/html.ts';
+import type { ConsoleDeps, ConsoleRoute, Outcome, Section, Visit } from './route.ts';
+import { sections } from './route.ts';
+import { requireFormToken, requireOwnOrigin } from './same-site.ts';
+import { closeSession, findSession, type OpenSession, renewSession } from './session.ts';
+
+/** Nothing but the files of the console itself, no frame around it, no form to elsewhere. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Sets the headers of every response of the console. */
+export const guarded: Handler<ApiEnv> = async (c, next) => {
+  c.header('content-security-policy', policy);
+  // Without any referrer, browsers would not name the origin of a form either.
+  c.header('referrer-policy', 'same-origin');
+  c.header('x-frame-options', 'DENY');
+  await next();
+};
+
+/** Runs one page or action: session, origin, checks, work, response. Whatever fails is a page too. */
+export function servePage(route: ConsoleRoute, deps: ConsoleDeps): Handler<ApiEnv> {
+  return async (c) => {
+    let open: OpenSession | null = null;
+    try {
+      if (route.method === 'post') requireOwnOrigin(c.req.raw.headers, { url: c.req.url, publicUrl: deps.publicUrl });
+      open = await findSession(c, deps);
+      if (!open) return toSignIn(c, deps);
+      c.set('caller', open.caller);
+      c.set('orgId', open.caller.scope.orgId);
+      await deps.limits?.countRequest(open.caller.keyId);
+      const { [formTokenField]: token, ...fields } = route.method === 'post' ? await readForm(c.req.raw) : {};
+      if (route.method === 'post') requireFormToken(open.session, token);
+      const visit = { ...visitOf(c, open), pathParams: c.req.param(), queries: c.req.queries(), fields };
+      const outcome = await route.prepare(visit)(deps);
+      await renewSession(c, deps, open.session);
+      return await respond(c, outcome, visit);
+    } catch (error) {
+      return respondFailure(c, { error, open, log: deps.log });
+    }
+  };
+}
+
+const visitOf = (c: Context<ApiEnv>, { caller, session }: OpenSession): Visit => {
+  const { pathname, search } = new URL(c.req.url);
+  return { scope: caller.scope, caller, session, address: pathname + search };
+};
+
+async function respond(c: Context<ApiEnv>, outcome: Outcome, visit: Visit): Promise<Response> {
+  if ('json' in outcome) return c.json(outcome.json);
+  if ('goTo' in outcome) return c.redirect(withNotice(outcome.goTo, outcome.notice), 303);
+  return c.html(await framed(outcome, visit), outcome.status ?? 200);
+}
+
+function withNotice(path: string, notice: string | undefined): string {
+  if (notice === undefined) return path;
+  const url = new URL(path, 'http://console');
+  url.searchParams.set('notice', notice);
+  return url.pathname + url.search;
+}
+
+/**
+ * Without a session: to the page where one is opened. Cookies of this site are not sent when a link of another site leads
+ * here, so the browser is first asked to come again from here.
+ */
+function toSignIn(c: Context<ApiEnv>, deps: ConsoleDeps): Response | Promise<Response> {
+  const { pathname, search } = new URL(c.req.url);
+  const isGet = c.req.method === 'GET';
+  if (isGet && c.req.header('sec-fetch-site') === 'cross-site') return c.html(cameFromElsewhere(pathname + search));
+  closeSession(c, deps);
+  const to = isGet ? `?${new URLSearchParams({ to: pathname + search }).toString()}` : '';
+  return c.redirect(`/console/sign-in${to}`, 303);
+}
+
+const cameFromElsewhere = (address: string): Html =>
+  html`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Connector Sync</title>
+<meta http-equiv="refresh" content="0; url=${address}"></head><body><a href="${address}">Go on</a></body></html>`;
+
+interface Failed {
+  readonly error: unknown;
+  /** Null: nobody is signed in. */
+  readonly open: OpenSession | null;
+  readonly log: ConsoleDeps['log'];
+}
+
+/** The response to a failure: for the script as the API has it, otherwise as a page. */
+export async function respondFailure(c: Context<ApiEnv>, { error, open, log }: Failed): Promise<Response> {
+  const requestId = c.get('requestId');
+  const { status, body, headers, unexpected } = toErrorResponse(error, requestId);
+  if (unexpected) log.error('request failed', { requestId, error });
+  const { 'www-authenticate': _asks, ...shown } = headers;
+  for (const [name, value] of Object.entries(shown)) c.header(name, value);
+  if (c.req.header('accept') === 'application/json') return c.json(body, status);
+  const content = failure(body, { status, back: backFrom(c) });
+  const title = failureTitle(status);
+  if (!open) return c.html(await document(title, html`<body><main class="alone">${content}</main></body>`), status);
+  const view = { title, section: sectionOf(c.req.path), body: content };
+  return c.html(await framed(view, visitOf(c, open)), status);
+}
+
+const sectionOf = (path: string): Section => sections.find((section) => path.split('/')[2] === section) ?? 'overview';
+
+/** The page that a form came from, if it is one of the console; else its first page. */
+function backFrom(c: Context<ApiEnv>): string {
+  const referrer = c.req.header('referer');
+  if (c.req.method === 'GET' || referrer === undefined || !URL.canParse(referrer)) return '/console';
+  const { pathname, search, host } = new URL(referrer);
+  return host === new URL(c.req.url).host && isConsolePath(pathname) ? pathname + search : '/console';
+}
+
+/** Whether a path stays within the console. */
+export const isConsolePath = (path: string): boolean => /^\/console(?:[/?]|$)/.test(path) && !path.includes('//');
+
+export const noPage = (): HttpRejection =>
+  new HttpRejection(404, 'There is no such page. The navigation lists those that there are.', { code: 'not_found' });

@@ -1,0 +1,45 @@
+/** Questions before what cannot be undone, and each form once. */
+
+document.addEventListener('submit', (event) => {
+  const { submitter, target } = event;
+  if (!(target instanceof HTMLFormElement) || target.method !== 'post') return;
+  const question = submitter?.dataset['confirm'];
+  if (target.dataset['sent'] !== undefined || (question && !confirm(question))) {
+    event.preventDefault();
+    return;
+  }
+  target.dataset['sent'] = '';
+  submitter?.setAttribute('aria-busy', 'true');
+});
+
+// A page that the browser kept is shown as it was left.
+addEventListener('pageshow', () => {
+  for (const form of document.forms) delete form.dataset['sent'];
+  for (const button of document.querySelectorAll('[aria-busy]')) button.removeAttribute('aria-busy');
+});
+
+for (const box of document.querySelectorAll('[data-all]')) {
+  box.addEventListener('change', () => {
+    if (!(box instanceof HTMLInputElement)) return;
+    for (const one of document.querySelectorAll(`input[name="${box.dataset['all']}"]`)) {
+      if (one instanceof HTMLInputElement) one.checked = box.checked;
+    }
+  });
+}
+
+for (const button of document.querySelectorAll('[data-copy]')) {
+  if (!(button instanceof HTMLButtonElement)) continue;
+  button.hidden = false;
+  button.addEventListener('click', () => void copyFor(button));
+}
+
+/** @param {HTMLButtonElement} button */
+async function copyFor(button) {
+  const text = document.getElementById(button.dataset['copy'] ?? '')?.textContent ?? '';
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = 'Copied';
+  } catch {
+    button.textContent = 'Select it, then copy it';
+  }
+}

@@ -1,0 +1,39 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { RichOrg } from './rich-org.ts';
+
+/** Every page of the console by a name, as an address of the filled org. */
+export const consolePages = (rich: RichOrg): Readonly<Record<string, string>> => ({
+  overview: '',
+  connections: '/connections',
+  connection: `/connections/${rich.connectionId}`,
+  runs: '/runs',
+  run: `/runs/${rich.runId}`,
+  'run-failed': `/runs/${rich.failedRunId}`,
+  'run-live': `/runs/${rich.runningRunId}`,
+});
+
+/** A browser window that is signed in. */
+export interface SignedIn extends AsyncDisposable {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** Errors of scripts and of the console of the browser, and what its policy refused. */
+  readonly complaints: readonly string[];
+}
+
+/** Opens a window, and signs in by the form. */
+export async function signIn(
+  browser: Browser,
+  { origin, apiKey }: { readonly origin: string; readonly apiKey: string },
+  options: BrowserContextOptions = {},
+): Promise<SignedIn> {
+  const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  await page.goto(`${origin}/console`);
+  await page.getByLabel('API key').fill(apiKey);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  return { context, page, complaints, [Symbol.asyncDispose]: () => context.close() };
+}
