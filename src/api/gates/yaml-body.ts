@@ -20,7 +20,11 @@ export type Places = Pick<YamlDocument, 'placeOf'>;
  * stage should have to expect.
  */
 export async function readYamlBody(request: Request): Promise<YamlDocument> {
-  const text = decode(await readBytes(request));
+  return readYamlText(decode(await readBytes(request)));
+}
+
+/** As {@link readYamlBody}, of a text that has arrived. */
+export function readYamlText(text: string): YamlDocument {
   if (text.trim() === '') throw new HttpRejection(400, 'The body is empty: send YAML or JSON.', { code: null });
   const document = parse(text);
   try {

@@ -24,6 +24,7 @@ import { backfillForm, hookForm, scheduleForm, testForm } from './connection-for
 import { hookTable } from './hook-table.ts';
 import { runTable } from './run-table.ts';
 import { scheduleTable } from './schedules.ts';
+import { specKeyIn } from './spec-names.ts';
 
 export const ConnectionParams = idParams('con', 'Connection');
 /** Schedules and hooks are few: an org has limits for them. */
@@ -48,7 +49,7 @@ export const connectionPage = page({
       listHooks(db, scope, connection.id).then(({ rows }) => Array.fromAsync(firstOf(rows, listedMax))),
     ]);
     const resourceKeys = freshness.resources.map(({ resourceKey }) => resourceKey);
-    const specKey = specKeyOf(pinned?.specJson);
+    const specKey = specKeyIn(pinned?.specJson);
     return {
       title: connection.displayName,
       section: 'connections',
@@ -93,12 +94,6 @@ async function* firstOf<Row>(rows: AsyncIterable<Row>, most: number): AsyncItera
     taken += 1;
     yield row;
   }
-}
-
-/** The key in a spec document. */
-export function specKeyOf(document: unknown): string {
-  const { metadata }: { readonly metadata?: { readonly key?: unknown } } = Object(document);
-  return typeof metadata?.key === 'string' ? metadata.key : '';
 }
 
 const statusButton = (visit: Visit, { id, status }: ConnectionRow): Html =>

@@ -1,27 +1,35 @@
 import type { ConsoleRoute } from '../route.ts';
+import { addApiKey, apiKeysPage, revokeApiKey } from './api-keys.ts';
 import { connectionPage } from './connection.ts';
 import { activate, backfillResource, pause, syncResource, test } from './connection-actions.ts';
 import { connectionsPage } from './connections.ts';
+import { deliveriesPage, deliveryPage, redeliverOne } from './deliveries.ts';
+import { endpointPage, recover, removeEndpoint, switchEndpoint, testOne } from './endpoint.ts';
+import { addEndpoint, endpointsPage } from './endpoints.ts';
+import { addHook, hookPage, hooksPage, removeHook, rotate, switchHook } from './hooks.ts';
 import { overview } from './overview.ts';
+import { quarantinePage } from './quarantine.ts';
+import { quarantinedRecord, requeueAll, requeueOne, requeueSelected } from './quarantined-record.ts';
+import { recoveryPage } from './recovery.ts';
 import { cancel, replay, runPage } from './run.ts';
 import { runsPage } from './runs.ts';
 import { addSchedule, removeSchedule, switchSchedule } from './schedules.ts';
+import { addDraft, checkSpec, newSpec, previewOne, saveDraft } from './spec-editor.ts';
+import { deprecate, publish, removeDraft, versionPage } from './spec-version.ts';
+import { comparePage, specPage, specsPage } from './specs.ts';
 
 /** Every page and action behind a session. */
 export const consoleRoutes: readonly ConsoleRoute[] = [
   overview,
-  connectionsPage,
-  connectionPage,
-  syncResource,
-  backfillResource,
-  test,
-  activate,
-  pause,
-  addSchedule,
-  switchSchedule,
-  removeSchedule,
-  runsPage,
-  runPage,
-  cancel,
-  replay,
+  ...[connectionsPage, connectionPage, syncResource, backfillResource, test, activate, pause],
+  ...[addSchedule, switchSchedule, removeSchedule, addHook],
+  ...[runsPage, runPage, cancel, replay],
+  ...[quarantinePage, quarantinedRecord, requeueOne, requeueSelected, requeueAll],
+  ...[endpointsPage, addEndpoint, endpointPage, testOne, switchEndpoint, removeEndpoint, recover, recoveryPage],
+  ...[deliveriesPage, deliveryPage, redeliverOne],
+  // What is compared stands before a version of that name could.
+  ...[specsPage, addDraft, newSpec, checkSpec, previewOne, specPage, comparePage, versionPage, saveDraft],
+  ...[publish, deprecate, removeDraft],
+  ...[hooksPage, hookPage, switchHook, rotate, removeHook],
+  ...[apiKeysPage, addApiKey, revokeApiKey],
 ];

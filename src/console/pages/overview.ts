@@ -168,7 +168,7 @@ function charts(activity: readonly RunHour[]): Content {
 const firstSteps = html`<div class="empty">
   <p class="strong">There is no connection yet.</p>
   <ol>
-    <li>Describe an API in a <a href="/console/specs/new">spec</a>, and publish it.</li>
+    <li>Describe an API in a <a href="/console/new-spec">spec</a>, and publish it.</li>
     <li>Connect a customer to it by <code>POST /api/v1/connections</code>, since secrets do not pass through this console.</li>
     <li>Activate the connection here, and start its first sync.</li>
   </ol>

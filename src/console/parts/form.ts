@@ -2,6 +2,10 @@ import { formTokenField } from '../form-body.ts';
 import type { Visit } from '../route.ts';
 import { type Content, type Html, html } from './html.ts';
 
+/** The value of the session that each form carries. */
+export const tokenField = ({ session }: Pick<Visit, 'session'>): Html =>
+  html`<input type="hidden" name="${formTokenField}" value="${session.formToken}">`;
+
 interface FormOptions {
   /** Where it is sent: a path of the console. */
   readonly action: string;
@@ -13,7 +17,7 @@ interface FormOptions {
 /** A form that does something, with the value of the session that shows where it comes from. */
 export const form = ({ session }: Pick<Visit, 'session'>, options: FormOptions, content: Content): Html => html`
   <form method="post" action="${options.action}" class="${options.class ?? ''}"${options.id ? html` id="${options.id}"` : ''}>
-    <input type="hidden" name="${formTokenField}" value="${session.formToken}">
+    ${tokenField({ session })}
     ${content}
   </form>`;
 

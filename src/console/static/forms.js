@@ -19,6 +19,7 @@ addEventListener('pageshow', () => {
 });
 
 for (const box of document.querySelectorAll('[data-all]')) {
+  box.closest('label')?.removeAttribute('hidden');
   box.addEventListener('change', () => {
     if (!(box instanceof HTMLInputElement)) return;
     for (const one of document.querySelectorAll(`input[name="${box.dataset['all']}"]`)) {

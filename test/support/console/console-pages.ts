@@ -10,6 +10,18 @@ export const consolePages = (rich: RichOrg): Readonly<Record<string, string>> =>
   run: `/runs/${rich.runId}`,
   'run-failed': `/runs/${rich.failedRunId}`,
   'run-live': `/runs/${rich.runningRunId}`,
+  quarantine: `/quarantine?connectionId=${rich.partialConnectionId}`,
+  'quarantined-record': `/quarantine/${rich.quarantineId}`,
+  endpoints: '/endpoints',
+  endpoint: `/endpoints/${rich.failingEndpointId}`,
+  deliveries: '/deliveries',
+  delivery: `/deliveries/${rich.failedDeliveryId}`,
+  specs: '/specs',
+  'spec-draft': '/specs/crm/1.2.0',
+  'spec-compare': '/specs/crm/compare?from=1.0.0&to=1.1.0',
+  hooks: '/hooks',
+  hook: `/hooks/${rich.hookId}`,
+  'api-keys': '/api-keys',
 });
 
 /** A browser window that is signed in. */

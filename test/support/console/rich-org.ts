@@ -13,6 +13,8 @@ import { addDeliveries, addHookRequests } from './rich-webhooks.ts';
 export interface RichOrg {
   readonly connectionId: string;
   readonly failingConnectionId: string;
+  /** Has quarantined records. */
+  readonly partialConnectionId: string;
   readonly runId: string;
   readonly runningRunId: string;
   readonly failedRunId: string;
@@ -86,6 +88,7 @@ export async function fillRichOrg({ deps: { db } }: Pick<TestApi, 'deps'>, org: 
     ...deliveries,
     connectionId,
     failingConnectionId,
+    partialConnectionId: idOf('Meridian Foods'),
     runId,
     runningRunId,
     failedRunId,

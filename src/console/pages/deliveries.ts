@@ -1,0 +1,144 @@
+import * as v from 'valibot';
+import { findDeliveriesPage, findDelivery } from '../../../db/queries/webhooks/deliveries.ts';
+import { findEndpoint, listEndpoints } from '../../../db/queries/webhooks/endpoints.ts';
+import { idParams } from '../../api/inputs.ts';
+import { redeliver } from '../../control/webhooks/redelivery.ts';
+import { found } from '../../core/errors.ts';
+import { isId } from '../../core/ids.ts';
+import type { WebhookDeliveryDetail } from '../../core/resources/webhook-delivery.ts';
+import { json, maybeJson } from '../parts/code.ts';
+import { button, filters, select } from '../parts/form.ts';
+import { heading, live } from '../parts/frame.ts';
+import { type Html, html } from '../parts/html.ts';
+import { duration } from '../parts/numbers.ts';
+import { before, pageFrom, pager } from '../parts/pager.ts';
+import { facts, nothing } from '../parts/table.ts';
+import { time } from '../parts/time.ts';
+import { action, page } from '../route.ts';
+import { attemptBadge, deliveryTable } from './delivery-table.ts';
+import { filterText } from './filters.ts';
+
+const noun = 'Webhook delivery';
+const Params = idParams('whd', noun);
+
+/** The log of attempts to deliver events. */
+export const deliveriesPage = page({
+  path: '/deliveries',
+  query: v.object({ ...before('whd'), endpointId: filterText }),
+  handle: async ({ scope, query, address }, { db }) => {
+    const { endpointId } = query;
+    if (endpointId !== undefined)
+      found(isId('whe', endpointId) && (await findEndpoint(db, scope, endpointId)), 'Webhook endpoint');
+    const [deliveries, endpoints] = await Promise.all([
+      findDeliveriesPage(db, scope, { endpointId }, pageFrom(query)),
+      listEndpoints(db, scope),
+    ]);
+    return {
+      title: 'Deliveries',
+      section: 'deliveries',
+      refreshSeconds: 5,
+      body: html`${heading('Deliveries', { about: 'Each attempt to send an event to an endpoint.' })}
+        ${
+          endpoints.length < 2
+            ? ''
+            : filters(
+                '/console/deliveries',
+                select({
+                  name: 'endpointId',
+                  label: 'Endpoint',
+                  value: endpointId,
+                  options: [['', 'Any'], ...endpoints.map(({ id, url }) => [id, url] as const)],
+                }),
+              )
+        }
+        ${live(
+          'deliveries',
+          deliveryTable(deliveries.rows, {
+            showsUrl: true,
+            empty: nothing(
+              'No event was sent yet.',
+              html`Add an <a href="/console/endpoints">endpoint</a> to be told of events.`,
+            ),
+          }),
+        )}
+        ${pager(deliveries, address)}`,
+    };
+  },
+});
+
+/** One attempt: what was sent and what came back. */
+export const deliveryPage = page({
+  path: '/deliveries/:id',
+  params: Params,
+  handle: async (visit, { db }) => {
+    const { scope, params } = visit;
+    const delivery = found(await findDelivery(db, scope, params.id), noun);
+    const isOpen = delivery.state === 'queued' || delivery.state === 'sending';
+    return {
+      title: `Delivery of ${delivery.eventType}`,
+      section: 'deliveries',
+      trail: [['Deliveries', '/console/deliveries']],
+      ...(isOpen && { refreshSeconds: 2 }),
+      body: html`${heading(`Delivery of ${delivery.eventType}`, {
+        state: html`<span role="status" id="status" data-live>${attemptBadge(delivery)}</span>`,
+        about: html`to <a href="/console/endpoints/${delivery.endpointId}">${delivery.url}</a>`,
+        actions: button(visit, {
+          action: `/console/deliveries/${delivery.id}/redeliver`,
+          label: 'Redeliver',
+          look: 'primary',
+          confirm: 'Send this event once more?',
+        }),
+      })}
+      ${live('facts', factsOf(delivery))}
+      ${live('exchange', exchange(delivery))}`,
+    };
+  },
+});
+
+const factsOf = (delivery: WebhookDeliveryDetail): Html =>
+  facts([
+    ['When', time(delivery.createdAt)],
+    ['Attempt', `${delivery.attempt}, ${triggers[delivery.trigger]}`],
+    ['Took', delivery.durationMs === null ? '–' : duration(delivery.durationMs)],
+    ['Error', delivery.errorCode ?? 'none'],
+    ['Next attempt', time(delivery.nextAttemptAt, 'none')],
+    ['Event id', html`<code>${delivery.eventId}</code>`],
+    ['Run', delivery.runId === null ? '–' : html`<a href="/console/runs/${delivery.runId}">Run</a>`],
+    [
+      'Connection',
+      delivery.connectionId === null
+        ? '–'
+        : html`<a href="/console/connections/${delivery.connectionId}">Connection</a>`,
+    ],
+    [
+      'Repeats',
+      delivery.redeliveryOf === null
+        ? '–'
+        : html`<a href="/console/deliveries/${delivery.redeliveryOf}">an earlier attempt</a>`,
+    ],
+  ]);
+
+const triggers = { auto: 'by itself', redelivery: 'a redelivery', recover: 'of a recovery', test: 'a test' } as const;
+
+const exchange = ({
+  payload,
+  requestHeaders,
+  responseHeaders,
+  responseBody,
+}: WebhookDeliveryDetail): Html => html`<div class="pair record">
+  <div><h2>Request</h2>
+    ${requestHeaders === null ? html`<p class="hint">Not sent.</p>` : json(requestHeaders, 'Headers of the request')}
+    ${maybeJson(payload, 'Body of the request')}</div>
+  <div><h2>Response</h2>
+    ${responseHeaders === null ? html`<p class="hint">No response arrived.</p>` : json(responseHeaders, 'Headers of the response')}
+    ${responseBody ? maybeJson(responseBody, 'Body of the response') : html`<p class="hint">No body.</p>`}</div>
+</div>`;
+
+export const redeliverOne = action({
+  path: '/deliveries/:id/redeliver',
+  params: Params,
+  handle: async ({ scope, params }, deps) => {
+    const delivery = await redeliver(deps, scope, { id: params.id, endpointId: null });
+    return { goTo: `/console/deliveries/${delivery.id}`, notice: 'redelivered' };
+  },
+});

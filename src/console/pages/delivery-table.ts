@@ -1,0 +1,58 @@
+import type { DeliveryLine } from '../../../db/queries/webhooks/deliveries.ts';
+import type { WebhookDeliveryDetail } from '../../core/resources/webhook-delivery.ts';
+import { type Content, type Html, html } from '../parts/html.ts';
+import { duration } from '../parts/numbers.ts';
+import { badge } from '../parts/status.ts';
+import { table } from '../parts/table.ts';
+import { ago } from '../parts/time.ts';
+
+/** What came of an attempt. */
+export function attemptBadge({
+  state,
+  delivered,
+  statusCode,
+  errorCode,
+}: Pick<WebhookDeliveryDetail, 'state' | 'delivered' | 'statusCode' | 'errorCode'>): Html {
+  if (state === 'queued') return badge('idle', 'Queued');
+  if (state === 'sending') return badge('busy', 'Sending');
+  if (state === 'unknown') return badge('warn', 'Unknown');
+  return badge(delivered ? 'good' : 'bad', String(statusCode ?? errorCode ?? 'No response'));
+}
+
+interface DeliveryTableOptions {
+  /** Attempts of several endpoints: their URL is shown. */
+  readonly showsUrl?: boolean;
+  readonly empty?: Content;
+}
+
+/** Attempts to deliver events as rows. */
+export const deliveryTable = (
+  rows: readonly DeliveryLine[],
+  { showsUrl = false, empty = 'Nothing was sent yet.' }: DeliveryTableOptions = {},
+): Html =>
+  table({
+    caption: 'Attempts',
+    rows,
+    empty,
+    columns: [
+      { head: 'When', cell: ({ id, createdAt }) => html`<a href="/console/deliveries/${id}">${ago(createdAt)}</a>` },
+      { head: 'Event', cell: ({ eventType }) => html`<code>${eventType}</code>` },
+      ...(showsUrl
+        ? [
+            {
+              head: 'Endpoint',
+              kind: 'wide' as const,
+              cell: ({ url, endpointId }: DeliveryLine) => html`<a href="/console/endpoints/${endpointId}">${url}</a>`,
+            },
+          ]
+        : []),
+      { head: 'Result', cell: attemptBadge },
+      {
+        head: 'Attempt',
+        kind: 'number',
+        cell: ({ attempt, trigger }) => (trigger === 'auto' ? attempt : `${attempt} (${trigger})`),
+      },
+      { head: 'Took', kind: 'number', cell: ({ durationMs }) => (durationMs === null ? '–' : duration(durationMs)) },
+      { head: 'Run', cell: ({ runId }) => (runId === null ? '–' : html`<a href="/console/runs/${runId}">Run</a>`) },
+    ],
+  });

@@ -1,0 +1,113 @@
+import * as v from 'valibot';
+import { findConnectionNames } from '../../../db/queries/connections/connections.ts';
+import { findQuarantined } from '../../../db/queries/runs/quarantine.ts';
+import { bodyId, idParams } from '../../api/inputs.ts';
+import { requeueConnection, requeueRecord } from '../../control/runs/requeue.ts';
+import { found } from '../../core/errors.ts';
+import { timeOfId } from '../../core/ids.ts';
+import { json } from '../parts/code.ts';
+import { button } from '../parts/form.ts';
+import { heading } from '../parts/frame.ts';
+import { html } from '../parts/html.ts';
+import { pageRows } from '../parts/pager.ts';
+import { badge } from '../parts/status.ts';
+import { facts, table } from '../parts/table.ts';
+import { time } from '../parts/time.ts';
+import { action, page } from '../route.ts';
+import { addressOf, errorWords } from './quarantine.ts';
+
+const Params = idParams('quar', 'Quarantined record');
+
+/** A record beside the reasons why it was not delivered. */
+export const quarantinedRecord = page({
+  path: '/quarantine/:id',
+  params: Params,
+  handle: async (visit, { db }) => {
+    const { scope, params } = visit;
+    const record = found(await findQuarantined(db, scope, params.id), 'Quarantined record');
+    const { connectionId, resourceKey, externalId, resolvedAt } = record;
+    const name = (await findConnectionNames(db, scope, [connectionId])).get(connectionId) ?? 'a deleted connection';
+    const reasons = Array.isArray(record.validationErrors) ? record.validationErrors : [];
+    return {
+      title: `Quarantined record ${externalId}`,
+      section: 'quarantine',
+      trail: [
+        ['Quarantine', '/console/quarantine'],
+        [`${name} · ${resourceKey}`, addressOf(connectionId, resourceKey)],
+      ],
+      body: html`${heading(`Record ${externalId}`, {
+        state: resolvedAt === null ? badge('warn', 'Quarantined') : badge('good', 'Resolved'),
+        about: `${resourceKey} of ${name}`,
+        actions:
+          resolvedAt === null
+            ? button(visit, { action: `/console/quarantine/${record.id}/requeue`, label: 'Requeue', look: 'primary' })
+            : null,
+      })}
+      ${facts([
+        ['Connection', html`<a href="/console/connections/${connectionId}">${name}</a>`],
+        ['Quarantined', time(timeOfId(record.id).toISOString())],
+        ['Resolved', time(resolvedAt, 'not yet')],
+        ['Id', html`<code>${record.id}</code>`],
+      ])}
+      <div class="pair record">
+        <div><h2>The record as it was read</h2>${json(record.rawJson, 'The record')}</div>
+        <div><h2>Why it was not delivered</h2>
+          ${table({
+            caption: 'Reasons',
+            rows: reasons,
+            empty: 'No reason is stored.',
+            columns: [{ head: 'Reason', kind: 'wide', cell: errorWords }],
+          })}
+          <p class="hint">Correct the record at the API, or the rules in the spec. A requeued record is tried by the next run of its
+          resource, as it is stored here, under the spec of that run.</p>
+        </div>
+      </div>`,
+    };
+  },
+});
+
+export const requeueOne = action({
+  path: '/quarantine/:id/requeue',
+  params: Params,
+  handle: async ({ scope, params }, deps) => {
+    await requeueRecord(deps, scope, params.id);
+    return { goTo: `/console/quarantine/${params.id}`, notice: 'requeued' };
+  },
+});
+
+const Origin = {
+  connectionId: bodyId('con'),
+  resource: v.optional(v.pipe(v.string(), v.minLength(1))),
+};
+const backTo = ({
+  connectionId,
+  resource,
+}: {
+  readonly connectionId: string;
+  readonly resource?: string | undefined;
+}) => (resource === undefined ? `/console/quarantine?connectionId=${connectionId}` : addressOf(connectionId, resource));
+
+export const requeueSelected = action({
+  path: '/quarantine/requeue',
+  form: v.object({
+    ...Origin,
+    ids: v.pipe(
+      v.optional(v.array(bodyId('quar')), []),
+      v.minLength(1, 'select at least one record'),
+      v.maxLength(pageRows),
+    ),
+  }),
+  handle: async ({ scope, form }, deps) => {
+    for (const id of form.ids) await requeueRecord(deps, scope, id);
+    return { goTo: backTo(form), notice: 'requeued-many' };
+  },
+});
+
+export const requeueAll = action({
+  path: '/quarantine/requeue-all',
+  form: v.object(Origin),
+  handle: async ({ scope, form }, deps) => {
+    await requeueConnection(deps, scope, { connectionId: form.connectionId, resourceKey: form.resource ?? null });
+    return { goTo: backTo(form), notice: 'requeued-many' };
+  },
+});
