@@ -1,54 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { statusOf } from '../../src/api/errors.ts';
 import { createProgram, everyCommand } from '../../src/cli/program.ts';
 import { runFailureCodes } from '../../src/core/events/run-failure.ts';
 import { createEvaluatorPool } from '../../src/core/expressions/evaluator-pool.ts';
-import { readYaml } from '../../src/core/json/yaml.ts';
 import { Issue } from '../../src/core/resources/spec.ts';
 import { checkSpec } from '../../src/core/spec/check/check.ts';
 import { runSpecTests } from '../../src/core/spec-tests/run-spec-tests.ts';
-
-type Document = Readonly<Record<string, unknown>>;
-
-const read = (page: string): string =>
-  readFileSync(join(import.meta.dirname, '../../docs/connectors', `${page}.md`), 'utf8');
-
-/** The YAML of a page, each with the comment right before it; null: none. */
-const blocksOf = (page: string) =>
-  [...read(page).matchAll(/(?:<!-- (?<note>[^>]*) -->\n)?```yaml\n(?<text>.*?)```/gs)].map(({ groups, index }) => ({
-    note: groups?.['note'] ?? null,
-    document: readYaml(groups?.['text'] ?? '').value as Document,
-    at: `${page}.md, line ${read(page).slice(0, index).split('\n').length}`,
-  }));
-
-const partsOfSpec = new Set([
-  'metadata',
-  'connectionParams',
-  'auth',
-  'http',
-  'lookups',
-  'resources',
-  'destination',
-  'tests',
-]);
-
-/** A whole spec around a fragment: the keys of a document, or those of a resource. Params and secrets are declared. */
-function specAround(fragment: Document): Document {
-  const isSpec = Object.keys(fragment).every((key) => partsOfSpec.has(key));
-  const spec: Document = {
-    metadata: { key: 'cookbook', name: 'Cookbook', version: '1.0.0' },
-    http: { baseUrl: 'https://api.acme.example' },
-    resources: [{ key: 'items', primaryKey: 'id', request: { path: '/items' }, ...(isSpec ? {} : fragment) }],
-    ...(isSpec ? fragment : {}),
-  };
-  const text = JSON.stringify(spec);
-  const uses = (root: string) => new Set([...text.matchAll(new RegExp(`${root}\\.(\\w+)`, 'g'))].map(([, key]) => key));
-  const params = [...uses('params')].map((key) => ({ key, type: key === 'projects' ? 'string_list' : 'string' }));
-  const secrets = [...uses('secrets')].map((key) => ({ key, type: 'string', secret: true }));
-  return { connectionParams: [...params, ...secrets], ...spec };
-}
+import { blocksOf, readPage, specAround } from '../support/sync/documented-specs.ts';
 
 /** The commands of the command line that do something, with their options. */
 function leafCommands(): readonly { readonly name: string; readonly options: readonly string[] }[] {
@@ -67,7 +25,7 @@ describe('the pages for authors of connectors', () => {
   it.each(leafCommands())(
     'have an example of each command, and each of its options: css $name',
     ({ name, options }) => {
-      const page = read('cli');
+      const page = readPage('cli');
       expect(page).toMatch(new RegExp(`^css ${name}\\b`, 'm'));
       for (const option of options) expect(page).toContain(option);
     },
@@ -85,7 +43,7 @@ describe('the pages for authors of connectors', () => {
       expect(issues.map(({ path }) => path)).toEqual(
         note?.startsWith('invalid: ') ? note.slice('invalid: '.length).split(' ') : [],
       );
-      for (const { path, message } of issues) expect(read('tutorial')).toContain(`| \`${path}\` | ${message} |`);
+      for (const { path, message } of issues) expect(readPage('tutorial')).toContain(`| \`${path}\` | ${message} |`);
     },
   );
 
@@ -113,7 +71,7 @@ describe('the pages for authors of connectors', () => {
   });
 
   it('show every kind of pagination, of incremental read, of deletion and of authentication', () => {
-    const text = read('cookbook');
+    const text = readPage('cookbook');
     for (const kind of ['page', 'offset', 'cursor', 'next_url', 'link_header', 'keyset', 'token', 'api_key', 'basic']) {
       expect(text).toContain(`kind: ${kind}`);
     }
@@ -131,7 +89,7 @@ describe('the pages for authors of connectors', () => {
   });
 
   it('explain every code of the API, of issues and of runs, and no other', () => {
-    const parts = read('errors').split(/^## /m);
+    const parts = readPage('errors').split(/^## /m);
     const codesIn = (title: string) =>
       [...(parts.find((part) => part.startsWith(title)) ?? '').matchAll(/^### (\S+)$/gm)].map(([, code]) => code);
     expect(codesIn('Errors of the API')).toEqual([...Object.keys(statusOf), 'without-a-code']);

@@ -92,3 +92,31 @@ export const structural: readonly Case[] = [
     issues: ['schema resources'],
   },
 ];
+
+/** Texts of the minimal spec that the validator refuses, by their place. */
+export const refusedTexts = [
+  {
+    path: 'metadata.version',
+    values: [
+      '1.0',
+      '01.0.0',
+      '1.0.0-01',
+      '',
+      '^1.0.0',
+      '99999999999999999999.0.0',
+      '１.0.0',
+      1,
+      'v1.0.0',
+      ' 1.0.0',
+      '1.0.0+b',
+    ],
+  },
+  {
+    path: 'metadata.key',
+    values: ['', '..', 'constructor', 'k\u0001', 'ключ', 5, 'a/b', `k${'x'.repeat(63)}`],
+  },
+  {
+    path: 'resources.0.target.table',
+    values: ['x]; drop table y; --', '', 't'.repeat(64), 'information_schema.tables', 'sys', '*', 't\u200b', 'PG_x'],
+  },
+] as const;

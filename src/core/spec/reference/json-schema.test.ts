@@ -1,36 +1,18 @@
 import { readFileSync } from 'node:fs';
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
+import {
+  ajv,
+  isInside,
+  placeOf,
+  placesRefused,
+  schema,
+  validate,
+} from '../../../../test/support/sync/schema-places.ts';
 import { changedSpec, put, specDocument } from '../../../../test/support/sync/spec-documents.ts';
 import { structural } from '../../../../test/support/sync/structural-cases.ts';
 import { citiesSpec, evilSpec } from '../../../dev/demo/specs.ts';
 import { valuesAt } from '../check/document-paths.ts';
 import { listLengths } from '../check/sizes.ts';
-import { connectorSpecSchema } from './json-schema.ts';
-
-const schema = connectorSpecSchema();
-const ajv = new Ajv2020({ allErrors: true, strict: false, formats: { uri: true, 'date-time': true } });
-const validate = ajv.compile(schema);
-
-/** Where an error is, as the validator writes paths: a missing or unknown property is a place of its own. */
-function placeOf({ instancePath, params }: ErrorObject): string {
-  const { missingProperty, additionalProperty, propertyName } = params;
-  const steps = instancePath
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return [...steps, ...[missingProperty ?? additionalProperty ?? propertyName ?? []].flat()].join('.');
-}
-
-/** The places of a document that the schema refuses. Keywords that only repeat what is inside them do not count. */
-function placesRefused(document: unknown): readonly string[] {
-  validate(document);
-  const errors = (validate.errors ?? []).filter(({ keyword }) => !['if', 'allOf', 'propertyNames'].includes(keyword));
-  return [...new Set(errors.map((error) => placeOf({ ...error, params: { ...error.params, ...nameIn(error) } })))];
-}
-
-/** The name that a pattern of property names refuses. */
-const nameIn = ({ propertyName }: ErrorObject) => (propertyName === undefined ? {} : { propertyName });
 
 const readme = readFileSync('README.md', 'utf8');
 const [readmeSpec = ''] = [...readme.matchAll(/-d '(\{[^']*\})'/g)].map(([, body = '']) => body);
@@ -117,5 +99,3 @@ describe('the JSON Schema of a ConnectorSpec', () => {
 /** A part of a condition, which says nothing about the field itself. */
 const isCondition = (property: object): boolean =>
   property.valueOf() === false || Object.keys(property).every((key) => key === 'required' || key === 'const');
-
-const isInside = (place: string, path: string): boolean => place.startsWith(`${path}.`);
