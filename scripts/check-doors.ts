@@ -19,6 +19,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'src/maintenance': ['maintenance'],
   'src/telemetry': ['telemetry', 'metrics/core-exporter'],
   'src/telemetry/metrics': ['metrics', 'core-exporter'],
+  'src/telemetry/traces': ['traces'],
   'src/core/destinations': ['destination', 'registry', 'sql/columns', 'webhook/outbox'],
   'src/core/destinations/postgres': ['postgres'],
   'src/core/destinations/sqlserver': ['sqlserver'],

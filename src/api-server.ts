@@ -6,7 +6,7 @@ import { checkKeyRing } from './config/key-ring-check.ts';
 import { createDeps } from './deps.ts';
 import { announceReady, respondToProbes } from './dev/embedded/parent-watch.ts';
 import { createLog } from './log.ts';
-import { serveMetricsOf } from './telemetry/telemetry.ts';
+import { serveMetricsOf, startTracesOf } from './telemetry/telemetry.ts';
 
 respondToProbes();
 const config = configOrExit(process.env);
@@ -15,9 +15,11 @@ endOnUncaught(log);
 const stopping = Promise.withResolvers<NodeJS.Signals>();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stopping.resolve);
 
-await using deps = createDeps(config, log);
+await using traces = await startTracesOf('api', config);
+await using deps = createDeps(config, log, traces ?? undefined);
 await using _metrics = await serveMetricsOf('api', deps);
-const server = await listen(createApp(deps), config);
+const app = createApp(deps);
+const server = await listen(traces === null ? app : { fetch: traces.traceRequests(app.fetch) }, config);
 log.info('api ready', { host: config.host, port: server.port });
 announceReady();
 const stopped = new AbortController();

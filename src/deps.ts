@@ -1,4 +1,10 @@
-import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+  type WorkflowClientInterceptor,
+} from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { Kysely } from 'kysely';
@@ -81,8 +87,15 @@ export interface Deps extends AsyncDisposable {
   readonly requestsPerSecond: number | null;
 }
 
+/** What of a trace the client of Temporal needs. */
+interface TracedClient {
+  readonly clientInterceptors: WorkflowClientInterceptor[];
+}
+
+const untraced: TracedClient = { clientInterceptors: [] };
+
 /** Opens what both the API and the worker need. Disposing closes it in reverse order. */
-export function createDeps(config: Config, log: Log): Deps {
+export function createDeps(config: Config, log: Log, { clientInterceptors }: TracedClient = untraced): Deps {
   if (config.databaseUrl === null)
     throw new Error('DATABASE_URL is not set; `npm start` provides an embedded database');
   const stack = new AsyncDisposableStack();
@@ -105,7 +118,12 @@ export function createDeps(config: Config, log: Log): Deps {
   stack.defer(() => connection.close());
   const keyRing = secretsKeyRing(config);
   const dataConverter = createDataConverter(keyRing);
-  const temporal = new Client({ connection, namespace: namespace ?? 'default', dataConverter });
+  const temporal = new Client({
+    connection,
+    namespace: namespace ?? 'default',
+    dataConverter,
+    interceptors: { workflow: clientInterceptors },
+  });
   return {
     config,
     log,

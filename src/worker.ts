@@ -13,7 +13,7 @@ import { announceReady, respondToProbes } from './dev/embedded/parent-watch.ts';
 import { createLog, type Log, temporalLogger } from './log.ts';
 import { maintain } from './maintenance/maintenance.ts';
 import { coreMetrics, freeCoreAddress } from './telemetry/metrics/core-exporter.ts';
-import { serveMetricsOf } from './telemetry/telemetry.ts';
+import { serveMetricsOf, startTracesOf } from './telemetry/telemetry.ts';
 import { registerSearchAttributes } from './temporal/register-search-attributes.ts';
 import { startWorkerHealth } from './temporal/worker-health.ts';
 import { createLendableSlots, type LendableSlots } from './temporal/worker-slots.ts';
@@ -39,7 +39,8 @@ Runtime.install({ logger: temporalLog, shutdownSignals: [], ...coreMetrics(coreA
 const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
 
-await using deps = createDeps(config, log);
+await using traces = await startTracesOf('worker', config);
+await using deps = createDeps(config, log, traces ?? undefined);
 // A process that serves no chunks takes no first step of a run either.
 const slots = createLendableSlots(config.workerQueues.includes('sync') ? config.workerConcurrency : 0);
 let polled: readonly Worker[] = [];
@@ -106,6 +107,7 @@ async function createWorkers(
     dataConverter: ownDeps.dataConverter,
     ...versioned(config),
     activities: createActivities(ownDeps, slots),
+    ...traces?.workerOptions,
     // Cancellation reaches a chunk with its next heartbeat; throttled longer it would be seen that much later.
     maxHeartbeatThrottleInterval: '500ms',
     // A frozen worker swallows a task for each poll it has open, and each costs a heartbeat timeout. The option
@@ -121,7 +123,7 @@ async function createWorkers(
     control: {
       ...shared,
       taskQueue: controlQueue,
-      workflowBundle: await workflowBundle(config.cacheDir, temporalLog),
+      workflowBundle: await workflowBundle(config.cacheDir, temporalLog, traces?.workflowModules),
     },
     sync: { ...shared, taskQueue: syncQueue, tuner: tunerWith(slots) },
     webhooks: { ...shared, taskQueue: webhookQueue, maxConcurrentActivityTaskExecutions: postsMax },

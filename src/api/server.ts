@@ -33,7 +33,7 @@ const drainMs = 10_000;
 
 /** Serves the app. Rejects when the port is taken. */
 export async function listen(
-  app: Hono<ApiEnv>,
+  app: Pick<Hono<ApiEnv>, 'fetch'>,
   { host, port, headersTimeoutMs: headersTimeout = 15_000 }: ListenOptions,
 ): Promise<ApiServer> {
   // Late requests are checked three times within the shorter limit; a slow socket can stay that much longer.

@@ -152,6 +152,23 @@ const Environment = v.object({
     v.optional(form.integer(1, 65_534)),
     'Port at which a process serves its Prometheus metrics: GET /metrics, without a credential, on HOST; keep it off the public network. `npm start` gives it to the API, and the next port to the worker. Unset: nothing is measured.',
   ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: variable(
+    v.optional(form.url('http', 'https')),
+    'Where traces are sent (OTLP over HTTP): the address of a collector, to which /v1/traces is added. Unset, with OTEL_EXPORTER_OTLP_TRACES_ENDPOINT and OTEL_TRACES_EXPORTER: nothing is traced. OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER, OTEL_BSP_* and the other OTEL_EXPORTER_OTLP_* are read as OpenTelemetry documents them.',
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: variable(
+    v.optional(form.url('http', 'https')),
+    'The whole address to which traces are sent, if it is not below OTEL_EXPORTER_OTLP_ENDPOINT.',
+  ),
+  OTEL_EXPORTER_OTLP_PROTOCOL: variable(
+    v.optional(form.oneOf(['http/protobuf', 'http/json']), 'http/protobuf'),
+    'How traces are encoded. gRPC is not supported.',
+  ),
+  OTEL_TRACES_EXPORTER: variable(
+    v.optional(form.oneOf(['otlp', 'none'])),
+    '`none` sends no traces although an endpoint is set; `otlp` sends them, to http://localhost:4318 unless an endpoint is set.',
+  ),
+  OTEL_SDK_DISABLED: variable(v.optional(form.boolean, 'false'), '`true` traces nothing.'),
   LOG_LEVEL: variable(v.optional(form.oneOf(logLevels), 'info'), 'Least severe level that is logged.'),
 });
 

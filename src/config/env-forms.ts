@@ -26,6 +26,16 @@ export const flag = v.pipe(
   v.description('0 or 1'),
 );
 
+/** As OpenTelemetry writes them, in any case; what is neither counts as false there, and as a mistake here. */
+export const boolean = v.pipe(
+  v.string(),
+  v.trim(),
+  v.toLowerCase(),
+  v.picklist(['true', 'false']),
+  v.transform((value) => value === 'true'),
+  v.description('true or false'),
+);
+
 /** A secret that is part of an address. */
 export const urlToken = v.pipe(
   v.string(),

@@ -3,8 +3,10 @@
  * loaded only where they are on.
  */
 import { readBacklog } from '../../db/queries/runs/backlog.ts';
+import type { Config } from '../config/config.ts';
 import type { Deps } from '../deps.ts';
 import type { SlotCounts } from '../temporal/worker-slots.ts';
+import type { Traces } from './traces/traces.ts';
 
 /** What only a worker has. */
 interface WorkerSources {
@@ -40,3 +42,13 @@ export async function serveMetricsOf(
 }
 
 const none = { coreAddress: null, slotCounts: null };
+
+/** The traces of a process, if the OTEL_* variables ask for them; null: they do not. Call it before anything is opened. */
+export async function startTracesOf(process: 'api' | 'worker', config: Config): Promise<Traces | null> {
+  const { otelSdkDisabled, otelTracesExporter, otelExporterOtlpProtocol: protocol } = config;
+  const endpoint = config.otelExporterOtlpTracesEndpoint ?? config.otelExporterOtlpEndpoint;
+  const exporter = otelTracesExporter ?? (endpoint === null ? 'none' : 'otlp');
+  if (otelSdkDisabled || exporter === 'none') return null;
+  const { startTraces } = await import('./traces/traces.ts');
+  return await startTraces({ serviceName: `connector-sync-${process}`, protocol });
+}

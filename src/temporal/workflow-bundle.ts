@@ -14,18 +14,25 @@ const sdk = fileURLToPath(new URL('../../node_modules/@temporalio/worker/package
  * The bundle of the workflows, as a file. Bundling takes 1 to 3 s of CPU, so the result is kept under its content: a
  * worker that is started again polls that much earlier.
  *
+ * @param workflowInterceptorModules files whose interceptors the bundle contains.
  * @param cacheDir where bundles are kept, in `workflows`; when it cannot be written, or others can write to it, the bundle
  * is made each time.
  */
 export async function workflowBundle(
   cacheDir: string,
   logger: Logger,
+  workflowInterceptorModules: readonly string[] = [],
 ): Promise<{ readonly codePath: string } | { readonly code: string }> {
   const folder = bundleFolder(cacheDir, logger);
-  const codePath = folder && join(folder, `workflows-${await contentHash()}.js`);
+  const codePath = folder && join(folder, `workflows-${await contentHash(workflowInterceptorModules)}.js`);
   if (codePath !== null && existsSync(codePath)) return { codePath };
   const workflowsPath = join(sources, 'index.ts');
-  const { code } = await bundleWorkflowCode({ workflowsPath, failureConverterPath, logger });
+  const { code } = await bundleWorkflowCode({
+    workflowsPath,
+    failureConverterPath,
+    workflowInterceptorModules: [...workflowInterceptorModules],
+    logger,
+  });
   if (codePath === null) return { code };
   try {
     const draft = `${codePath}.${process.pid}`;
@@ -51,9 +58,10 @@ function bundleFolder(cacheDir: string, logger: Logger): string | null {
   }
 }
 
-/** Hash of everything that decides what is in the bundle: the sources and the version of the SDK. */
-async function contentHash(): Promise<string> {
+/** Hash of everything that decides what is in the bundle: the sources the version of the SDK, and the interceptors, which have the same. */
+async function contentHash(modules: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(await readFile(sdk));
+  hash.update(JSON.stringify(modules));
   for (const file of (await readdir(sources)).toSorted()) hash.update(file).update(await readFile(join(sources, file)));
   return hash.digest('hex').slice(0, 16);
 }

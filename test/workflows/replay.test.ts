@@ -5,6 +5,7 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { bundleWorkflowCode, DefaultLogger, makeTelemetryFilterString, Runtime, Worker } from '@temporalio/worker';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createPayloadCodec, payloadKeyId } from '../../src/core/crypto/payload-codec.ts';
+import { workflowModule } from '../../src/telemetry/traces/traces.ts';
 import { createDataConverter, failureConverterPath } from '../../src/temporal/data-converter.ts';
 import { changePayloads, payloadsIn } from '../support/service/payloads.ts';
 
@@ -13,20 +14,27 @@ const workflowsPath = join(import.meta.dirname, '../../workflows/index.ts');
 const files = readdirSync(folder);
 
 let code: string;
+/** The same with the interceptors of traces. */
+let traced: string;
 beforeAll(async () => {
   const logger = new DefaultLogger('ERROR');
   const filter = makeTelemetryFilterString({ core: 'ERROR' });
   Runtime.install({ logger, telemetryOptions: { logging: { filter, forward: {} } } });
-  ({ code } = await bundleWorkflowCode({ workflowsPath, failureConverterPath, logger }));
+  const sources = { workflowsPath, failureConverterPath, logger };
+  ({ code } = await bundleWorkflowCode(sources));
+  ({ code: traced } = await bundleWorkflowCode({ ...sources, workflowInterceptorModules: [workflowModule] }));
 });
 
 const ring = [{ id: 'k1', key: new Uint8Array(randomBytes(32)) }];
 const dataConverter = createDataConverter(ring);
 
+/** Takes the spans of workflows. */
+const noExport = { exporter: { export: { fn: () => undefined } } };
+
 /** The failure of replaying a history with today's workflows; undefined: it replays. */
-async function replay(history: ReturnType<typeof historyFromJSON>): Promise<Error | undefined> {
+async function replay(history: ReturnType<typeof historyFromJSON>, bundle = code): Promise<Error | undefined> {
   const histories = [{ workflowId: 'recorded', history }];
-  const options = { workflowBundle: { code }, dataConverter };
+  const options = { workflowBundle: { code: bundle }, dataConverter, sinks: noExport };
   for await (const { error } of Worker.runReplayHistories(options, histories)) return error;
   throw new Error('nothing was replayed');
 }
@@ -51,6 +59,10 @@ describe('the workflows go on with runs that another worker began', () => {
 
   test.for(files)('%s', async (file) => {
     expect(await replay(historyFromJSON(read(file)))).toBeUndefined();
+  });
+
+  test.for(files)('%s, with traces', async (file) => {
+    expect(await replay(historyFromJSON(read(file)), traced)).toBeUndefined();
   });
 
   test.for(files)('%s, encrypted', async (file) => {

@@ -1,0 +1,45 @@
+import {
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  type TextMapGetter,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { observations } from '../../core/observations.ts';
+
+/** Handles a request, as an app of Hono does. */
+export type Fetch<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>;
+
+/** Probes come every second and lead to nothing. */
+const probes = '/api/health';
+
+/** A handler in a span for each request, which continues the trace of the caller. */
+export function traceRequests<Rest extends unknown[]>(tracer: Tracer, handle: Fetch<Rest>): Fetch<Rest> {
+  // Told within the request, by the app that knows the route.
+  observations.requestServed.listen(({ method, route }) => {
+    trace.getActiveSpan()?.updateName(`${method} ${route}`).setAttribute('http.route', route);
+  });
+  return (request, ...rest) => {
+    if (new URL(request.url).pathname.startsWith(probes)) return handle(request, ...rest);
+    const { method } = request;
+    const caller = propagation.extract(ROOT_CONTEXT, request.headers, headersGetter);
+    const options = { kind: SpanKind.SERVER, attributes: { 'http.request.method': method } };
+    return tracer.startActiveSpan(method, options, caller, async (span) => {
+      try {
+        const response = await handle(request, ...rest);
+        span.setAttribute('http.response.status_code', response.status);
+        if (response.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+        return response;
+      } finally {
+        span.end();
+      }
+    });
+  };
+}
+
+const headersGetter: TextMapGetter<Headers> = {
+  get: (headers, name) => headers.get(name) ?? undefined,
+  keys: (headers) => [...headers.keys()],
+};

@@ -1,0 +1,83 @@
+/**
+ * Traces of a process by OpenTelemetry: from a request to the API over the workflow and its activities to the requests and
+ * batches that a run makes. The only room that knows a library of traces; loaded only when the OTEL_* variables ask for it.
+ *
+ * Customers' APIs never get our `traceparent`: they are strangers, and an id that comes back from one would tie tenants to each
+ * other. Spans carry ids, times, statuses and words of a fixed set (safe-spans.ts).
+ */
+import { createRequire } from 'node:module';
+import { trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { envDetectorSync, Resource } from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
+import type { WorkflowClientInterceptor } from '@temporalio/client';
+import {
+  makeWorkflowExporter,
+  OpenTelemetryActivityInboundInterceptor,
+  OpenTelemetryWorkflowClientInterceptor,
+} from '@temporalio/interceptors-opentelemetry';
+import type { WorkerOptions } from '@temporalio/worker';
+import { traceObservations } from './observed-spans.ts';
+import { type Fetch, traceRequests } from './request-spans.ts';
+import { onlySafe } from './safe-spans.ts';
+
+/** What traces a process; disposing sends what is left, and ends it. */
+export interface Traces extends AsyncDisposable {
+  /** Of the client: they give the trace on to workflows. */
+  readonly clientInterceptors: WorkflowClientInterceptor[];
+  /** Of the workers: activities continue the trace, and spans of workflows leave their isolate. */
+  readonly workerOptions: Pick<WorkerOptions, 'interceptors' | 'sinks'>;
+  /** What the bundle of the workflows contains besides. */
+  readonly workflowModules: readonly string[];
+  /** The handler of requests, in a span each. */
+  readonly traceRequests: <Rest extends unknown[]>(handle: Fetch<Rest>) => Fetch<Rest>;
+}
+
+/** The options of {@link startTraces}. */
+export interface TracesOptions {
+  /** The name of the service unless OTEL_SERVICE_NAME gives another one. */
+  readonly serviceName: string;
+  /** How spans are encoded; as OTEL_EXPORTER_OTLP_PROTOCOL says. */
+  readonly protocol: 'http/protobuf' | 'http/json';
+}
+
+/** Starts to trace, by the standard variables of the environment. */
+export async function startTraces({ serviceName, protocol }: TracesOptions): Promise<Traces> {
+  const resource = new Resource({ 'service.name': serviceName }).merge(envDetectorSync.detect());
+  const processor = new BatchSpanProcessor(onlySafe(await openExporter(protocol)));
+  const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] });
+  const contextManager = new AsyncLocalStorageContextManager().enable();
+  // Of the standard propagators only this one: baggage could carry anything.
+  provider.register({ contextManager, propagator: new W3CTraceContextPropagator() });
+  const tracer = trace.getTracer('connector-sync');
+  const end = traceObservations(tracer);
+  return {
+    clientInterceptors: [new OpenTelemetryWorkflowClientInterceptor()],
+    workerOptions: {
+      interceptors: { activity: [(context) => ({ inbound: new OpenTelemetryActivityInboundInterceptor(context) })] },
+      sinks: { exporter: makeWorkflowExporter(processor, resource) },
+    },
+    workflowModules: [workflowModule],
+    traceRequests: (handle) => traceRequests(tracer, handle),
+    async [Symbol.asyncDispose]() {
+      end();
+      // A collector that is away must not keep a process from ending.
+      await provider.shutdown().catch(() => undefined);
+    },
+  };
+}
+
+/** The interceptors within workflows, as a file that the bundler takes. */
+export const workflowModule = createRequire(import.meta.url).resolve(
+  '@temporalio/interceptors-opentelemetry/lib/workflow-interceptors',
+);
+
+async function openExporter(protocol: TracesOptions['protocol']): Promise<SpanExporter> {
+  if (protocol === 'http/json') {
+    const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http');
+    return new OTLPTraceExporter();
+  }
+  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
+  return new OTLPTraceExporter();
+}
