@@ -11,12 +11,13 @@ import { tokenField } from '../parts/form.ts';
 import { heading } from '../parts/frame.ts';
 import { type Content, type Html, html } from '../parts/html.ts';
 import { counted } from '../parts/numbers.ts';
+import { specText } from '../parts/spec-text.ts';
 import { section } from '../parts/table.ts';
 import { action, page, type View, type Visit } from '../route.ts';
 import { exampleSpec } from './example-spec.ts';
 import { filterText } from './filters.ts';
 import { isSpecVersion, specKeyIn } from './spec-names.ts';
-import { specText, VersionParams, versionPath } from './specs.ts';
+import { VersionParams, versionPath } from './specs.ts';
 
 interface Edited {
   readonly text: string;

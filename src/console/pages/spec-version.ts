@@ -6,12 +6,13 @@ import { code } from '../parts/code.ts';
 import { button } from '../parts/form.ts';
 import { heading } from '../parts/frame.ts';
 import { html } from '../parts/html.ts';
+import { specText } from '../parts/spec-text.ts';
 import { versionBadge } from '../parts/status.ts';
 import { facts, section } from '../parts/table.ts';
 import { time } from '../parts/time.ts';
 import { action, page, type Visit } from '../route.ts';
 import { editor, previewForm } from './spec-editor.ts';
-import { specText, VersionParams, versionPath } from './specs.ts';
+import { VersionParams, versionPath } from './specs.ts';
 
 /** One version: its document, which can be changed while it is a draft. */
 export const versionPage = page({

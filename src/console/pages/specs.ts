@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { stringify } from 'yaml';
 import { findSpecVersion, listSpecs } from '../../../db/queries/specs.ts';
 import { nameParam } from '../../api/inputs.ts';
 import { found, notFound } from '../../core/errors.ts';
@@ -11,6 +10,7 @@ import { heading } from '../parts/frame.ts';
 import { type Html, html } from '../parts/html.ts';
 import { diffLines, nearChanges, type ShownLine } from '../parts/line-diff.ts';
 import { counted } from '../parts/numbers.ts';
+import { specText } from '../parts/spec-text.ts';
 import { versionBadge } from '../parts/status.ts';
 import { nothing, section, table } from '../parts/table.ts';
 import { page } from '../route.ts';
@@ -23,10 +23,6 @@ const KeyParams = v.object({ key: nameParam(SpecKey, { noun: 'Spec', example: 'a
 
 /** The address of a version. */
 export const versionPath = (key: string, version: string): string => `/console/specs/${key}/${version}`;
-
-/** A spec document as text that people read and change. */
-export const specText = (document: unknown): string =>
-  stringify(document, { lineWidth: 110, aliasDuplicateObjects: false });
 
 /** The specs of the org with their versions. */
 export const specsPage = page({
@@ -133,7 +129,7 @@ export const comparePage = page({
         ['Specs', '/console/specs'],
         [key, `/console/specs/${key}`],
       ],
-      body: html`${heading(`${from} → ${to}`, {
+      body: html`${heading(`${key}: ${from} to ${to}`, {
         about: `${counted(amount('added'), 'line')} added, ${counted(amount('removed'), 'line')} removed`,
       })}
         ${compareForm(spec, from, to)}

@@ -8,7 +8,7 @@ export const counted = (value: number, singular: string, plural = `${singular}s`
 /** `120 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`: two units at most. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(ms < 10_000 ? 1 : 0))} s`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 3600) return twoUnits([Math.floor(seconds / 60), 'min'], [seconds % 60, 's']);
   const minutes = Math.round(seconds / 60);
