@@ -10,6 +10,15 @@
 {{- .Values.image.tag | default .Chart.AppVersion -}}
 {{- end -}}
 
+{{- define "css.build" -}}
+{{- .Values.workerVersioning.buildId | default (include "css.tag" .) -}}
+{{- end -}}
+
+{{/* The build as part of names and labels. */}}
+{{- define "css.buildName" -}}
+{{- mustRegexReplaceAll "[^a-z0-9]+" (include "css.build" . | lower) "-" | trunc 40 | trimAll "-" -}}
+{{- end -}}
+
 {{/* What selects pods: never changes. Takes (dict "root" $ "component" name). */}}
 {{- define "css.selector" -}}
 app.kubernetes.io/name: {{ .root.Chart.Name }}
@@ -86,6 +95,12 @@ volumeMounts:
 {{- if .Values.metrics.enabled }}
 - name: METRICS_PORT
   value: {{ .Values.metrics.port | quote }}
+{{- end }}
+{{- if .Values.workerVersioning.enabled }}
+- name: CSS_DEPLOYMENT_NAME
+  value: {{ .Values.workerVersioning.deploymentName | default (include "css.fullname" .) | quote }}
+- name: CSS_BUILD_ID
+  value: {{ include "css.build" . | quote }}
 {{- end }}
 {{- range $name, $value := .Values.env }}
 - name: {{ $name }}
