@@ -43,6 +43,6 @@ export const restartHistory = <F extends Workflow>(...args: Parameters<F>): Prom
  * For workflows that may live for as long as the service does: each task of them goes to the current build. So a change
  * of one must replay the histories that are open (`patched()`). All others stay on the build that they began on.
  */
-export function followsCurrentBuild<A extends unknown[], R>(workflow: (...args: A) => Promise<R>): void {
+export function followsCurrentBuild(workflow: Workflow): void {
   setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, workflow);
 }

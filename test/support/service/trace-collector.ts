@@ -39,12 +39,15 @@ type Attributes = readonly { readonly key: string; readonly value: Readonly<Reco
 export async function startTraceCollector(): Promise<TraceCollector> {
   const bodies: string[] = [];
   const spans: ReceivedSpan[] = [];
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     let body = '';
-    for await (const part of request.setEncoding('utf8')) body += String(part);
-    bodies.push(body);
-    spans.push(...spansOf(JSON.parse(body)));
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    request.setEncoding('utf8');
+    request.on('data', (part: string) => (body += part));
+    request.on('end', () => {
+      bodies.push(body);
+      spans.push(...spansOf(JSON.parse(body) as ExportedSpans));
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo;
