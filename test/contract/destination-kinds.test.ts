@@ -56,14 +56,14 @@ const signs = [
   // The outbox is what the engine gives the webhook kind: it has to know its form.
   /destinations\/(?:postgres|sqlserver|webhook)\/(?!outbox\.ts)/,
 ];
-/** A run may be triggered by a webhook that came in, which is another matter. */
-const trigger = /trigger/i;
+/** A run may be triggered by a webhook that came in, which is another matter; so is what an example of a request says. */
+const other = /trigger|^secrets: \{ token: 'the-customers-token'|^destination: \{ kind: 'postgres', url: '\{\{ /i;
 
 /** The lines of a source that know a kind of destination. */
 function kindsIn(source: string): readonly string[] {
   return source
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => !/^(?:\/\/|\/?\*)/.test(line) && !trigger.test(line))
+    .filter((line) => !/^(?:\/\/|\/?\*)/.test(line) && !other.test(line))
     .filter((line) => signs.some((sign) => sign.test(line)));
 }

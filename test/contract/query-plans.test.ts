@@ -38,6 +38,8 @@ import { createApp } from '../../src/api/app.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { maintain } from '../../src/maintenance/maintenance.ts';
 import type { Orchestrator } from '../../src/temporal/orchestrator.ts';
+import { openConsole } from '../support/console/console-client.ts';
+import { small, unbounded } from '../support/plans/known-queries.ts';
 import { fillLargeOrg, growingTables } from '../support/plans/large-org.ts';
 import { openRecording, type RecordedPlan, type TableScan } from '../support/plans/plan-recorder.ts';
 import { filled, requests } from '../support/plans/requests.ts';
@@ -53,39 +55,6 @@ const rowsMax = 3000;
 
 /** Rows that a statement may return. */
 const batchRows = 1000;
-
-/** Statements that meet more, by what they are for. */
-const unbounded: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    'runs/missing-records.countMissing': 'a full scan compares every record of its lane',
-    'runs/missing-records.findMissing': 'a full scan compares every record of its lane',
-    'webhooks/endpoints.readEndpointStats': 'the attempts of the last hours are counted',
-  }),
-);
-
-/** Files whose tables do not grow with time, or whose rows are few for each run and go with it. */
-const small: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    'connections/buckets': 'a bucket for each connection',
-    'connections/oauth-states': 'authorizations under way',
-    'connections/purge': 'deletes all that a connection has',
-    'connections/sealed-columns': 'no query',
-    'connections/sealed-values': 'operator: goes through all secrets',
-    'connections/secrets': 'a secret for each connection',
-    'connections/tokens': 'a token for each connection',
-    'orgs/canary': 'one row',
-    'orgs/orgs': 'operator: orgs',
-    'orgs/partitions': 'the catalog',
-    'runs/batch-owner': 'a lane',
-    'runs/forget-lane': 'deletes all that a lane has',
-    'runs/lane-reset': 'a lane',
-    'runs/lookup-cache': 'found by its key, and removed by its time',
-    'runs/outbox': 'a batch for each lane',
-    'runs/own-lane': 'no query',
-    'runs/run-columns': 'no query',
-    'webhooks/signing-secrets': 'two secrets for each endpoint',
-  }),
-);
 
 const opened = new AsyncDisposableStack();
 let api: TestApi;
@@ -171,6 +140,19 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
     });
     expectBounded(plans);
   });
+
+  it.each(['', '/connections', '/connections/:connection', '/runs', '/runs/:run', '/quarantine'])(
+    'the page /console%s',
+    async (path) => {
+      const [run] = runIds.slice(-5);
+      const plans = await plansOf(async () => {
+        const console = await openConsole({ app: createApp({ ...api.deps, db: recording.db }) }, org.apiKey);
+        const target = path.replace(':connection', connectionId).replace(':run', run ?? '');
+        expect((await console.get(`/console${target}`)).status).toBe(200);
+      });
+      expectBounded(plans);
+    },
+  );
 
   it('a request to a hook, and the run that is made of it', async () => {
     const { db } = recording;

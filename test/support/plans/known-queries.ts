@@ -1,0 +1,32 @@
+/** Statements that meet more, by what they are for. */
+export const unbounded: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'runs/missing-records.countMissing': 'a full scan compares every record of its lane',
+    'runs/missing-records.findMissing': 'a full scan compares every record of its lane',
+    'webhooks/endpoints.readEndpointStats': 'the attempts of the last hours are counted',
+  }),
+);
+
+/** Files whose tables do not grow with time, or whose rows are few for each run and go with it. */
+export const small: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'connections/buckets': 'a bucket for each connection',
+    'connections/oauth-states': 'authorizations under way',
+    'connections/purge': 'deletes all that a connection has',
+    'connections/sealed-columns': 'no query',
+    'connections/sealed-values': 'operator: goes through all secrets',
+    'connections/secrets': 'a secret for each connection',
+    'connections/tokens': 'a token for each connection',
+    'orgs/canary': 'one row',
+    'orgs/orgs': 'operator: orgs',
+    'orgs/partitions': 'the catalog',
+    'runs/batch-owner': 'a lane',
+    'runs/forget-lane': 'deletes all that a lane has',
+    'runs/lane-reset': 'a lane',
+    'runs/lookup-cache': 'found by its key, and removed by its time',
+    'runs/outbox': 'a batch for each lane',
+    'runs/own-lane': 'no query',
+    'runs/run-columns': 'no query',
+    'webhooks/signing-secrets': 'two secrets for each endpoint',
+  }),
+);
