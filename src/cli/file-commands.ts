@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import type { ImportArguments } from './import-file.ts';
+import type { ImportArguments } from './local/import-file.ts';
+import type { ReadArguments } from './local/read-arguments.ts';
+import type { RecordArguments } from './local/record.ts';
 import type { Perform } from './output.ts';
-import type { ReadArguments } from './read-arguments.ts';
-import type { RecordArguments } from './record.ts';
 import type { Tools } from './tools.ts';
 
 /** Records that are read unless --limit says otherwise. */
@@ -18,13 +18,13 @@ export function addFileCommands(program: Command, tools: Tools, perform: Perform
         'file line and column. Exit code 1 when there is one.',
     )
     .argument('<file>', 'the spec, YAML or JSON')
-    .action((file: string) => perform(async () => (await import('./validate.ts')).validate(tools, file)));
+    .action((file: string) => perform(async () => (await import('./local/validate.ts')).validate(tools, file)));
   program
     .command('test')
     .summary('run the tests inside a spec, offline')
     .description('Runs the tests inside a spec by the engine, against their mocks alone, and shows what differs.')
     .argument('<file>', 'the spec, YAML or JSON')
-    .action((file: string) => perform(async () => (await import('./run-tests.ts')).runTests(tools, file)));
+    .action((file: string) => perform(async () => (await import('./local/run-tests.ts')).runTests(tools, file)));
   withReadOptions(
     program
       .command('try')
@@ -34,7 +34,7 @@ export function addFileCommands(program: Command, tools: Tools, perform: Perform
           'limits. Shows requests, records, rows, and invalid records with their reasons. Nothing is written anywhere.',
       ),
   ).action((file: string, options: ReadArguments) =>
-    perform(async () => (await import('./try.ts')).tryResource(tools, file, options)),
+    perform(async () => (await import('./local/try.ts')).tryResource(tools, file, options)),
   );
   withReadOptions(
     program
@@ -47,7 +47,7 @@ export function addFileCommands(program: Command, tools: Tools, perform: Perform
   )
     .option('--name <name>', 'name of the test')
     .action((file: string, options: RecordArguments) =>
-      perform(async () => (await import('./record.ts')).record(tools, file, options)),
+      perform(async () => (await import('./local/record.ts')).record(tools, file, options)),
     );
   addImport(program, tools, perform);
 }
@@ -68,7 +68,7 @@ function addImport(program: Command, tools: Tools, perform: Perform): void {
     .option('--out <folder>', 'write the spec into this folder, as KEY.yaml; an existing file is not replaced')
     .option('--key <key>', 'the key of the spec; made of the title unless given')
     .action((format: string, file: string, options: ImportArguments) =>
-      perform(async () => (await import('./import-file.ts')).importFile(tools, format, file, options)),
+      perform(async () => (await import('./local/import-file.ts')).importFile(tools, format, file, options)),
     );
 }
 

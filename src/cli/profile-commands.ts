@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { usageError } from './command-error.ts';
 import { type CommandResult, type Perform, table } from './output.ts';
-import { profileName, profilesPath, readProfiles, writeProfiles } from './profiles.ts';
 import { readSecrets, secretSource } from './secret-input.ts';
-import { baseUrl } from './service-address.ts';
+import { profileName, profilesPath, readProfiles, writeProfiles } from './service/profiles.ts';
+import { baseUrl } from './service/service-address.ts';
 import type { Tools } from './tools.ts';
 
 /** Adds `css profile …`: the services that a person works with, and which of them is in use. */

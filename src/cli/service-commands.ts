@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { LogsArguments } from './logs.ts';
 import type { Perform } from './output.ts';
-import type { RunsArguments } from './runs.ts';
-import type { ServiceArguments } from './service.ts';
-import type { SyncArguments } from './sync.ts';
+import type { LogsArguments } from './service/logs.ts';
+import type { RunsArguments } from './service/runs.ts';
+import type { ServiceArguments } from './service/service.ts';
+import type { SyncArguments } from './service/sync.ts';
 import type { Tools } from './tools.ts';
 
 /** Adds the commands that call the REST API of a service. Each loads its code when it runs. */
@@ -19,14 +19,14 @@ function addSpecCommands(program: Command, tools: Tools, perform: Perform): void
     .description('Sends a spec to the service: the draft of its version is created, or replaced.')
     .argument('<file>', 'the spec, YAML or JSON')
     .action((file: string, args: ServiceArguments) =>
-      perform(async () => (await import('./push.ts')).push(tools, file, args)),
+      perform(async () => (await import('./service/push.ts')).push(tools, file, args)),
     );
   withProfile(program.command('publish'))
     .summary('freeze a draft, so that connections can use it')
     .description('Publishes a draft: from then on it never changes. The tests in it run before, and must pass.')
     .argument('<spec>', 'key@version, or the file whose version it is')
     .action((spec: string, args: ServiceArguments) =>
-      perform(async () => (await import('./publish.ts')).publish(tools, spec, args)),
+      perform(async () => (await import('./service/publish.ts')).publish(tools, spec, args)),
     );
   withProfile(program.command('diff'))
     .summary('show what an upgrade from one version to another would do')
@@ -38,7 +38,7 @@ function addSpecCommands(program: Command, tools: Tools, perform: Perform): void
     .argument('<from>', 'a file, or key@version')
     .argument('[to]', 'a file, or key@version')
     .action((from: string, to: string | undefined, args: ServiceArguments) =>
-      perform(async () => (await import('./diff.ts')).diff(tools, from, to, args)),
+      perform(async () => (await import('./service/diff.ts')).diff(tools, from, to, args)),
     );
 }
 
@@ -47,7 +47,7 @@ function addRunCommands(program: Command, tools: Tools, perform: Perform): void 
     .summary('show the connections')
     .description('Shows the connections: id, status, version of the spec, name.')
     .action((args: ServiceArguments) =>
-      perform(async () => (await import('./connections.ts')).connections(tools, args)),
+      perform(async () => (await import('./service/connections.ts')).connections(tools, args)),
     );
   withProfile(program.command('sync'))
     .summary('run a resource of a connection')
@@ -56,7 +56,7 @@ function addRunCommands(program: Command, tools: Tools, perform: Perform): void 
     .argument('<resource>', 'key of the resource')
     .option('--follow', 'wait for the end of the run')
     .action((connection: string, resource: string, args: SyncArguments) =>
-      perform(async () => (await import('./sync.ts')).sync(tools, connection, resource, args)),
+      perform(async () => (await import('./service/sync.ts')).sync(tools, connection, resource, args)),
     );
   withProfile(program.command('runs'))
     .summary('show runs')
@@ -65,20 +65,20 @@ function addRunCommands(program: Command, tools: Tools, perform: Perform): void 
     .option('--resource <key>', 'only of this resource')
     .option('--status <status>', 'only with this status')
     .option('--limit <count>', 'runs, at most', '20')
-    .action((args: RunsArguments) => perform(async () => (await import('./runs.ts')).runs(tools, args)));
+    .action((args: RunsArguments) => perform(async () => (await import('./service/runs.ts')).runs(tools, args)));
   withProfile(program.command('calls'))
     .summary('show the requests of a run')
     .description('Shows the requests that a run sent, without secrets. --json has headers and bodies.')
     .argument('<run>', 'id of the run')
     .action((run: string, args: ServiceArguments) =>
-      perform(async () => (await import('./calls.ts')).calls(tools, run, args)),
+      perform(async () => (await import('./service/calls.ts')).calls(tools, run, args)),
     );
   withProfile(program.command('quarantine'))
     .summary('show quarantined records')
     .description('Shows the quarantined records of a connection and why each is invalid. --json has the records.')
     .argument('<connection>', 'id of the connection')
     .action((connection: string, args: ServiceArguments) =>
-      perform(async () => (await import('./quarantine.ts')).quarantine(tools, connection, args)),
+      perform(async () => (await import('./service/quarantine.ts')).quarantine(tools, connection, args)),
     );
   withProfile(program.command('logs'))
     .summary('show the latest runs of a connection with their requests')
@@ -88,7 +88,7 @@ function addRunCommands(program: Command, tools: Tools, perform: Perform): void 
     .option('--runs <count>', 'runs to begin with', '5')
     .option('--follow', 'go on with what comes, until Ctrl-C')
     .action((connection: string, args: LogsArguments) =>
-      perform(async () => (await import('./logs.ts')).logs(tools, connection, args)),
+      perform(async () => (await import('./service/logs.ts')).logs(tools, connection, args)),
     );
 }
 
@@ -101,14 +101,14 @@ function addCatalogueCommands(program: Command, tools: Tools, perform: Perform):
     .summary('show them')
     .description('Shows the connectors that come with the service, their resources, and how they were verified.')
     .action((args: ServiceArguments) =>
-      perform(async () => (await import('./catalogue.ts')).listCatalogue(tools, args)),
+      perform(async () => (await import('./service/catalogue.ts')).listCatalogue(tools, args)),
     );
   withProfile(catalogue.command('add'))
     .summary('make one of them a draft of your own')
     .description('Creates a draft from a connector that comes with the service, or replaces that draft.')
     .argument('<key>', 'key of the connector')
     .action((key: string, args: ServiceArguments) =>
-      perform(async () => (await import('./catalogue.ts')).addFromCatalogue(tools, key, args)),
+      perform(async () => (await import('./service/catalogue.ts')).addFromCatalogue(tools, key, args)),
     );
 }
 

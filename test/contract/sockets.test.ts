@@ -40,7 +40,9 @@ const users: Readonly<Record<string, readonly string[]>> = {
   'the server of the API: sockets that others open': ['src/api/server.ts', 'src/api/gates/wire-errors.ts'],
   'ports of operators: sockets that an orchestrator or a scraper opens': ['src/operator-port.ts'],
   "the exporter of Temporal's SDK in this process, on loopback": ['src/telemetry/metrics/core-exporter.ts'],
-  'the command line of authors, which calls the service at the address that its user gives': ['src/cli/service.ts'],
+  'the command line of authors, which calls the service at the address that its user gives': [
+    'src/cli/service/service.ts',
+  ],
   'services of development, on loopback, and whether the API answers': [
     'src/dev/embedded/ports.ts',
     'src/dev/embedded/postgres.ts',

@@ -1,0 +1,260 @@
+/**
+ * Reads a resource from the real API, on this machine: the engine of a run, the guarded client, its logins and limits.
+ * Nothing is delivered, and nothing is kept when the process ends.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { assembleSource, type OpenedSource } from '../../connect/assemble-source.ts';
+import type { AppError } from '../../core/errors.ts';
+import { type LoggedCall, ThrottledError, type WaitReason } from '../../core/http/client.ts';
+import { createRedactor } from '../../core/http/redact.ts';
+import { createMemoryLookups } from '../../core/memory-run/memory-lookups.ts';
+import { type MemoryRun, runInMemory } from '../../core/memory-run/memory-run.ts';
+import type { HttpClient } from '../../core/model/http.ts';
+import type { ReadyPage } from '../../core/pipeline/batch.ts';
+import { invalidRecord } from '../../core/pipeline/invalid-record.ts';
+import type { RunPage } from '../../core/run/run-page.ts';
+import { findResource } from '../../core/spec/connection/find-resource.ts';
+import type { ConnectorSpec, Resource } from '../../core/spec/schema/spec-schema.ts';
+import { testRunId } from '../../core/spec-tests/open-test-source.ts';
+import { counted, type Progress } from '../output.ts';
+import type { Tools } from '../tools.ts';
+import type { LocalValues } from './connection-values.ts';
+import { openEvaluator } from './evaluator.ts';
+import type { Exchange } from './exchange.ts';
+import { howToAllow, openEgress } from './local-egress.ts';
+import { createMemoryBuckets } from './memory-buckets.ts';
+import { createMemoryTokens, givenToken } from './memory-tokens.ts';
+
+/** What is read, and how. */
+export interface LocalReadOptions {
+  readonly spec: ConnectorSpec;
+  readonly resourceKey: string;
+  readonly values: LocalValues;
+  /** Records, at most. */
+  readonly limit: number;
+  /** More entries of EGRESS_ALLOW. */
+  readonly allow: readonly string[];
+  /** For auth kinds with tokens: this one instead of asking for one; null: none. */
+  readonly accessToken: string | null;
+  readonly progress: Progress;
+}
+
+/** What a read came to. */
+export interface LocalRead {
+  readonly run: MemoryRun;
+  readonly startedAt: Date;
+  readonly calls: readonly LoggedCall[];
+  /** Of each page, as read and as processed. */
+  readonly pages: readonly { readonly page: RunPage; readonly ready: ReadyPage }[];
+  /** Requests without credentials and their responses, in order; those of logins are not among them. */
+  readonly exchanges: readonly Exchange[];
+  /** All that is secret: given values, and tokens that came up. */
+  readonly secrets: readonly string[];
+  /** Null unless it failed. */
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** Reads until the limit or the end. A failure is part of the result, Ctrl-C too. */
+export async function readLocally(tools: Tools, options: LocalReadOptions): Promise<LocalRead> {
+  const { spec, values, limit, progress } = options;
+  const resource = findResource(spec, options.resourceKey);
+  const egress = openEgress(tools, options.allow);
+  await using stack = new AsyncDisposableStack();
+  const evaluator = stack.use(openEvaluator());
+  const startedAt = new Date();
+  const calls: LoggedCall[] = [];
+  const pages: { readonly page: RunPage; readonly ready: ReadyPage }[] = [];
+  const exchanges: Exchange[] = [];
+  const secrets = new Set<string>();
+  const redactor = createRedactor([]);
+  const usable = options.accessToken === null ? values : withoutLogin(spec, values);
+  const buckets = createMemoryBuckets();
+  const tokens = createMemoryTokensByAuth();
+  const show = () =>
+    progress.now(`${resource.key}: ${counted(calls.length, 'request')}, ${counted(recordsOf(pages), 'record')}`);
+  const openSource = async (opened: Resource): Promise<OpenedSource> => {
+    const source = await assembleSource(
+      { egress, evaluator, openBuckets: () => buckets, openTokenStore: tokens },
+      {
+        runId: testRunId,
+        connectionId: 'local',
+        setup: { spec: oneByOne(spec), specChecksum: 'sha256:local', ...usable },
+        resource: opened,
+        startedAt,
+        backfill: null,
+        logCall(call) {
+          calls.push(call);
+          show();
+        },
+        onRateLimit: (waitMs, reason) => waitMs >= 1000 && progress.say(waiting(waitMs, reason, spec)),
+        redactor: {
+          add(secret) {
+            secrets.add(secret);
+            redactor.add(secret);
+          },
+        },
+        stack,
+      },
+    );
+    const given = options.accessToken;
+    if (given !== null) source.mask(given);
+    const client = patient(source.client, { spec, exchanges, progress });
+    return { ...source, client, tokens: source.tokens && given !== null ? givenToken(given) : source.tokens };
+  };
+  const run = await endedBy(tools.signal, pages, () =>
+    runInMemory(
+      {
+        runId: testRunId,
+        spec,
+        params: values.params,
+        now: startedAt,
+        evaluator,
+        lookups: createMemoryLookups(),
+        openSource,
+        redact: (text) => redactor.values(text),
+        recordsMax: limit,
+        wait: (ms) => sleep(ms, undefined, { signal: tools.signal }),
+        signal: tools.signal,
+      },
+      {
+        resource: { ...resource, onInvalid: 'quarantine' },
+        start: { watermark: null, known: [] },
+        onPage(page, ready) {
+          pages.push({ page, ready });
+          show();
+        },
+      },
+    ),
+  );
+  progress.clear();
+  const failure = run.failure ?? refusedRecord(resource, pages);
+  const error = tools.signal.aborted
+    ? interrupted
+    : failure && shownFailure(failure, { spec, resource, values, calls });
+  const status = failure ? 'failed' : run.status;
+  return { run: { ...run, status }, startedAt, calls, pages, exchanges, secrets: [...secrets], error };
+}
+
+const recordsOf = (pages: LocalRead['pages']): number => pages.reduce((sum, { page }) => sum + page.records.length, 0);
+
+const interrupted = { code: 'interrupted', message: 'Interrupted; this was read until then.' };
+
+/** Requests in an order that a test can rely on. */
+const oneByOne = (spec: ConnectorSpec): ConnectorSpec => ({
+  ...spec,
+  http: { ...spec.http, rateLimit: { ...spec.http.rateLimit, maxConcurrent: 1 } },
+});
+
+/** With a given token nothing logs in, so a secret that is not given is not missed. */
+const withoutLogin = ({ connectionParams }: ConnectorSpec, { params, secrets }: LocalValues): LocalValues => {
+  const unused = connectionParams.filter(({ secret }) => secret).map(({ key }) => [key, `not-given-${key}`] as const);
+  return { params, secrets: { ...Object.fromEntries(unused), ...secrets } };
+};
+
+/** One store for each auth, however often its resources are opened. */
+function createMemoryTokensByAuth() {
+  const stores = new Map<string | null, ReturnType<typeof createMemoryTokens>>();
+  return (resourceKey: string | null) => {
+    const store = stores.get(resourceKey) ?? createMemoryTokens();
+    stores.set(resourceKey, store);
+    return store;
+  };
+}
+
+/** Waits here where a run would wait on a durable timer, and notes what it exchanged. */
+function patient(
+  client: HttpClient,
+  {
+    spec,
+    exchanges,
+    progress,
+  }: { readonly spec: ConnectorSpec; readonly exchanges: Exchange[]; readonly progress: Progress },
+): HttpClient {
+  return {
+    ...client,
+    async send(request, options) {
+      for (;;) {
+        try {
+          const response = await client.send(request, options);
+          exchanges.push({ request, response });
+          return response;
+        } catch (error) {
+          if (!(error instanceof ThrottledError)) throw error;
+          progress.say(waiting(error.waitMs, error.reason, spec));
+          await sleep(error.waitMs, undefined, { signal: options.signal });
+        }
+      }
+    },
+  };
+}
+
+function waiting(waitMs: number, reason: WaitReason, { http }: ConnectorSpec): string {
+  const { requests, perSeconds } = http.rateLimit;
+  const why =
+    reason === 'limit'
+      ? `the limit of the spec is ${counted(requests, 'request')} in ${perSeconds} s (http.rateLimit)`
+      : 'the API asks for it';
+  return `waiting ${Math.ceil(waitMs / 1000)} s: ${why}`;
+}
+
+/** Of a run that Ctrl-C ended, what was read until then. */
+async function endedBy(
+  signal: AbortSignal,
+  pages: LocalRead['pages'],
+  work: () => Promise<MemoryRun>,
+): Promise<MemoryRun> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const delivered = pages.flatMap(({ ready }) =>
+      ready.outcomes.flatMap((outcome) => (outcome.kind === 'deliver' ? [outcome.row.data] : [])),
+    );
+    const recordsIn = pages.reduce((sum, { ready }) => sum + ready.recordsIn, 0);
+    const stats = { recordsIn, recordsOut: delivered.length, skipped: 0, deleted: 0, quarantined: 0 };
+    const rest = { failure: null, watermarkAfter: null, deleted: [], quarantined: [] };
+    return { status: 'partial', limited: true, stats, delivered, ...rest };
+  }
+}
+
+/** Here invalid records are shown; a run of this resource would fail at the first one. */
+function refusedRecord(resource: Resource, pages: LocalRead['pages']): AppError | null {
+  if (resource.onInvalid !== 'fail') return null;
+  for (const { ready } of pages)
+    for (const outcome of ready.outcomes)
+      if (outcome.kind === 'quarantine') return invalidRecord(resource.key, outcome.row.errors, (text) => text);
+  return null;
+}
+
+function shownFailure({ code, message }: AppError, { spec, resource, values, calls }: FailedRead): LocalRead['error'] {
+  const blocked = calls.findLast((call) => call.errorCode === code);
+  const advice =
+    code === 'egress_blocked'
+      ? howToAllow(message, blocked)
+      : code === 'auth_failed'
+        ? authAdvice(message, resource.auth ?? spec.auth, values)
+        : null;
+  return { code, message: advice === null ? message : `${message} ${advice}` };
+}
+
+interface FailedRead {
+  readonly spec: ConnectorSpec;
+  readonly resource: Resource;
+  readonly values: LocalValues;
+  readonly calls: readonly LoggedCall[];
+}
+
+/** The sentences of the service speak of a connection; here there is none. */
+function authAdvice(message: string, auth: ConnectorSpec['auth'], { secrets }: LocalValues): string {
+  if (/\/oauth\//.test(message)) {
+    return (
+      'Here nobody can sign in: give a token with --access-token - or --access-token env:NAME, ' +
+      'or authorize a connection on a service and use: css sync CONNECTION RESOURCE --follow'
+    );
+  }
+  const used = new Set([...JSON.stringify(auth).matchAll(/\bsecrets\.(\w+)/g)].map(([, name = '']) => name));
+  const missing = [...used].filter((name) => !Object.hasOwn(secrets, name));
+  return missing.length === 0
+    ? 'Here the credentials are those of --secret and --param.'
+    : `Here a secret is missing: ${missing.map((name) => `--secret ${name}=-`).join(' ')}`;
+}

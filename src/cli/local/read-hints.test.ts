@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { checkSpec } from '../../core/spec/check/check.ts';
+import { readHints } from './read-hints.ts';
+
+const resourceOf = (parts: Readonly<Record<string, unknown>>) => {
+  const checked = checkSpec({
+    metadata: { key: 'things', name: 'Things', version: '1.0.0' },
+    http: { baseUrl: 'https://things.test' },
+    resources: [{ key: 'things', primaryKey: 'id', request: { path: '/things' }, ...parts }],
+  });
+  if (!checked.valid) throw new Error(JSON.stringify(checked.issues));
+  const [resource] = checked.spec.resources;
+  if (resource === undefined) throw new Error('There is no resource');
+  return resource;
+};
+
+const page = (count: number) => Array.from({ length: count }, (_, id) => ({ id }));
+const hintsOf = (
+  parts: Readonly<Record<string, unknown>>,
+  pages: readonly (readonly unknown[])[],
+  { rows = [], isWhole = true }: { readonly rows?: readonly unknown[]; readonly isWhole?: boolean } = {},
+) => readHints(resourceOf(parts), { pages, rows, isWhole });
+
+const inject = { in: 'query', name: 'p' };
+const byToken = { pagination: { kind: 'cursor', next: 'body.next', inject, size: 40 } };
+const byNumber = { pagination: { kind: 'page', inject, size: 100 } };
+
+describe('a read that may have ended too early', () => {
+  test.each([
+    ['no pagination', {}, [page(50)], 'The only page has exactly 50 records, which may be a limit of the API.'],
+    [
+      'a full page without a token',
+      byToken,
+      [page(40), page(40)],
+      'The last page has exactly 40 records, and pagination.next (body.next) finds nothing',
+    ],
+    ['an API that caps pages', byToken, [page(25)], 'The only page has exactly 25 records, and pagination.next'],
+    ['a full page without a link', { pagination: { kind: 'link_header', size: 7 } }, [page(7)], 'no Link header'],
+    ['a page that is cut', byNumber, [page(50)], 'fewer than pagination.size (100), so it counts as the last.'],
+  ])('is named: %s', (_what, parts, pages, words) => {
+    expect(hintsOf(parts, pages)).toEqual([expect.stringContaining(words)]);
+    expect(hintsOf(parts, pages, { isWhole: false })).toEqual([]);
+  });
+
+  test.each([
+    ['an uneven number without pagination', {}, [page(37)]],
+    ['a short last page', byToken, [page(40), page(3)]],
+    ['nothing', byToken, [[]]],
+    ['an empty page at the end of numbered ones', byNumber, [page(100), []]],
+    ['a list for each parent', { forEach: [{ as: 'x', values: '{{ [1] }}' }] }, [page(50)]],
+  ])('is not suspected of a read that ends with %s', (_what, parts, pages) => {
+    expect(hintsOf(parts, pages)).toEqual([]);
+  });
+});
+
+describe('a cursor that the records do not have', () => {
+  const by = (cursor: Readonly<Record<string, unknown>>) => ({
+    incremental: { kind: 'cursor', cursor, order: 'none' },
+  });
+  test.each([
+    ['datetime', [1_795_576_550_586], 'that is no datetime', 'Use type: epoch_ms.'],
+    ['datetime', ['1795576550'], 'that is no datetime', 'Use type: epoch_s.'],
+    ['epoch_s', ['2026-01-01T00:00:00Z'], 'that is no epoch_s', 'Use type: datetime.'],
+    ['date', ['soon'], 'that is no date', 'Correct type or format.'],
+  ])('of type %s in %j is named, with one that fits', (type, values, what, advice) => {
+    const hints = hintsOf(by({ field: 'at', type }), [values.map((at) => ({ at }))]);
+    expect(hints).toEqual([
+      expect.stringMatching(new RegExp(`^1 of 1 record has a value at "at" ${what} .*${advice}$`)),
+    ]);
+  });
+
+  test('is named when no record has the field, and not when some have it', () => {
+    const updated = by({ field: 'meta.at', type: 'datetime' });
+    expect(hintsOf(updated, [page(3)])).toEqual([expect.stringContaining('No record has a value at "meta.at"')]);
+    expect(hintsOf(updated, [[{ id: 1 }, { id: 2, meta: { at: '2026-01-01T00:00:00Z' } }]])).toEqual([]);
+  });
+});
+
+test('columns that no row has a value for are named; null is a value', () => {
+  const properties = { id: {}, name: {}, city: {} };
+  const parts = { transform: '$', validate: { schema: { type: 'object', properties } } };
+  expect(hintsOf(parts, [], { rows: [{ id: 1, city: null }, { id: 2 }] })).toEqual([
+    'No row has a value for name. If the API has one, correct its path in transform.',
+  ]);
+  expect(hintsOf(parts, [], { rows: [] })).toEqual([]);
+});

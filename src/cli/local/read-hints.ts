@@ -1,0 +1,105 @@
+/**
+ * What looks right and may be wrong: mistakes in a spec that no response contradicts. A page token that is looked for at
+ * the wrong place reads like a list of one page.
+ */
+import { isObject, valueAt } from '../../core/json/dotted-path.ts';
+import { canonicalCursor } from '../../core/source/cursor/cursor-value.ts';
+import type { CursorType } from '../../core/spec/schema/incremental-schema.ts';
+import type { Resource } from '../../core/spec/schema/spec-schema.ts';
+import { counted } from '../output.ts';
+
+/** A read as hints see it. */
+interface ReadRecords {
+  /** The records of each page. */
+  readonly pages: readonly (readonly unknown[])[];
+  readonly rows: readonly unknown[];
+  /** It came to its natural end. */
+  readonly isWhole: boolean;
+}
+
+/** Sentences for the author of a spec about what was read; empty: nothing looks wrong. */
+export function readHints(resource: Resource, { pages, rows, isWhole }: ReadRecords): readonly string[] {
+  const withRecords = pages.filter(({ length }) => length > 0);
+  return [
+    ...(isWhole ? pageHints(resource, withRecords) : []),
+    ...cursorHints(resource, withRecords.flat()),
+    ...columnHints(resource, rows),
+  ];
+}
+
+/** A count of records that is rather a limit of the API than the length of a list. */
+const looksCut = (count: number): boolean => [10, 20, 25, 30].includes(count) || (count > 0 && count % 50 === 0);
+
+function pageHints({ pagination, forEach }: Resource, pages: readonly (readonly unknown[])[]): readonly string[] {
+  const count = pages.at(-1)?.length ?? 0;
+  const isOnly = pages.length === 1;
+  if (count === 0 || forEach.length > 0) return [];
+  const { kind, size } = pagination;
+  const last = `The ${isOnly ? 'only' : 'last'} page has exactly ${counted(count, 'record')}`;
+  switch (kind) {
+    case 'none':
+      return isOnly && looksCut(count)
+        ? [`${last}, which may be a limit of the API. If it has more, describe how its pages follow: pagination.`]
+        : [];
+    case 'cursor':
+    case 'next_url':
+      return count === size || (isOnly && looksCut(count))
+        ? [
+            `${last}, and pagination.next (${pagination.next}) finds nothing in its response. If it has more, correct it.`,
+          ]
+        : [];
+    case 'link_header':
+      return count === size || (isOnly && looksCut(count))
+        ? [
+            `${last}, and its response has no Link header with rel="next". If it has more, use another kind of pagination.`,
+          ]
+        : [];
+    case 'page':
+    case 'offset':
+    case 'keyset':
+      return isOnly && size !== undefined && count < size && looksCut(count)
+        ? [
+            `${last}, fewer than pagination.size (${size}), so it counts as the last. If that is the limit of the API, set size to ${count}.`,
+          ]
+        : [];
+  }
+}
+
+function cursorHints({ incremental }: Resource, records: readonly unknown[]): readonly string[] {
+  if (incremental?.kind !== 'cursor' || incremental.cursor.field === undefined || records.length === 0) return [];
+  const { cursor } = incremental;
+  const { field = '', type } = cursor;
+  const values = records
+    .map((record) => valueAt(record, field))
+    .filter((value) => value !== undefined && value !== null);
+  const unreadable = values.filter((value) => canonicalCursor(value, cursor) === null);
+  const effect = 'no later run can begin after them';
+  if (values.length === 0)
+    return [`No record has a value at "${field}" (incremental.cursor.field): ${effect}, every run reads all of them.`];
+  const [first] = unreadable;
+  if (first === undefined) return [];
+  const other = cursorTypeOf(first);
+  const advice = other === null || cursor.format !== undefined ? 'Correct type or format' : `Use type: ${other}`;
+  return [
+    `${unreadable.length} of ${counted(records.length, 'record')} ${records.length === 1 ? 'has' : 'have'} a value at "${field}" that is no ${type} ` +
+      `(incremental.cursor.type): ${effect}. ${advice}.`,
+  ];
+}
+
+/** The type that a value looks like; null: none. Milliseconds since 1970 have twelve digits from 1973 on. */
+function cursorTypeOf(value: unknown): CursorType | null {
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  if (typeof number === 'number') return number >= 1e11 ? 'epoch_ms' : number >= 1e8 ? 'epoch_s' : 'integer';
+  return canonicalCursor(value, { type: 'datetime' }) === null ? null : 'datetime';
+}
+
+function columnHints({ validate }: Resource, rows: readonly unknown[]): readonly string[] {
+  const properties = validate?.schema['properties'];
+  if (rows.length === 0 || !isObject(properties)) return [];
+  const empty = Object.keys(properties).filter((name) =>
+    rows.every((row) => !isObject(row) || row[name] === undefined),
+  );
+  return empty.length === 0
+    ? []
+    : [`No row has a value for ${empty.join(', ')}. If the API has one, correct its path in transform.`];
+}

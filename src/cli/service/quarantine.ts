@@ -1,0 +1,31 @@
+import * as v from 'valibot';
+import { type CommandResult, table } from '../output.ts';
+import type { Tools } from '../tools.ts';
+import { QuarantineRows } from './rows.ts';
+import { openService, type ServiceArguments } from './service.ts';
+
+const Reasons = v.array(v.object({ path: v.string(), message: v.string() }));
+
+/** `css quarantine`: the quarantined records of a connection and their reasons. */
+export async function quarantine(tools: Tools, connectionId: string, args: ServiceArguments): Promise<CommandResult> {
+  const service = await openService(tools, args);
+  const rows = await service.call(
+    QuarantineRows,
+    'GET',
+    `/quarantine?${new URLSearchParams({ connectionId }).toString()}`,
+  );
+  const cells = rows.map(({ id, resourceKey, externalId, validationErrors, resolvedAt }) => [
+    id,
+    resourceKey,
+    externalId,
+    resolvedAt === null ? 'open' : 'resolved',
+    reasonsOf(validationErrors),
+  ]);
+  return { json: rows, lines: rows.length === 0 ? ['No record is quarantined.'] : table(cells) };
+}
+
+function reasonsOf(errors: unknown): string {
+  const { success, output } = v.safeParse(Reasons, errors);
+  if (!success) return '';
+  return output.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+}

@@ -1,0 +1,35 @@
+import type { CallLogRow, RunRow } from '../../core/resources/run.ts';
+
+/** What the counts of a run say. */
+export function statsOf({ statsJson }: RunRow): string {
+  const { recordsIn, recordsOut, skipped, deleted, quarantined } = statsJson;
+  const rest = { skipped, deleted, quarantined };
+  return [
+    `${recordsIn} in`,
+    `${recordsOut} out`,
+    ...Object.entries(rest).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : [])),
+  ].join(', ');
+}
+
+/** Why a run failed; empty: it did not. */
+export const errorOf = ({ error }: RunRow): string => (error ? `${error.code}: ${error.message}` : '');
+
+/** Whether a run has ended. */
+export const isFinal = ({ status }: RunRow): boolean => status !== 'queued' && status !== 'running';
+
+/** A request as the cells of a table; the URL is the last one. */
+export const callCells = ({
+  sequence,
+  method,
+  url,
+  statusCode,
+  durationMs,
+  attempt,
+  cacheHit,
+}: CallLogRow): readonly string[] => [
+  String(sequence),
+  method,
+  String(statusCode ?? 'no response'),
+  durationMs === null ? '' : `${Math.round(durationMs)} ms`,
+  [url, ...(attempt > 1 ? [`(attempt ${attempt})`] : []), ...(cacheHit ? ['(cached)'] : [])].join('  '),
+];
