@@ -1,5 +1,5 @@
 import { tokenize } from './lexer.ts';
-import { createParser, type Parser } from './parser.ts';
+import { parseAssignment, parseExpression } from './parser.ts';
 import { JinjaError, type Node } from './syntax.ts';
 
 /** A text that may hold expressions. */
@@ -86,9 +86,6 @@ function closing(text: string, start: number, close: string): number {
   throw new JinjaError(`has no closing ${close}`, start - 2);
 }
 
-const parse = <Result>(text: string, at: number, read: (parser: Parser) => Result): Result =>
-  read(createParser(tokenize(text, at)));
-
 /** Blocks as expressions: `{% if %}` is a conditional of texts, `{% set %}` a name for a value. */
 function createBlocks(pieces: readonly Piece[]) {
   let next = 0;
@@ -104,7 +101,7 @@ function createBlocks(pieces: readonly Piece[]) {
       const piece = pieces[next];
       if (piece === undefined) break;
       if (piece.kind === 'text') parts.push({ kind: 'constant', at: piece.at, value: piece.text });
-      else if (piece.kind === 'hole') parts.push(parse(piece.text, piece.at, (parser) => parser.whole()));
+      else if (piece.kind === 'hole') parts.push(parseExpression(tokenize(piece.text, piece.at)));
       else {
         const [word, rest, at] = split(piece);
         if (ends.includes(word)) break;
@@ -121,7 +118,7 @@ function createBlocks(pieces: readonly Piece[]) {
 
   /** The rest of the sequence, which sees the name. */
   function binding(set: { readonly text: string; readonly at: number }, ends: readonly string[]): Node {
-    const { name, value } = parse(set.text, set.at, (parser) => parser.assignment());
+    const { name, value } = parseAssignment(tokenize(set.text, set.at));
     const rest = joined(sequence(ends), set.at);
     return { kind: 'let', at: set.at, name, value, in: rest };
   }
@@ -132,7 +129,7 @@ function createBlocks(pieces: readonly Piece[]) {
   }
 
   function conditional(test: string, at: number): Node {
-    const condition = parse(test, at, (parser) => parser.whole());
+    const condition = parseExpression(tokenize(test, at));
     const then = joined(sequence(['elif', 'else', 'endif']), at);
     const piece = pieces[next];
     if (piece === undefined) throw new JinjaError('has {% if %} without {% endif %}', at);
