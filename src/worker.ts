@@ -123,7 +123,11 @@ async function createWorkers(
     control: {
       ...shared,
       taskQueue: controlQueue,
-      workflowBundle: await workflowBundle(config.cacheDir, temporalLog, traces?.workflowModules),
+      workflowBundle: await workflowBundle(config.cacheDir, {
+        isVersioned: config.cssBuildId !== null,
+        logger: temporalLog,
+        ...(traces ? { workflowInterceptorModules: traces.workflowModules } : {}),
+      }),
     },
     sync: { ...shared, taskQueue: syncQueue, tuner: tunerWith(slots) },
     webhooks: { ...shared, taskQueue: webhookQueue, maxConcurrentActivityTaskExecutions: postsMax },
@@ -135,7 +139,7 @@ async function createWorkers(
 function versioned({ cssDeploymentName: deploymentName, cssBuildId: buildId }: Config) {
   if (deploymentName === null || buildId === null) return {};
   const version = { deploymentName, buildId };
-  // A run ends on the build that it began on; workflows that live longer say so themselves (workflows/bookkeeping.ts).
+  // A run ends on the build that it began on; workflows that live longer say so (workflows/versioned.ts).
   return {
     workerDeploymentOptions: { version, useWorkerVersioning: true, defaultVersioningBehavior: 'PINNED' },
   } as const;

@@ -1,11 +1,5 @@
 import type { ActivityOptions } from '@temporalio/common';
-import {
-  makeContinueAsNewFunc,
-  proxyActivities,
-  proxyLocalActivities,
-  setWorkflowOptions,
-  type Workflow,
-} from '@temporalio/workflow';
+import { makeContinueAsNewFunc, proxyActivities, proxyLocalActivities, type Workflow } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { controlQueue } from './contract.ts';
 
@@ -38,11 +32,3 @@ export const here = proxyLocalActivities<Activities>({
  */
 export const restartHistory = <F extends Workflow>(...args: Parameters<F>): Promise<never> =>
   makeContinueAsNewFunc<F>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(...args);
-
-/**
- * For workflows that may live for as long as the service does: each task of them goes to the current build. So a change
- * of one must replay the histories that are open (`patched()`). All others stay on the build that they began on.
- */
-export function followsCurrentBuild(workflow: Workflow): void {
-  setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, workflow);
-}

@@ -3,7 +3,7 @@
  * database: a signal only triggers a check, so a lost or repeated signal changes nothing.
  */
 import { continueAsNew, defineSignal, setCurrentDetails, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
-import { control, followsCurrentBuild } from './bookkeeping.ts';
+import { control } from './bookkeeping.ts';
 import { type InboundHookInput, type InboundStep, notedSignal } from './contract.ts';
 
 const noted = defineSignal(notedSignal);
@@ -30,5 +30,3 @@ export async function inboundHook(
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof inboundHook>(input, state.last);
   }
 }
-
-followsCurrentBuild(inboundHook);

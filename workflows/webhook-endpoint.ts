@@ -12,7 +12,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { followsCurrentBuild, proxy } from './bookkeeping.ts';
+import { proxy } from './bookkeeping.ts';
 import { type DrainResult, type WebhookEndpointInput, wakeSignal, webhookQueue } from './contract.ts';
 
 /**
@@ -52,8 +52,6 @@ export async function webhookEndpoint(input: WebhookEndpointInput): Promise<Drai
     if (!state.woken) return result;
   }
 }
-
-followsCurrentBuild(webhookEndpoint);
 
 function describe({ endpointId }: WebhookEndpointInput, { state, nextDueMs, sent, failed }: DrainResult): string {
   const next = nextDueMs === null ? 'no event is waiting' : `next attempt in ${Math.ceil(nextDueMs / 1000)} s`;

@@ -10,23 +10,31 @@ import { failureConverterPath } from './data-converter.ts';
 const sources = fileURLToPath(new URL('../../workflows', import.meta.url));
 const sdk = fileURLToPath(new URL('../../node_modules/@temporalio/worker/package.json', import.meta.url));
 
+/** What a bundle is made for. */
+interface BundleOptions {
+  /** Whether the worker is: its workflows then say which of them follow the current build. */
+  readonly isVersioned: boolean;
+  readonly logger: Logger;
+  /** Files whose interceptors the bundle contains. */
+  readonly workflowInterceptorModules?: readonly string[];
+}
+
 /**
  * The bundle of the workflows, as a file. Bundling takes 1 to 3 s of CPU, so the result is kept under its content: a
  * worker that is started again polls that much earlier.
  *
- * @param workflowInterceptorModules files whose interceptors the bundle contains.
  * @param cacheDir where bundles are kept, in `workflows`; when it cannot be written, or others can write to it, the bundle
  * is made each time.
  */
 export async function workflowBundle(
   cacheDir: string,
-  logger: Logger,
-  workflowInterceptorModules: readonly string[] = [],
+  { isVersioned, logger, workflowInterceptorModules = [] }: BundleOptions,
 ): Promise<{ readonly codePath: string } | { readonly code: string }> {
   const folder = bundleFolder(cacheDir, logger);
-  const codePath = folder && join(folder, `workflows-${await contentHash(workflowInterceptorModules)}.js`);
+  const entry = isVersioned ? 'versioned' : 'index';
+  const codePath = folder && join(folder, `workflows-${entry}-${await contentHash(workflowInterceptorModules)}.js`);
   if (codePath !== null && existsSync(codePath)) return { codePath };
-  const workflowsPath = join(sources, 'index.ts');
+  const workflowsPath = join(sources, `${entry}.ts`);
   const { code } = await bundleWorkflowCode({
     workflowsPath,
     failureConverterPath,
@@ -58,7 +66,7 @@ function bundleFolder(cacheDir: string, logger: Logger): string | null {
   }
 }
 
-/** Hash of everything that decides what is in the bundle: the sources the version of the SDK, and the interceptors, which have the same. */
+/** Hash of all that decides what is in a bundle: the sources, the version of the SDK, and the interceptors. */
 async function contentHash(modules: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(await readFile(sdk));
   hash.update(JSON.stringify(modules));

@@ -116,7 +116,14 @@ describe('a trace', () => {
     const logger = new DefaultLogger('ERROR');
     const dataConverter = createDataConverter(stack.keyRing);
     for (const modules of [[], [workflowModule]]) {
-      const options = { workflowBundle: await workflowBundle(cacheDir, logger, modules), dataConverter };
+      const options = {
+        workflowBundle: await workflowBundle(cacheDir, {
+          isVersioned: false,
+          logger,
+          workflowInterceptorModules: modules,
+        }),
+        dataConverter,
+      };
       for await (const { error } of Worker.runReplayHistories(options, [{ workflowId, history }])) {
         expect(error).toBeUndefined();
       }
