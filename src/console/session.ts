@@ -13,9 +13,9 @@ export const absoluteSeconds = 12 * 60 * 60;
 const renewAfterSeconds = 60;
 
 /** The cookie that carries a session. */
-export const sessionCookie = 'console_session';
+const sessionCookie = 'console_session';
 /** Sent by the script when it refreshes a page by itself: that keeps no session alive. */
-export const refreshHeader = 'x-console-refresh';
+const refreshHeader = 'x-console-refresh';
 
 /** What a session remembers between requests; all of it is in its signed cookie. */
 export interface Session {

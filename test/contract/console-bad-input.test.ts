@@ -109,7 +109,7 @@ describe('bad input in the console', () => {
       expectNoFault(await us.get(`/console${filled(path)}?${query}`));
     }
     for (const name of parameters) {
-      for (const raw of ['%ff', '%00', 'a&' + `${name}=b`, '%', '[]', '-1', '9'.repeat(30)]) {
+      for (const raw of ['%ff', '%00', `a&${name}=b`, '%', '[]', '-1', '9'.repeat(30)]) {
         expectNoFault(await us.get(`/console${filled(path)}?${name}=${raw}`));
       }
     }
@@ -136,7 +136,7 @@ describe('bad input in the console', () => {
     ['no fields', '', {}, 401],
     ['bytes that are no UTF-8', new Uint8Array([0xff, 0xfe, 0x3d, 0x61]), {}, 400],
     ['more than it may be', `document=${'x'.repeat(1_100_000)}`, {}, 413],
-    ['thousands of fields', Array.from({ length: 60_000 }, (_, n) => `f${n}=1`).join('&'), {}, 400],
+    ['thousands of fields', Array.from({ length: 60_000 }, (_, n) => `f${n}=1`).join('&'), {}, 401],
     ['names of the prototype chain', '__proto__=1&constructor=2', {}, 400],
   ] as const)('as a body is refused: %s', async (_name, body, headers, status) => {
     const reply = await us.post('/console/check-spec', {}, { body, headers });

@@ -24,7 +24,7 @@ import { backfillForm, hookForm, scheduleForm, testForm } from './connection-for
 import { hookTable } from './hook-table.ts';
 import { runTable } from './run-table.ts';
 import { scheduleTable } from './schedules.ts';
-import { specKeyIn } from './spec-names.ts';
+import { specKeyIn } from './specs/spec-names.ts';
 
 export const ConnectionParams = idParams('con', 'Connection');
 /** Schedules and hooks are few: an org has limits for them. */

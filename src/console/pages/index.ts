@@ -3,20 +3,20 @@ import { addApiKey, apiKeysPage, revokeApiKey } from './api-keys.ts';
 import { connectionPage } from './connection.ts';
 import { activate, backfillResource, pause, syncResource, test } from './connection-actions.ts';
 import { connectionsPage } from './connections.ts';
-import { deliveriesPage, deliveryPage, redeliverOne } from './deliveries.ts';
-import { endpointPage, recover, removeEndpoint, switchEndpoint, testOne } from './endpoint.ts';
-import { addEndpoint, endpointsPage } from './endpoints.ts';
 import { addHook, hookPage, hooksPage, removeHook, rotate, switchHook } from './hooks.ts';
 import { overview } from './overview.ts';
 import { quarantinePage } from './quarantine.ts';
 import { quarantinedRecord, requeueAll, requeueOne, requeueSelected } from './quarantined-record.ts';
-import { recoveryPage } from './recovery.ts';
 import { cancel, replay, runPage } from './run.ts';
 import { runsPage } from './runs.ts';
 import { addSchedule, removeSchedule, switchSchedule } from './schedules.ts';
-import { addDraft, checkSpec, newSpec, previewOne, saveDraft } from './spec-editor.ts';
-import { deprecate, publish, removeDraft, versionPage } from './spec-version.ts';
-import { comparePage, specPage, specsPage } from './specs.ts';
+import { addDraft, checkSpec, newSpec, previewOne, saveDraft } from './specs/spec-editor.ts';
+import { deprecate, publish, removeDraft, versionPage } from './specs/spec-version.ts';
+import { comparePage, specPage, specsPage } from './specs/specs.ts';
+import { deliveriesPage, deliveryPage, redeliverOne } from './webhooks/deliveries.ts';
+import { endpointPage, recover, removeEndpoint, switchEndpoint, testOne } from './webhooks/endpoint.ts';
+import { addEndpoint, endpointsPage } from './webhooks/endpoints.ts';
+import { recoveryPage } from './webhooks/recovery.ts';
 
 /** Every page and action behind a session. */
 export const consoleRoutes: readonly ConsoleRoute[] = [

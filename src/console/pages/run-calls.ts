@@ -63,9 +63,9 @@ const exchange = (call: CallLine): Html => html`<div class="exchange">
     ['Result', call.errorCode ?? (call.statusCode === null ? 'no response' : `status ${call.statusCode}`)],
   ])}
   <div class="pair">
-    <div><h3>Request</h3>${json(call.reqHeadersRedacted, 'Headers of the request')}
-      ${call.reqBodyRedacted === null ? html`<p class="hint">No body.</p>` : maybeJson(call.reqBodyRedacted, 'Body of the request')}</div>
-    <div><h3>Response</h3>${json(call.respHeaders, 'Headers of the response')}
-      ${call.respBodyTruncated === null ? html`<p class="hint">No body is kept.</p>` : maybeJson(call.respBodyTruncated, 'Body of the response')}</div>
+    <div><h3>Request</h3>${json(call.reqHeadersRedacted, `Headers of request ${call.sequence}`)}
+      ${call.reqBodyRedacted === null ? html`<p class="hint">No body.</p>` : maybeJson(call.reqBodyRedacted, `Body of request ${call.sequence}`)}</div>
+    <div><h3>Response</h3>${json(call.respHeaders, `Headers of response ${call.sequence}`)}
+      ${call.respBodyTruncated === null ? html`<p class="hint">No body is kept.</p>` : maybeJson(call.respBodyTruncated, `Body of response ${call.sequence}`)}</div>
   </div>
 </div>`;

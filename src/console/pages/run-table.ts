@@ -43,7 +43,7 @@ export const runTable = (rows: readonly RunRow[], { nameOf, empty = 'No runs yet
   });
 
 /** How long a run took, or takes so far. */
-export function tookOf({ startedAt, finishedAt }: Pick<RunRow, 'startedAt' | 'finishedAt'>): Content {
+function tookOf({ startedAt, finishedAt }: Pick<RunRow, 'startedAt' | 'finishedAt'>): Content {
   if (startedAt === null) return html`<span class="muted">–</span>`;
   return duration((finishedAt === null ? Date.now() : Date.parse(finishedAt)) - Date.parse(startedAt));
 }

@@ -4,7 +4,7 @@ const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 const two = (value: number): string => String(value).padStart(2, '0');
 
 /** `25 Nov 2026, 03:08 UTC`. */
-export function utcWords(iso: string): string {
+function utcWords(iso: string): string {
   const at = new Date(iso);
   const day = `${at.getUTCDate()} ${months[at.getUTCMonth()]} ${at.getUTCFullYear()}`;
   return `${day}, ${two(at.getUTCHours())}:${two(at.getUTCMinutes())} UTC`;
@@ -32,7 +32,7 @@ const steps = [
 ] as const;
 
 /** `3 minutes ago`, `in 2 hours`, `just now`. The script says it in the same words. */
-export function agoWords(atMs: number, nowMs: number): string {
+function agoWords(atMs: number, nowMs: number): string {
   const seconds = Math.round((nowMs - atMs) / 1000);
   const distance = Math.abs(seconds);
   if (distance < 5) return 'just now';

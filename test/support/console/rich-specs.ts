@@ -38,8 +38,8 @@ export const richSpec = ({ key, name, version, resources, transform }: SpecFacts
   destination: { kind: 'postgres', url: 'postgres://warehouse.example.com/crm', schema: 'crm' },
 });
 
-export const contactsV1 = '{ "id": id, "email": $lowercase(email), "city": address.city }';
-export const contactsV2 =
+const contactsV1 = '{ "id": id, "email": $lowercase(email), "city": address.city }';
+const contactsV2 =
   '{ "id": id, "email": $lowercase(email), "city": address.city, "country": $uppercase(address.country) }';
 
 /** Versions in the order in which they are made; all but drafts are published. */

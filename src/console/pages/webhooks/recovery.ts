@@ -1,14 +1,14 @@
-import { findRecovery } from '../../../db/queries/webhooks/recoveries.ts';
-import { idParams } from '../../api/inputs.ts';
-import { found } from '../../core/errors.ts';
-import { shareBar } from '../parts/chart.ts';
-import { heading, live } from '../parts/frame.ts';
-import { html } from '../parts/html.ts';
-import { count, counted } from '../parts/numbers.ts';
-import { badge } from '../parts/status.ts';
-import { facts } from '../parts/table.ts';
-import { time } from '../parts/time.ts';
-import { page } from '../route.ts';
+import { findRecovery } from '../../../../db/queries/webhooks/recoveries.ts';
+import { idParams } from '../../../api/inputs.ts';
+import { found } from '../../../core/errors.ts';
+import { shareBar } from '../../parts/chart.ts';
+import { heading, live } from '../../parts/frame.ts';
+import { html } from '../../parts/html.ts';
+import { count, counted } from '../../parts/numbers.ts';
+import { badge } from '../../parts/status.ts';
+import { facts } from '../../parts/table.ts';
+import { time } from '../../parts/time.ts';
+import { page } from '../../route.ts';
 
 /** How far a recovery is: past events that are sent to an endpoint again. */
 export const recoveryPage = page({

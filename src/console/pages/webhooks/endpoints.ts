@@ -1,17 +1,17 @@
 import * as v from 'valibot';
-import { listEndpoints } from '../../../db/queries/webhooks/endpoints.ts';
-import { createEndpoint } from '../../control/webhooks/endpoints.ts';
-import { eventTypes, isDefaultEvent } from '../../core/resources/event-types.ts';
-import { EventType, type WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
-import { details } from '../parts/code.ts';
-import { checkbox, field, form } from '../parts/form.ts';
-import { heading, live } from '../parts/frame.ts';
-import { type Html, html } from '../parts/html.ts';
-import { shownOnce } from '../parts/shown-once.ts';
-import { endpointBadge } from '../parts/status.ts';
-import { nothing, table } from '../parts/table.ts';
-import { ago } from '../parts/time.ts';
-import { action, page, type Visit } from '../route.ts';
+import { listEndpoints } from '../../../../db/queries/webhooks/endpoints.ts';
+import { createEndpoint } from '../../../control/webhooks/endpoints.ts';
+import { eventTypes, isDefaultEvent } from '../../../core/resources/event-types.ts';
+import { EventType, type WebhookEndpointRow } from '../../../core/resources/webhook-endpoint.ts';
+import { details } from '../../parts/code.ts';
+import { checkbox, field, form } from '../../parts/form.ts';
+import { heading, live } from '../../parts/frame.ts';
+import { type Html, html } from '../../parts/html.ts';
+import { shownOnce } from '../../parts/shown-once.ts';
+import { endpointBadge } from '../../parts/status.ts';
+import { nothing, table } from '../../parts/table.ts';
+import { ago } from '../../parts/time.ts';
+import { action, page, type Visit } from '../../route.ts';
 
 /** Where events of the org are sent. */
 export const endpointsPage = page({

@@ -1,25 +1,25 @@
 import * as v from 'valibot';
-import { findDeliveriesPage } from '../../../db/queries/webhooks/deliveries.ts';
-import { findEndpoint, readEndpointStats } from '../../../db/queries/webhooks/endpoints.ts';
-import { idParams } from '../../api/inputs.ts';
-import { deleteEndpoint, updateEndpoint } from '../../control/webhooks/endpoints.ts';
-import { recoverEndpoint } from '../../control/webhooks/recovery.ts';
-import { testEndpoint } from '../../control/webhooks/test-endpoint.ts';
-import { found } from '../../core/errors.ts';
+import { findDeliveriesPage } from '../../../../db/queries/webhooks/deliveries.ts';
+import { findEndpoint, readEndpointStats } from '../../../../db/queries/webhooks/endpoints.ts';
+import { idParams } from '../../../api/inputs.ts';
+import { deleteEndpoint, updateEndpoint } from '../../../control/webhooks/endpoints.ts';
+import { recoverEndpoint } from '../../../control/webhooks/recovery.ts';
+import { testEndpoint } from '../../../control/webhooks/test-endpoint.ts';
+import { found } from '../../../core/errors.ts';
 import {
   RecoverySubject,
   type WebhookEndpointRow,
   type WebhookEndpointStats,
-} from '../../core/resources/webhook-endpoint.ts';
-import { details } from '../parts/code.ts';
-import { button, checkbox, form, select } from '../parts/form.ts';
-import { heading, live } from '../parts/frame.ts';
-import { type Html, html } from '../parts/html.ts';
-import { count, duration, percent } from '../parts/numbers.ts';
-import { endpointBadge } from '../parts/status.ts';
-import { facts, section } from '../parts/table.ts';
-import { ago, time } from '../parts/time.ts';
-import { action, page, type Visit } from '../route.ts';
+} from '../../../core/resources/webhook-endpoint.ts';
+import { details } from '../../parts/code.ts';
+import { button, checkbox, form, select } from '../../parts/form.ts';
+import { heading, live } from '../../parts/frame.ts';
+import { type Html, html } from '../../parts/html.ts';
+import { count, duration, percent } from '../../parts/numbers.ts';
+import { endpointBadge } from '../../parts/status.ts';
+import { facts, section } from '../../parts/table.ts';
+import { ago, time } from '../../parts/time.ts';
+import { action, page, type Visit } from '../../route.ts';
 import { deliveryTable } from './delivery-table.ts';
 
 const noun = 'Webhook endpoint';

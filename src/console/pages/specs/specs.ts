@@ -1,19 +1,19 @@
 import * as v from 'valibot';
-import { findSpecVersion, listSpecs } from '../../../db/queries/specs.ts';
-import { nameParam } from '../../api/inputs.ts';
-import { found, notFound } from '../../core/errors.ts';
-import { SpecKey } from '../../core/json/property-names.ts';
-import type { SpecRow } from '../../core/resources/spec.ts';
-import { SpecVersion } from '../../core/spec/schema/spec-schema.ts';
-import { select } from '../parts/form.ts';
-import { heading } from '../parts/frame.ts';
-import { type Html, html } from '../parts/html.ts';
-import { diffLines, nearChanges, type ShownLine } from '../parts/line-diff.ts';
-import { counted } from '../parts/numbers.ts';
-import { specText } from '../parts/spec-text.ts';
-import { versionBadge } from '../parts/status.ts';
-import { nothing, section, table } from '../parts/table.ts';
-import { page } from '../route.ts';
+import { findSpecVersion, listSpecs } from '../../../../db/queries/specs.ts';
+import { nameParam } from '../../../api/inputs.ts';
+import { found, notFound } from '../../../core/errors.ts';
+import { SpecKey } from '../../../core/json/property-names.ts';
+import type { SpecRow } from '../../../core/resources/spec.ts';
+import { SpecVersion } from '../../../core/spec/schema/spec-schema.ts';
+import { select } from '../../parts/form.ts';
+import { heading } from '../../parts/frame.ts';
+import { type Html, html } from '../../parts/html.ts';
+import { diffLines, nearChanges, type ShownLine } from '../../parts/line-diff.ts';
+import { counted } from '../../parts/numbers.ts';
+import { specText } from '../../parts/spec-text.ts';
+import { versionBadge } from '../../parts/status.ts';
+import { nothing, section, table } from '../../parts/table.ts';
+import { page } from '../../route.ts';
 
 export const VersionParams = v.object({
   key: nameParam(SpecKey, { noun: 'Spec version', example: 'acme-crm' }),

@@ -1,10 +1,10 @@
-import type { DeliveryLine } from '../../../db/queries/webhooks/deliveries.ts';
-import type { WebhookDeliveryDetail } from '../../core/resources/webhook-delivery.ts';
-import { type Content, type Html, html } from '../parts/html.ts';
-import { duration } from '../parts/numbers.ts';
-import { badge } from '../parts/status.ts';
-import { table } from '../parts/table.ts';
-import { ago } from '../parts/time.ts';
+import type { DeliveryLine } from '../../../../db/queries/webhooks/deliveries.ts';
+import type { WebhookDeliveryDetail } from '../../../core/resources/webhook-delivery.ts';
+import { type Content, type Html, html } from '../../parts/html.ts';
+import { duration } from '../../parts/numbers.ts';
+import { badge } from '../../parts/status.ts';
+import { table } from '../../parts/table.ts';
+import { ago } from '../../parts/time.ts';
 
 /** What came of an attempt. */
 export function attemptBadge({

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { SpecKey } from '../../core/json/property-names.ts';
-import { SpecVersion } from '../../core/spec/schema/spec-schema.ts';
+import { SpecKey } from '../../../core/json/property-names.ts';
+import { SpecVersion } from '../../../core/spec/schema/spec-schema.ts';
 
 /** The key in a spec document that may not be valid; empty: it has none. */
 export function specKeyIn(document: unknown): string {

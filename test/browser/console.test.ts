@@ -1,0 +1,166 @@
+import { source as axeSource } from 'axe-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type BrowsedConsole,
+  browseConsole,
+  expectSignIn,
+  expectToSee,
+  press,
+} from '../support/console/browsed-console.ts';
+import { consolePages } from '../support/console/console-pages.ts';
+import { endRunAs } from '../support/service/ended-run.ts';
+
+let us: BrowsedConsole;
+beforeAll(async () => {
+  us = await browseConsole();
+});
+afterAll(() => us[Symbol.asyncDispose]());
+
+describe('every page of the console', () => {
+  it.each([
+    ['light', 'axe.run()'],
+    ['dark', `axe.run({ runOnly: ['color-contrast'] })`],
+  ] as const)('is accessible, and the browser has no complaint: %s', async (colorScheme, examine) => {
+    await using window = await us.open({ colorScheme });
+    const { page } = window;
+    const faults: Record<string, unknown> = {};
+    for (const [name, path] of Object.entries(consolePages(us.rich))) {
+      await us.goTo(page, path);
+      await page.evaluate(`for (const details of document.querySelectorAll('details')) details.open = true`);
+      await page.evaluate(axeSource);
+      const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(examine);
+      if (violations.length > 0) faults[name] = violations.map(({ id, nodes }) => [id, nodes[0]?.html]);
+    }
+    expect(faults).toEqual({});
+    expect(window.complaints).toEqual([]);
+  });
+
+  it('fits a screen 320 pixels wide', async () => {
+    await using window = await us.open({ viewport: { width: 320, height: 640 } });
+    const widths: Record<string, number> = {};
+    for (const [name, path] of Object.entries(consolePages(us.rich))) {
+      await us.goTo(window.page, path);
+      await window.page.evaluate(`for (const details of document.querySelectorAll('details')) details.open = true`);
+      const width = await window.page.evaluate<number>('document.documentElement.scrollWidth');
+      if (width > 320) widths[name] = width;
+    }
+    expect(widths).toEqual({});
+  });
+
+  it('is reached with the keyboard alone', async () => {
+    await using window = await us.open();
+    const { page } = window;
+    await us.goTo(page, '');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+    await us.goTo(page, '');
+    for (let n = 0; n < 4; n += 1) await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Connections' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Connections' }).first().getAttribute('aria-current')).toBe('page');
+  });
+
+  it('shows times in the zone of the reader, and in UTC without the script', async () => {
+    await using window = await us.open({ timezoneId: 'Asia/Tokyo' });
+    await us.goTo(window.page, `/runs/${us.rich.runId}`);
+    const time = window.page.locator('time:not([data-ago])').first();
+    const iso = (await time.getAttribute('datetime')) ?? '';
+    const inTokyo = new Date(iso).toLocaleTimeString('en-GB', { timeZone: 'Asia/Tokyo' });
+    expect(await time.innerText()).toContain(inTokyo);
+    await using plain = await us.open({ javaScriptEnabled: false });
+    await us.goTo(plain.page, `/runs/${us.rich.runId}`);
+    expect(await plain.page.locator('time:not([data-ago])').first().innerText()).toMatch(/ UTC$/);
+  });
+});
+
+describe('signing in and out', () => {
+  it('refuses a wrong key in words, and forgets nothing of where it was going', async () => {
+    const page = await (await us.chromium.browser.newContext()).newPage();
+    await us.goTo(page, '/runs?status=failed');
+    await page.getByLabel('API key').fill('ck_wrong');
+    await press(page, 'Sign in');
+    await page.getByRole('alert').filter({ hasText: 'This key is not valid' }).waitFor();
+    await page.getByLabel('API key').fill(us.org.apiKey);
+    await press(page, 'Sign in');
+    await page.waitForURL('**/console/runs?status=failed');
+    await press(page, 'Sign out');
+    await expectSignIn(page);
+    await us.goTo(page, '');
+    await expectSignIn(page);
+    await page.context().close();
+  });
+});
+
+describe('a run under way', () => {
+  it('is shown as it goes on, without losing what the reader has opened', async () => {
+    const { body: run } = await us.org.call('POST', `/connections/${us.rich.failingConnectionId}/sync`, {
+      body: { resource: 'agents' },
+    });
+    await using window = await us.openAt(`/runs/${run.id}`);
+    const { page } = window;
+    await page.evaluate('window.stays = true');
+    await page.locator('#status', { hasText: 'Queued' }).waitFor();
+    await endRunAs(us.api.deps.db, run.id, { status: 'failed' });
+    await page.locator('#status', { hasText: 'Failed' }).waitFor();
+    await expectToSee(page, 'Why it failed');
+    await expectToSee(page, 'source_rejected');
+    expect(await page.evaluate('window.stays')).toBe(true);
+    await us.goTo(page, `/runs/${us.rich.runningRunId}`);
+    await page.locator('#call-3 > summary').click();
+    await us.api.deps.db
+      .updateTable('runs')
+      .set({ recordsIn: 99_999 })
+      .where('id', '=', us.rich.runningRunId)
+      .execute();
+    await expectToSee(page, '99,999');
+    expect(await page.locator('#call-3').getAttribute('open')).toBe('');
+  });
+
+  it('is shown no more when the session is over', async () => {
+    const { body: key } = await us.org.call('POST', '/api-keys');
+    await using window = await us.open({}, key.key);
+    await us.goTo(window.page, `/runs/${us.rich.runningRunId}`);
+    await us.org.call('DELETE', `/api-keys/${key.id}`);
+    await expectSignIn(window.page);
+  });
+});
+
+describe('an API key', () => {
+  it('is created, opens a session, and ends it when it is revoked', async () => {
+    await using window = await us.openAt('/api-keys');
+    const { page } = window;
+    await press(page, 'Create a key');
+    const key = (await page.locator('#once-0').textContent()) ?? '';
+    await page.getByRole('link', { name: 'Go on' }).click();
+    expect(await page.content()).not.toContain(key);
+    await using other = await us.open({}, key);
+    const row = page.getByRole('row').filter({ hasText: key.slice(-4) });
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await expectToSee(page, 'The key is revoked');
+    await us.goTo(other.page, '/runs');
+    await expectSignIn(other.page);
+  });
+});
+
+describe('without JavaScript', () => {
+  it('everything is done by links and forms', async () => {
+    await using window = await us.open({ javaScriptEnabled: false });
+    const { page } = window;
+    await page.getByRole('link', { name: 'Connections' }).click();
+    await page.getByLabel('Name or customer id').fill('alder');
+    await press(page, 'Filter');
+    await page.getByRole('link', { name: 'Alder & Finch' }).click();
+    await press(page, 'Sync');
+    await expectToSee(page, 'The run is queued.');
+    await press(page, 'Cancel');
+    await us.goTo(page, '/new-spec');
+    await page.getByLabel('YAML or JSON').fill('metadata: { key: x }');
+    await press(page, 'Check it');
+    await expectToSee(page, /issues? to correct/);
+    await us.goTo(page, '/runs');
+    await page.getByRole('link', { name: 'Older' }).click();
+    await page.getByRole('link', { name: 'Newest' }).waitFor();
+    expect(window.complaints).toEqual([]);
+  });
+});
