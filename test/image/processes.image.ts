@@ -134,6 +134,7 @@ describe('the image', () => {
     const service: Service = {
       db: database.db,
       temporal,
+      apiUrl: `http://127.0.0.1:${env['PORT']}`,
       org,
       newOrg: () => Promise.reject(new Error('one is enough')),
       tails: () => [api, worker].map((started) => started.tail()).join('\n'),
