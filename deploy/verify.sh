@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the image and checks it, the chart and the compose file, on a machine without a container engine, a registry of
 # images and a cluster. One line for each check: ok, failed, or cannot with the reason. Exit code 1 if one failed.
-#   deploy/verify.sh [--keep] [image] [chart] [compose]     everything unless parts are named; as root on Debian or Ubuntu
+#   deploy/verify.sh [--keep] [image] [chart] [compose] [temporal]     all parts unless some are named; as root on Debian
 # Needs Node and npm; Go for chart and compose; fetches what else is missing from package registries. --keep keeps the layers
 # of the image for the next run, which then builds only what changed.
 set -uo pipefail
@@ -17,7 +17,7 @@ work=$(mktemp -d)
 keep=0 failures=0
 [ "${1:-}" != --keep ] || { keep=1; shift; }
 parts=("$@")
-[ $# -gt 0 ] || parts=(image chart compose)
+[ $# -gt 0 ] || parts=(image chart compose temporal)
 mkdir -p "$cache/bin"
 storage=$work/storage
 [ $keep = 0 ] || storage=$cache/storage
@@ -145,7 +145,6 @@ verify_image() {
   check 'a base like debian:trixie-slim is made' make_base || return
   check 'the image is built from deploy/Dockerfile' build_image || return
   local container size root
-  size=$(inspect 'image.Docker.Size ?? 0' 2>/dev/null)
   container=$(buildah_ from --pull-never connector-sync-image)
   root=$(buildah_ mount "$container")
   size=$(du --summarize --bytes --one-file-system "$root" | cut -f1)
@@ -259,12 +258,31 @@ verify_compose() {
   cannot 'compose: up' 'there is no container engine, and no registry for the images of PostgreSQL and Temporal'
 }
 
+# --- The Temporal that compose.yaml starts: its server is built from its sources, as there is no registry of images.
+verify_temporal() {
+  if ! has go; then cannot 'temporal' 'Go is missing, with which its server is built'; return; fi
+  local module=go.temporal.io/server version sources cli
+  version=v$(sed -n 's#.*image: temporalio/server:##p' deploy/compose.yaml)
+  check "Temporal's server $version is there" go_tool server $module/cmd/server "$version" || return
+  check "Temporal's tool for tables $version is there" go_tool sql $module/cmd/tools/sql "$version" || return
+  cli=$(find "${cache%/*}/temporal" -name temporal -type f 2>/dev/null | sort | tail -n 1)
+  if [ -z "$cli" ]; then cannot 'temporal' 'its CLI is not in the cache: run npm start once'; return; fi
+  sources=$(GOFLAGS=-mod=mod go mod download -json "$module@$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  mkdir -p "$work/temporal"
+  ln -s "$cache/bin/server-$version" "$work/temporal/temporal-server"
+  ln -s "$cache/bin/sql-$version" "$work/temporal/temporal-sql-tool"
+  ln -s "$cli" "$work/temporal/temporal"
+  check 'temporal: tables, server with its settings, and namespace, twice, on PostgreSQL' \
+    sh deploy/verify/temporal.sh "$work/temporal" "$sources" "$work"
+}
+
 for part in "${parts[@]}"; do
   case "$part" in
     image) verify_image ;;
     chart) verify_chart ;;
     compose) verify_compose ;;
-    *) echo "There is no part \"$part\": image, chart, compose." >&2; exit 2 ;;
+    temporal) verify_temporal ;;
+    *) echo "There is no part \"$part\": image, chart, compose, temporal." >&2; exit 2 ;;
   esac
 done
 exit $failures
