@@ -18,7 +18,7 @@ const withServers = {
 
 /** They use what all files of a process share: `test/support/service/use-shared-service.ts`. */
 const onSharedService = [
-  'test/integration/{backfill,blocked-hops,conditional-requests,connection-lifecycle,deletes,edge-cases,enrichment}.test.ts',
+  'test/integration/{backfill,blocked-hops,client-examples,conditional-requests,connection-lifecycle,deletes,edge-cases,enrichment}.test.ts',
   'test/integration/{events,github,hubspot,incremental,offset-pages,pages-at-once,partition-combinations}.test.ts',
   'test/integration/{poisoned-records,request-cache,requests,reference-examples,requeue,session-login,write-modes}.test.ts',
 ];

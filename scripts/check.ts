@@ -8,6 +8,8 @@ const parts: readonly (readonly [name: string, ...command: string[]])[] = [
   ['types', 'node_modules/typescript/bin/tsc'],
   ['types of what runs in browsers', 'node_modules/typescript/bin/tsc', '--project', 'src/embed-widget'],
   ['types of the script of the console', 'node_modules/typescript/bin/tsc', '--project', 'src/console/static'],
+  ['types of the client', 'node_modules/typescript/bin/tsc', '--project', 'clients/typescript'],
+  ['types of its examples', 'node_modules/typescript/bin/tsc', '--project', 'clients/typescript/examples'],
   ['lint', 'node_modules/oxlint/bin/oxlint', '--deny-warnings'],
   ['format', 'node_modules/@biomejs/biome/bin/biome', 'check'],
   ['dead code', 'node_modules/knip/bin/knip.js'],

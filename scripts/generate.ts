@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { renderReference } from '../src/core/spec/reference/page.ts';
 import { renderCatalogue } from './catalogue-page.ts';
+import { renderClientTypes } from './client-types.ts';
 import { renderEnvExample } from './env-example.ts';
 import { renderOpenApi, renderSpecSchema } from './openapi.ts';
 import { renderSchemaTypes } from './schema-types.ts';
@@ -13,6 +14,7 @@ const generated: Readonly<Record<string, () => Promise<string> | string>> = {
   'docs/connectors/catalogue.md': renderCatalogue,
   '.env.example': renderEnvExample,
   'db/schema.gen.ts': renderSchemaTypes,
+  'clients/typescript/src/api.gen.ts': renderClientTypes,
 };
 
 /** The generated files that are not what they would be now. */

@@ -96,7 +96,9 @@ describe('the compose file', () => {
 
 describe('the chart', () => {
   const usual = readYaml(`${chart}/values.yaml`);
-  const validate = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(JSON.parse(read(`${chart}/values.schema.json`)));
+  const validate = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(
+    JSON.parse(read(`${chart}/values.schema.json`)),
+  );
   const examples = globSync(`${chart}/ci/*.yaml`, { cwd: root });
 
   it.each(['', ...examples])('has values that its schema takes: %s', (file) => {

@@ -48,7 +48,7 @@ describe('the README and the guides', () => {
     expect([...new Set(commands)].filter((name) => scripts[name] === undefined)).toEqual([]);
   });
 
-  const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: root });
+  const documents = globSync(['*.md', 'docs/**/*.md', 'clients/*/*.md'], { cwd: root });
   it.each(documents)('link to files that exist: %s', (file) => {
     const links = [...read(file).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map(([, path = '']) => path);
     expect(links.filter((path) => !existsSync(join(root, dirname(file), path)))).toEqual([]);
