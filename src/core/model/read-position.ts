@@ -81,6 +81,18 @@ export interface JobPosition {
   readonly createdAt: string;
   /** Of the last poll: what `job` has besides its id. */
   readonly values: Readonly<Record<string, string | number>>;
+  /** The part of the report that is read; absent: none is yet, or the report is one. */
+  readonly part?: JobPart;
+}
+
+/** One of the parts of a report, which are read in the order of the last poll. */
+export interface JobPart {
+  /** From 0. */
+  readonly no: number;
+  /** `job.part`. */
+  readonly value: string | number;
+  /** Hash of what all parts are: a `no` counts only among the same parts. */
+  readonly parts: string;
 }
 
 /** The page that is read next and all that the pages before it have established. Plain JSON: the checkpoint. */

@@ -4,9 +4,8 @@
  * requesting a complete page again.
  */
 
-import { AppError } from '../../errors.ts';
 import { renderTemplate } from '../../expressions/template.ts';
-import type { ReadPlan, ReadPosition } from '../../model/read-position.ts';
+import type { JobPart, ReadPlan, ReadPosition } from '../../model/read-position.ts';
 import type { Validators } from '../../model/validators.ts';
 import { createEvaluate, type Evaluate } from '../request/evaluate.ts';
 import type { Source } from '../source.ts';
@@ -15,14 +14,16 @@ import { chunksOf } from './field-chunks.ts';
 import { lookAhead } from './look-ahead.ts';
 import { type OncePerPage, oncePerPage } from './once-per-page.ts';
 import { type CursorPage, readCursors } from './page-cursors.ts';
-import { createPageGuard, type PageGuard, pageKey } from './page-guard.ts';
+import { createPageGuard, noPages, type PageGuard } from './page-guard.ts';
 import { emptyReport, requestAt, sentRoots } from './page-request.ts';
 import { heavyBytes } from './page-size.ts';
 import { createPagesAhead, type PagesAhead } from './pages-ahead.ts';
 import { planRead } from './read-plan.ts';
 import { advance, restartFromStart, restartWindow, resumePosition, splitWindow } from './read-window.ts';
+import { isRepeated } from './repeated-page.ts';
 import { type JobPort, readyJob } from './report-job.ts';
-import { smallerPage } from './smaller-page.ts';
+import { nextPart, partAt, type ReportParts } from './report-parts.ts';
+import { firstPageLike, smallerPage } from './smaller-page.ts';
 
 /** A note for a reader of the run; the read continues. */
 export type ReadNote =
@@ -146,6 +147,7 @@ async function* readInOrder(
   let notes = firstNotes;
   /** The window whose job is ready; 0: none is. */
   let readyWindow = 0;
+  let parts: ReportParts | null = null;
   while (position !== null) {
     reading.signal.throwIfAborted();
     if (reading.enough.atTurn()) return;
@@ -155,11 +157,20 @@ async function* readInOrder(
       const roots = sentRoots(plan, position);
       const ready = await readyJob(source, position, { port: jobs, roots, evaluate, signal });
       readyWindow = position.windowNo;
-      position = ready.position;
-      const at = { request: requestAt(plan, position), position, guard };
+      parts = ready.parts;
+      const before: JobPart | undefined = position.job?.part;
+      const part = parts && !ready.isEmpty ? partAt(parts, before) : null;
+      if (parts && before && !part) {
+        position = restartWindow(plan, position);
+        notes = [...notes, 'window_restarted'];
+        readyWindow = 0;
+        continue;
+      }
+      position = { ...position, job: { ...ready.job, ...(part && { part }) } };
+      const at = { request: requestAt(plan, position), position, guard, parts };
       if (ready.isEmpty) turn = await settle(reading, emptyReport, at);
     }
-    turn ??= await readOne(reading, position, guard);
+    turn ??= await readOne(reading, position, { guard, parts });
     if ('retryFrom' in turn) {
       position = turn.retryFrom;
       // What the job said may be too old.
@@ -173,7 +184,14 @@ async function* readInOrder(
   }
 }
 
-async function readOne(reading: Reading, position: ReadPosition, guard: PageGuard): Promise<Turn> {
+/** What is known of the window besides its position. */
+interface WindowState {
+  readonly guard: PageGuard;
+  /** Null: the window has no report in parts. */
+  readonly parts: ReportParts | null;
+}
+
+async function readOne(reading: Reading, position: ReadPosition, state: WindowState): Promise<Turn> {
   const { plan, ahead } = reading;
   const { pagination } = reading.source.resource;
   const request = requestAt(plan, position);
@@ -186,31 +204,39 @@ async function readOne(reading: Reading, position: ReadPosition, guard: PageGuar
     case 'too_large':
       return { retryFrom: { ...position, page: smallerPage(pagination, position.page) }, note: 'page_shrunk' };
     case 'empty':
+      // One part without records says nothing about the others.
+      if (state.parts !== null && !page.notModified) {
+        const nothing = { ...emptyReport, requestKey: page.requestKey, url: page.url, recordsMissing: true };
+        return await settle(reading, nothing, { request, position, ...state });
+      }
       return { read: lastRead(position, page, { notModified: page.notModified, skipped: null }), bodyBytes: 0 };
     case 'skipped':
       return { read: lastRead(position, page, { notModified: false, skipped: page.reason }), bodyBytes: 0 };
     case 'records':
-      return await settle(reading, page, { request, position, guard });
+      return await settle(reading, page, { request, position, ...state });
   }
 }
 
 async function settle(
   { plan, source, ahead }: Reading,
   page: Extract<Page, { kind: 'records' }>,
-  at: { readonly request: PageRequest; readonly position: ReadPosition; readonly guard: PageGuard },
+  at: WindowState & { readonly request: PageRequest; readonly position: ReadPosition },
 ): Promise<Turn> {
-  const { request, position, guard } = at;
+  const { request, position, guard, parts } = at;
   const { cursor } = plan;
   if (cursor?.resultCap && page.total !== null && page.total > cursor.resultCap.records && position.page.index === 1) {
     return { retryFrom: splitWindow(position, cursor, page.total), note: 'window_split' };
   }
   const seen = cursor ? await readCursors(page.records, cursor, position) : withoutCursors(page.records);
   const repeated = isRepeated(page, at, source);
-  const next = repeated || seen.belowWindow ? null : page.next;
-  if (next === null) ahead.drop();
-  else ahead.prefetch({ request, page, next });
+  const following = repeated || seen.belowWindow ? null : page.next;
+  if (following === null) ahead.drop();
+  else ahead.prefetch({ request, page, next: following });
+  const job = following === null ? nextPart(position.job, parts) : null;
+  const next = job ? firstPageLike(plan.firstPage, position.page) : following;
   const { serverDate, token } = page;
-  const step = advance(plan, position, { cursors: seen.cursors, next, guard: guard.state(), serverDate, token });
+  const facts = { cursors: seen.cursors, next, guard: job ? noPages : guard.state(), serverDate, token };
+  const step = advance(plan, position, facts);
   const notes: readonly (ReadNote | false)[] = [
     step.orderBroken && 'order_broken',
     repeated && 'page_repeated',
@@ -221,7 +247,7 @@ async function settle(
     read: {
       pageNo: position.pagesRead + 1,
       records: seen.records,
-      positionAfter: step.position,
+      positionAfter: job && step.position ? { ...step.position, job } : step.position,
       watermarkAfter: step.watermark,
       requestKey: page.requestKey,
       validators: position.pagesRead === 0 ? page.validators : null,
@@ -231,23 +257,6 @@ async function settle(
       notes: notes.filter((note) => note !== false),
     },
   };
-}
-
-/** Whether the page, or the next one, was read before in this window. Throws `page_loop` unless that is allowed. */
-function isRepeated(
-  page: Extract<Page, { kind: 'records' }>,
-  at: { readonly position: ReadPosition; readonly guard: PageGuard },
-  source: Source,
-): boolean {
-  const { kind, onRepeat } = source.resource.pagination;
-  // The first address is not a token that a response gave, but a link may lead back to it.
-  const links = kind === 'next_url' || kind === 'link_header';
-  if (links && at.position.page.index === 1) at.guard.repeats(pageKey(page.url));
-  if (page.identity === null || !at.guard.repeats(pageKey(page.identity))) return false;
-  if (onRepeat === 'stop') return true;
-  const message = `The API returned a page of this window again after page ${at.position.page.index}.`;
-  const advice = 'Correct the pagination, or set pagination.onRepeat to "stop" if its last page points to itself.';
-  throw new AppError('page_loop', `${message} ${advice}`);
 }
 
 /** A page without records of its own, after which this partition has no more. */

@@ -239,6 +239,6 @@ describe('a checkpoint', () => {
     let position = restartWindow(plan, one);
     expect(position).toMatchObject({ page: firstPage, lastSeen: null, claim: '2026-01-10T00:00:00.000Z' });
     position = restartWindow(plan, restartWindow(plan, position));
-    expect(() => restartWindow(plan, position)).toThrow('expired four times');
+    expect(() => restartWindow(plan, position)).toThrow('begun again four times');
   });
 });

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts';
-import type { CursorPlan, PagePosition, ReadPlan, ReadPosition } from '../../model/read-position.ts';
+import type { CursorPlan, JobPosition, PagePosition, ReadPlan, ReadPosition } from '../../model/read-position.ts';
 import { type GuardState } from '../../model/read-position.ts';
 import { isTimeCursor } from '../../spec/schema/incremental-schema.ts';
 import { type CursorValue, cursorOfText, cursorText } from '../cursor/cursor-value.ts';
@@ -78,16 +78,27 @@ export function advance(plan: ReadPlan, position: ReadPosition, facts: PageFacts
   return { position: null, ...quiet(claim) };
 }
 
+const withoutPart = ({ id, createdAt, values }: JobPosition): JobPosition => ({ id, createdAt, values });
+
 /**
- * The same window from its first page, after its page token has expired. Delivered records are known by hash. Throws
- * `source_rejected` at the fourth time: an API whose tokens never live long enough cannot be read this way.
+ * The same window from its first page, after its page token has expired or the parts of its report have changed.
+ * Delivered records are known by hash. Throws `source_rejected` at the fourth time: an API whose tokens never live long
+ * enough cannot be read this way.
  */
 export function restartWindow(plan: ReadPlan, position: ReadPosition): ReadPosition {
   if (position.restarts >= 3) {
-    throw new AppError('source_rejected', 'The page token expired four times in one window. Use smaller windows.');
+    throw new AppError('source_rejected', 'A window was begun again four times. Use smaller windows.');
   }
-  const empty = { guard: noPages, maxSeen: null, lastSeen: null };
-  return { ...position, ...empty, page: firstPageLike(plan.firstPage, position.page), restarts: position.restarts + 1 };
+  const { job, ...rest } = position;
+  return {
+    ...rest,
+    ...(job && { job: withoutPart(job) }),
+    guard: noPages,
+    maxSeen: null,
+    lastSeen: null,
+    page: firstPageLike(plan.firstPage, position.page),
+    restarts: position.restarts + 1,
+  };
 }
 
 /** A token read from the start, after the API no longer knows the stored token. */

@@ -14,6 +14,7 @@ import { rendererFor, renderRequest } from '../request/render-request.ts';
 import type { RequestRoots } from '../request/request.ts';
 import type { Source } from '../source.ts';
 import { checkpointText } from './checkpoint-text.ts';
+import { type ReportParts, reportParts } from './report-parts.ts';
 
 /** What a read with report jobs needs of its run. */
 export interface JobPort {
@@ -33,16 +34,23 @@ interface JobOptions {
 
 /** A job that is ready. */
 interface ReadyJob {
-  readonly position: ReadPosition & { readonly job: JobPosition };
+  /** Of the position; without a part. */
+  readonly job: JobPosition;
   /** It has no records. */
   readonly isEmpty: boolean;
+  /** What it has now; null: the report is one. */
+  readonly parts: ReportParts | null;
 }
 
 /** What `job` is in the requests of a job. */
-export const jobRoot = ({ id, values }: JobPosition): Readonly<Record<string, unknown>> => ({ ...values, id });
+export const jobRoot = ({ id, values, part }: JobPosition): Readonly<Record<string, unknown>> => ({
+  ...values,
+  id,
+  ...(part && { part: part.value }),
+});
 
 /**
- * The position with a job that is ready: the one of the position, or a new one, whose id is saved before anything else
+ * A job that is ready: the one of the position, or a new one, whose id is saved before anything else
  * happens. A process polls once before it reads, so that an address of limited life is a new one. Throws
  * `source_rejected` when the job fails or takes too long, and what the client and the port throw.
  */
@@ -58,8 +66,8 @@ export async function readyJob(source: Source, begin: ReadPosition, options: Job
       await port.save({ ...begin, job });
     } else {
       const polled = await poll(source, rules, job, options);
-      if (polled !== null)
-        return { position: { ...begin, job: { ...job, values: polled.values } }, isEmpty: polled.isEmpty };
+      const { id, createdAt } = job;
+      if (polled !== null) return { ...polled, job: { id, createdAt, values: polled.values } };
       refuseLate(source, rules, job);
     }
     await port.wait(intervalMs);
@@ -87,7 +95,7 @@ async function poll(
   rules: ReportJob,
   job: JobPosition,
   options: JobOptions,
-): Promise<{ readonly values: JobPosition['values']; readonly isEmpty: boolean } | null> {
+): Promise<(Omit<ReadyJob, 'job'> & Pick<JobPosition, 'values'>) | null> {
   const { evaluate } = options;
   const response = await send(source, rules.poll, { ...options, what: 'job.poll', job: jobRoot(job) });
   const status = textOf(await evaluate(rules.status, response));
@@ -106,7 +114,8 @@ async function poll(
     if (typeof value === 'number') values[name] = value;
     if (typeof value === 'string') values[name] = checkpointText(value, `The value "${name}" of a job`, 'job.values');
   }
-  return { values, isEmpty };
+  const parts = rules.parts === undefined ? null : reportParts(await evaluate(rules.parts, response));
+  return { values, parts, isEmpty: isEmpty || parts?.values.length === 0 };
 }
 
 function refuseLate(source: Source, { timeoutSeconds }: ReportJob, { createdAt }: JobPosition): void {

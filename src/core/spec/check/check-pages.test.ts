@@ -121,6 +121,21 @@ const ofPages: readonly Case[] = [
     issues: ['schema resources.1.forEach.0.from'],
   },
   {
+    rule: 'a request that reads the same for each part of a report',
+    changes: { ...readingJob, 'resources.0.job': { ...job, parts: 'body.files' } },
+    issues: ['schema resources.0.job.parts'],
+  },
+  {
+    rule: 'an order over the parts of a report',
+    changes: {
+      ...readingJob,
+      'resources.0.job': { ...job, parts: 'body.files' },
+      'resources.0.request.path': '/files/{{ job.part }}',
+      'resources.0.incremental': { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc' },
+    },
+    issues: ['schema resources.0.incremental.order'],
+  },
+  {
     rule: 'a request of a job without an address',
     changes: { ...readingJob, 'resources.0.job.poll': {} },
     issues: ['schema resources.0.job.poll.path'],

@@ -26,9 +26,22 @@ export function checkReportJobs(document: unknown): readonly Issue[] {
 function jobRules(resource: JsonObject, path: string): readonly Issue[] {
   const incremental = partOf(resource, 'incremental');
   const { mode } = partOf(partOf(resource, 'request'), 'cache');
-  const isUsed = textsIn({ path: '', value: resource['request'] }).some((text) => /\bjob\b/.test(text.value));
+  const uses = (name: RegExp) =>
+    textsIn({ path: '', value: resource['request'] }).some((text) => name.test(text.value));
+  const hasParts = partOf(resource, 'job')['parts'] !== undefined;
+  const { order } = incremental;
   return [
-    ...when(!isUsed, `${path}.job`, '`request` does not use `job`, so it cannot read what the job has made'),
+    ...when(!uses(/\bjob\b/), `${path}.job`, '`request` does not use `job`, so it cannot read what the job has made'),
+    ...when(
+      hasParts && uses(/\bjob\b/) && !uses(/\bjob\.part\b/),
+      `${path}.job.parts`,
+      '`request` does not use `job.part`, so it would read the same for each part',
+    ),
+    ...when(
+      hasParts && typeof order === 'string' && order !== 'none',
+      `${path}.incremental.order`,
+      'the parts of a report follow in no order of their records: use `none`',
+    ),
     ...when(incremental['kind'] === 'token', `${path}.incremental.kind`, 'a report has no token: use `cursor`'),
     ...when(
       incremental['resultCap'] !== undefined,

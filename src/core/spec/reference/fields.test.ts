@@ -97,7 +97,7 @@ const base = (other: string): Record<string, unknown> => ({
       primaryKey: 'id',
       request: {
         path: '/contacts',
-        query: { limit: '{{ page.size }}', fields: '{{ chunk.fields }}', of: '{{ job.id }}' },
+        query: { limit: '{{ page.size }}', fields: '{{ chunk.fields }}', of: '{{ job.id }}{{ job.part }}' },
       },
       forEach: [{ as: 'project', values: '{{ params.projects }}' }],
     },

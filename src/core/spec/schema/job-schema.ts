@@ -31,6 +31,11 @@ export const ReportJob = strictObject({
     'True for the response to `poll` of a completed job: it has no records, and nothing is requested. Absent: it is always read.',
     'body.record_count = 0',
   ),
+  parts: field(
+    v.exactOptional(Expression),
+    'The parts of a completed report, from the last response to `poll`: a list of texts or numbers, such as the addresses of its files. `request` reads each with all of its pages, one part after the other, and sees it as `job.part`. An empty list: there are no records. With `incremental` the order must be `none`. Absent: the report is one.',
+    'body.files.url',
+  ),
   values: field(
     v.optional(mapOf(VariableName, Expression), {}),
     'Texts or numbers of the last response to `poll`, which `request` sees as `job.<name>`.',

@@ -1,0 +1,62 @@
+/** The parts of a report: read one after the other, and found again after a crash. */
+import { createHash } from 'node:crypto';
+import { AppError } from '../../errors.ts';
+import type { JobPart, JobPosition } from '../../model/read-position.ts';
+import { checkpointText } from './checkpoint-text.ts';
+
+/** What the last poll said. */
+export interface ReportParts {
+  readonly values: readonly (string | number)[];
+  /** Hash of what they are. */
+  readonly hash: string;
+}
+
+/** Of one report. */
+const partsMax = 10_000;
+
+/**
+ * Reads what `job.parts` gave; nothing is an empty list, one value a list of one. Throws `source_rejected` for anything
+ * but texts and numbers, and for too many.
+ */
+export function reportParts(given: unknown): ReportParts {
+  const list: readonly unknown[] = given === undefined || given === null ? [] : Array.isArray(given) ? given : [given];
+  if (list.length > partsMax)
+    throw new AppError('source_rejected', `The report has more than ${partsMax} parts. Use smaller windows.`);
+  const values = list.map((value) => {
+    if (typeof value === 'number') return value;
+    if (typeof value === 'string') return checkpointText(value, 'A part of a report', 'job.parts');
+    throw new AppError(
+      'source_rejected',
+      'job.parts gave something else than texts or numbers. Correct it in the spec.',
+    );
+  });
+  return { values, hash: hashOf(values) };
+}
+
+/** Signed addresses have another signature at each poll: without their query they are what they were. */
+function hashOf(values: readonly (string | number)[]): string {
+  const names = values.map((value) => String(value).replace(/[?#].*$/s, ''));
+  const content = new Set(names).size < names.length ? values : names;
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32);
+}
+
+/**
+ * The part to read: the one that was, with its value of now, or the first. Null: the parts are others than those that
+ * were counted, so the window begins again.
+ */
+export function partAt(parts: ReportParts, before: JobPart | undefined): JobPart | null {
+  if (before !== undefined && before.parts !== parts.hash) return null;
+  return numbered(parts, before?.no ?? 0);
+}
+
+/** The job at its next part; null: this was the last, or the report is one. */
+export function nextPart(job: JobPosition | undefined, parts: ReportParts | null): JobPosition | null {
+  if (job?.part === undefined || parts === null) return null;
+  const part = numbered(parts, job.part.no + 1);
+  return part && { ...job, part };
+}
+
+function numbered({ values, hash }: ReportParts, no: number): JobPart | null {
+  const value = values[no];
+  return value === undefined ? null : { no, value, parts: hash };
+}
