@@ -76,8 +76,7 @@ class AdapterWithoutLock extends PostgresAdapter {
 async function refuseUnknown(db: Db): Promise<void> {
   const { rows: tables } = await sql`select where to_regclass('kysely_migration') is not null`.execute(db);
   if (tables.length === 0) return;
-  const [applied, known] = [await appliedMigrations(db), Object.keys(await readMigrations())];
-  const unknown = applied.find((name) => !known.includes(name));
+  const [unknown] = await unknownMigrations(await appliedMigrations(db));
   if (unknown !== undefined) throw new UnknownMigrationError(unknown);
 }
 
@@ -90,6 +89,12 @@ export async function appliedMigrations(db: Db): Promise<readonly string[]> {
 /** The migrations that the code expects and the database lacks; readiness names them. */
 export async function pendingMigrations(applied: readonly string[]): Promise<readonly string[]> {
   return Object.keys(await readMigrations()).filter((name) => !applied.includes(name));
+}
+
+/** The migrations of a database that this version does not have. */
+export async function unknownMigrations(applied: readonly string[]): Promise<readonly string[]> {
+  const known = Object.keys(await readMigrations());
+  return applied.filter((name) => !known.includes(name));
 }
 
 async function readMigrations(): Promise<Record<string, Migration>> {

@@ -11,7 +11,8 @@ import { importsOfTree } from './imports.ts';
 const doors: Readonly<Record<string, readonly string[]>> = {
   activities: ['index'],
   workflows: ['index', 'contract'],
-  'src/admin': ['commands', 'explain-error'],
+  'src/admin': ['commands', 'command', 'explain-error', 'doctor/doctor'],
+  'src/admin/doctor': ['doctor'],
   'src/api/openapi': ['openapi'],
   'src/api/reference': ['reference'],
   'src/cli': ['program'],

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as v from 'valibot';
 import { openDatabase } from '../db/client.ts';
+import type { CommandResult } from './admin/command.ts';
 import { commands, UsageError, usage } from './admin/commands.ts';
+import { diagnose } from './admin/doctor/doctor.ts';
 import { printError } from './admin/explain-error.ts';
-import type { Config } from './config/config.ts';
+import { type Config, loadConfig } from './config/config.ts';
 import { configOrExit, endOnUncaught } from './config/entry.ts';
 import { maskSecrets } from './log.ts';
 
@@ -29,6 +31,7 @@ async function main(args: readonly string[]): Promise<void> {
     process.stdout.write(`${usage()}\n`);
     return;
   }
+  if (args[0] === 'doctor') return runDoctor(args.slice(1));
   const [noun = '', verb = '', ...rest] = args;
   const command = commands.find(({ name }) => name === `${noun} ${verb}`);
   if (!command) throw new UsageError(`There is no command "${noun} ${verb}".`);
@@ -41,11 +44,21 @@ async function main(args: readonly string[]): Promise<void> {
   });
   try {
     const result = await command.run({ db, config, progress: (line) => process.stderr.write(`${line}\n`) }, options);
-    process.stdout.write(`${json ? JSON.stringify(result.json) : result.lines.join('\n')}\n`);
-    if (result.failed) process.exitCode = 1;
+    print(result, json);
   } finally {
     await db.destroy();
   }
+}
+
+/** Has no database of its own, and reports what is wrong with the configuration instead of ending at it. */
+async function runDoctor(args: readonly string[]): Promise<void> {
+  const { json } = optionsOf(args, []);
+  print(await diagnose(async () => withServices(loadConfig(process.env))), json);
+}
+
+function print(result: CommandResult, json: unknown): void {
+  process.stdout.write(`${json ? JSON.stringify(result.json) : result.lines.join('\n')}\n`);
+  if (result.failed) process.exitCode = 1;
 }
 
 function optionsOf(args: readonly string[], names: readonly string[]): Readonly<Record<string, unknown>> {

@@ -20,6 +20,7 @@ import { type ApiKeyRow } from '../core/resources/api-key.ts';
 import { WorkspaceKind } from '../core/resources/workspace.ts';
 import type { AdminTools, CommandResult } from './command.ts';
 import { createDestinationDatabase } from './database-command.ts';
+import { doctorUsage } from './doctor/doctor.ts';
 import { rotateKeys, showKeys } from './key-commands.ts';
 import { listWorkerVersions, setCurrentWorkerVersion } from './worker-versions.ts';
 
@@ -49,6 +50,7 @@ export const usage = (): string =>
     ...commands.map(
       ({ name, synopsis, summary }) => `  ${[name, synopsis].filter(Boolean).join(' ')}\n      ${summary}`,
     ),
+    ...doctorUsage,
     '',
     '--json prints one JSON document and nothing else. Exit codes: 0 success, 1 failure, 2 wrong usage, 78 wrong configuration.',
   ].join('\n');

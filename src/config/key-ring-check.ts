@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keepCanary, putCanaryKey } from '../../db/queries/orgs/canary.ts';
+import { findCanary, keepCanary, putCanaryKey } from '../../db/queries/orgs/canary.ts';
 import type { Deps } from '../deps.ts';
 
 /** The key ring of this process cannot open what is stored. Going on would seal secrets nobody else can open. */
@@ -28,6 +28,18 @@ export async function checkKeyRing(
       log.warn('database not ready; trying again (is it migrated? npm run migrate)', { waitMs, error });
       await sleep(waitMs, undefined, { signal }).catch(() => undefined);
     }
+  }
+}
+
+/** Whether the ring opens the canary, without making one; null: there is none yet. */
+export async function opensCanary({ db, secretBox }: Pick<Deps, 'db' | 'secretBox'>): Promise<boolean | null> {
+  const canary = await findCanary(db);
+  if (!canary) return null;
+  try {
+    secretBox.open(canary, nowhere);
+    return true;
+  } catch {
+    return false;
   }
 }
 

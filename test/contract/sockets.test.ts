@@ -43,6 +43,7 @@ const users: Readonly<Record<string, readonly string[]>> = {
   'the command line of authors, which calls the service at the address that its user gives': [
     'src/cli/service/service.ts',
   ],
+  'whether the proxy of the operator listens': ['src/admin/doctor/check-egress.ts'],
   'services of development, on loopback, and whether the API answers': [
     'src/dev/embedded/ports.ts',
     'src/dev/embedded/postgres.ts',

@@ -16,6 +16,15 @@ export async function keepCanary(db: Db, sealed: SealedSecret): Promise<SealedSe
     .executeTakeFirstOrThrow();
 }
 
+/** The canary; undefined: no process has made it yet. It belongs to no org. */
+export function findCanary(db: Db): Promise<SealedSecret | undefined> {
+  return db
+    .selectFrom('secretCanary')
+    .select(['kekId', 'wrappedKey', 'nonce', 'ciphertext'])
+    .where('id', '=', 1)
+    .executeTakeFirst();
+}
+
 /** Stores the canary as it is wrapped now, unless it was rewrapped meanwhile. */
 export async function putCanaryKey(
   db: Db,

@@ -35,6 +35,32 @@ export async function readBacklog(db: Db): Promise<Backlog> {
   };
 }
 
+/** A run that Temporal was given, and when. */
+export interface DispatchedRun {
+  readonly id: string;
+  readonly orgId: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  /** Both null: no schedule made it. */
+  readonly scheduleId: string | null;
+  readonly scheduledFor: string | null;
+  readonly createdAt: string;
+  readonly dispatchedAt: string;
+}
+
+/** The newest run that has a workflow; undefined: there is none. */
+export function findLastDispatched(db: Db): Promise<DispatchedRun | undefined> {
+  return db
+    .selectFrom('runs')
+    .select(['id', 'orgId', 'connectionId', 'resourceKey', 'scheduleId', 'scheduledFor', 'createdAt'])
+    .select('dispatchedAt')
+    .where('dispatchedAt', 'is not', null)
+    .$narrowType<{ dispatchedAt: string }>()
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
 interface OpenRuns {
   readonly status: 'queued' | 'running';
   readonly trigger: string;

@@ -13,11 +13,13 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'orgs/orgs.findOrg': 'operator',
     'orgs/orgs.listOrgs': 'operator',
     'orgs/canary.keepCanary': 'the canary of the key ring belongs to no org',
+    'orgs/canary.findCanary': 'the canary of the key ring belongs to no org',
     'orgs/canary.putCanaryKey': 'the canary of the key ring belongs to no org',
     'connections/sealed-values.countSealed': 'operator: counts only',
     'connections/sealed-values.findOtherwiseWrapped': 'operator: ids only',
 
     'runs/backlog.readBacklog': 'metrics: counts and ages only',
+    'runs/backlog.findLastDispatched': 'operator: ids and times only',
     'runs/sweep.findUndispatchedRuns': 'sweeper: ids only',
     'runs/sweep.findSilentRuns': 'sweeper: ids only',
     'runs/sweep.findSchedulesToApply': 'sweeper: ids only',

@@ -1,0 +1,163 @@
+import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { findLastDispatched } from '../../../db/queries/runs/backlog.ts';
+import { orgScope } from '../../../db/scope.ts';
+import { controlQueue, searchAttributes, syncQueue, syncRunId, webhookQueue } from '../../../workflows/contract.ts';
+import { runInput } from '../../connect/run-input.ts';
+import type { Deps } from '../../deps.ts';
+import { clockFinding, clockMsMax } from './check-database.ts';
+import { type Finding, found, ok } from './finding.ts';
+
+type Temporal = Deps['temporal'];
+
+/** Of one call, ms. */
+const deadlineMs = 5000;
+/** Codes of gRPC. */
+const [notFound, permissionDenied, unauthenticated] = [5, 7, 16];
+/** `INDEXED_VALUE_TYPE_KEYWORD` and `TASK_QUEUE_TYPE_…` of Temporal's API. */
+const keyword = 2;
+const [workflowTasks, activityTasks] = [1, 2];
+
+/** Whether Temporal can be used, in the order in which one thing needs the other. */
+export async function checkTemporal({ temporal }: Pick<Deps, 'temporal'>): Promise<readonly Finding[]> {
+  const ask = asking(temporal);
+  const { workflowService, options } = temporal;
+  const { namespace } = options;
+  const info = await ask(() => workflowService.getSystemInfo({}));
+  if (!info.ok) return [unreached(info.code)];
+  const reached = ok('temporal.reached', `Temporal ${info.value.serverVersion ?? ''} responds.`);
+  const described = await ask(() => workflowService.describeNamespace({ namespace }));
+  if (!described.ok) return [reached, noNamespace(namespace, described.code)];
+  return [
+    reached,
+    ok('temporal.namespace', `The namespace ${namespace} is there.`),
+    await checkAttributes(temporal, namespace),
+    ...(await checkPollers(temporal, namespace)),
+    found('unknown', 'temporal.fairness', {
+      detail:
+        'Temporal does not tell whether matching.enableFairness is on. Without it, orgs with many runs delay others.',
+      remedy: 'Look at the dynamic configuration of your Temporal server; on Temporal Cloud, ask its support.',
+    }),
+  ];
+}
+
+function unreached(code: number | null): Finding {
+  const refused = code === unauthenticated || code === permissionDenied;
+  return found('fault', 'temporal.reached', {
+    detail: refused ? 'Temporal refuses the credentials.' : 'Temporal does not respond.',
+    remedy: refused
+      ? 'Check TEMPORAL_API_KEY, TEMPORAL_TLS_* or the profile, and what they may do.'
+      : 'Check TEMPORAL_ADDRESS or the profile, the network, and whether Temporal runs. Runs wait until it is back.',
+  });
+}
+
+function noNamespace(namespace: string, code: number | null): Finding {
+  return found('fault', 'temporal.namespace', {
+    detail: code === notFound ? `There is no namespace ${namespace}.` : `The namespace ${namespace} cannot be read.`,
+    remedy: `Set TEMPORAL_NAMESPACE, or make it: temporal operator namespace create --namespace ${namespace} --retention 7d`,
+  });
+}
+
+async function checkAttributes(temporal: Temporal, namespace: string): Promise<Finding> {
+  const check = 'temporal.search_attributes';
+  const { operatorService } = temporal.connection;
+  const listed = await asking(temporal)(() => operatorService.listSearchAttributes({ namespace }));
+  const create = (names: readonly string[]) =>
+    `temporal operator search-attribute create ${names.map((name) => `--name ${name} --type Keyword`).join(' ')}`;
+  const names = Object.values(searchAttributes);
+  if (!listed.ok) {
+    return found('unknown', check, {
+      detail: 'Temporal does not let us list the search attributes.',
+      remedy: `If runs cannot be filtered in its UI: ${create(names)}`,
+    });
+  }
+  const { customAttributes = {} } = listed.value;
+  const wrong = names.filter((name) => (customAttributes?.[name] ?? keyword) !== keyword);
+  if (wrong.length > 0) {
+    return found('fault', check, {
+      detail: `These search attributes have another type than Keyword: ${wrong.join(', ')}. Every start of a run fails.`,
+      remedy: 'Remove them in Temporal, and create them again with the type Keyword.',
+    });
+  }
+  const missing = names.filter((name) => customAttributes?.[name] === undefined);
+  if (missing.length === 0) return ok(check, 'Every search attribute is registered.');
+  return found('warning', check, {
+    detail: `These search attributes are missing: ${missing.join(', ')}. Runs start without any, and cannot be filtered.`,
+    remedy: `Start a worker, which registers them, or run: ${create(missing)}`,
+  });
+}
+
+async function checkPollers(temporal: Temporal, namespace: string): Promise<readonly Finding[]> {
+  const queues = [
+    [controlQueue, workflowTasks],
+    [syncQueue, activityTasks],
+    [webhookQueue, activityTasks],
+  ] as const;
+  const unpolled = await Promise.all(
+    queues.map(async ([name, taskQueueType]) => {
+      const asked = { namespace, taskQueue: { name }, taskQueueType };
+      const queue = await asking(temporal)(() => temporal.workflowService.describeTaskQueue(asked));
+      return queue.ok && (queue.value.pollers?.length ?? 0) > 0 ? null : name;
+    }),
+  );
+  const names = unpolled.filter((name) => name !== null);
+  if (names.length === 0) return [ok('temporal.workers', 'Workers poll every queue.')];
+  return [
+    found('warning', 'temporal.workers', {
+      detail: `No worker has polled these queues for some minutes: ${names.join(', ')}.`,
+      remedy: 'Start workers; WORKER_QUEUES of all of them together must name control, sync and webhooks.',
+    }),
+  ];
+}
+
+/**
+ * Temporal tells its time only where it notes one: when the workflow of a run began, the row of which has the time of the
+ * database. The newest run says how far the two are apart.
+ */
+export async function checkTemporalClock({ db, temporal }: Pick<Deps, 'db' | 'temporal'>): Promise<Finding> {
+  const check = 'temporal.clock';
+  const unknown = found('unknown', check, {
+    detail: 'Temporal tells its time only with a run that it has begun, and there is none that it still has.',
+    remedy: 'Run this command again after the first run.',
+  });
+  const run = await findLastDispatched(db);
+  if (!run) return unknown;
+  const workflowId = syncRunId(runInput(orgScope(run.orgId), run));
+  try {
+    const { startTime } = await temporal.withDeadline(Date.now() + deadlineMs, () =>
+      temporal.workflow.getHandle(workflowId).describe(),
+    );
+    // A run begins when it is requested, or when a sweeper found that it was not; either was noted here.
+    const noted = [run.createdAt, run.dispatchedAt].map((time) => Date.parse(time));
+    const [nearest = startTime.getTime()] = noted.toSorted(
+      (one, other) => apart(one, startTime) - apart(other, startTime),
+    );
+    // The request itself takes a moment.
+    const ownMs = apart(nearest, startTime) <= clockMsMax ? startTime.getTime() : nearest;
+    return clockFinding(check, { theirMs: startTime.getTime(), ownMs, whose: 'Temporal' });
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError || codeOf(error) !== null) return unknown;
+    throw error;
+  }
+}
+
+const apart = (ms: number, time: Date): number => Math.abs(ms - time.getTime());
+
+type Answer<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly code: number | null };
+
+const asking =
+  (temporal: Temporal) =>
+  async <Value>(call: () => Promise<Value>): Promise<Answer<Value>> => {
+    try {
+      return { ok: true, value: await temporal.connection.withDeadline(Date.now() + deadlineMs, call) };
+    } catch (error) {
+      return { ok: false, code: codeOf(error) };
+    }
+  };
+
+/** The gRPC code; null: it is no error of gRPC. */
+function codeOf(error: unknown): number | null {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return isGrpcServiceError(cause) ? cause.code : null;
+}

@@ -1,0 +1,69 @@
+/**
+ * The doctor: checks everything that this machine's configuration leads to, and says what to do about each fault. It changes
+ * nothing, so it may run at any time, beside a service that works.
+ */
+import { ConfigError } from '../../config/config.ts';
+import { secretsKeyRing } from '../../config/dev-secrets.ts';
+import { createDeps } from '../../deps.ts';
+import { createLog } from '../../log.ts';
+import type { AdminTools, CommandResult } from '../command.ts';
+import { explainError } from '../explain-error.ts';
+import { checkDatabase } from './check-database.ts';
+import { checkEgress } from './check-egress.ts';
+import { checkKeys } from './check-keys.ts';
+import { checkTemporal, checkTemporalClock } from './check-temporal.ts';
+import { type Finding, found } from './finding.ts';
+
+/** How the usage shows it. */
+export const doctorUsage = [
+  '  doctor',
+  '      Check the configuration, the database, Temporal, the keys and the way out; say what to do about each fault.',
+] as const;
+
+/**
+ * Runs every check that can run. `readConfig` throws what the configuration lacks, which is a finding too. `failed`: there is
+ * a fault.
+ */
+export async function diagnose(readConfig: () => Promise<AdminTools['config']>): Promise<CommandResult> {
+  const findings = await findingsOf(readConfig);
+  const failed = findings.some(({ status }) => status === 'fault');
+  return {
+    json: { healthy: !failed, findings },
+    lines: [...findings.flatMap(linesOf), failed ? 'There are faults.' : 'No faults.'],
+    failed,
+  };
+}
+
+async function findingsOf(readConfig: () => Promise<AdminTools['config']>): Promise<readonly Finding[]> {
+  let config: AdminTools['config'];
+  try {
+    config = await readConfig();
+    secretsKeyRing(config);
+  } catch (error) {
+    const details = error instanceof ConfigError ? error.messages : [explainError(error)];
+    const remedy = 'Correct the environment; .env.example explains every variable.';
+    return details.map((detail) => found('fault', 'configuration', { detail, remedy }));
+  }
+  await using deps = createDeps(config, createLog({ level: 'silent', name: 'doctor' }));
+  const [database, temporal, egress] = await Promise.all([
+    checkDatabase(deps),
+    checkTemporal(deps),
+    checkEgress(deps, config),
+  ]);
+  const isMigrated = database.some(({ check, status }) => check === 'database.migrations' && status === 'ok');
+  const reached = temporal.some(({ check, status }) => check === 'temporal.reached' && status === 'ok');
+  return [
+    ...database,
+    ...(isMigrated ? await checkKeys(deps, config) : []),
+    ...temporal,
+    ...(isMigrated && reached ? [await checkTemporalClock(deps)] : []),
+    ...egress,
+  ];
+}
+
+const marks = { ok: 'ok     ', warning: 'WARNING', fault: 'FAULT  ', unknown: 'unknown' } as const;
+
+const linesOf = ({ check, status, detail, remedy }: Finding): readonly string[] => [
+  `${marks[status]}  ${check}: ${detail}`,
+  ...(remedy === null ? [] : [`         ${remedy}`]),
+];
