@@ -8,6 +8,7 @@ import type { TestOrg } from '../support/service/api.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { testDatabaseUrl } from '../support/service/database-server.ts';
 import { eventually } from '../support/service/eventually.ts';
+import { scrape } from '../support/service/scrape.ts';
 import type { ServiceProcess } from '../support/service/service-process.ts';
 import type { Service } from '../support/service/stack.ts';
 import { startTemporalDevServer, type TemporalDevServer, unusedPort } from '../support/service/temporal-dev-server.ts';
@@ -22,6 +23,7 @@ let database: TestDatabase;
 let temporal: TemporalDevServer;
 let upstream: Upstream;
 let env: NodeJS.ProcessEnv;
+let metricsPorts: Readonly<Record<'api' | 'worker', number>>;
 let api: ServiceProcess;
 let worker: ServiceProcess;
 let org: TestOrg;
@@ -45,6 +47,7 @@ beforeAll(async () => {
     PORT: String(await unusedPort()),
     WORKER_HEALTH_PORT: String(await unusedPort()),
   };
+  metricsPorts = { api: await unusedPort(), worker: await unusedPort() };
 });
 afterAll(() => opened.disposeAsync());
 
@@ -52,14 +55,22 @@ afterAll(() => opened.disposeAsync());
 const note = (line: string): Promise<void> => appendFile(process.env['IMAGE_NOTES'] ?? '/dev/null', `${line}\n`);
 
 /** Starts a process and notes how long it takes until it logs that it works. */
-async function start(name: 'api' | 'worker'): Promise<ServiceProcess> {
+async function start(
+  name: 'api' | 'worker',
+  own: NodeJS.ProcessEnv = {},
+  what: string = name,
+): Promise<ServiceProcess> {
   const startedAt = performance.now();
-  const started = image.start(name, env);
+  const started = image.start(name, { ...env, METRICS_PORT: String(metricsPorts[name]), ...own });
   opened.defer(() => started.destroy());
   await started.logged(`${name} ready`);
-  await note(`${name} of the image is ready after ${((performance.now() - startedAt) / 1000).toFixed(2)} s`);
+  await note(`${what} of the image is ready after ${((performance.now() - startedAt) / 1000).toFixed(2)} s`);
   return started;
 }
+
+/** One more worker, beside the first, that is ready. The caller stops it. */
+const startSecond = async (what: string, own: NodeJS.ProcessEnv): Promise<ServiceProcess> =>
+  start('worker', { WORKER_HEALTH_PORT: String(await unusedPort()), METRICS_PORT: '', ...own }, what);
 
 const isOk = async (url: string): Promise<boolean> => (await fetch(url)).ok;
 
@@ -96,6 +107,33 @@ describe('the image', () => {
     await eventually('the worker is ready', () => isOk(`http://127.0.0.1:${env['WORKER_HEALTH_PORT']}/readyz`));
     expect(await image.run(['connector-sync', 'health'], { ...env, PORT: '1' })).toMatchObject({ exitCode: 0 });
     expect(worker.tail()).not.toMatch(/bundle/i);
+  });
+
+  it('starts a versioned worker with a bundle that was made with the image, too', async () => {
+    const second = await startSecond('versioned worker', { CSS_DEPLOYMENT_NAME: 'image', CSS_BUILD_ID: 'b1' });
+    expect(second.tail()).not.toMatch(/bundle/i);
+    await second.kill('SIGTERM');
+  });
+
+  it('starts a worker with traces, which makes the bundle with their interceptors itself', async () => {
+    const second = await startSecond('worker with traces', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
+    expect(second.tail()).toMatch(/workflow bundle not cached/);
+    await second.kill('SIGTERM');
+  });
+
+  it.each(['/console/sign-in', '/api/reference'])('serves the page %s with all of its files', async (path) => {
+    const page = await fetch(`http://127.0.0.1:${env['PORT']}${path}`);
+    expect(page.status).toBe(200);
+    const files = [...(await page.text()).matchAll(/(?:src|href)="([^":]+\.(?:js|css|svg))"/g)];
+    expect(files.length).toBeGreaterThan(1);
+    for (const [, file = ''] of files) expect([file, await isOk(new URL(file, page.url).href)]).toEqual([file, true]);
+  });
+
+  it('serves the metrics of each process at METRICS_PORT, those of Temporal’s native part too', async () => {
+    expect((await scrape(metricsPorts.api)).value('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
+    const { value } = await scrape(metricsPorts.worker);
+    expect(value('connector_sync_run_slots_max')).toBe(20);
+    expect(value('temporal_num_pollers', { task_queue: 'css-sync' })).toBeGreaterThan(0);
   });
 
   it('runs its processes without root and without capabilities', async () => {
