@@ -930,6 +930,7 @@ export type Resource = {
     completed: string[];
     failed: string[];
     emptyWhen?: string;
+    parts?: string;
     values?: {
       [name: string]: string;
     };

@@ -70,8 +70,8 @@ async function checkAttributes(temporal: Temporal, namespace: string): Promise<F
       remedy: `If runs cannot be filtered in its UI: ${create(names)}`,
     });
   }
-  const { customAttributes = {} } = listed.value;
-  const wrong = names.filter((name) => (customAttributes?.[name] ?? keyword) !== keyword);
+  const { customAttributes } = listed.value;
+  const wrong = names.filter((name) => (customAttributes[name] ?? keyword) !== keyword);
   if (wrong.length > 0) {
     return found('fault', check, {
       detail: `These search attributes have another type than Keyword: ${wrong.join(', ')}. Every start of a run fails.`,
