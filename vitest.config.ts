@@ -20,7 +20,7 @@ const withServers = {
 const onSharedService = [
   'test/integration/{backfill,blocked-hops,client-examples,conditional-requests,connection-lifecycle,deletes,edge-cases,enrichment}.test.ts',
   'test/integration/{events,github,hubspot,incremental,offset-pages,pages-at-once,partition-combinations}.test.ts',
-  'test/integration/{poisoned-records,request-cache,requests,reference-examples,requeue,session-login,write-modes}.test.ts',
+  'test/integration/{poisoned-records,request-cache,requests,reference-examples,requeue,rewind,session-login,write-modes}.test.ts',
 ];
 
 /** They look at what their whole process has: the memory it uses, the modules it loaded, the statements that it compiled first. */

@@ -95,7 +95,9 @@ export async function openRun(
   if (!isSettled && attempt.settledWith !== null && !(await ledger.unsettle())) throw takenOver();
   const start = isSettled ? startOfSettled({ ...attempt, runId }) : await openAfter(attempt.batchNo);
   const later = isSettled ? openLater({ destination, ledger, open: openAfter }) : null;
-  const asked = newLanes.take(attempt, start.fresh);
+  // A destination that was restored from a backup is fresh too, and the lane knows its records.
+  const rewinds = backfill?.rewind === true;
+  const asked = newLanes.take(attempt, start.fresh && !rewinds);
   const known = createKnownRecords(storedBy(db, scope, { laneId, asked }), start.carried);
   const opening = { runId, connectionId, setup, startedAt, logCall, redactor, onRateLimit, stack: clients };
   const engine = createEngine({
@@ -106,7 +108,11 @@ export async function openRun(
     params,
     force: backfill?.force ?? false,
     openSource: (opened) =>
-      openSource(deps, scope, { ...opening, resource: opened, backfill: opened === resource ? backfill : null }),
+      openSource(deps, scope, {
+        ...opening,
+        resource: opened,
+        backfill: opened === resource && !rewinds ? backfill : null,
+      }),
     store: createRunStore(deps, scope, { runId, attempt }),
     lookupStore: createLookupStore(deps, scope, { connectionId, runId }),
     known,

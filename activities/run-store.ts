@@ -1,5 +1,5 @@
 import type { Attempt } from '../db/queries/runs/attempts.ts';
-import { countMissing, findMissing } from '../db/queries/runs/missing-records.ts';
+import { countMissing, findDeleted, findMissing } from '../db/queries/runs/missing-records.ts';
 import { findParents, parentsInstant } from '../db/queries/runs/parents.ts';
 import { findChangedPartitions } from '../db/queries/runs/partition-changes.ts';
 import { findRecordStates } from '../db/queries/runs/record-state.ts';
@@ -72,6 +72,7 @@ export function createRunStore(
     },
     countMissing: (partition) => countMissing(db, scope, { laneId, seq, partition }),
     findMissing: (partition, limit) => findMissing(db, scope, { laneId, seq, partition, limit }),
+    deleted: (page) => findDeleted(db, scope, { laneId, ...page }),
     async findLive(externalIds) {
       const states = await findRecordStates(db, scope, { laneId, externalIds });
       return states.filter(({ status }) => status !== 'deleted').map(({ externalId }) => externalId);

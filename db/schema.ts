@@ -30,6 +30,8 @@ export interface Backfill {
   readonly from: string | null;
   /** Unchanged records are delivered again, and deletes that were held back are sent. */
   readonly force: boolean;
+  /** The lane is set back to `from` as the run begins, which then reads as an ordinary one; absent: it is not. */
+  readonly rewind?: true;
 }
 
 /** The tables: the generated types with what the migrations cannot say, shapes of jsonb and words of checks. */

@@ -3,7 +3,7 @@ import type { Perform } from './output.ts';
 import type { LogsArguments } from './service/logs.ts';
 import type { RunsArguments } from './service/runs.ts';
 import type { ServiceArguments } from './service/service.ts';
-import type { SyncArguments } from './service/sync.ts';
+import type { RewindArguments, SyncArguments } from './service/sync.ts';
 import type { Tools } from './tools.ts';
 
 /** Adds the commands that call the REST API of a service. Each loads its code when it runs. */
@@ -57,6 +57,19 @@ function addRunCommands(program: Command, tools: Tools, perform: Perform): void 
     .option('--follow', 'wait for the end of the run')
     .action((connection: string, resource: string, args: SyncArguments) =>
       perform(async () => (await import('./service/sync.ts')).sync(tools, connection, resource, args)),
+    );
+  withProfile(program.command('rewind'))
+    .summary('deliver again what came after a time')
+    .description(
+      'For a destination that was restored to an earlier copy: sets a resource back to that time and requests a run that ' +
+        'sends deletes again and delivers all it reads. With --follow waits for its end.',
+    )
+    .argument('<connection>', 'id of the connection')
+    .argument('<resource>', 'key of the resource')
+    .requiredOption('--to <time>', 'when the copy was made, or earlier; ISO 8601')
+    .option('--follow', 'wait for the end of the run')
+    .action((connection: string, resource: string, args: RewindArguments) =>
+      perform(async () => (await import('./service/sync.ts')).rewind(tools, connection, resource, args)),
     );
   withProfile(program.command('runs'))
     .summary('show runs')

@@ -4,6 +4,7 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type BatchOwner, holdsLane } from './batch-owner.ts';
 import { ownLane } from './own-lane.ts';
+import { rewindStart } from './rewind.ts';
 
 /**
  * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where
@@ -21,7 +22,8 @@ export async function forgetLane(
   const { laneId } = owner;
   return db.transaction().execute(async (tx) => {
     if (!(await holdsLane(tx, scope, owner))) return null;
-    const records = await deleteRecordStates(tx, scope, laneId);
+    const rewinds = await isRewind(tx, scope, runId);
+    const records = rewinds ? 0 : await deleteRecordStates(tx, scope, laneId);
     const { numDeletedRows } = await tx
       .deleteFrom('partitions')
       .where('orgId', '=', scope.orgId)
@@ -29,6 +31,7 @@ export async function forgetLane(
       .executeTakeFirstOrThrow();
     const hadNothing = records === 0 && numDeletedRows === 0n;
     const begun = sql<string | null>`case
+      when ${rewinds} then ${JSON.stringify(rewindStart)}::jsonb
       when ${hadNothing} and (position ->> 'stage' = 'list' or position -> 'read' -> 'job' is not null)
       then position end`;
     const run = await tx
@@ -42,6 +45,16 @@ export async function forgetLane(
       .executeTakeFirst();
     return { records, position: run?.position ?? null };
   });
+}
+
+async function isRewind(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {
+  const run = await tx
+    .selectFrom('runs')
+    .select('backfill')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .executeTakeFirst();
+  return run?.backfill?.rewind === true;
 }
 
 /** Rows in one statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */

@@ -10,6 +10,7 @@ import { recordOfConnection } from '../connections/connection-facts.ts';
 import { noteStatusChange } from '../schedules.ts';
 import { type BatchOwner, holdsLane } from './batch-owner.ts';
 import { resetLane } from './lane-reset.ts';
+import { rewindLane } from './rewind.ts';
 import { runColumns } from './run-columns.ts';
 import { closePartitions } from './run-dimensions.ts';
 import {
@@ -84,7 +85,7 @@ function askToBegin(
       .innerJoin('runs', 'runs.orgId', 'orgs.id')
       .innerJoin('connections', 'connections.id', 'runs.connectionId')
       .innerJoin('lanes', 'lanes.id', 'runs.laneId')
-      .select(['connections.status', 'runs.readyAt', 'lanes.quick', 'lanes.reset', namesRunStarted])
+      .select(['connections.status', 'runs.readyAt', 'runs.backfill', 'lanes.quick', 'lanes.reset', namesRunStarted])
       .where('runs.orgId', '=', scope.orgId)
       .where('runs.id', '=', runId)
       .forNoKeyUpdate(['orgs', 'connections'])
@@ -106,6 +107,7 @@ function askToBegin(
         and id in (select id from (${runsInTurn(scope, sql`id = ${runId}`)}) turn)`.execute(tx);
     if (begun.numAffectedRows === 1n) {
       if (asking?.reset !== null) await resetLane(tx, scope, runId);
+      if (asking?.backfill?.rewind) await rewindLane(tx, scope, { runId, to: asking.backfill.from });
       const eventsFor = asking?.namesRunStarted ? await recordRunStarted(tx, scope, runId) : 0;
       return { ...notBegun, turn: 'running', isFirst: true, eventsFor };
     }

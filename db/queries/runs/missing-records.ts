@@ -41,6 +41,24 @@ export async function findMissing(
   return rows.map(({ externalId }) => externalId);
 }
 
+/** External ids of records that are known as deleted, after `after`, in order. */
+export async function findDeleted(
+  db: Db,
+  scope: OrgScope,
+  { laneId, after, limit }: { readonly laneId: number; readonly after: string | null; readonly limit: number },
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('recordState')
+    .select('externalId')
+    .where('laneId', '=', ownLane(scope, laneId))
+    .where('status', '=', 'deleted')
+    .$if(after !== null, (query) => query.where('externalId', '>', after ?? ''))
+    .orderBy('externalId')
+    .limit(limit)
+    .execute();
+  return rows.map(({ externalId }) => externalId);
+}
+
 function known(db: Db, scope: OrgScope, { laneId, partition }: Scan) {
   const all = db
     .selectFrom('recordState')

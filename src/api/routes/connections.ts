@@ -18,6 +18,7 @@ import { RunRow } from '../../core/resources/run.ts';
 import { SpecUpgrade } from '../../core/resources/spec.ts';
 import { Deleted, deleted, JsonObject } from '../../core/resources/values.ts';
 import { bodyId, DisplayText, idParams, NaturalKey } from '../inputs.ts';
+import { instant } from '../instant.ts';
 import { QueryText } from '../query-inputs.ts';
 import { route } from '../route.ts';
 
@@ -125,6 +126,14 @@ export const connectionRoutes = [
         v.optional(v.boolean(), false),
         v.description('Also deliver unchanged records again, and send deletes that were held back.'),
       ),
+      rewindTo: v.optional(
+        v.nullable(
+          instant(
+            'In place of `from`: the destination was restored to a copy of this time. The run sends deletes again, reads from where the resource stood then, and delivers all it reads.',
+          ),
+        ),
+        null,
+      ),
     }),
     bodyExample: { resource: 'contacts', from: '2026-01-01T00:00:00Z', force: false },
     status: 202,
@@ -137,6 +146,7 @@ export const connectionRoutes = [
         resourceKey: body.resource,
         trigger: 'backfill',
         backfill: { from: body.from, force: body.force },
+        rewindTo: body.rewindTo,
       }),
   }),
   route({

@@ -14,16 +14,38 @@ export interface SyncArguments extends ServiceArguments {
   readonly follow?: boolean;
 }
 
+/** Options of `css rewind`. */
+export interface RewindArguments extends SyncArguments {
+  /** As typed. */
+  readonly to: string;
+}
+
 /** `css sync`: requests a run; with `--follow` waits for its end. */
-export async function sync(
+export const sync = (
   tools: Tools,
   connectionId: string,
   resource: string,
   args: SyncArguments,
+): Promise<CommandResult> => request(tools, connectionId, { action: 'sync', body: { resource } }, args);
+
+/** `css rewind`: requests a run that delivers again what came after a time; with `--follow` waits for its end. */
+export const rewind = (
+  tools: Tools,
+  connectionId: string,
+  resource: string,
+  { to, ...args }: RewindArguments,
+): Promise<CommandResult> =>
+  request(tools, connectionId, { action: 'backfill', body: { resource, rewindTo: to } }, args);
+
+async function request(
+  tools: Tools,
+  connectionId: string,
+  { action, body }: { readonly action: 'sync' | 'backfill'; readonly body: Readonly<Record<string, string>> },
+  args: SyncArguments,
 ): Promise<CommandResult> {
   const service = await openService(tools, args);
-  const path = `/connections/${segment(connectionId)}/sync`;
-  const requested = await service.call(RunRow, 'POST', path, { body: { resource } });
+  const path = `/connections/${segment(connectionId)}/${action}`;
+  const requested = await service.call(RunRow, 'POST', path, { body });
   if (!args.follow) {
     const { id, status } = requested;
     return { json: requested, lines: [`${id}  ${status}`, `  css calls ${id} shows its requests.`] };

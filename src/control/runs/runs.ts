@@ -16,6 +16,7 @@ import { isTimeCursor } from '../../core/spec/schema/incremental-schema.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
 import { withRoomForRun } from '../orgs/org-limits.ts';
+import { planRewind } from './rewind.ts';
 
 /** What the rules of runs need. */
 export type RunDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
@@ -26,6 +27,8 @@ interface RunRequest {
   readonly trigger: RunTrigger;
   /** `from` as a value of the cursor; null: an ordinary run. */
   readonly backfill: { readonly from: string | number | null; readonly force: boolean } | null;
+  /** The lane is set back to this ISO time before it is read, in place of `from`; null or absent: it is not. */
+  readonly rewindTo?: string | null;
 }
 
 /**
@@ -33,20 +36,33 @@ interface RunRequest {
  * there, and a start that fails leaves the row queued for the sweeper.
  *
  * Throws not_found (connection, pinned spec), conflict (not active, effective spec invalid, no destination),
- * validation (no such resource, no such start of a backfill), rate_limited (as many wait as may).
+ * validation (no such resource, no such start of a backfill, no such time), rate_limited (as many wait as may).
  */
-export async function requestRun(deps: RunDeps, scope: OrgScope, request: RunRequest): Promise<RunRow> {
+export async function requestRun(
+  deps: RunDeps,
+  scope: OrgScope,
+  { rewindTo = null, ...request }: RunRequest,
+): Promise<RunRow> {
   const connection = found(await findConnection(deps.db, scope, request.connectionId), 'Connection');
   if (connection.status !== 'active') throw conflict(notActive[connection.status]);
   const pinned = found(await findPinnedSpec(deps.db, scope, connection.id), 'Pinned spec version');
-  const { resource, ...terms } = runTerms({
+  const { resource, isToWebhook, ...terms } = runTerms({
     ...connection,
     specJson: pinned.specJson,
     resourceKey: request.resourceKey,
     defaultDestination: deps.defaultDestination,
     path: 'resource',
   });
-  const backfill = request.backfill && toBackfill(request.backfill, resource);
+  const backfill =
+    rewindTo === null
+      ? request.backfill && toBackfill(request.backfill, resource)
+      : await planRewind(deps.db, scope, {
+          connectionId: connection.id,
+          resource,
+          isToWebhook,
+          to: rewindTo,
+          from: request.backfill?.from ?? null,
+        });
   const run = await withRoomForRun(deps.db, scope, request, (db) =>
     insertRun(db, scope, { ...request, ...terms, backfill, isDispatched: true }),
   );

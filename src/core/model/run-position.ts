@@ -54,10 +54,11 @@ export interface ListPosition {
 }
 
 /**
- * Where a run continues. Plain JSON: the checkpoint. Its stages come in this order: records that are retried, the list
- * of partitions, each partition, records that no partition showed, the switch of a replaced table.
+ * Where a run continues. Plain JSON: the checkpoint. Its stages come in this order: in a run that sets its lane back, the
+ * records that are known as deleted; records that are retried, the list of partitions, each partition, records that no partition showed, the switch of a replaced table.
  */
 export type RunPosition =
+  | { readonly stage: 'bury'; readonly after: string | null }
   | { readonly stage: 'retry'; readonly after: string | null }
   | ListPosition
   | PartitionPosition

@@ -111,6 +111,7 @@ const threeValues: RunStore = {
   partition: async () => ({ watermark: null, validators: null }),
   countMissing: unused,
   findMissing: unused,
+  deleted: unused,
   findLive: unused,
   isClean: unused,
 };

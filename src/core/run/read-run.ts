@@ -5,14 +5,20 @@
  */
 
 import { canonicalJson } from '../json/canonical-json.ts';
-import type { ListPosition, PartitionPosition, PartitionTotals, RunPosition } from '../model/run-position.ts';
+import {
+  type ListPosition,
+  type PartitionPosition,
+  type PartitionTotals,
+  type RunPosition,
+  runStart,
+} from '../model/run-position.ts';
 import { listPartitions } from './list-partitions.ts';
 import { countPartitions } from './partition-at.ts';
 import { openPartitionReads } from './partition-reads.ts';
 import { type PartitionOptions, readPartition } from './read-partition.ts';
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { type RunPage, stagePage } from './run-page.ts';
-import { sweepMissing } from './sweep.ts';
+import { sweepMissing, tombstonesMax } from './sweep.ts';
 
 /** Retried records that are taken at a time. */
 const requeuedMax = 500;
@@ -30,6 +36,8 @@ export async function* readRun(
 
 function stageOf(run: RunReading, position: RunPosition, options: PartitionOptions): Stage {
   switch (position.stage) {
+    case 'bury':
+      return buryAgain(run, position);
     case 'retry':
       return retryRequeued(run, position);
     case 'list':
@@ -44,6 +52,23 @@ function stageOf(run: RunReading, position: RunPosition, options: PartitionOptio
       );
     case 'switch':
       return switchTable(run, position, options);
+  }
+}
+
+/** The destination is an earlier copy: it has rows again that were deleted since. What is not there is deleted in vain. */
+async function* buryAgain(
+  { resource: { deletes, target }, store }: RunReading,
+  position: Extract<RunPosition, { readonly stage: 'bury' }>,
+): Stage {
+  if (deletes.mode === 'none' || target.mode === 'replace') return runStart;
+  const { effect } = deletes;
+  for (let { after } = position; ; ) {
+    const externalIds = await store.deleted({ after, limit: tombstonesMax });
+    const last = externalIds.at(-1);
+    if (last === undefined) return runStart;
+    after = last;
+    const tombstones = externalIds.map((externalId) => ({ externalId, effect }));
+    yield stagePage('bury', { tombstones, positionAfter: { stage: 'bury', after } });
   }
 }
 

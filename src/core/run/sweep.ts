@@ -4,7 +4,7 @@ import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { stagePage } from './run-page.ts';
 
 /** Tombstones on one page. */
-const tombstonesMax = 1000;
+export const tombstonesMax = 1000;
 
 /** The swept part, the position of the run, and the next position. */
 interface Sweep {

@@ -3,6 +3,7 @@ import { takenOver } from '../../../src/core/errors.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
 import { holdsLaneIn } from './batch-owner.ts';
 import { resetLaneIn } from './lane-reset.ts';
+import { rewindLaneIn } from './rewind.ts';
 import { closePartitionsIn } from './run-dimensions.ts';
 import type { ControlState, StoredRun } from './store/control-state.ts';
 import { laneWatermark } from './store/lane-state.ts';
@@ -50,6 +51,7 @@ function askToBegin(state: ControlState, runId: string, onlyIfQuick: boolean): A
       paramsJson: connection.paramsJson,
     });
     resetLaneIn(state, runId);
+    if (run.backfill?.rewind) rewindLaneIn(state, { runId, to: run.backfill.from });
     return { ...notBegun, turn: 'running', isFirst: true };
   }
   const isReady = noteReadyIn(state, runId);

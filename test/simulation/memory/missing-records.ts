@@ -19,6 +19,16 @@ export const findMissing: typeof real.findMissing = (db, _scope, { limit, ...sca
       .slice(0, limit);
   });
 
+/** As the query of the same name. */
+export const findDeleted: typeof real.findDeleted = (db, _scope, { laneId, after, limit }) =>
+  memoryOf(db).transact('findDeleted', (state) =>
+    state.records
+      .where((row) => row.laneId === laneId && row.status === 'deleted' && (after === null || row.externalId > after))
+      .map(({ externalId }) => externalId)
+      .toSorted()
+      .slice(0, limit),
+  );
+
 const known = (state: ControlState, { laneId, partition }: real.Scan): StoredRecord[] =>
   state.records.where(
     (row) => row.laneId === laneId && row.status !== 'deleted' && (partition === null || row.partition === partition),

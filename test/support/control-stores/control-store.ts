@@ -40,6 +40,7 @@ export const realQueries = {
   countMissing: missing.countMissing,
   findMissing: missing.findMissing,
   openOutbox: outbox.openOutbox,
+  findDeleted: missing.findDeleted,
   putPending: outbox.putPending,
   advancePending: outbox.advancePending,
   countFailure: outbox.countFailure,

@@ -60,6 +60,9 @@ const withTenant =
   ({ tenant }) =>
     run(tenant);
 
+/** Sets the lane back as the run begins. */
+const someRewind = (dice: Dice) => ({ from: dice.pick(['1', '3', null]), force: true, rewind: true }) as const;
+
 const makers: Readonly<Record<string, WeightedMaker>> = {
   insertRun: {
     weight: 8,
@@ -69,7 +72,7 @@ const makers: Readonly<Record<string, WeightedMaker>> = {
         trigger: dice.pick(['manual', 'schedule', 'webhook', 'backfill'] as const),
         concurrentMax: dice.pick([1, 2]),
         waitsFor: dice.chance(0.2) ? ['b'] : [],
-        backfill: dice.chance(0.2) ? { from: '3', force: true } : null,
+        backfill: dice.chance(0.2) ? { from: '3', force: true } : dice.chance(0.2) ? someRewind(dice) : null,
       };
       return async ({ tenant: { queries, db, scope, connectionId }, runs }) => {
         const made = await queries.insertRun(db, scope, { connectionId, ...run });

@@ -27,6 +27,7 @@ export const requests: readonly (readonly [method: string, path: string, body: o
   ['GET', '/workspaces', null],
   ['GET', '/api-keys', null],
   ['POST', '/connections/{connection}/sync', { resource: 'items' }],
+  ['POST', '/connections/{connection}/backfill', { resource: 'items', rewindTo: '{hourAgo}' }],
   ['POST', '/runs/{run}/replay', null],
   ['POST', '/runs/{waiting}/cancel', null],
   ['POST', '/quarantine/requeue', { connectionId: '{connection}' }],

@@ -37,3 +37,21 @@ it('waits for what it depends on, its parents, and the parents of those that it 
     'parent',
   ]);
 });
+
+it.each([
+  ['a webhook', 'webhook', true],
+  ['a table', 'postgres', false],
+])('knows from the default destination that records go to %s', (_, kind, expected) => {
+  const { isToWebhook } = runTerms({
+    specJson: {
+      metadata: { key: 'acme', name: 'Acme', version: '1.0.0' },
+      http: { baseUrl: 'https://api.example.com' },
+      resources: [{ key: 'only', primaryKey: 'id', request: { path: '/only' } }],
+    },
+    specOverridesJson: null,
+    resourceKey: 'only',
+    defaultDestination: { kind },
+    path: 'resource',
+  });
+  expect(isToWebhook).toBe(expected);
+});

@@ -74,8 +74,13 @@ export function laneWatermark(state: ControlState, laneId: number): string | nul
   const watermarks = state.partitions.where((row) => row.laneId === laneId).map(({ watermark }) => watermark);
   const known = watermarks.filter((watermark) => watermark !== null);
   if (known.length < watermarks.length || known.length === 0) return null;
-  if (!known.every((watermark) => /^-?[0-9]+$/.test(watermark))) return known.reduce(lowerText);
-  return String(known.map(BigInt).reduce((least, value) => (value < least ? value : least)));
+  return lowerWatermark(known);
+}
+
+/** The lowest of some watermarks. */
+export function lowerWatermark(watermarks: readonly string[]): string {
+  if (!watermarks.every((watermark) => /^-?[0-9]+$/.test(watermark))) return watermarks.reduce(lowerText);
+  return String(watermarks.map(BigInt).reduce((least, value) => (value < least ? value : least)));
 }
 
 const lowerText = (a: string, b: string): string => (Buffer.compare(Buffer.from(a), Buffer.from(b)) <= 0 ? a : b);

@@ -1,0 +1,53 @@
+import type { Db } from '../../../db/client.ts';
+import { findRunsSince } from '../../../db/queries/runs/rewind.ts';
+import type { Backfill } from '../../../db/schema.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { conflict, invalid } from '../../core/errors.ts';
+import type { Resource } from '../../core/spec/schema/spec-schema.ts';
+
+interface Rewind {
+  readonly connectionId: string;
+  readonly resource: Resource;
+  /** Its records go to a webhook. */
+  readonly isToWebhook: boolean;
+  /** ISO. */
+  readonly to: string;
+  /** What else the request names as a start; null: nothing. */
+  readonly from: string | number | null;
+}
+
+/**
+ * How far a lane has to be set back so that everything that it delivered after a time is delivered again: to the lowest
+ * watermark that a run since then has begun with; to its beginning if one of them read from before its watermark. Throws
+ * validation (the time is to come), conflict (the destination cannot be filled again, or needs not).
+ */
+export async function planRewind(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, resource, isToWebhook, to, from: otherStart }: Rewind,
+): Promise<Backfill> {
+  const { key: resourceKey, target, incremental, forEach } = resource;
+  if (Date.parse(to) > Date.now()) throw refused('rewindTo', 'expected a time in the past');
+  if (otherStart !== null) throw refused('from', '`rewindTo` says where to start: remove `from`');
+  if (isToWebhook) {
+    throw conflict(
+      `${resourceKey} goes to a webhook, which has nothing to restore: to send all records again, request a backfill with \`force\``,
+    );
+  }
+  if (target.mode === 'append') {
+    throw conflict(
+      `${resourceKey} keeps every version (mode append), and the API has only the last ones: to deliver those again, request a backfill with \`force\``,
+    );
+  }
+  const since = await findRunsSince(db, scope, { connectionId, resourceKey, since: to });
+  if (since.count === 0) {
+    throw conflict(`No run of ${resourceKey} was under way after ${to}: there is nothing to deliver again`);
+  }
+  // The lowest of several tokens cannot be told.
+  const isComparable = incremental?.kind !== 'token' || forEach.length === 0;
+  const from = since.readsBefore || !isComparable ? null : since.watermark;
+  return { from, force: true, rewind: true };
+}
+
+const refused = (path: string, message: string) =>
+  invalid('The start is not valid', [{ code: 'schema', path, message }]);

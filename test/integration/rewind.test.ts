@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest';
+import type { Account } from '../support/sync/account.ts';
+import { useSharedAccounts } from '../support/sync/use-accounts.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
+
+const api = createScriptedApi();
+const { account } = useSharedAccounts(api);
+
+interface Row {
+  readonly id: number;
+  readonly at: string;
+  readonly name: string;
+  readonly gone?: boolean;
+}
+
+const at = (minute: number) => new Date(Date.UTC(2025, 0, 1, 0, minute)).toISOString();
+const row = (id: number, minute: number, name = 'a'): Row => ({ id, at: at(minute), name });
+
+/** A resource whose API gives what changed since the watermark, deleted records with a mark. */
+function changes(key: string, rows: () => readonly Row[]) {
+  api.serve(key, (query) => ({ body: rows().filter((each) => each.at >= (query.get('since') ?? '')) }));
+  return {
+    key,
+    request: { path: `/${key}`, query: { since: '{{ window.from }}' } },
+    incremental: { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'none', settle: 'PT0S' },
+    deletes: { mode: 'flag', when: 'gone = true', effect: 'hard' },
+  };
+}
+
+/** What a customer's backup of a table holds. */
+async function backup({ destination }: Account, table: string): Promise<string> {
+  await destination.query(`create schema if not exists backup`);
+  for (const name of [table, '_css_checkpoint']) {
+    await destination.query(`drop table if exists backup.${name}`);
+    await destination.query(`create table backup.${name} as table public.${name}`);
+  }
+  return new Date().toISOString();
+}
+
+/** Restores in place, as a snapshot of the whole server does: the table stays the same one. */
+async function restoreInPlace({ destination }: Account, table: string): Promise<void> {
+  for (const name of [table, '_css_checkpoint']) {
+    await destination.query(`delete from public.${name}`);
+    await destination.query(`insert into public.${name} select * from backup.${name}`);
+  }
+}
+
+/** Restores as `pg_restore` does: the table is made anew. */
+async function restoreAnew(of: Account, table: string): Promise<void> {
+  await of.destination.query(`create table public.remade (like public.${table} including all)`);
+  await of.destination.query(`drop table public.${table}`);
+  await of.destination.query(`alter table public.remade rename to ${table}`);
+  await restoreInPlace(of, table);
+}
+
+const rewind = (of: Account, resource: string, to: string) => of.backfill(resource, { rewindTo: to });
+
+/** What the table has to have. */
+const upstreamOf = (rows: readonly Row[]) =>
+  rows.filter(({ gone }) => gone !== true).map(({ id, name }) => expect.objectContaining({ id: String(id), name }));
+
+test.each([
+  ['in place', restoreInPlace],
+  ['as a new table', restoreAnew],
+] as const)('a table restored %s is as the API again: new, changed and deleted records', async (way, restore) => {
+  const key = way === 'in place' ? 'restored' : 'remade_table';
+  let rows: readonly Row[] = [1, 2, 3, 4, 5].map((id) => row(id, id));
+  await using of = await account({ key: key.replace('_', '-'), resources: [changes(key, () => rows)] });
+  await of.sync(key);
+  const to = await backup(of, key);
+  rows = [row(1, 1), row(2, 12, 'changed'), { ...row(3, 13), gone: true }, row(4, 4), row(5, 5), row(6, 16)];
+  expect((await of.sync(key)).statsJson).toMatchObject({ recordsOut: 2, deleted: 1 });
+  rows = rows.map((each) => (each.id === 6 ? row(6, 26, 'changed too') : each));
+  // The API forgets what is deleted.
+  rows = rows.filter(({ gone }) => gone !== true);
+  await of.sync(key);
+  expect(await of.rows(key)).toEqual(upstreamOf(rows));
+
+  await restore(of, key);
+  expect(await of.live(key)).toEqual(['1', '2', '3', '4', '5']);
+  const run = await rewind(of, key, to);
+  expect(run).toMatchObject({ trigger: 'backfill', status: 'succeeded' });
+  expect(run.statsJson.deleted).toBe(1);
+  expect(await of.rows(key)).toEqual(upstreamOf(rows));
+  expect(await of.watermarks(key)).toEqual({ '': at(26) });
+  // Afterwards the lane is as it was: nothing is delivered without a reason.
+  expect((await of.sync(key)).statsJson).toMatchObject({ recordsOut: 0, deleted: 0 });
+});
+
+test('a rewind reads from where the resource stood, not from the beginning', async () => {
+  let rows = [1, 2, 3].map((id) => row(id, id));
+  await using of = await account({ key: 'stood', resources: [changes('stood', () => rows)] });
+  await of.sync('stood');
+  const to = await backup(of, 'stood');
+  rows = [...rows, row(4, 14)];
+  await of.sync('stood');
+  await restoreInPlace(of, 'stood');
+  const run = await rewind(of, 'stood', to);
+  expect(run).toMatchObject({
+    watermarkBefore: at(3),
+    watermarkAfter: at(14),
+    statsJson: { recordsIn: 2, recordsOut: 2 },
+  });
+  expect(await of.live('stood')).toEqual(['1', '2', '3', '4']);
+});
+
+test('after a backfill since then it reads from the beginning, since that delivered older records', async () => {
+  let rows = [1, 2, 3].map((id) => row(id, id));
+  await using of = await account({ key: 'backfilled', resources: [changes('backfilled', () => rows)] });
+  await of.sync('backfilled');
+  const to = await backup(of, 'backfilled');
+  rows = [row(1, 1, 'silently changed'), ...rows.slice(1)];
+  await of.backfill('backfilled');
+  await restoreInPlace(of, 'backfilled');
+  expect(await rewind(of, 'backfilled', to)).toMatchObject({ watermarkBefore: null, statsJson: { recordsIn: 3 } });
+  expect(await of.rows('backfilled')).toEqual(upstreamOf(rows));
+});
+
+test('a resource that is read whole is delivered again, and what a scan found missing is deleted again', async () => {
+  let rows = Array.from({ length: 40 }, (_, index) => row(index + 1, 1));
+  api.serve('whole', () => ({ body: rows }));
+  const resource = { key: 'whole', deletes: { mode: 'full_scan', effect: 'soft', minRecords: 30 } };
+  await using of = await account({ key: 'whole', resources: [resource] });
+  await of.sync('whole');
+  const to = await backup(of, 'whole');
+  rows = [...rows.slice(10), row(50, 1)];
+  await of.sync('whole');
+  await restoreInPlace(of, 'whole');
+  expect((await rewind(of, 'whole', to)).status).toBe('succeeded');
+  expect((await of.live('whole')).toSorted()).toEqual(rows.map(({ id }) => String(id)).toSorted());
+});
+
+test('what cannot be rewound is refused with the reason and the way out', async () => {
+  const rows = () => [row(1, 1)];
+  api.serve('kept', () => ({ body: rows() }));
+  const versions = { key: 'kept', target: { table: 'kept', mode: 'append' } };
+  await using of = await account({ key: 'refused', resources: [changes('refused', rows), versions] });
+  await of.sync('refused');
+  const now = new Date().toISOString();
+  const asked = (body: object) => of.ask('POST', '/backfill', body);
+  await expect(asked({ resource: 'kept', rewindTo: now })).rejects.toThrow('keeps every version');
+  await expect(asked({ resource: 'refused', rewindTo: '2999-01-01T00:00:00Z' })).rejects.toThrow('a time in the past');
+  await expect(asked({ resource: 'refused', rewindTo: now, from: at(0) })).rejects.toThrow('remove `from`');
+  await expect(asked({ resource: 'refused', rewindTo: now })).rejects.toThrow('nothing to deliver again');
+});
