@@ -2,6 +2,6 @@
 import type * as real from '../../../src/core/ids.ts';
 import { currentIds } from '../current.ts';
 
-export { firstIdAt, hashId, idPattern, isId } from '../../../src/core/ids.ts';
+export { firstIdAt, hashId, idPattern, isId, timeOfId } from '../../../src/core/ids.ts';
 
 export const newId: typeof real.newId = (prefix) => `${prefix}_${String(currentIds().next()).padStart(26, '0')}`;

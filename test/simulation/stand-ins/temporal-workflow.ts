@@ -37,6 +37,9 @@ export async function continueAsNew(...args: readonly unknown[]): Promise<never>
   throw new Continued(args);
 }
 
+/** The options are about builds of workers, of which there is one here. */
+export const makeContinueAsNewFunc = (_options: unknown) => continueAsNew;
+
 /** Resolves with true when it holds, with false after the time. */
 export function condition(holds: () => boolean, timeout: string | number): Promise<boolean> {
   const execution = currentExecution();
