@@ -1515,6 +1515,7 @@ export interface Operations {
       from?: string | number | null;
       /** Also deliver unchanged records again, and send deletes that were held back. */
       force?: boolean;
+      rewindTo?: string | null;
     };
     response: RunRow;
   };
