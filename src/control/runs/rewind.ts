@@ -8,8 +8,8 @@ import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 interface Rewind {
   readonly connectionId: string;
   readonly resource: Resource;
-  /** Its records go to a webhook. */
-  readonly isToWebhook: boolean;
+  /** Whether its destination is a table, which can be restored. */
+  readonly keepsRows: boolean;
   /** ISO. */
   readonly to: string;
   /** What else the request names as a start; null: nothing. */
@@ -24,12 +24,12 @@ interface Rewind {
 export async function planRewind(
   db: Db,
   scope: OrgScope,
-  { connectionId, resource, isToWebhook, to, from: otherStart }: Rewind,
+  { connectionId, resource, keepsRows, to, from: otherStart }: Rewind,
 ): Promise<Backfill> {
   const { key: resourceKey, target, incremental, forEach } = resource;
   if (Date.parse(to) > Date.now()) throw refused('rewindTo', 'expected a time in the past');
   if (otherStart !== null) throw refused('from', '`rewindTo` says where to start: remove `from`');
-  if (isToWebhook) {
+  if (!keepsRows) {
     throw conflict(
       `${resourceKey} goes to a webhook, which has nothing to restore: to send all records again, request a backfill with \`force\``,
     );

@@ -46,7 +46,7 @@ export async function requestRun(
   const connection = found(await findConnection(deps.db, scope, request.connectionId), 'Connection');
   if (connection.status !== 'active') throw conflict(notActive[connection.status]);
   const pinned = found(await findPinnedSpec(deps.db, scope, connection.id), 'Pinned spec version');
-  const { resource, isToWebhook, ...terms } = runTerms({
+  const { resource, keepsRows, ...terms } = runTerms({
     ...connection,
     specJson: pinned.specJson,
     resourceKey: request.resourceKey,
@@ -59,7 +59,7 @@ export async function requestRun(
       : await planRewind(deps.db, scope, {
           connectionId: connection.id,
           resource,
-          isToWebhook,
+          keepsRows,
           to: rewindTo,
           from: request.backfill?.from ?? null,
         });

@@ -39,10 +39,10 @@ it('waits for what it depends on, its parents, and the parents of those that it 
 });
 
 it.each([
-  ['a webhook', 'webhook', true],
-  ['a table', 'postgres', false],
+  ['a webhook', 'webhook', false],
+  ['a table', 'postgres', true],
 ])('knows from the default destination that records go to %s', (_, kind, expected) => {
-  const { isToWebhook } = runTerms({
+  const { keepsRows } = runTerms({
     specJson: {
       metadata: { key: 'acme', name: 'Acme', version: '1.0.0' },
       http: { baseUrl: 'https://api.example.com' },
@@ -53,5 +53,5 @@ it.each([
     defaultDestination: { kind },
     path: 'resource',
   });
-  expect(isToWebhook).toBe(expected);
+  expect(keepsRows).toBe(expected);
 });

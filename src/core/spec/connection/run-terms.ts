@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { conflict } from '../../errors.ts';
 import type { JsonObject } from '../../resources/values.ts';
+import { destinationKind } from '../schema/destination-kinds.ts';
 import type { Resource } from '../schema/spec-schema.ts';
 import { sourcesOf } from './partition-sources.ts';
 import { invalidSpec, unknownResource } from './spec-errors.ts';
@@ -9,15 +10,13 @@ import { storedSpec } from './stored-spec.ts';
 /** The settings with which a run is queued. */
 export interface RunTerms {
   readonly resource: Resource;
-  /** Its records go to a webhook, by the spec or by the deployment's default destination. */
-  readonly isToWebhook: boolean;
+  /** Whether the destination, of the spec or else the deployment's default, is a table. */
+  readonly keepsRows: boolean;
   /** Concurrent runs of the connection, at most. */
   readonly concurrentMax: number;
   /** Keys of resources whose running or earlier queued runs are waited for. */
   readonly waitsFor: readonly string[];
 }
-
-const WebhookKind = v.looseObject({ kind: v.literal('webhook') });
 
 /** The input for the terms of a run. */
 interface RunQuestion {
@@ -49,7 +48,7 @@ export function runTerms(question: RunQuestion): RunTerms {
   }
   return {
     resource,
-    isToWebhook: v.is(WebhookKind, destination ?? defaultDestination),
+    keepsRows: destinationKind({ destination: destination ?? defaultDestination }).keepsRows,
     concurrentMax: http.rateLimit.maxConcurrent,
     waitsFor: [...new Set([...resource.dependsOn, ...parentsOf(resource, resources)])],
   };
