@@ -62,7 +62,7 @@ async function checkAttributes(temporal: Temporal, namespace: string): Promise<F
   const { operatorService } = temporal.connection;
   const listed = await asking(temporal)(() => operatorService.listSearchAttributes({ namespace }));
   const create = (names: readonly string[]) =>
-    `temporal operator search-attribute create ${names.map((name) => `--name ${name} --type Keyword`).join(' ')}`;
+    `temporal operator search-attribute create --namespace ${namespace} ${names.map((name) => `--name ${name} --type Keyword`).join(' ')}`;
   const names = Object.values(searchAttributes);
   if (!listed.ok) {
     return found('unknown', check, {

@@ -51,12 +51,12 @@ async function findingsOf(readConfig: () => Promise<AdminTools['config']>): Prom
     checkEgress(deps, config),
   ]);
   const isMigrated = database.some(({ check, status }) => check === 'database.migrations' && status === 'ok');
-  const reached = temporal.some(({ check, status }) => check === 'temporal.reached' && status === 'ok');
+  const hasNamespace = temporal.some(({ check, status }) => check === 'temporal.namespace' && status === 'ok');
   return [
     ...database,
     ...(isMigrated ? await checkKeys(deps, config) : []),
     ...temporal,
-    ...(isMigrated && reached ? [await checkTemporalClock(deps)] : []),
+    ...(isMigrated && hasNamespace ? [await checkTemporalClock(deps)] : []),
     ...egress,
   ];
 }

@@ -1,0 +1,268 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http2';
+import { promisify } from 'node:util';
+import { type Kysely, sql } from 'kysely';
+import { expect, it } from 'vitest';
+import type { Database } from '../../db/schema.ts';
+import type { Finding } from '../../src/admin/doctor/finding.ts';
+import { searchAttributes } from '../../workflows/contract.ts';
+import { runAdmin } from '../support/service/admin.ts';
+import { openTestDatabase } from '../support/service/database.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { unusedPort } from '../support/service/temporal-dev-server.ts';
+import { useStack } from '../support/service/use-stack.ts';
+import { createSync } from '../support/sync/sync.ts';
+import { generateRecords } from '../support/upstream/upstream.ts';
+
+interface Diagnosis {
+  readonly exitCode: number;
+  /** The findings that are not `ok`, by check; the first of each. */
+  readonly findings: Readonly<Record<string, Finding>>;
+}
+
+const shared = useStack({ collections: { contacts: generateRecords(10), deals: generateRecords(10) } });
+
+/** What the doctor says in the environment of the service, with these changes. */
+async function diagnosis(changes: NodeJS.ProcessEnv = {}): Promise<Diagnosis> {
+  const { exitCode, stdout, stderr } = await runAdmin({ ...shared().stack.env, ...changes }, 'doctor', '--json');
+  expect(stderr).toBe('');
+  const { healthy, findings }: { healthy: boolean; findings: readonly Finding[] } = JSON.parse(stdout);
+  expect(healthy).toBe(exitCode === 0);
+  const wrong = findings.filter(({ status }) => status !== 'ok');
+  for (const { remedy } of wrong) expect(remedy).toMatch(/\w+ \w+/);
+  return { exitCode, findings: Object.fromEntries(wrong.toReversed().map((finding) => [finding.check, finding])) };
+}
+
+/** A database of its own, in the state that a test makes. */
+async function diagnosisOf(spoil: (db: Kysely<Database>) => Promise<unknown>): Promise<Diagnosis> {
+  await using database = await openTestDatabase();
+  await spoil(database.db);
+  return await diagnosis({ DATABASE_URL: database.url });
+}
+
+const temporalCli = (args: readonly string[]) =>
+  promisify(execFile)(process.env['TEMPORAL_CLI'] ?? '', [...args, '--address', shared().stack.temporal.address]);
+
+/** Runs the command that a remedy ends with, as its reader would. */
+const runRemedy = (finding: Finding | undefined) =>
+  temporalCli((/ temporal (operator .*)$/.exec(finding?.remedy ?? '')?.[1] ?? '').split(' '));
+
+const newKey = () => randomBytes(32).toString('base64');
+
+it('finds no fault in a service that works, and says what nobody can know', async () => {
+  await using sync = await createSync(shared().stack, { upstream: shared().upstream, collection: 'contacts' });
+  await sync.ended(await sync.request());
+  const { exitCode, findings } = await diagnosis();
+  expect({ exitCode, checks: Object.keys(findings).toSorted() }).toEqual({
+    exitCode: 0,
+    checks: ['temporal.fairness'],
+  });
+  expect(findings['temporal.fairness']?.status).toBe('unknown');
+});
+
+it('prints a line per check, and under it what to do', async () => {
+  const { exitCode, stdout } = await runAdmin({ ...shared().stack.env, TEMPORAL_NAMESPACE: 'nowhere' }, 'doctor');
+  expect(exitCode).toBe(1);
+  expect(stdout).toContain('ok       database.reached: The control database responds.\n');
+  expect(stdout).toContain(
+    'FAULT    temporal.namespace: There is no namespace nowhere.\n         Set TEMPORAL_NAMESPACE, or',
+  );
+  expect(stdout).toMatch(/There are faults\.\n$/);
+});
+
+it.each([
+  ['a variable without its form', { PORT: 'eighty' }, 'PORT'],
+  ['a key that is too short', { SECRETS_KEYS: 'k1:c2hvcnQ=' }, 'SECRETS_KEYS'],
+  ['an address of a database that is none', { DATABASE_URL: 'mysql://127.0.0.1/x' }, 'DATABASE_URL'],
+  ['an entry of the allow list that is none', { EGRESS_ALLOW: '127.0.0.1:99999' }, 'EGRESS_ALLOW'],
+])('finds in the configuration %s', async (_what, changes, named) => {
+  const { exitCode, findings } = await diagnosis(changes);
+  expect({ exitCode, checks: Object.keys(findings) }).toEqual({ exitCode: 1, checks: ['configuration'] });
+  expect(findings['configuration']?.detail).toContain(named);
+});
+
+it('finds that the database is away, and still looks at the rest', async () => {
+  const { exitCode, findings } = await diagnosis({
+    DATABASE_URL: `postgres://nobody:x@127.0.0.1:${await unusedPort()}/x`,
+  });
+  expect(exitCode).toBe(1);
+  expect(findings['database.reached']).toMatchObject({
+    status: 'fault',
+    detail: expect.stringContaining('the connection was refused'),
+  });
+  expect(findings).toHaveProperty(['temporal.fairness']);
+});
+
+it('finds a database that is too old, has another time and too few connections', async () => {
+  const { exitCode, findings } = await diagnosisOf(async (db) => {
+    // The real server, seen through functions of these names that come first in the search path.
+    await sql`
+      create function current_setting(name text) returns text language sql as $$
+        select case name when 'server_version_num' then '130012' when 'max_connections' then '12'
+          else pg_catalog.current_setting(name) end $$`.execute(db);
+    await sql`
+      create function clock_timestamp() returns timestamptz language sql as $$
+        select pg_catalog.clock_timestamp() - interval '90 seconds' $$`.execute(db);
+    const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db);
+    await sql`alter database ${sql.id(rows[0]?.name ?? '')} set search_path = public, pg_catalog`.execute(db);
+  });
+  expect(exitCode).toBe(1);
+  expect(findings['database.version']).toMatchObject({ status: 'fault', detail: 'PostgreSQL 13 is too old.' });
+  expect(findings['database.clock']).toMatchObject({
+    status: 'fault',
+    detail: expect.stringMatching(/differ by (89|90|91) s/),
+  });
+  expect(findings['database.connections']?.status).toBe('warning');
+});
+
+it('finds migrations that are missing, and then looks at no table', async () => {
+  const { exitCode, findings } = await diagnosisOf((db) => sql`drop table kysely_migration`.execute(db));
+  expect(exitCode).toBe(1);
+  expect(findings['database.migrations']?.remedy).toBe('Run "npm run migrate".');
+  expect(findings).not.toHaveProperty(['keys.signing']);
+});
+
+it('finds migrations of a later version', async () => {
+  const { findings } = await diagnosisOf((db) =>
+    sql`insert into kysely_migration (name, timestamp) values ('9999_later', 'x')`.execute(db),
+  );
+  expect(findings['database.migrations']).toMatchObject({
+    status: 'fault',
+    detail: expect.stringContaining('9999_later'),
+  });
+});
+
+it('finds rights that the user lacks', async () => {
+  await using database = await openTestDatabase();
+  const role = `reader_${randomBytes(6).toString('hex')}`;
+  await sql`create role ${sql.id(role)} login password 'reader'`.execute(database.db);
+  try {
+    await sql`grant select on all tables in schema public to ${sql.id(role)}`.execute(database.db);
+    await sql`revoke create on schema public from public`.execute(database.db);
+    const url = new URL(database.url);
+    Object.assign(url, { username: role, password: 'reader' });
+    const { exitCode, findings } = await diagnosis({ DATABASE_URL: url.href });
+    expect(exitCode).toBe(1);
+    expect(findings['database.rights']?.detail).toMatch(
+      /may not read, write or partition .* and \d+ more; it may not create/,
+    );
+  } finally {
+    await sql`drop owned by ${sql.id(role)}`.execute(database.db);
+    await sql`drop role ${sql.id(role)}`.execute(database.db);
+  }
+});
+
+it('finds that the keys do not decrypt what is stored', async () => {
+  const { exitCode, findings } = await diagnosis({ SECRETS_KEYS: `k1:${newKey()}` });
+  expect(exitCode).toBe(1);
+  expect(findings['keys.secrets']?.status).toBe('fault');
+  expect(findings['keys.secrets']?.remedy).toContain('docs/operations/lost-keys.md');
+});
+
+it('finds stored secrets that need a key which is gone', async () => {
+  const { exitCode, findings } = await diagnosis({ SECRETS_KEYS: `k2:${newKey()}` });
+  expect(exitCode).toBe(1);
+  expect(findings['keys.stored']).toMatchObject({
+    status: 'fault',
+    detail: expect.stringContaining('1 of secretCanary need k1'),
+  });
+});
+
+it('finds that Temporal is away', async () => {
+  const { exitCode, findings } = await diagnosis({ TEMPORAL_ADDRESS: `127.0.0.1:${await unusedPort()}` });
+  expect(exitCode).toBe(1);
+  expect(findings['temporal.reached']).toMatchObject({ status: 'fault', detail: 'Temporal does not respond.' });
+});
+
+it('finds that Temporal refuses the credentials', async () => {
+  await using server = createServer();
+  server.on('stream', (stream) => {
+    const status = { 'grpc-status': '16', 'grpc-message': 'no' };
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...status }, { endStream: true });
+  });
+  const port = await unusedPort();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const { findings } = await diagnosis({ TEMPORAL_ADDRESS: `127.0.0.1:${port}` });
+  expect(findings['temporal.reached']).toMatchObject({ status: 'fault', detail: 'Temporal refuses the credentials.' });
+});
+
+it('finds no namespace, queues without a worker and missing search attributes, and says which commands make them', async () => {
+  const env = { TEMPORAL_NAMESPACE: `doctor-${randomBytes(4).toString('hex')}` };
+  const bare = await diagnosis(env);
+  expect(bare.exitCode).toBe(1);
+  expect(bare.findings['temporal.namespace']?.status).toBe('fault');
+  await runRemedy(bare.findings['temporal.namespace']);
+  const made = await eventually('the namespace is there', async () => {
+    const seen = await diagnosis(env);
+    return seen.exitCode === 0 && seen;
+  });
+  expect(made.findings['temporal.workers']).toMatchObject({
+    status: 'warning',
+    detail: expect.stringContaining('css-control, css-sync, css-webhooks'),
+  });
+  expect(made.findings['temporal.search_attributes']?.status).toBe('warning');
+  await runRemedy(made.findings['temporal.search_attributes']);
+  await eventually('the search attributes are there', async () => {
+    const { findings } = await diagnosis(env);
+    return findings['temporal.search_attributes'] === undefined;
+  });
+});
+
+it('finds a search attribute of another type', async () => {
+  const namespace = `doctor-${randomBytes(4).toString('hex')}`;
+  await temporalCli(['operator', 'namespace', 'create', '--namespace', namespace]);
+  const attribute = ['--name', searchAttributes.orgId, '--type', 'Int'];
+  await eventually('the namespace takes an attribute', () =>
+    temporalCli(['operator', 'search-attribute', 'create', '--namespace', namespace, ...attribute]).then(() => true),
+  );
+  await eventually('the doctor finds it', async () => {
+    const { exitCode, findings } = await diagnosis({ TEMPORAL_NAMESPACE: namespace });
+    return exitCode === 1 && findings['temporal.search_attributes']?.status === 'fault';
+  });
+});
+
+it('warns of keys that production needs for what is not in use', async () => {
+  const { exitCode, findings } = await diagnosis({ NODE_ENV: 'production' });
+  expect(exitCode).toBe(0);
+  expect(findings['keys.signing']).toMatchObject({
+    status: 'warning',
+    detail: expect.stringContaining('OAUTH_STATE_KEYS'),
+  });
+});
+
+it('finds that Temporal has another time, by the newest run', async () => {
+  const { stack, upstream } = shared();
+  await using sync = await createSync(stack, { upstream, collection: 'deals' });
+  const run = await sync.request();
+  await sync.ended(run);
+  await stack.db
+    .updateTable('runs')
+    .set({ createdAt: sql`created_at - interval '5 minutes'`, dispatchedAt: sql`dispatched_at - interval '5 minutes'` })
+    .where('id', '=', run)
+    .execute();
+  const { exitCode, findings } = await diagnosis();
+  expect(exitCode).toBe(1);
+  expect(findings['temporal.clock']).toMatchObject({
+    status: 'fault',
+    detail: expect.stringMatching(/differ by (299|300|301) s/),
+  });
+});
+
+it('does not know the time of Temporal before the first run', async () => {
+  const { findings } = await diagnosisOf(async () => undefined);
+  expect(findings['temporal.clock']?.status).toBe('unknown');
+});
+
+it('finds hosts of the allow list without an address, and a proxy that does not listen', async () => {
+  const { exitCode, findings } = await diagnosis({
+    EGRESS_ALLOW: 'nowhere.invalid:443',
+    EGRESS_PROXY: `http://127.0.0.1:${await unusedPort()}`,
+  });
+  expect(exitCode).toBe(1);
+  expect(findings['egress.allow']).toMatchObject({
+    status: 'fault',
+    detail: expect.stringContaining('nowhere.invalid:443'),
+  });
+  expect(findings['egress.proxy']?.status).toBe('fault');
+});
