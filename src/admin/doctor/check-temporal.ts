@@ -34,7 +34,7 @@ export async function checkTemporal({ temporal }: Pick<Deps, 'temporal'>): Promi
     ...(await checkPollers(temporal, namespace)),
     found('unknown', 'temporal.fairness', {
       detail:
-        'Temporal does not tell whether matching.enableFairness is on. Without it, orgs with many runs delay others.',
+        'Temporal does not show whether matching.enableFairness is on. Without it, orgs with many runs delay others.',
       remedy: 'Look at the dynamic configuration of your Temporal server; on Temporal Cloud, ask its support.',
     }),
   ];
@@ -110,13 +110,13 @@ async function checkPollers(temporal: Temporal, namespace: string): Promise<read
 }
 
 /**
- * Temporal tells its time only where it notes one: when the workflow of a run began, the row of which has the time of the
+ * Temporal shows its time only where it records one: when the workflow of a run began, the row of which has the time of the
  * database. The newest run says how far the two are apart.
  */
 export async function checkTemporalClock({ db, temporal }: Pick<Deps, 'db' | 'temporal'>): Promise<Finding> {
   const check = 'temporal.clock';
   const unknown = found('unknown', check, {
-    detail: 'Temporal tells its time only with a run that it has begun, and there is none that it still has.',
+    detail: 'Temporal shows its time only with a run that it has begun, and there is none that it still has.',
     remedy: 'Run this command again after the first run.',
   });
   const run = await findLastDispatched(db);
@@ -126,7 +126,7 @@ export async function checkTemporalClock({ db, temporal }: Pick<Deps, 'db' | 'te
     const { startTime } = await temporal.withDeadline(Date.now() + deadlineMs, () =>
       temporal.workflow.getHandle(workflowId).describe(),
     );
-    // A run begins when it is requested, or when a sweeper found that it was not; either was noted here.
+    // A run begins when it is requested, or when a sweeper found that it was not; either was recorded here.
     const noted = [run.createdAt, run.dispatchedAt].map((time) => Date.parse(time));
     const [nearest = startTime.getTime()] = noted.toSorted(
       (one, other) => apart(one, startTime) - apart(other, startTime),

@@ -1,6 +1,6 @@
 /**
  * The result of one check: `fault`: the service cannot work, or not as promised; `warning`: it works, with a limit;
- * `unknown`: nobody can tell from here.
+ * `unknown`: it cannot be known from here.
  */
 export interface Finding {
   /** What was checked, for example `database.version`. */
