@@ -43,8 +43,8 @@ const countsOf = ({ pages }: Receipt): Counts => ({
 
 const sumOf = (pages: Receipt['pages'], name: keyof Counts): number => pages.reduce((sum, page) => sum + page[name], 0);
 
-/** After the commit, and only of a batch that this call recorded: a repeat tells nothing. */
+/** After the commit, and only of a batch that this call recorded: a repeat publishes nothing. */
 function told(recorded: Recorded, counts: Counts): Recorded {
-  if (recorded.outcome === 'recorded') observations.batchRecorded.tell(counts);
+  if (recorded.outcome === 'recorded') observations.batchRecorded.publish(counts);
   return recorded;
 }

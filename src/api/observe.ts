@@ -29,7 +29,7 @@ export function observe(log: Log): MiddlewareHandler<{ Variables: RequestFacts }
     await next();
     const { method } = c.req;
     const durationMs = performance.now() - startedMs;
-    observations.requestServed.tell({ method, route: routePath(c, -1), status: c.res.status, durationMs });
+    observations.requestServed.publish({ method, route: routePath(c, -1), status: c.res.status, durationMs });
     const secretBelow = [hookPath, codecPath].find((prefix) => c.req.path.startsWith(prefix));
     const path = secretBelow === undefined ? c.req.path : `${secretBelow}***`;
     const facts = { requestId, orgId: c.get('orgId'), method, path: path.slice(0, 500), status: c.res.status };

@@ -1,33 +1,33 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from './ids.ts';
-import { observations, type RunEnded, tellRunEnded } from './observations.ts';
+import { observations, publishRunEnded, type RunEnded } from './observations.ts';
 
 describe('observations', () => {
-  it('reach whoever listens, and nobody afterwards', () => {
+  it('reach whoever subscribes, until the subscription ends', () => {
     const seen: unknown[] = [];
-    const end = observations.waitBegun.listen((fact) => seen.push(fact));
-    observations.waitBegun.tell({ reason: 'backoff', waitMs: 5 });
+    const end = observations.waitBegun.subscribe((fact) => seen.push(fact));
+    observations.waitBegun.publish({ reason: 'backoff', waitMs: 5 });
     end();
-    observations.waitBegun.tell({ reason: 'backoff', waitMs: 6 });
+    observations.waitBegun.publish({ reason: 'backoff', waitMs: 6 });
     expect(seen).toEqual([{ reason: 'backoff', waitMs: 5 }]);
   });
 
-  it('cost less than a microsecond while nobody listens', () => {
+  it('cost less than a microsecond while nobody subscribes', () => {
     const rounds = 200_000;
     const fact = { recordsIn: 1, recordsOut: 1, skipped: 0, quarantined: 0, deleted: 0 };
     const begunAt = performance.now();
-    for (let n = 0; n < rounds; n += 1) observations.batchRecorded.tell(fact);
+    for (let n = 0; n < rounds; n += 1) observations.batchRecorded.publish(fact);
     expect((performance.now() - begunAt) / rounds).toBeLessThan(0.001);
   });
 
   it('say of an ended run how long it waited and how long it took, and of one that never began neither', () => {
     const seen: RunEnded[] = [];
-    const end = observations.runEnded.listen((fact) => seen.push(fact));
+    const end = observations.runEnded.subscribe((fact) => seen.push(fact));
     const run = { id: newId('run'), trigger: 'manual', status: 'succeeded' };
     const startedAt = new Date(Date.now() + 60_000).toISOString();
     const finishedAt = new Date(Date.parse(startedAt) + 1500).toISOString();
-    tellRunEnded({ ...run, startedAt, finishedAt });
-    tellRunEnded({ ...run, status: 'canceled', startedAt: null, finishedAt });
+    publishRunEnded({ ...run, startedAt, finishedAt });
+    publishRunEnded({ ...run, status: 'canceled', startedAt: null, finishedAt });
     end();
     expect(seen).toMatchObject([
       { status: 'succeeded', durationMs: 1500 },

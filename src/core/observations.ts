@@ -1,7 +1,7 @@
 import { channel } from 'node:diagnostics_channel';
 import { timeOfId } from './ids.ts';
 
-/** A run has its final status. Told after the commit: once, and not at all if the process dies between the two. */
+/** A run has its final status. Published after the commit: once, and not at all if the process dies between the two. */
 export interface RunEnded {
   readonly trigger: string;
   readonly status: string;
@@ -11,7 +11,7 @@ export interface RunEnded {
   readonly queuedMs: number | null;
 }
 
-/** A batch is recorded. Told after the commit, as {@link RunEnded} is. */
+/** A batch is recorded. Published after the commit, as {@link RunEnded} is. */
 export interface BatchRecorded {
   readonly recordsIn: number;
   readonly recordsOut: number;
@@ -96,14 +96,14 @@ export interface RequestServed {
 
 /** Something that happens in a process, for whoever counts or traces it. */
 export interface Observation<Fact> {
-  /** Costs a test of a boolean while nobody listens. */
-  tell(fact: Fact): void;
-  /** Calls `listen` within each {@link tell}; returns what ends that. A listener must not throw. */
-  listen(listen: (fact: Fact) => void): () => void;
+  /** Costs a test of a boolean while nobody subscribes. */
+  publish(fact: Fact): void;
+  /** Calls `receive` within each {@link publish}; returns what ends that. It must not throw. */
+  subscribe(receive: (fact: Fact) => void): () => void;
 }
 
 /**
- * What the service tells about itself. It knows neither metrics nor traces: `src/telemetry` listens. Facts hold counts,
+ * What the service publishes about itself. It knows neither metrics nor traces: `src/telemetry` subscribes. Facts hold counts,
  * times and words of a fixed set; no tenant, no address, no data.
  */
 export const observations = {
@@ -118,7 +118,7 @@ export const observations = {
   requestServed: observation<RequestServed>('request-served'),
 } as const;
 
-/** What {@link tellRunEnded} reads of a run. */
+/** What {@link publishRunEnded} reads of a run. */
 interface EndedRun {
   readonly id: string;
   readonly trigger: string;
@@ -127,10 +127,10 @@ interface EndedRun {
   readonly finishedAt: string | null;
 }
 
-/** Tells that a run ended; call it after the commit, and only where this commit ended it. */
-export function tellRunEnded({ id, trigger, status, startedAt, finishedAt }: EndedRun): void {
+/** Publishes that a run ended; call it after the commit, and only where this commit ended it. */
+export function publishRunEnded({ id, trigger, status, startedAt, finishedAt }: EndedRun): void {
   const [beganMs, endedMs] = [startedAt, finishedAt].map((time) => (time === null ? null : Date.parse(time)));
-  observations.runEnded.tell({
+  observations.runEnded.publish({
     trigger,
     status,
     durationMs: beganMs == null || endedMs == null ? null : Math.max(0, endedMs - beganMs),
@@ -139,17 +139,17 @@ export function tellRunEnded({ id, trigger, status, startedAt, finishedAt }: End
 }
 
 function observation<Fact>(name: string): Observation<Fact> {
-  const told = channel(`connector-sync:${name}`);
+  const facts = channel(`connector-sync:${name}`);
   return {
-    tell(fact) {
-      if (told.hasSubscribers) told.publish(fact);
+    publish(fact) {
+      if (facts.hasSubscribers) facts.publish(fact);
     },
-    listen(listen) {
-      // Only `tell` publishes, so a message is a fact of this kind.
-      const listener = (message: unknown) => listen(message as Fact);
-      told.subscribe(listener);
+    subscribe(receive) {
+      // Only `publish` writes to the channel, so a message is a fact of this kind.
+      const subscriber = (message: unknown) => receive(message as Fact);
+      facts.subscribe(subscriber);
       return () => {
-        told.unsubscribe(listener);
+        facts.unsubscribe(subscriber);
       };
     },
   };

@@ -20,7 +20,7 @@ export async function sweepDeliveries({ db, orchestrator, log }: SweepDeps): Pro
   for (const { id: endpointId, orgId } of await findEndpointsToWake(db, { overdueMs, askedMs, limit })) {
     try {
       await orchestrator.wakeEndpoint({ orgId, endpointId });
-      observations.repaired.tell({ kind: 'endpoint_woken', count: 1 });
+      observations.repaired.publish({ kind: 'endpoint_woken', count: 1 });
     } catch (error) {
       if (isTemporalAway(error)) throw error;
       log.warn('endpoint not woken; the next round tries again', { endpointId, error });

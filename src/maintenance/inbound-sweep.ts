@@ -29,7 +29,7 @@ export async function wakeOverdue({ db, orchestrator, log }: Pick<Deps, 'db' | '
   })) {
     try {
       await orchestrator.noteInbound({ orgId, connectionId, resourceKey });
-      observations.repaired.tell({ kind: 'hook_woken', count: 1 });
+      observations.repaired.publish({ kind: 'hook_woken', count: 1 });
       log.info('missed hook requests recovered', { connectionId, resourceKey });
     } catch (error) {
       if (isTemporalAway(error)) throw error;

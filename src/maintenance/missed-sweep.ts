@@ -49,7 +49,7 @@ async function noteMissedOf(deps: ApplyDeps, { id: scheduleId, orgId }: SweptSch
     return noted.missed;
   });
   if (missed === 0) return;
-  observations.repaired.tell({ kind: 'firing_missed', count: missed });
+  observations.repaired.publish({ kind: 'firing_missed', count: missed });
   deps.log.warn('Temporal was unavailable for too long: missed firings of a schedule are dropped', {
     scheduleId,
     missed,

@@ -30,7 +30,7 @@ export async function startMissedRuns(deps: SweepDeps): Promise<void> {
     if (run?.status !== 'queued') return;
     await deps.orchestrator.startRun(inputOf(swept), run.trigger);
     await markDispatched(deps.db, scope, swept.id);
-    observations.repaired.tell({ kind: 'run_started', count: 1 });
+    observations.repaired.publish({ kind: 'run_started', count: 1 });
     deps.log.info('missed run started', { runId: swept.id });
   });
 }
@@ -71,7 +71,7 @@ async function restartOrEnd(deps: SweepDeps, swept: SweptRun): Promise<void> {
   if (!run || !(await countRestart(deps.db, scope, swept.id, restartsMax))) return endOrphan(deps, swept);
   try {
     await deps.orchestrator.restartRun(inputOf(swept), run.trigger);
-    observations.repaired.tell({ kind: 'run_restarted', count: 1 });
+    observations.repaired.publish({ kind: 'run_restarted', count: 1 });
     deps.log.warn('run without a workflow restarted', { runId: swept.id });
   } catch (error) {
     if (isTemporalAway(error)) throw error;
@@ -88,7 +88,7 @@ async function endOrphan(deps: SweepDeps, run: SweptRun): Promise<void> {
     : ({ status: 'failed', error: { code: 'orchestration_lost', message } } as const);
   const end = { runId: run.id, outcome, breaksConnection: false };
   const { next } = await endRun(deps.db, orgScope(run.orgId), end);
-  observations.repaired.tell({ kind: 'run_ended', count: 1 });
+  observations.repaired.publish({ kind: 'run_ended', count: 1 });
   deps.log.warn('run without a workflow ended', { runId: run.id, status: outcome.status });
   await wakeEndpoints(deps, orgScope(run.orgId));
   for (const waiting of next) await deps.orchestrator.wakeRun(runInput(orgScope(run.orgId), waiting));

@@ -38,7 +38,7 @@ async function applyMissed(deps: ApplyDeps, { id: scheduleId, orgId }: SweptSche
   const scope = orgScope(orgId);
   try {
     await applySchedule(deps, scope, scheduleId);
-    observations.repaired.tell({ kind: 'schedule_applied', count: 1 });
+    observations.repaired.publish({ kind: 'schedule_applied', count: 1 });
     deps.log.info('missed schedule applied', { scheduleId });
   } catch (error) {
     if (isTemporalAway(error)) throw error;
@@ -68,8 +68,8 @@ export async function compareSchedules(deps: ApplyDeps): Promise<void> {
   const known = new Set(live.map(({ id }) => id));
   const orphans = [...listed.keys()].filter((id) => !known.has(id)).slice(0, orphansMax);
   await someAtOnce(orphans, (id) => deps.orchestrator.dropSchedule(id));
-  observations.repaired.tell({ kind: 'schedule_corrected', count: wrong.length });
-  observations.repaired.tell({ kind: 'schedule_dropped', count: orphans.length });
+  observations.repaired.publish({ kind: 'schedule_corrected', count: wrong.length });
+  observations.repaired.publish({ kind: 'schedule_dropped', count: orphans.length });
   if (wrong.length > 0 || orphans.length > 0) {
     deps.log.warn('Temporal schedules differed from their rows and were corrected', {
       wrong: wrong.length,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { takenOver } from '../../../src/core/errors.ts';
 import { connectionFailed, connectionReauthRequired } from '../../../src/core/events/connection-events.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
-import { tellRunEnded } from '../../../src/core/observations.ts';
+import { publishRunEnded } from '../../../src/core/observations.ts';
 import type { RunRow, RunStatus } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
@@ -41,7 +41,7 @@ export async function beginRun(
   // A run that ended meanwhile did not see that this one was ready, and wakes no run.
   const last = asked.isNews ? await askToBegin(db, scope, { runId, onlyIfQuick }) : asked;
   const { isNews: _, canceled, ...begun } = last;
-  if (canceled) tellRunEnded(canceled);
+  if (canceled) publishRunEnded(canceled);
   return begun;
 }
 
@@ -220,7 +220,7 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
     const ofBreak = broken ? await recordBreak(tx, scope, { run, provider: end.provider ?? null }) : 0;
     return { run, ended: true, eventsFor: ofRun + ofBreak };
   });
-  if (made.ended && made.run) tellRunEnded(made.run);
+  if (made.ended && made.run) publishRunEnded(made.run);
   // Read after the commit: the end of the run does not wait for this query.
   return { ...made, next: await findNextRuns(db, scope, runId) };
 }

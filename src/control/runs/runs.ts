@@ -8,7 +8,7 @@ import { noFiring, runInput } from '../../connect/run-input.ts';
 import { startQueuedRun } from '../../connect/start-run.ts';
 import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { conflict, found, invalid } from '../../core/errors.ts';
-import { tellRunEnded } from '../../core/observations.ts';
+import { publishRunEnded } from '../../core/observations.ts';
 import type { RunRow, RunTrigger } from '../../core/resources/run.ts';
 import { cursorText, parseInitialCursor } from '../../core/source/cursor/cursor-value.ts';
 import { runTerms } from '../../core/spec/connection/run-terms.ts';
@@ -118,7 +118,7 @@ export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): 
 
 /** Notifies the workflows of runs that were asked to stop. The reconciler notifies those that are not reached. */
 export async function cancelWorkflows(deps: RunDeps, scope: OrgScope, runs: readonly RunRow[]): Promise<void> {
-  for (const run of runs.filter(({ status }) => status === 'canceled')) tellRunEnded(run);
+  for (const run of runs.filter(({ status }) => status === 'canceled')) publishRunEnded(run);
   const open = runs.filter((run) => run.status !== 'canceled');
   await Promise.all(open.map((run) => cancelWorkflow(deps, scope, run)));
 }

@@ -46,7 +46,7 @@ const observed = (kind: string, destination: Destination): Destination => ({
     } finally {
       const { length: rows } = batch.rows;
       const { length: tombstones } = batch.tombstones;
-      observations.batchApplied.tell({ kind, rows, tombstones, durationMs: performance.now() - begunAt, failed });
+      observations.batchApplied.publish({ kind, rows, tombstones, durationMs: performance.now() - begunAt, failed });
     }
   },
   [Symbol.asyncDispose]: () => destination[Symbol.asyncDispose](),

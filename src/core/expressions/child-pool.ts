@@ -74,7 +74,7 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
       const response = await askChild(slot, { job, isClosed: () => closed });
       if (response.ok && !closed) idle.push(slot);
       else all.delete(slot);
-      if (!response.ok && !closed) observations.evaluatorEnded.tell({ reason: response.reason });
+      if (!response.ok && !closed) observations.evaluatorEnded.publish({ reason: response.reason });
       // A child that is ended by closing the pool proves nothing about its records.
       if (closed && !response.ok) reject(closedError());
       else resolve(response);

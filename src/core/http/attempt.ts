@@ -44,7 +44,12 @@ export function createAttempts(options: AttemptOptions): Attempts {
 
   const log = async (hop: Hop, result: CallResult): Promise<void> => {
     const { response, cacheHit = false, ...facts } = result;
-    observations.upstreamCalled.tell({ ...facts, method: hop.method, statusCode: response?.status ?? null, cacheHit });
+    observations.upstreamCalled.publish({
+      ...facts,
+      method: hop.method,
+      statusCode: response?.status ?? null,
+      cacheHit,
+    });
     await options.logCall(describeCall(hop, result, options.logLimits));
   };
 

@@ -135,7 +135,7 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
   const takeTurn = async (request: HttpRequest, signal: AbortSignal): Promise<void> => {
     const waitMs = await options.takeToken(request, { reserveWithinMs: durableWaitMs });
     if (waitMs <= 0) return;
-    observations.waitBegun.tell({ reason: 'rate_limit', waitMs });
+    observations.waitBegun.publish({ reason: 'rate_limit', waitMs });
     if (waitMs > durableWaitMs) throw new ThrottledError(waitMs, { reason: 'limit' });
     onRateLimit?.(waitMs, 'limit');
     await sleep(waitMs, signal);
@@ -157,12 +157,12 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
     const askedMs = askedWaitMs(outcome, verdict, now());
     if (askedMs !== null && askedMs > retry.maxWaitSeconds * 1000) throw waitTooLong(where, askedMs, retry);
     if (askedMs !== null && askedMs > durableWaitMs) {
-      observations.waitBegun.tell({ reason: 'retry_after', waitMs: askedMs });
+      observations.waitBegun.publish({ reason: 'retry_after', waitMs: askedMs });
       throw new ThrottledError(askedMs);
     }
     if (attempt >= retry.maxAttempts || now() - startedAt > requestMsMax) throw exhausted(where, outcome, attempt);
     const waitMs = askedMs ?? backoffMs({ ...retry, maxMs: Math.min(retry.maxMs, durableWaitMs) }, attempt, random);
-    observations.waitBegun.tell({ reason: askedMs === null ? 'backoff' : 'retry_after', waitMs });
+    observations.waitBegun.publish({ reason: askedMs === null ? 'backoff' : 'retry_after', waitMs });
     return waitMs;
   };
 

@@ -102,7 +102,7 @@ async function send(agent: Agent, egress: EgressGuard, post: WebhookPost): Promi
     errorCode = postErrorOf(error, { expired: deadline.expired(), answered: result.statusCode !== null });
   }
   const durationMs = Math.round(performance.now() - startedAt);
-  observations.eventSent.tell({ result: errorCode ?? 'delivered', statusCode: result.statusCode, durationMs });
+  observations.eventSent.publish({ result: errorCode ?? 'delivered', statusCode: result.statusCode, durationMs });
   return { ...result, errorCode, durationMs };
 }
 

@@ -24,7 +24,7 @@ const destinationKinds = ['postgres', 'sqlserver', 'webhook'] as const;
 const upstreamResults = ['2xx', '4xx', '429', '5xx', 'timeout', 'network'] as const;
 const evaluatorEnds = ['timeout', 'memory'] as const;
 
-/** Counts what the process tells, from now until the returned function is called. */
+/** Counts what the process publishes, from now until the returned function is called. */
 export function countObservations(registry: Registry): () => void {
   const ends = [
     ...countRuns(registry),
@@ -61,7 +61,7 @@ function countRuns(registry: Registry) {
     queued.zero({ trigger });
   }
   return [
-    observations.runEnded.listen(({ trigger, status, durationMs, queuedMs }) => {
+    observations.runEnded.subscribe(({ trigger, status, durationMs, queuedMs }) => {
       ended.inc({ trigger, status });
       if (durationMs !== null) duration.observe({ trigger }, durationMs / 1000);
       if (queuedMs !== null) queued.observe({ trigger }, queuedMs / 1000);
@@ -81,14 +81,14 @@ function countRecords(registry: Registry) {
   });
   for (const destination of destinationKinds) applied.zero({ destination, result: 'applied' });
   return [
-    observations.batchRecorded.listen((batch) => {
+    observations.batchRecorded.subscribe((batch) => {
       read.inc(batch.recordsIn);
       out.inc(batch.recordsOut);
       skipped.inc(batch.skipped);
       quarantined.inc(batch.quarantined);
       deleted.inc(batch.deleted);
     }),
-    observations.batchApplied.listen(({ kind, failed, durationMs }) =>
+    observations.batchApplied.subscribe(({ kind, failed, durationMs }) =>
       applied.observe({ destination: kind, result: failed ? 'failed' : 'applied' }, durationMs / 1000),
     ),
   ];
@@ -110,12 +110,12 @@ function countUpstream(registry: Registry) {
   }
   for (const result of upstreamResults) calls.zero({ result });
   return [
-    observations.upstreamCalled.listen((call) => {
+    observations.upstreamCalled.subscribe((call) => {
       if (call.cacheHit) saved.inc();
       const result = resultOf(call);
       if (result !== null) calls.observe({ result }, call.durationMs / 1000);
     }),
-    observations.waitBegun.listen(({ reason, waitMs }) => {
+    observations.waitBegun.subscribe(({ reason, waitMs }) => {
       waits.inc({ reason });
       waited.inc({ reason }, waitMs / 1000);
     }),
@@ -137,7 +137,7 @@ function countEvents(registry: Registry) {
     buckets: requestBuckets,
   });
   sent.zero({ result: 'delivered' });
-  return [observations.eventSent.listen(({ result, durationMs }) => sent.observe({ result }, durationMs / 1000))];
+  return [observations.eventSent.subscribe(({ result, durationMs }) => sent.observe({ result }, durationMs / 1000))];
 }
 
 function countRepairs(registry: Registry) {
@@ -146,8 +146,8 @@ function countRepairs(registry: Registry) {
   for (const kind of repairKinds) repairs.inc({ kind }, 0);
   for (const reason of evaluatorEnds) restarts.inc({ reason }, 0);
   return [
-    observations.repaired.listen(({ kind, count }) => repairs.inc({ kind }, count)),
-    observations.evaluatorEnded.listen(({ reason }) => restarts.inc({ reason })),
+    observations.repaired.subscribe(({ kind, count }) => repairs.inc({ kind }, count)),
+    observations.evaluatorEnded.subscribe(({ reason }) => restarts.inc({ reason })),
   ];
 }
 
@@ -158,7 +158,7 @@ function countRequests(registry: Registry) {
     buckets: requestBuckets,
   });
   return [
-    observations.requestServed.listen(({ method, route, status, durationMs }) => {
+    observations.requestServed.subscribe(({ method, route, status, durationMs }) => {
       served.inc({ method, route, status });
       duration.observe({ status_class: classOf(status) }, durationMs / 1000);
     }),

@@ -1,5 +1,5 @@
 /**
- * Metrics of a process for Prometheus: what `src/core/observations.ts` tells is counted, what waits in the control
+ * Metrics of a process for Prometheus: what `src/core/observations.ts` publishes is counted, what waits in the control
  * database is read for each scrape, and Temporal's own exporter is passed on. The only room that knows a metrics library.
  *
  * A counter is of one process and begins at 0 with it. It counts what this process has committed: a crash between a

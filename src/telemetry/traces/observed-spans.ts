@@ -2,8 +2,8 @@ import { type Attributes, SpanKind, SpanStatusCode, type Tracer, trace } from '@
 import { observations } from '../../core/observations.ts';
 
 /**
- * A span for each request, batch and event that the process tells of, within the span of its activity or request; none
- * where there is no such span. They are made when they end, since they are told of then.
+ * A span for each request, batch and event that the process publishes, within the span of its activity or request; none
+ * where there is no such span. They are made when they end, since they are published then.
  */
 export function traceObservations(tracer: Tracer): () => void {
   const record = (name: string, { durationMs, attributes, failed }: EndedSpan): void => {
@@ -14,7 +14,7 @@ export function traceObservations(tracer: Tracer): () => void {
     span.end(endTime);
   };
   const ends = [
-    observations.upstreamCalled.listen(({ method, statusCode, errorCode, cacheHit, attempt, durationMs }) =>
+    observations.upstreamCalled.subscribe(({ method, statusCode, errorCode, cacheHit, attempt, durationMs }) =>
       record(`upstream ${method}`, {
         durationMs,
         failed: errorCode !== null || (statusCode ?? 0) >= 400,
@@ -27,7 +27,7 @@ export function traceObservations(tracer: Tracer): () => void {
         },
       }),
     ),
-    observations.batchApplied.listen(({ kind, rows, tombstones, durationMs, failed }) =>
+    observations.batchApplied.subscribe(({ kind, rows, tombstones, durationMs, failed }) =>
       record(`deliver ${kind}`, {
         durationMs,
         failed,
@@ -38,7 +38,7 @@ export function traceObservations(tracer: Tracer): () => void {
         },
       }),
     ),
-    observations.eventSent.listen(({ result, statusCode, durationMs }) =>
+    observations.eventSent.subscribe(({ result, statusCode, durationMs }) =>
       record('send event', {
         durationMs,
         failed: result !== 'delivered',

@@ -17,8 +17,8 @@ const probes = '/api/health';
 
 /** A handler in a span for each request, which continues the trace of the caller. */
 export function traceRequests<Rest extends unknown[]>(tracer: Tracer, handle: Fetch<Rest>): Fetch<Rest> {
-  // Told within the request, by the app that knows the route.
-  observations.requestServed.listen(({ method, route }) => {
+  // Published within the request, by the app that knows the route.
+  observations.requestServed.subscribe(({ method, route }) => {
     trace.getActiveSpan()?.updateName(`${method} ${route}`).setAttribute('http.route', route);
   });
   return (request, ...rest) => {

@@ -56,7 +56,7 @@ export function createPatientPost(client: WebhookClient, outbox: Outbox, clock: 
   };
   const wait = async (verdict: Unsettled, startedAt: number) => {
     const { waitMs, otherwise } = await waitAfter(verdict, { outbox, clock });
-    observations.waitBegun.tell({ reason: 'destination', waitMs });
+    observations.waitBegun.publish({ reason: 'destination', waitMs });
     if (clock.now() - startedAt + waitMs > durableWaitMs) throw new ThrottledError(waitMs, { otherwise });
     await clock.sleep(waitMs);
   };
