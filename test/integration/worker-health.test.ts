@@ -65,6 +65,19 @@ describe('the health port of a worker', () => {
     expect(await eventually('the worker is ready again', async () => (await probe('/readyz')).ok)).toBe(true);
   });
 
+  it('is alive but not ready while Temporal is away, and ready again when it is back', async () => {
+    const { temporal } = shared().stack;
+    await temporal.stop();
+    const away = await probe('/readyz');
+    expect({ status: away.status, body: await away.json() }).toEqual({
+      status: 503,
+      body: { status: 'not_ready', detail: 'Temporal does not respond' },
+    });
+    expect((await probe('/healthz')).status).toBe(200);
+    await temporal.start();
+    expect(await eventually('the worker is ready again', async () => (await probe('/readyz')).ok)).toBe(true);
+  });
+
   it.each([
     ['GET', '/'],
     ['GET', '/api/health'],
