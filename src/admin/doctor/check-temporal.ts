@@ -78,7 +78,7 @@ async function checkAttributes(temporal: Temporal, namespace: string): Promise<F
       remedy: 'Remove them in Temporal, and create them again with the type Keyword.',
     });
   }
-  const missing = names.filter((name) => customAttributes?.[name] === undefined);
+  const missing = names.filter((name) => customAttributes[name] === undefined);
   if (missing.length === 0) return ok(check, 'Every search attribute is registered.');
   return found('warning', check, {
     detail: `These search attributes are missing: ${missing.join(', ')}. Runs start without any, and cannot be filtered.`,

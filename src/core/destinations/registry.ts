@@ -31,7 +31,7 @@ export function openDestination(options: DestinationOptions, deps: DestinationDe
   return observed(options.kind, open(options, deps));
 }
 
-/** The destination, which tells of each batch. */
+/** The destination, which publishes each batch. */
 const observed = (kind: string, destination: Destination): Destination => ({
   check: () => destination.check(),
   open: (claim) => destination.open(claim),
