@@ -28,6 +28,11 @@ const known = new Set(describeVariables().map(({ name }) => name));
 const unknown = (names: Iterable<string>): readonly string[] =>
   [...names].filter((name) => !known.has(name) && !readByOthers.test(name));
 
+/** What we read of a service of the compose file. */
+interface Service {
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+}
+
 describe('the image', () => {
   it('has every file that its processes import or read', () => {
     const reached = filesOf(['src/api-server.ts', 'src/worker.ts', 'src/migrate.ts', 'src/admin.ts']);
@@ -73,6 +78,16 @@ describe('the compose file', () => {
     const required = [...read('deploy/compose.yaml').matchAll(/\$\{(\w+):\?/g)].map(([, name = '']) => name);
     const made = [...read('deploy/make-env.sh').matchAll(/^(\w+)=\$\(/gm)].map(([, name = '']) => name);
     expect(new Set(made)).toEqual(new Set(required));
+  });
+
+  it('has no service that ends unless another one waits for its end, as `up --wait` would fail', () => {
+    const services: readonly Service[] = Object.values(compose.services);
+    const awaited = services.flatMap(({ depends_on = {} }) =>
+      Object.keys(depends_on).filter((name) => depends_on[name]?.condition === 'service_completed_successfully'),
+    );
+    const ending = Object.keys(compose.services).filter((name) => compose.services[name].restart === 'on-failure');
+    expect(ending).toContain('migrate');
+    expect(new Set(awaited)).toEqual(new Set(ending));
   });
 
   it('gives our processes neither root nor a file system to write to', () => {
