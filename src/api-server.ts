@@ -1,4 +1,4 @@
-/** Process: serve the REST interface on PORT; on SIGTERM finish what is open and stop. */
+/** Process: serve the REST interface on PORT; on SIGTERM become not ready, finish what is open and stop. */
 import { createApp } from './api/app.ts';
 import { listen } from './api/server.ts';
 import { configOrExit, endOnUncaught } from './config/entry.ts';
@@ -18,15 +18,15 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stoppi
 await using traces = await startTracesOf('api', config);
 await using deps = createDeps(config, log, traces ?? undefined);
 await using _metrics = await serveMetricsOf('api', deps);
-const app = createApp(deps);
+const stopped = new AbortController();
+const app = createApp({ ...deps, isStopping: () => stopped.signal.aborted });
 const server = await listen(traces === null ? app : { fetch: traces.traceRequests(app.fetch) }, config);
 log.info('api ready', { host: config.host, port: server.port });
 announceReady();
-const stopped = new AbortController();
 // Beside serving, not before it: health answers while the database is away.
 const checked = checkKeyRing(deps, stopped.signal);
 const signal = await Promise.race([stopping.promise, checked.then(() => stopping.promise)]);
 log.info('api stopping', { signal });
 stopped.abort();
-await server.stop();
+await server.stop(config.apiDrainSeconds * 1000);
 log.info('api stopped');

@@ -6,7 +6,7 @@ import { serveConsole } from '../console/console.ts';
 import { AppError } from '../core/errors.ts';
 import { sharedResponses } from '../core/shared-responses.ts';
 import { connectorSpecSchema } from '../core/spec/reference/json-schema.ts';
-import { probe, serviceName } from '../readiness.ts';
+import { probe, type Readiness, serviceName } from '../readiness.ts';
 import { authenticate } from './auth.ts';
 import { serveCodec } from './codec.ts';
 import { embedTokenHeader } from './embed-auth.ts';
@@ -32,6 +32,9 @@ import { serveWidget, widgetPath } from './widget.ts';
 const hardened = await new Hono().get('/', secureHeaders(), (c) => c.body(null)).request('/');
 const safeHeaders = [...hardened.headers, ['cache-control', 'no-store'] as const];
 
+/** New requests belong at another process. */
+const stopping: Readiness = { status: 'not_ready', detail: 'the process stops' };
+
 /** The HTTP interface. A request is checked in this order: credential, route, body, schema, then by the handler. */
 export function createApp(made: AppDeps): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
@@ -56,7 +59,7 @@ export function createApp(made: AppDeps): Hono<ApiEnv> {
   });
   app.get('/api/health', (c) => c.json({ status: 'ok', service: serviceName }));
   app.get('/api/health/ready', async (c) => {
-    const state = await probe(deps.db);
+    const state = deps.isStopping?.() === true ? stopping : await probe(deps.db);
     return c.json(state, state.status === 'ready' ? 200 : 503);
   });
   app.get('/api/openapi.json', sendDocument);

@@ -12,23 +12,27 @@ import type { Reads } from './reads.ts';
 import type { ResponseWithHeaders } from './response-headers.ts';
 
 /** The dependencies of an API. */
-export type AppDeps = Pick<
-  Deps,
-  | 'db'
-  | 'log'
-  | 'secretBox'
-  | 'egress'
-  | 'evaluators'
-  | 'orchestrator'
-  | 'oauth'
-  | 'embed'
-  | 'codec'
-  | 'console'
-  | 'publicUrl'
-  | 'defaultDestination'
-  | 'scheduleMinIntervalSeconds'
-  | 'requestsPerSecond'
->;
+export interface AppDeps
+  extends Pick<
+    Deps,
+    | 'db'
+    | 'log'
+    | 'secretBox'
+    | 'egress'
+    | 'evaluators'
+    | 'orchestrator'
+    | 'oauth'
+    | 'embed'
+    | 'codec'
+    | 'console'
+    | 'publicUrl'
+    | 'defaultDestination'
+    | 'scheduleMinIntervalSeconds'
+    | 'requestsPerSecond'
+  > {
+  /** True from the signal to stop on: the process is then not ready. Absent: never. */
+  readonly isStopping?: () => boolean;
+}
 
 /** What the handlers need. */
 export interface ApiDeps extends AppDeps {

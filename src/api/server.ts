@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { refuseAddress, respondToParserErrors } from './gates/wire-errors.ts';
@@ -17,8 +18,11 @@ export interface ListenOptions {
 export interface ApiServer {
   /** The port it got. */
   readonly port: number;
-  /** Takes no new requests, ends the open ones, and after `drainMs` cuts those that are left. */
-  stop(): Promise<void>;
+  /**
+   * For `noticeMs` it serves on, and every response closes its connection: whoever balances the load sees meanwhile that the
+   * process is not ready. Then it takes no new requests, ends the open ones, and after `drainMs` cuts those that are left.
+   */
+  stop(noticeMs?: number): Promise<void>;
 }
 
 /** How long a whole request may take to arrive, body included, ms. Node's default is 300 s. */
@@ -45,7 +49,10 @@ export async function listen(
   const respond = getRequestListener(app.fetch, options);
   // Load balancers still probe with HTTP/1.0, which has no Host header.
   const respondToOld = getRequestListener(app.fetch, { ...options, hostname: 'localhost' });
+  let isStopping = false;
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    // Otherwise the client might send its next request just when the connection is closed.
+    if (isStopping) outgoing.shouldKeepAlive = false;
     // The adapter responds to every request itself, also to failed ones: there is nothing to wait for.
     void (incoming.httpVersion === '1.0' ? respondToOld : respond)(incoming, outgoing);
   };
@@ -58,7 +65,14 @@ export async function listen(
   server.once('error', listening.reject);
   server.listen(port, host, listening.resolve);
   await listening.promise;
-  return { port: portOf(server), stop: () => stop(server) };
+  return {
+    port: portOf(server),
+    async stop(noticeMs = 0) {
+      isStopping = true;
+      await sleep(noticeMs);
+      await stop(server);
+    },
+  };
 }
 
 function portOf(server: Server): number {

@@ -116,6 +116,10 @@ const Environment = v.object({
     v.optional(form.integer(1, 100_000)),
     'Requests per second that one API key may make at one API process, and once a minute five times as many at once; rejected credentials are then limited too, to 20 per second and 300 at once from one address. More requests get 429. Unset: no limit.',
   ),
+  API_DRAIN_SECONDS: variable(
+    v.optional(form.integer(0, 120)),
+    'Seconds for which an API that was told to stop serves on while it is not ready, so that a load balancer sends it nothing new: more than the interval of its checks. Default: 0, and 5 in production.',
+  ),
   WEBHOOK_RETRY_SCHEDULE_SECONDS: variable(
     v.optional(form.seconds, '5,30,120,300,1800,7200,18000,36000,50400,72000,86400'),
     'Seconds between the attempts to deliver an event, each up to a fifth shorter or longer. There is one attempt more than there are delays.',
@@ -191,6 +195,7 @@ export interface Config extends Fields {
   /** True under NODE_ENV=production: no embedded services, no generated secrets. */
   readonly production: boolean;
   readonly host: string;
+  readonly apiDrainSeconds: number;
   /** Base of links to the API, without a trailing slash. */
   readonly publicUrl: string;
   /** Absolute. */
@@ -215,6 +220,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     ...fieldsOf(output),
     production,
     host: output.HOST ?? (production ? '0.0.0.0' : '127.0.0.1'),
+    apiDrainSeconds: output.API_DRAIN_SECONDS ?? (production ? 5 : 0),
     publicUrl: (output.PUBLIC_URL ?? `http://localhost:${output.PORT}`).replace(/\/+$/, ''),
     dataDir: resolve(output.DATA_DIR),
     temporalConfigured: temporalVariables.some((name) => output[name] !== undefined),

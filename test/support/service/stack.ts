@@ -41,6 +41,8 @@ export interface Stack extends Service, AsyncDisposable {
   readonly env: NodeJS.ProcessEnv;
   /** Starts one more worker, with settings of its own if any. Resolves when it polls. */
   startWorker(settings?: Settings): Promise<ServiceProcess>;
+  /** Starts one more API, on a port of its own (`PORT` in the settings). Resolves when it answers. */
+  startApi(settings: Settings): Promise<ServiceProcess>;
   /** Stops the API as a deployment does, and starts it with these settings. Resolves when it answers. */
   restartApi(settings: Settings): Promise<ServiceProcess>;
   /** Sends a signal to the worker that was started last; see {@link ServiceProcess.kill}. */
@@ -120,6 +122,7 @@ export async function startStack({ allow, workers = 1, env: settings = {}, ...op
     },
     worker,
     workers: () => processes.filter(({ name }) => name === 'worker'),
+    startApi: (own) => startNode('api-server', { ready: 'api ready', own }),
     killWorker: (signal) => worker().kill(signal),
     tails: () => [temporal, ...processes].map((process) => process.tail()).join('\n'),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
