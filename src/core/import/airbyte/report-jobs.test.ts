@@ -70,20 +70,37 @@ describe('a report of an imported stream', () => {
     expect(issues).toEqual([]);
   });
 
-  test('of one address in a list is read, and of several fails', async () => {
-    const result = imported([report()]);
-    const files = [mock('/files/1', [{ id: 1 }]), mock('/files/2', [{ id: 2 }])];
-    const [one, two] = ['https://api.test/files/1', 'https://api.test/files/2'];
-    const single = await run(result, {
-      mocks: [created, state('DONE', { url: [one] }), ...files],
-      expect: { delivered: [{ id: 1 }] },
+  test('is read from each of its addresses', async () => {
+    const addresses = ['https://api.test/files/1', 'https://api.test/files/2'];
+    const issues = await run(imported([report()]), {
+      mocks: [
+        created,
+        state('DONE', { url: addresses }),
+        mock('/files/1', [{ id: 1 }]),
+        mock('/files/2', [{ id: 2 }, { id: 3 }]),
+      ],
+      expect: { delivered: [{ id: 1 }, { id: 2 }, { id: 3 }], requests: 4 },
     });
-    expect(single).toEqual([]);
-    const several = await run(result, {
-      mocks: [created, state('DONE', { url: [one, two] }), ...files],
-      expect: { delivered: [{ id: 1 }] },
+    expect(issues).toEqual([]);
+  });
+
+  test('is read from the addresses that earlier CDKs had in the slice', async () => {
+    const stream = report({
+      download_target_extractor: null,
+      urls_extractor: dpath('urls'),
+      polling_requester: requester("/reports/{{ stream_slice['create_job_response'].json()['id'] }}"),
+      download_requester: { type: 'HttpRequester', url_base: '', path: "{{stream_slice['url']}}" },
     });
-    expect(several).not.toEqual([]);
+    const issues = await run(imported([stream]), {
+      mocks: [
+        created,
+        state('DONE', { urls: ['https://api.test/files/1', 'https://api.test/files/2'] }),
+        mock('/files/1', [{ id: 1 }]),
+        mock('/files/2', [{ id: 2 }]),
+      ],
+      expect: { delivered: [{ id: 1 }, { id: 2 }] },
+    });
+    expect(issues).toEqual([]);
   });
 
   test('has no records with a status that the manifest skips', async () => {
@@ -174,7 +191,6 @@ describe('a report of an imported stream', () => {
 
 describe('a report is refused', () => {
   test.each<[string, Part, string, string]>([
-    ['with several files', { urls_extractor: dpath('urls') }, 'urls_extractor', 'a job has one file'],
     [
       'with a request for the address of its file',
       { download_target_requester: requester('/target') },

@@ -336,4 +336,15 @@ describe('a request of an imported stream', () => {
       { when: { status: [429, 503] }, action: 'rate_limited', waitFrom: { header: 'X-Wait', format: 'seconds' } },
     ]);
   });
+
+  test('wait between retries as the service does where the manifest has Python for that, and the resource says so', () => {
+    const error_handler = {
+      type: 'DefaultErrorHandler',
+      backoff_strategies: [{ type: 'CustomBackoffStrategy', class_name: 'acme.Backoff' }],
+      response_filters: [{ type: 'HttpResponseFilter', http_codes: [400], action: 'RETRY' }],
+    };
+    const resource = resourceOf(imported([streamOf({ requester: { error_handler } })]));
+    expect(resource['errors']).toEqual([{ when: { status: [400] }, action: 'retry' }]);
+    expect(resource['description']).toContain('the manifest has Python for that');
+  });
 });

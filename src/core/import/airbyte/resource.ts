@@ -100,4 +100,4 @@ function requestOf(request: RequestDraft, { base }: Address): Part {
   };
 }
 
-const urlOf = ({ base, path }: RequestDraft): string => (path === '' ? base : `${base}/${path}`);
+const urlOf = ({ base, path }: RequestDraft): string => (path === '' || base === '' ? base || path : `${base}/${path}`);

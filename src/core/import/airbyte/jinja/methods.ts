@@ -10,6 +10,11 @@ type Method = (of: Value, args: Arguments, at: number) => Value;
 
 const methods: Readonly<Record<string, Method>> = {
   get: getValue,
+  json: (of, _args, at) => {
+    const body = of.member?.('json') ?? null;
+    if (body === null) throw new JinjaError('reads `json()` of what is no response', at);
+    return body;
+  },
   keys: (of) => computed('list', `[$keys(${of.code})]`),
   values: (of) => computed('list', `[$map($keys(${of.code}), function($k) { $lookup(${of.code}, $k) })]`),
   lower: (of) =>

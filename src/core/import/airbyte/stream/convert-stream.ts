@@ -2,7 +2,7 @@ import { type Component, isTrue, partOf, pathAt, refuseType, textOf, valueOf } f
 import type { Config } from '../config/config.ts';
 import { refuse } from '../refusal.ts';
 import { type ReadAuth, readAuth } from './auth.ts';
-import { readErrors, splitShrink } from './errors.ts';
+import { readErrorNotes, readErrors, splitShrink } from './errors.ts';
 import { type Reading, readIncremental } from './incremental.ts';
 import { readPagination, withShrink } from './pagination.ts';
 import { type ParentResource, type Partitions, readPartitions } from './partitions.ts';
@@ -102,7 +102,11 @@ function convertSimple({ stream, retriever, requester }: Parts, setting: StreamS
   const pagination = withShrink(retriever, pages, when);
   refuseIgnored(retriever, pagination);
   return {
-    ...draftOf(stream, setting, { records, reading, partitions, slice, notes, hasEnd: usesEnd(request) }),
+    ...draftOf(stream, setting, {
+      ...{ records, reading, partitions, slice },
+      notes: [...notes, ...readErrorNotes(requester)],
+      hasEnd: usesEnd(request),
+    }),
     request,
     job: null,
     auth: moveSecrets(request, auth, requester.path),

@@ -71,12 +71,29 @@ function rulesOf(handler: Component, config: Config, depth: number): readonly Ru
   return wait === null ? rules : [...rules, { when: { status: [429, 503] }, action: 'rate_limited', waitFrom: wait }];
 }
 
+/** What people should know of the retries of a request. */
+export function readErrorNotes(requester: Component): readonly string[] {
+  const handler = partOf(requester, 'error_handler');
+  const isCustom = ({ type }: Component): boolean => type.startsWith('Custom');
+  const waits = handler !== null && handlersIn(handler, 0).some((one) => strategiesOf(one).some(isCustom));
+  return waits
+    ? [
+        'Retries wait as `Retry-After` says, or for a growing time: the manifest has Python for that, which is left out.',
+      ]
+    : [];
+}
+
+const strategiesOf = (handler: Component): readonly Component[] => partsOf(handler, 'backoff_strategies');
+
+const handlersIn = (handler: Component, depth: number): readonly Component[] => [
+  handler,
+  ...(depth > 10 ? [] : partsOf(handler, 'error_handlers').flatMap((inner) => handlersIn(inner, depth + 1))),
+];
+
 /** Where a response says how long to wait. Other strategies only space the retries. */
 function waitOf(handler: Component, config: Config): Rule | null {
-  for (const strategy of partsOf(handler, 'backoff_strategies')) {
+  for (const strategy of strategiesOf(handler)) {
     const isTime = strategy.type === 'WaitUntilTimeFromHeader';
-    if (strategy.type.startsWith('Custom'))
-      refuseType(strategy, 'a retry waits as a header says, or for a growing time');
     if ((isTime || strategy.type === 'WaitTimeFromHeader') && textOf(strategy, 'regex') === undefined) {
       const scope = startScope({ component: strategy, config });
       const header = knownText(textOf(strategy, 'header') ?? '', scope, pathAt(strategy, 'header'));

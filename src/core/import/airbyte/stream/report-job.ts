@@ -6,11 +6,12 @@ import { isObject } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import { knownText } from '../render.ts';
 import { type ReadAuth, readAuth } from './auth.ts';
-import { readErrors, splitShrink } from './errors.ts';
+import { readErrorNotes, readErrors, splitShrink } from './errors.ts';
+import { withResponses } from './job-responses.ts';
 import { readPagination } from './pagination.ts';
 import { type Records, readDecoder } from './records.ts';
 import { type RequestDraft, readRequester, splitQuery } from './request-draft.ts';
-import { requestScope, type Slice, startScope } from './scopes.ts';
+import { noSlice, requestScope, type Slice, startScope } from './scopes.ts';
 import { moveSecrets } from './secrets.ts';
 
 /** `job` of a resource, with its requests as drafts. */
@@ -22,6 +23,7 @@ export interface JobDraft {
   readonly completed: readonly string[];
   readonly failed: readonly string[];
   readonly emptyWhen?: string;
+  readonly parts?: string;
   readonly values?: Readonly<Record<string, string>>;
   readonly signRequest?: boolean;
   readonly timeoutSeconds: number;
@@ -41,9 +43,16 @@ interface Setting {
   readonly records: Records;
 }
 
+const requesterKeys = ['creation_requester', 'polling_requester', 'download_requester'] as const;
+
 /** What people should know of the jobs of an AsyncRetriever. */
 export function readJobNotes(retriever: Component, config: Config): readonly string[] {
-  const { notes } = readAuth(partOf(requesterOf(retriever, 'creation_requester'), 'authenticator'), config);
+  const requesters = requesterKeys.map((key) => requesterOf(retriever, key));
+  const [creation] = requesters;
+  const notes = [
+    ...(creation ? readAuth(partOf(creation, 'authenticator'), config).notes : []),
+    ...new Set(requesters.flatMap(readErrorNotes)),
+  ];
   const cleans = ['abort_requester', 'delete_requester'].some((key) => valueOf(retriever, key) !== undefined);
   return cleans ? [...notes, 'Jobs stay in the API: nothing aborts or deletes them.'] : notes;
 }
@@ -52,9 +61,7 @@ export function readJobNotes(retriever: Component, config: Config): readonly str
 export function readReportJob(retriever: Component, setting: Setting): ReadJob {
   const { config, records } = setting;
   refuseOthers(retriever);
-  const [creation, polling, download] = (
-    ['creation_requester', 'polling_requester', 'download_requester'] as const
-  ).map((key) => requesterOf(retriever, key));
+  const [creation, polling, download] = requesterKeys.map((key) => requesterOf(retriever, key));
   if (!creation || !polling || !download) return refuse(retriever.path, 'it lacks a requester');
   const target = readTarget(retriever, config);
   const created = { creation_response: pathValue('creation_response', 'object') };
@@ -63,10 +70,11 @@ export function readReportJob(retriever: Component, setting: Setting): ReadJob {
     polling_response: pathValue('polling_response', 'object'),
     download_target: target === null ? constant('') : pathValue('download_target', 'text'),
   };
+  const isOld = target?.isOld === true;
   const drafts = {
     create: draftOf(creation, setting, {}),
-    poll: draftOf(polling, setting, created),
-    request: draftOf(download, setting, polled),
+    poll: draftOf(polling, isOld ? { ...setting, slice: oldSlices.poll } : setting, created),
+    request: draftOf(download, isOld ? { ...setting, slice: oldSlices.request } : setting, polled),
   };
   const auth = signedBy(drafts.create, creation, config);
   if (JSON.stringify(signedBy(drafts.poll, polling, config)) !== JSON.stringify(auth))
@@ -76,9 +84,8 @@ export function readReportJob(retriever: Component, setting: Setting): ReadJob {
   if (!isSigned && own['kind'] !== 'none')
     refuse(download.path, 'the request for the file of a job has the credentials of the others, or none');
   const pagination = readPagination(retriever, { config, records, draft: drafts.request }, 'download_paginator');
-  const { create, poll, request, id, values } = withResponses(drafts, target, retriever.path);
+  const { create, poll, request, id, values } = withResponses(drafts, target !== null, retriever.path);
   const statuses = readStatuses(retriever, config);
-  const empty = [...statuses.empty, ...(target === null ? [] : [`$not($exists(${target}) and $boolean(${target}))`])];
   return {
     job: {
       create,
@@ -87,7 +94,8 @@ export function readReportJob(retriever: Component, setting: Setting): ReadJob {
       status: statuses.status,
       completed: statuses.completed,
       failed: statuses.failed,
-      ...(empty.length === 0 ? {} : { emptyWhen: empty.join(' or ') }),
+      ...(statuses.emptyWhen === null ? {} : { emptyWhen: statuses.emptyWhen }),
+      ...(target === null ? {} : { parts: `$boolean(${target.code}) ? ${target.code} : []` }),
       ...(Object.keys(values).length === 0 ? {} : { values }),
       ...(isSigned ? {} : { signRequest: false }),
       timeoutSeconds: readTimeout(retriever, config),
@@ -107,7 +115,6 @@ function requesterOf(retriever: Component, key: string): Component {
 
 function refuseOthers(retriever: Component): void {
   const reasons: Readonly<Record<string, string>> = {
-    urls_extractor: 'a job has one file; those of several addresses are not read',
     download_target_requester: 'a request for the addresses of files has no counterpart',
     url_requester: 'a request for the addresses of files has no counterpart',
   };
@@ -132,11 +139,35 @@ function draftOf(
 const signedBy = (draft: RequestDraft, requester: Component, config: Config): ReadAuth['auth'] =>
   moveSecrets(draft, readAuth(partOf(requester, 'authenticator'), config).auth, requester.path);
 
-/** JSONata of the address of the file; null: the download needs none. */
-function readTarget(retriever: Component, config: Config): string | null {
-  const extractor = partOf(retriever, 'download_target_extractor');
-  return extractor === null ? null : `body${valuePath(extractor, config)}`;
+/** The addresses of the files of a report. */
+interface Target {
+  /** JSONata. */
+  readonly code: string;
+  /** The manifest is of a CDK that had them in `stream_slice`. */
+  readonly isOld: boolean;
 }
+
+/** Null: the download needs no address. */
+function readTarget(retriever: Component, config: Config): Target | null {
+  const extractor = partOf(retriever, 'download_target_extractor');
+  const old = extractor === null ? partOf(retriever, 'urls_extractor') : null;
+  const given = extractor ?? old;
+  return given === null ? null : { code: `body${valuePath(given, config)}`, isOld: old !== null };
+}
+
+const createdResponse: Value = {
+  kind: 'object',
+  code: 'creation_response',
+  member: (key) => (key === 'json' ? pathValue('creation_response', 'object') : null),
+};
+
+const sliceOf = (name: string, value: Value): Slice => ({ ...noSlice, inRequest: new Map([[name, value]]) });
+
+/** What `stream_slice` was for the requests of a job in earlier CDKs. */
+const oldSlices = {
+  poll: sliceOf('create_job_response', createdResponse),
+  request: sliceOf('url', pathValue('download_target', 'text')),
+};
 
 /** A path to one value, with a dot before each name. */
 function valuePath(extractor: Component, config: Config): string {
@@ -156,8 +187,8 @@ function valuePath(extractor: Component, config: Config): string {
 }
 
 interface Statuses extends Pick<JobDraft, 'status' | 'completed' | 'failed'> {
-  /** Conditions under which a job has no records. */
-  readonly empty: readonly string[];
+  /** JSONata of when a job has no records; null: it always may have some. */
+  readonly emptyWhen: string | null;
 }
 
 function readStatuses(retriever: Component, config: Config): Statuses {
@@ -185,7 +216,7 @@ function readStatuses(retriever: Component, config: Config): Statuses {
     status,
     completed,
     failed,
-    empty: skipped.length === 0 ? [] : [`$string(${status}) in [${skipped.map(quote).join(', ')}]`],
+    emptyWhen: skipped.length === 0 ? null : `$string(${status}) in [${skipped.map(quote).join(', ')}]`,
   };
 }
 
@@ -198,72 +229,6 @@ function readTimeout(retriever: Component, config: Config): number {
   if (typeof minutes !== 'number' || !(minutes >= 1 && minutes <= 10_080))
     return refuse(at, 'a job has from 1 to 10080 minutes');
   return Math.floor(minutes) * 60;
-}
-
-const responsePath = (name: string): RegExp => new RegExp(`\\b${name}\\b((?:\\.(?:[A-Za-z_]\\w*|\`[^\`]+\`))*)`, 'g');
-
-interface Drafts {
-  readonly create: RequestDraft;
-  readonly poll: RequestDraft;
-  readonly request: RequestDraft;
-}
-
-/** The parts of earlier responses that requests use, as the id and the values of a job. */
-function withResponses(
-  drafts: Drafts,
-  target: string | null,
-  path: string,
-): Drafts & { readonly id: string; readonly values: Readonly<Record<string, string>> } {
-  const later = [drafts.poll, drafts.request];
-  const ids = new Set(textsOf(later).flatMap((text) => pathsOf(text, 'creation_response')));
-  if (ids.size > 1) refuse(path, 'requests use several values of the response that creates a job; one is its id');
-  const names = new Map<string, string>();
-  for (const found of textsOf([drafts.request]).flatMap((text) => pathsOf(text, 'polling_response'))) {
-    if (!names.has(found)) names.set(found, `polled_${names.size + 1}`);
-  }
-  const usesTarget = textsOf([drafts.request]).some((text) => /\bdownload_target\b/.test(text));
-  if (target !== null && !usesTarget) refuse(path, 'the request for the file does not use its address');
-  const replaced = (text: string): string =>
-    text
-      .replaceAll(responsePath('creation_response'), 'job.id')
-      .replaceAll(responsePath('polling_response'), (_whole, found: string) => `job.${names.get(found) ?? ''}`)
-      .replaceAll(/\bdownload_target\b/g, 'job.download_target');
-  const codeOf = (found: string): string => {
-    if (found === '' || found.startsWith('.request')) return refuse(path, 'only a field of a response can be used');
-    const header = /^\.headers\.`?([\w-]+)`?$/.exec(found)?.[1];
-    return header === undefined ? `body${found}` : `headers.${step(header.toLowerCase()) ?? ''}`;
-  };
-  const [id] = ids;
-  return {
-    create: drafts.create,
-    poll: mapped(drafts.poll, replaced),
-    request: mapped(drafts.request, replaced),
-    id: id === undefined ? '"job"' : codeOf(id),
-    values: {
-      // Of several addresses there is none: the run fails, as it would not read all files.
-      ...(target === null ? {} : { download_target: `($count(${target}) = 1 ? ${target}[0])` }),
-      ...Object.fromEntries([...names].map(([found, name]) => [name, codeOf(found)])),
-    },
-  };
-}
-
-const pathsOf = (text: string, name: string): readonly string[] =>
-  [...text.matchAll(responsePath(name))].map(([, found = '']) => found);
-
-/** The expressions of a request: what stands in braces. */
-function textsOf(value: unknown): readonly string[] {
-  if (typeof value === 'string') return value.match(holes) ?? [];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
-}
-
-const holes = /\{\{.*?\}\}/gs;
-
-function mapped<T>(value: T, replaced: (text: string) => string): T;
-function mapped(value: unknown, replaced: (text: string) => string): unknown {
-  if (typeof value === 'string') return value.replaceAll(holes, replaced);
-  if (Array.isArray(value)) return value.map((item) => mapped(item, replaced));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapped(item, replaced)]));
 }
 
 /** Rules that hold for all requests of a job. */
