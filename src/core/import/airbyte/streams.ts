@@ -1,5 +1,6 @@
 import { type Component, componentOf, partOf, pathAt, textOf, valueOf } from './component.ts';
 import type { Config } from './config/config.ts';
+import { streamsOfTemplate, type TemplateBudget } from './dynamic-streams.ts';
 import { joined, type Origins } from './manifest/origins.ts';
 import { propagateParameters } from './manifest/propagate-parameters.ts';
 import type { Resolver } from './manifest/resolve-references.ts';
@@ -33,6 +34,8 @@ interface Reading {
 
 /** Streams of one manifest. */
 const streamsMax = 2_000;
+/** Values of all streams that templates make. */
+const templateNodesMax = 500_000;
 
 interface Found {
   readonly stream: Component | null;
@@ -42,7 +45,7 @@ interface Found {
 
 /** Converts every stream of a manifest. */
 export function readStreams(manifest: Readonly<Record<string, unknown>>, reading: Reading): ReadStreams {
-  const found = [...listStreams(manifest, reading), ...listDynamic(manifest)].slice(0, streamsMax);
+  const found = [...listStreams(manifest, reading), ...listDynamic(manifest, reading)].slice(0, streamsMax);
   const registry = createRegistry(found, reading);
   const listed = found.map(({ stream, name, refusal }): ReadStream => {
     if (stream === null || refusal !== null) return { name, key: '', draft: null, refusal };
@@ -54,14 +57,11 @@ export function readStreams(manifest: Readonly<Record<string, unknown>>, reading
 function listStreams(manifest: Readonly<Record<string, unknown>>, reading: Reading): readonly Found[] {
   const { streams } = manifest;
   const list = Array.isArray(streams) ? streams : [];
-  const parameters = isObject(manifest['$parameters']) ? manifest['$parameters'] : {};
   return list.slice(0, streamsMax).flatMap((item, index) => {
     const path = `streams.${index}`;
     return attempt(path, nameHint(item, path), () => {
-      const value = reading.resolver.resolve(item, path);
-      if (!isObject(value)) return refuse(path, 'expected a stream');
-      const typed = propagateParameters('DeclarativeSource.streams', value, { parameters, origins: reading.origins });
-      return expand(componentOf(typed, reading.origins, reading.origins.pathOf(typed) || path), reading.config);
+      const component = resolved(item, path, { field: 'DeclarativeSource.streams', manifest, reading });
+      return expand(component, reading.config);
     });
   });
 }
@@ -113,14 +113,33 @@ function nameHint(item: unknown, path: string): string {
   return typeof item['$ref'] === 'string' ? nameHint(item['$ref'], path) : path;
 }
 
-function listDynamic(manifest: Readonly<Record<string, unknown>>): readonly Found[] {
-  const dynamic = manifest['dynamic_streams'];
-  return (Array.isArray(dynamic) ? dynamic : []).map((item, index): Found => {
+function listDynamic(manifest: Readonly<Record<string, unknown>>, reading: Reading): readonly Found[] {
+  const list = manifest['dynamic_streams'];
+  const budget: TemplateBudget = { left: templateNodesMax };
+  return (Array.isArray(list) ? list : []).flatMap((item, index) => {
     const path = `dynamic_streams.${index}`;
-    const reason =
-      'streams that a connection or a response makes up have no counterpart; write each as a stream of its own';
-    return { stream: null, name: nameHint(item, path), refusal: new Refusal(path, reason) };
+    return attempt(path, nameHint(item, path), () => {
+      const component = resolved(item, path, { field: 'DeclarativeSource.dynamic_streams', manifest, reading });
+      return streamsOfTemplate(component, reading.config, budget).flatMap((stream) => expand(stream, reading.config));
+    });
   });
+}
+
+/** An item of the manifest with its references, types and parameters. */
+function resolved(
+  item: unknown,
+  path: string,
+  {
+    field,
+    manifest,
+    reading: { resolver, origins },
+  }: { readonly field: string; readonly manifest: Readonly<Record<string, unknown>>; readonly reading: Reading },
+): Component {
+  const parameters = isObject(manifest['$parameters']) ? manifest['$parameters'] : {};
+  const value = resolver.resolve(item, path);
+  if (!isObject(value)) return refuse(path, 'expected a stream');
+  const typed = propagateParameters(field, value, { parameters, origins });
+  return componentOf(typed, origins, origins.pathOf(typed) || path);
 }
 
 interface Registry {

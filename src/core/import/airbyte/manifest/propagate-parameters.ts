@@ -8,16 +8,19 @@ const parametersKey = '$parameters';
 /** Schemas have fields of their own called `type`; the importer does not read them. */
 const unread: ReadonlySet<string> = new Set(['schema_loader', parametersKey]);
 
+interface Options {
+  readonly parameters: Values;
+  readonly origins: Origins;
+  /** Whether the parameters of those above replace a component's own of the same name; absent: its own count. */
+  readonly parentsWin?: boolean;
+}
+
 /**
  * A component and its parts with their types filled in and the `$parameters` of those above: a field that is missing or
  * empty takes the parameter of its name, and the component keeps all parameters for its expressions. Like the CDK's
  * `ManifestComponentTransformer`. The result is new; the input stays as it is.
  */
-export function propagateParameters(
-  field: string,
-  component: Values,
-  options: { readonly parameters: Values; readonly origins: Origins },
-): Record<string, unknown> {
+export function propagateParameters(field: string, component: Values, options: Options): Record<string, unknown> {
   const { origins } = options;
   const { [parametersKey]: own, ...fields } = component;
   const result: Record<string, unknown> = { ...fields };
@@ -30,10 +33,13 @@ export function propagateParameters(
     const found = result['class_name'] === undefined ? defaultTypes[field] : customTypes[field];
     if (found !== undefined) result['type'] = found;
   }
-  const parameters: Record<string, unknown> = { ...options.parameters, ...(isObject(own) ? own : {}) };
+  const ownParameters = isObject(own) ? own : {};
+  const parameters: Values = options.parentsWin
+    ? { ...ownParameters, ...options.parameters }
+    : { ...options.parameters, ...ownParameters };
   if (isSchema(result['type'])) return done();
   if (result['type'] === undefined) {
-    propagateInto(result, field, { parameters, origins, onlyComponents: true });
+    propagateInto(result, field, { ...options, parameters, onlyComponents: true });
     return done();
   }
   for (const [key, value] of Object.entries(parameters)) {
@@ -42,7 +48,7 @@ export function propagateParameters(
       keys.set(key, origins.pathAt(component, parametersKey));
     }
   }
-  propagateInto(result, asText(result['type']), { parameters, origins, onlyComponents: false });
+  propagateInto(result, asText(result['type']), { ...options, parameters, onlyComponents: false });
   if (Object.keys(parameters).length > 0) result[parametersKey] = parameters;
   return done();
 }
@@ -50,14 +56,15 @@ export function propagateParameters(
 function propagateInto(
   result: Record<string, unknown>,
   owner: string,
-  options: { readonly parameters: Values; readonly origins: Origins; readonly onlyComponents: boolean },
+  options: Options & { readonly onlyComponents: boolean },
 ): void {
-  const { parameters, origins, onlyComponents } = options;
+  const { onlyComponents, parameters, ...others } = options;
+  const { origins } = others;
   for (const [key, value] of Object.entries(result)) {
     if (unread.has(key)) continue;
     // A parameter of the same name would be put into the value without end.
     const { [key]: _, ...below } = parameters;
-    const inner = { parameters: below, origins };
+    const inner = { ...others, parameters: below };
     const field = onlyComponents ? owner : `${owner}.${key}`;
     if (isObject(value)) {
       if (!onlyComponents || typeof value['type'] === 'string') result[key] = propagateParameters(field, value, inner);
