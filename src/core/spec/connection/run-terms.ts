@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import { conflict } from '../../errors.ts';
 import type { JsonObject } from '../../resources/values.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
