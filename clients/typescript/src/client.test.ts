@@ -84,6 +84,20 @@ describe('a call', () => {
   });
 });
 
+describe('a mistake of the caller', () => {
+  it.each(['localhost:3100', '', 'https://', 'https://sync.example.com/api/v1', 'https://sync.example.com/api/v1/'])(
+    'in the URL is an error before anything is sent: %s',
+    (wrong) => expect(() => createClient({ url: wrong, apiKey: 'ck_test' })).toThrow(/^url is where the service is/),
+  );
+
+  it('in the parameters of a path is an error before anything is sent', async () => {
+    const read = (id: string) => failure(client().get('/connections/{id}', { params: { id } }));
+    expect(await read('')).toMatchObject({ message: '/connections/{id} needs params.id, which is empty.' });
+    expect(await read(undefined as unknown as string)).toMatchObject({ message: expect.stringContaining('missing') });
+    expect(seen).toEqual([]);
+  });
+});
+
 describe('a refusal', () => {
   it('is an error with status, code, issues and the id of the request', async () => {
     const issues = [{ code: 'schema', path: 'name', message: 'is missing' }];

@@ -13,7 +13,7 @@ import type {
   PathOf,
   ResponseOf,
 } from './operations.ts';
-import { type ClientOptions, send } from './send.ts';
+import { assertServiceUrl, type ClientOptions, send } from './send.ts';
 
 type Call<M extends Method> = <Path extends PathOf<M>>(
   path: Path,
@@ -39,8 +39,9 @@ export interface Client {
   ): Promise<{ readonly data: ResponseOf<Name>; readonly response: Response }>;
 }
 
-/** A client. It holds no connection and needs no end. */
+/** A client. It holds no connection and needs no end. Throws a `TypeError` if the URL is not one of a service. */
 export function createClient(options: ClientOptions): Client {
+  assertServiceUrl(options.url);
   const call =
     <M extends Method>(method: M): Call<M> =>
     (path, ...[parts]) =>

@@ -110,11 +110,22 @@ function headersOf({ body, requestId }: RequestParts, key: string | null): Reado
 }
 
 function addressOf(base: string, path: string, { params = {}, query = {} }: RequestParts): string {
-  const filled = path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(params[name] ?? ''));
+  const filled = path.replace(/\{(\w+)\}/g, (_all, name: string) => {
+    const value = params[name];
+    if (!value) throw new TypeError(`${path} needs params.${name}, which is ${value === '' ? 'empty' : 'missing'}.`);
+    return encodeURIComponent(value);
+  });
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, value);
   const text = search.toString();
   return `${base.replace(/\/+$/, '')}/api/v1${filled}${text === '' ? '' : `?${text}`}`;
+}
+
+/** Throws for a URL that no request could reach, before one is tried and retried. */
+export function assertServiceUrl(url: string): void {
+  // The base of a page or of a proxy may have any path, but not that of the API itself.
+  if (/^https?:\/\/[^/?#]+[^?#]*$/.test(url) && !/\/api(\/v1)?\/*$/.test(url)) return;
+  throw new TypeError(`url is where the service is, such as https://sync.example.com, without /api/v1; it is ${url}.`);
 }
 
 /** 128 random bits. */
