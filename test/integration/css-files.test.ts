@@ -3,6 +3,7 @@ import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { importDocument } from '../../src/core/import/import.ts';
 import { type PeopleApi, peopleKey, peopleSpec, startPeopleApi } from '../support/cli/people-api.ts';
 import { type CssCall, runCss } from '../support/cli/run-css.ts';
 import { eventually } from '../support/service/eventually.ts';
@@ -338,6 +339,26 @@ describe('css import', () => {
       stderr: '1 of 1 converted\n',
     });
     expect((await css('import', 'openapi', 'people.yaml')).exitCode).toBe(1);
+  });
+
+  it('reads a description of several MB, which the service refuses with what to do', async () => {
+    const { css, folder } = authorsFolder();
+    const [path] = Object.values(openapi.paths);
+    const fields = Object.fromEntries(
+      Array.from({ length: 2_000 }, (_, index) => [`field_${index}`, { type: 'string' }]),
+    );
+    const schemas = Object.fromEntries(
+      Array.from({ length: 60 }, (_, index) => [`Thing${index}`, { type: 'object', properties: fields }]),
+    );
+    const document = JSON.stringify({ ...openapi, paths: { '/contacts': path }, components: { schemas } });
+    expect(document.length).toBeGreaterThan(3_000_000);
+    writeFileSync(join(folder, 'large.json'), document);
+    const { exitCode, stderr } = await css('import', 'openapi', 'large.json', '--out', 'specs', '--key', 'large');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const inService = importDocument({ format: 'openapi', document });
+    await expect(inService).rejects.toMatchObject({
+      issues: [{ message: 'the document has more than 100000 values: `css import` reads larger ones from a file' }],
+    });
   });
 });
 

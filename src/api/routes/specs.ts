@@ -130,7 +130,9 @@ export const specRoutes = [
     method: 'post',
     path: '/specs/import',
     summary: 'Convert a document of another format into a draft',
-    description: 'Nothing is saved. What is guessed is named in the draft: read it before you create it.',
+    description:
+      'Nothing is saved. What is guessed is named in the draft: read it before you create it. ' +
+      'A body has at most 1 MiB, a document 100,000 values; `css import` reads larger ones from a file.',
     tag,
     auth: 'api_key',
     costly: 'side_by_side',

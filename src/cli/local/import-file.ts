@@ -11,6 +11,8 @@ import type { Tools } from '../tools.ts';
 
 /** Bytes of a document that is imported: descriptions of large APIs have a dozen MB. */
 const documentBytesMax = 33_554_432;
+/** Times the size of a document that the service imports. */
+const sizeTimes = 20;
 
 /** Options of `css import`. */
 export interface ImportArguments {
@@ -30,7 +32,7 @@ export async function importFile(
   if (format === undefined)
     throw usageError(`"${given}" cannot be imported. The formats are: ${importFormats.join(', ')}.`);
   const document = await readText(resolve(tools.folder, name), name);
-  const { spec, report } = await importDocument({ format, document, key });
+  const { spec, report } = await importDocument({ format, document, key, times: sizeTimes });
   const text = stringify(spec, { lineWidth: 0 });
   const file = out === undefined ? null : await writeSpec(tools, out, keyOf(spec), text);
   const lines = linesOf(report);

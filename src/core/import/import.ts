@@ -21,6 +21,8 @@ export interface ImportRequest {
   readonly document: unknown;
   /** Of the spec; absent or null: it is made of the document's title. */
   readonly key?: string | null | undefined;
+  /** How many times the size of a request's document it may have: a file of an author; absent: once. */
+  readonly times?: number;
 }
 
 const importers: Readonly<
@@ -37,10 +39,15 @@ const importers: Readonly<
  * Throws validation when the document cannot be read, is not of the format, or nothing in it can be converted; the paths
  * of issues are those of the document.
  */
-export async function importDocument({ format, document, key }: ImportRequest): Promise<ImportResult> {
-  const value = typeof document === 'string' ? readText(document) : document;
-  const issue = findJsonIssue(value);
-  if (issue !== null) throw unreadable(issue.path.join('.').slice(0, pathLengthMax), problems[issue.kind]);
+export async function importDocument({ format, document, key, times = 1 }: ImportRequest): Promise<ImportResult> {
+  const value = typeof document === 'string' ? readText(document, times) : document;
+  const nodesMax = jsonLimits.nodesMax * times;
+  const issue = findJsonIssue(value, { nodesMax });
+  if (issue !== null) {
+    const advice = times > 1 ? 'split it' : '`css import` reads larger ones from a file';
+    const large = `the document has more than ${nodesMax} values: ${advice}`;
+    throw unreadable(issue.path.join('.').slice(0, pathLengthMax), { ...problems, large }[issue.kind]);
+  }
   if (!isJsonObject(value)) throw unreadable('', 'expected an object');
   await nextTurn();
   const result = importers[format](value, key === undefined || key === null ? {} : { key });
@@ -67,7 +74,6 @@ const pathLengthMax = 200;
 const problems = {
   reserved: 'has a name that is not allowed',
   deep: `is nested deeper than ${jsonLimits.depthMax} levels`,
-  large: `the document has more than ${jsonLimits.nodesMax} values: split it`,
   long: 'has a text that is too long',
   nul: 'holds the character U+0000',
   surrogate: 'holds half of a surrogate pair',
@@ -76,8 +82,8 @@ const problems = {
 } as const;
 
 /** JSON is YAML too, but is read faster and may have more values. */
-function readText(text: string): unknown {
-  return text.trimStart().startsWith('{') ? (readJson(text) ?? readYamlText(text)) : readYamlText(text);
+function readText(text: string, times: number): unknown {
+  return text.trimStart().startsWith('{') ? (readJson(text) ?? readYamlText(text, times)) : readYamlText(text, times);
 }
 
 function readJson(text: string): unknown {
@@ -88,9 +94,9 @@ function readJson(text: string): unknown {
   }
 }
 
-function readYamlText(text: string): unknown {
+function readYamlText(text: string, times: number): unknown {
   try {
-    return readYaml(text).value;
+    return readYaml(text, { times }).value;
   } catch (error) {
     if (error instanceof YamlSyntaxError) throw unreadable('', `the text is neither JSON nor YAML: ${error.message}`);
     if (error instanceof AppError) throw invalid(message, (error.issues ?? []).map(inText));

@@ -30,14 +30,17 @@ interface ValueIssue {
 }
 
 /**
- * The first issue of a value of any depth and size, in document order; null: it is JSON within `jsonLimits`. Never
- * throws, not even for a value that contains itself.
+ * The first issue of a value of any depth and size, in document order; null: it is JSON within `jsonLimits`, or within
+ * the limits that are given. Never throws, not even for a value that contains itself.
  */
 export function findJsonIssue(
   root: unknown,
-  { textLengthMax = Number.POSITIVE_INFINITY }: { readonly textLengthMax?: number } = {},
+  {
+    textLengthMax = Number.POSITIVE_INFINITY,
+    nodesMax = jsonLimits.nodesMax,
+  }: { readonly textLengthMax?: number; readonly nodesMax?: number } = {},
 ): JsonIssue | null {
-  const issue = issueIn(root, { nodesLeft: jsonLimits.nodesMax, textLengthMax }, jsonLimits.depthMax);
+  const issue = issueIn(root, { nodesLeft: nodesMax, textLengthMax }, jsonLimits.depthMax);
   return issue && { ...issue, path: issue.path.toReversed() };
 }
 

@@ -33,35 +33,48 @@ export class YamlSyntaxError extends Error {
   override readonly name = 'YamlSyntaxError';
 }
 
-/** As of JSON, once aliases are replaced. */
-const { nodesMax, depthMax } = jsonLimits;
+const { depthMax } = jsonLimits;
 /** The parser has one or two entries for each level, and a few for the document and what is being read. */
 const stackMax = 2 * depthMax + 4;
-/** Punctuation, white space, texts; a document of a hundred resources has some 50,000. They take a quarter of a second. */
-const tokensMax = 100_000;
 const aliasesMax = 100;
-/** Characters of all texts together once aliases are replaced. */
-const charactersMax = 1_048_576;
+
+/** What a document may have. */
+interface Limits {
+  /** As of JSON, once aliases are replaced. */
+  readonly nodesMax: number;
+  /** Punctuation, white space, texts; a document of a hundred resources has some 50,000, read in a quarter of a second. */
+  readonly tokensMax: number;
+  /** Characters of all texts together once aliases are replaced. */
+  readonly charactersMax: number;
+}
+
+const limitsOf = (times: number): Limits => ({
+  nodesMax: jsonLimits.nodesMax * times,
+  tokensMax: 100_000 * times,
+  charactersMax: 1_048_576 * times,
+});
 
 /**
  * Reads one YAML 1.2 document of the core schema: a date is a text, `0o14` is 12, `yes` is a text. Anchors are allowed,
  * with at most 100 aliases; tags, merge keys, keys that are lists or objects and keys that come twice are not.
  *
- * Throws {@link YamlSyntaxError}, and a validation error with the place of what is refused.
+ * @param options `times`: how many times the usual size a document may have; for files of an author.
+ * @throws {@link YamlSyntaxError}, and a validation error with the place of what is refused.
  */
-export function readYaml(text: string): YamlDocument {
+export function readYaml(text: string, { times = 1 }: { readonly times?: number } = {}): YamlDocument {
   const lines = new LineCounter();
-  const document = compose(text, lines);
-  const reader = createReader(document, (node) => placeAt(lines, node));
+  const limits = limitsOf(times);
+  const document = compose(text, lines, limits);
+  const reader = createReader(document, limits, (node) => placeAt(lines, node));
   const value = reader.valueOf(document.contents, [], 0);
   return { value, placeOf: (path) => placeIn(document, path, (node) => placeAt(lines, node)) };
 }
 
-function compose(text: string, lines: LineCounter): Document.Parsed {
+function compose(text: string, lines: LineCounter, limits: Limits): Document.Parsed {
   // The library's own check of unique keys compares each key with all others.
   const options = { schema: 'core', resolveKnownTags: false, uniqueKeys: false, prettyErrors: false } as const;
   const composer = new Composer({ ...options, lineCounter: lines });
-  const [document, another] = composer.compose(tokensOf(text, lines), true, text.length);
+  const [document, another] = composer.compose(tokensOf(text, lines, limits), true, text.length);
   if (document === undefined) throw new YamlSyntaxError('it has no document');
   if (another !== undefined) throw new YamlSyntaxError(`it has a second document (${where(lines, another.range[0])})`);
   const [mistake] = [...document.errors, ...document.warnings];
@@ -73,7 +86,7 @@ function compose(text: string, lines: LineCounter): Document.Parsed {
  * The syntax tree, piece by piece. The parser takes microseconds for each token, and what composes its tree is
  * recursive: a text with too many of them or nested too deep is refused on the way.
  */
-function tokensOf(text: string, lines: LineCounter): readonly CST.Token[] {
+function tokensOf(text: string, lines: LineCounter, { tokensMax }: Limits): readonly CST.Token[] {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
   const tokens: CST.Token[] = [];
@@ -122,7 +135,7 @@ type PlaceOfNode = (node: unknown) => Place;
 type Path = readonly (string | number)[];
 
 /** Turns nodes into values. It counts what aliases repeat, so that a small text cannot become a large value. */
-function createReader(document: Document.Parsed, placeOf: PlaceOfNode) {
+function createReader(document: Document.Parsed, { nodesMax, charactersMax }: Limits, placeOf: PlaceOfNode) {
   const used = { nodes: 0, aliases: 0, characters: 0 };
   const refuse = (path: Path, node: unknown, message: string, code: Issue['code'] = 'schema'): never => {
     const issue = { code, path: path.join('.').slice(0, 200), message, ...placeOf(node) };

@@ -15,7 +15,7 @@ import { specificationOf } from './specification.ts';
 import { readStreams } from './streams.ts';
 
 /** Of a manifest: those with schemas of all streams have some ten thousand values. */
-const manifestLimits = { depthMax: 64, nodesMax: 500_000, textLengthMax: 200_000 } as const;
+const manifestLimits = { nodesMax: 500_000, textLengthMax: 200_000 } as const;
 
 /**
  * Imports a manifest. The report has an entry for each stream in the order of the document. A document of which no
