@@ -38,9 +38,11 @@ export function callList(calls: readonly CallLine[], { runId, after, isOpen }: C
   </nav>`;
 }
 
+/** A wait that the API asks for is no failure. */
 function toneOf({ statusCode }: CallLine): Tone {
   if (statusCode === null) return 'bad';
-  return statusCode < 300 ? 'good' : statusCode < 400 ? 'idle' : 'warn';
+  if (statusCode === 429) return 'warn';
+  return statusCode < 300 ? 'good' : statusCode < 400 ? 'idle' : 'bad';
 }
 
 const summary = (call: CallLine, slowestMs: number): Html => html`<span class="call">

@@ -211,7 +211,7 @@ interface RunFacts extends Omit<LaneFacts, 'index' | 'state'> {
 }
 
 function runRow({ at, status, random, isNewest, watermark, version, ...run }: RunFacts) {
-  const read = Math.floor(isNewest ? 4000 + random() * 9000 : random() * 1800);
+  const read = Math.floor(isNewest ? 4000 + random() * 5000 : 300 + random() * 5200);
   const quarantined = status === 'partial' ? 1 + Math.floor(random() * 6) : 0;
   const skipped = Math.floor((read - quarantined) * random() * 0.4);
   const startedAt = new Date(at.getTime() + 300 + random() * 900);

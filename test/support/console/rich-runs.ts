@@ -42,7 +42,14 @@ export async function addCalls(
   db: Db,
   { orgId, id, isFailed }: Subject & { readonly isFailed: boolean },
 ): Promise<void> {
-  const url = (cursor: number) => `https://harbor-logistics.api.example.com/v2/contacts?limit=100&cursor=${cursor}`;
+  const { resourceKey, externalCustomerId } = await db
+    .selectFrom('runs')
+    .innerJoin('connections', 'connections.id', 'runs.connectionId')
+    .select(['runs.resourceKey', 'connections.externalCustomerId'])
+    .where('runs.id', '=', id)
+    .executeTakeFirstOrThrow();
+  const host = `${externalCustomerId?.slice(4)}.api.example.com`;
+  const url = (cursor: number) => `https://${host}/v2/${resourceKey}?limit=100&cursor=${cursor}`;
   const calls = Array.from({ length: isFailed ? 3 : 32 }, (_, index) => {
     const isThrottled = index === 4;
     const statusCode = isFailed && index === 2 ? 401 : isThrottled ? 429 : 200;

@@ -103,20 +103,14 @@ const factsOf = (delivery: WebhookDeliveryDetail): Html =>
     ['Error', delivery.errorCode ?? 'none'],
     ['Next attempt', time(delivery.nextAttemptAt, 'none')],
     ['Event id', html`<code>${delivery.eventId}</code>`],
-    ['Run', delivery.runId === null ? '–' : html`<a href="/console/runs/${delivery.runId}">Run</a>`],
-    [
-      'Connection',
-      delivery.connectionId === null
-        ? '–'
-        : html`<a href="/console/connections/${delivery.connectionId}">Connection</a>`,
-    ],
-    [
-      'Repeats',
-      delivery.redeliveryOf === null
-        ? '–'
-        : html`<a href="/console/deliveries/${delivery.redeliveryOf}">an earlier attempt</a>`,
-    ],
+    ...linkTo('About', 'the run', 'runs', delivery.runId),
+    ...linkTo('Of', 'the connection', 'connections', delivery.connectionId),
+    ...linkTo('Repeats', 'an earlier attempt', 'deliveries', delivery.redeliveryOf),
   ]);
+
+/** Nothing where there is no such thing. */
+const linkTo = (...[name, words, folder, id]: readonly [string, string, string, string | null]) =>
+  id === null ? [] : [[name, html`<a href="/console/${folder}/${id}">${words}</a>`] as const];
 
 const triggers = { auto: 'by itself', redelivery: 'a redelivery', recover: 'of a recovery', test: 'a test' } as const;
 
