@@ -1335,7 +1335,7 @@ export interface Operations {
   /**
    * Convert a document of another format into a draft.
    *
-   * Nothing is saved. What is guessed is named in the draft: read it before you create it.
+   * Nothing is saved. What is guessed is named in the draft: read it before you create it. A body has at most 1 MiB, a document 100,000 values; `css import` reads larger ones from a file.
    */
   'POST /specs/import': {
     body: {
