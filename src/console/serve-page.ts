@@ -118,11 +118,15 @@ function backFrom(c: Context<ApiEnv>): string {
   const referrer = c.req.header('referer');
   if (c.req.method === 'GET' || referrer === undefined || !URL.canParse(referrer)) return '/console';
   const { pathname, search, host } = new URL(referrer);
-  return host === new URL(c.req.url).host && isConsolePath(pathname) ? pathname + search : '/console';
+  return host === new URL(c.req.url).host ? withinConsole(pathname + search) : '/console';
 }
 
-/** Whether a path stays within the console. */
-export const isConsolePath = (path: string): boolean => /^\/console(?:[/?]|$)/.test(path) && !path.includes('//');
+/** A path as a browser resolves it, if it stays within the console; else the first page. */
+export function withinConsole(path: string): string {
+  const url = URL.parse(path, 'http://console');
+  const isWithin = url?.origin === 'http://console' && /^\/console(?:\/|$)/.test(url.pathname) && !path.includes('//');
+  return isWithin ? url.pathname + url.search : '/console';
+}
 
 export const noPage = (): HttpRejection =>
   new HttpRejection(404, 'There is no such page. The navigation lists those that there are.', { code: 'not_found' });

@@ -9,7 +9,7 @@ import { document, mark } from './parts/frame.ts';
 import { type Html, html } from './parts/html.ts';
 import type { ConsoleDeps } from './route.ts';
 import { requireOwnOrigin } from './same-site.ts';
-import { isConsolePath, respondFailure } from './serve-page.ts';
+import { respondFailure, withinConsole } from './serve-page.ts';
 import { closeSession, openSession } from './session.ts';
 
 export const signInPath = '/console/sign-in';
@@ -34,7 +34,7 @@ export const signIn =
       }
       c.set('orgId', caller.scope.orgId);
       await openSession(c, deps, lookupId);
-      return c.redirect(isConsolePath(textOf(to)) ? textOf(to) : '/console', 303);
+      return c.redirect(withinConsole(textOf(to)), 303);
     } catch (error) {
       return respondFailure(c, { error, open: null, log: deps.log });
     }

@@ -157,3 +157,33 @@ describe('bad input in the console', () => {
     expect(reply.text).toMatch(/class="notice bad"|class="failure"/);
   });
 });
+
+describe('markup in what is sent', () => {
+  const markup = `<img src=x onerror="alert(1)">'`;
+
+  it.each(pages)('as every parameter is shown as text or not at all: %s', async (path) => {
+    const query = encode(Object.fromEntries(parameters.map((name) => [name, markup])));
+    expect((await us.get(`/console${filled(path)}?${query}`)).text).not.toContain('<img');
+    for (const name of parameters) {
+      const reply = await us.get(`/console${filled(path)}?${encode({ [name]: markup })}`);
+      expect(reply.text).not.toContain('<img');
+    }
+  });
+
+  it.each(actions.filter((path) => !/delete|revoke/.test(path)))(
+    'as every field is shown as text or not at all: %s',
+    async (path) => {
+      const form = Object.fromEntries(fields.map((name) => [name, name.endsWith('[]') ? [markup] : markup]));
+      const reply = await us.post(`/console${filled(path)}`, form);
+      expectNoFault(reply);
+      expect(reply.text).not.toContain('<img');
+    },
+  );
+
+  it('stays in the editor of specs as it was typed', async () => {
+    const document = `metadata: { key: "${markup.replaceAll('"', '')}" }</textarea>`;
+    const { text } = await us.post('/console/check-spec', { document });
+    expect(text).not.toMatch(/<img|\}<\/textarea>/);
+    expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;');
+  });
+});

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { consoleRoutes } from '../../src/console/pages/index.ts';
 import { absoluteSeconds, idleSeconds } from '../../src/console/session.ts';
 import { parseApiKey } from '../../src/core/crypto/api-key.ts';
 import { signToken } from '../../src/core/crypto/signed-token.ts';
@@ -20,6 +21,9 @@ beforeAll(async () => {
 });
 afterAll(() => resources.disposeAsync());
 
+const send = (client: ConsoleClient, method: string, path: string) =>
+  method === 'get' ? client.get(`/console${path}`) : client.post(`/console${path}`);
+
 describe('a form', () => {
   const pausing = () => `/console/connections/${ourThings.activeConnectionId}/pause`;
   const status = async () => (await ours.call('GET', `/connections/${ourThings.activeConnectionId}`)).body.status;
@@ -38,6 +42,15 @@ describe('a form', () => {
     expect((await us.post(pausing(), {}, options)).status).toBe(401);
     expect(await status()).toBe('active');
   });
+
+  it.each(consoleRoutes.filter(({ method }) => method === 'post').map(({ path }) => path))(
+    'is refused without an origin, and without the value of the session: %s',
+    async (path) => {
+      const address = `/console${path.replace(/:\w+/g, 'x')}`;
+      expect((await us.post(address, {}, { origin: null })).status).toBe(401);
+      expect((await us.post(address, {}, { formToken: us.formToken.replace(/./, '*') })).status).toBe(401);
+    },
+  );
 
   it('with the value of another session is refused', async () => {
     const other = await openConsole(api, ours.apiKey);
@@ -139,6 +152,21 @@ describe('a session', () => {
     expect((await client.post(`/console/connections/${ourThings.activeConnectionId}/pause`)).status).toBe(303);
   });
 
+  it('ends with its key on every page and for every form', async () => {
+    const { body: revoked } = await ours.call('POST', '/api-keys');
+    const { body: expired } = await ours.call('POST', '/api-keys');
+    const clients = [await openConsole(api, revoked.key), await openConsole(api, expired.key)];
+    await ours.call('DELETE', `/api-keys/${revoked.id}`);
+    const past = new Date(Date.now() - 1000).toISOString();
+    await api.deps.db.updateTable('apiKeys').set({ expiresAt: past }).where('id', '=', expired.id).execute();
+    for (const client of clients) {
+      for (const { method, path } of consoleRoutes) {
+        const address = path.replace(/:\w+/g, 'x');
+        expect([method, path, (await send(client, method, address)).status]).toEqual([method, path, 303]);
+      }
+    }
+  });
+
   it('ends when its person signs out', async () => {
     const reply = await us.post('/console/sign-out');
     expect(reply.headers.get('set-cookie')).toMatch(/^console_session=; Max-Age=0/);
@@ -161,12 +189,21 @@ describe('a session', () => {
     '/console//elsewhere.example',
     '/consolex',
     '/console/../api',
+    '/console/%2e%2e/api',
+    String.raw`/\elsewhere.example`,
     'javascript:alert(1)',
   ])('leads to no other place than the console: %s', async (to) => {
     const reply = await us.post('/console/sign-in', { key: ours.apiKey, to }, { cookie: '' });
     const location = new URL(reply.headers.get('location') ?? '', 'http://localhost');
     expect(location.origin).toBe('http://localhost');
-    expect(['/console', '/api']).toContain(location.pathname);
+    expect(location.pathname).toBe('/console');
+  });
+
+  it('leads to where it was going, and line breaks in there are no headers', async () => {
+    const to = '/console/runs?status=failed\r\nx-more: 1';
+    const reply = await us.post('/console/sign-in', { key: ours.apiKey, to }, { cookie: '' });
+    expect(reply.status).toBe(303);
+    expect(reply.headers.get('location')).toBe('/console/runs?status=failedx-more:%201');
   });
 
   it('is asked for again from here when a link of another site leads here', async () => {
