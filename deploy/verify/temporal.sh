@@ -31,10 +31,11 @@ sh deploy/temporal/schema.sh
 # Ports that neither a Temporal of this machine nor its dev server has.
 export FRONTEND_GRPC_PORT=27233 FRONTEND_MEMBERSHIP_PORT=26933 FRONTEND_HTTP_PORT=27243 MATCHING_GRPC_PORT=27235 \
   MATCHING_MEMBERSHIP_PORT=26935 HISTORY_GRPC_PORT=27234 HISTORY_MEMBERSHIP_PORT=26934 WORKER_GRPC_PORT=27239 \
-  WORKER_MEMBERSHIP_PORT=26939 BIND_ON_IP=127.0.0.1
+  WORKER_MEMBERSHIP_PORT=26939 BIND_ON_IP=0.0.0.0
 export DB=postgres12 POSTGRES_SEEDS="$SQL_HOST" DB_PORT="$SQL_PORT" POSTGRES_USER="$SQL_USER" POSTGRES_PWD="$SQL_PASSWORD" \
   NUM_HISTORY_SHARDS=512 LOG_LEVEL=warn DYNAMIC_CONFIG_FILE_PATH="$PWD/deploy/temporal/dynamic-config.yaml"
-temporal-server start >"$work/temporal-log" 2>&1 &
+# By the entry point of its image, which finds the address that others of a cluster would call.
+bash "$2/docker/scripts/sh/entrypoint.sh" >"$work/temporal-log" 2>&1 &
 server=$!
 export TEMPORAL_ADDRESS=127.0.0.1:$FRONTEND_GRPC_PORT TEMPORAL_NAMESPACE=default
 if ! timeout 120 sh deploy/temporal/namespace.sh || ! timeout 120 sh deploy/temporal/namespace.sh; then
