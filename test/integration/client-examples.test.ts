@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -49,10 +49,17 @@ async function example(name: string, ...args: readonly string[]): Promise<string
 }
 
 describe('the package', () => {
-  it('has compiled code with its types, and nothing else of the repository', () => {
+  it('has compiled code with its types, its examples, and nothing else of the repository', async () => {
     expect(packed).toEqual(expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'README.md', 'LICENSE']));
+    const links = [
+      ...(await readFile(join(clientFolder, 'README.md'), 'utf8')).matchAll(/\]\((?!https?:|#)([^)]+)\)/g),
+    ];
+    expect(links.map(([, path]) => path).filter((path = '') => !packed.includes(path))).toEqual([]);
     expect(
-      packed.filter((path) => !/^(dist\/[\w-]+(\.gen)?\.(js|d\.ts)|README\.md|LICENSE|package\.json)$/.test(path)),
+      packed.filter(
+        (path) =>
+          !/^(dist\/[\w-]+(\.gen)?\.(js|d\.ts)|examples\/[\w-]+\.ts|README\.md|LICENSE|package\.json)$/.test(path),
+      ),
     ).toEqual([]);
   });
 
