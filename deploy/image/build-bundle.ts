@@ -1,12 +1,18 @@
-/** Step of deploy/Dockerfile: bundles the workflows, for plain and for versioned workers, where a worker looks for them. */
+/**
+ * Step of deploy/Dockerfile: bundles the workflows where a worker looks for them, for plain and for versioned workers, each
+ * without and with traces.
+ */
 import { loadConfig } from '../../src/config/config.ts';
 import { createLog, temporalLogger } from '../../src/log.ts';
+import { workflowModule } from '../../src/telemetry/traces/traces.ts';
 import { workflowBundle } from '../../src/temporal/workflow-bundle.ts';
 
 const { cacheDir } = loadConfig({ ...process.env, NODE_ENV: 'development' });
 const logger = temporalLogger(createLog({ level: 'warn', name: 'bundle' }));
 for (const isVersioned of [false, true]) {
-  const bundle = await workflowBundle(cacheDir, { isVersioned, logger });
-  if (!('codePath' in bundle)) throw new Error(`The bundle was not kept in ${cacheDir}: the reason is above`);
-  process.stdout.write(`${bundle.codePath}\n`);
+  for (const workflowInterceptorModules of [[], [workflowModule]]) {
+    const bundle = await workflowBundle(cacheDir, { isVersioned, logger, workflowInterceptorModules });
+    if (!('codePath' in bundle)) throw new Error(`The bundle was not kept in ${cacheDir}: the reason is above`);
+    process.stdout.write(`${bundle.codePath}\n`);
+  }
 }
