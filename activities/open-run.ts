@@ -90,6 +90,13 @@ export async function openRun(
           resourceKey: attempt.resourceKey,
           recordsForgotten,
         }),
+      onBehind: (batches) =>
+        log.warn('the destination is ahead of the ledger; what lies between is delivered again', {
+          connectionId,
+          resourceKey: attempt.resourceKey,
+          runId,
+          batches,
+        }),
     });
   const isSettled = attempt.settledWith === fingerprint;
   if (!isSettled && attempt.settledWith !== null && !(await ledger.unsettle())) throw takenOver();

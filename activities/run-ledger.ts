@@ -1,7 +1,7 @@
 import type { Db } from '../db/client.ts';
 import { unsettleLane } from '../db/queries/runs/attempts.ts';
 import type { BatchOwner } from '../db/queries/runs/batch-owner.ts';
-import { recordBatch, recordCarried } from '../db/queries/runs/batches.ts';
+import { passOver, recordBatch, recordCarried } from '../db/queries/runs/batches.ts';
 import { forgetLane } from '../db/queries/runs/forget-lane.ts';
 import { prepareRecord } from '../db/queries/runs/settlement.ts';
 import type { OrgScope } from '../db/scope.ts';
@@ -26,6 +26,7 @@ export function createRunLedger(
         recordsIn: 0,
         skipped: 0,
       }),
+    passOver: (batchNo) => passOver(db, scope, { owner, runId, batchNo }),
     unsettle: () => unsettleLane(db, scope, owner),
     forget: () => forgetLane(db, scope, { ...owner, runId }),
   };

@@ -17,7 +17,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'src/api/reference': ['reference'],
   'src/cli': ['program'],
   'src/api/routes': ['index'],
-  'src/maintenance': ['maintenance'],
+  'src/maintenance': ['maintenance', 'schedule-sweep'],
   'src/telemetry': ['telemetry', 'metrics/core-exporter'],
   'src/telemetry/metrics': ['metrics', 'core-exporter'],
   'src/telemetry/traces': ['traces'],

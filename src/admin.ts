@@ -32,10 +32,10 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   if (args[0] === 'doctor') return runDoctor(args.slice(1));
-  const [noun = '', verb = '', ...rest] = args;
-  const command = commands.find(({ name }) => name === `${noun} ${verb}`);
-  if (!command) throw new UsageError(`There is no command "${noun} ${verb}".`);
-  const { json, ...options } = optionsOf(rest, command.options);
+  const named = (words: number) => commands.find(({ name }) => name === args.slice(0, words).join(' '));
+  const command = named(1) ?? named(2);
+  if (!command) throw new UsageError(`There is no command "${args.slice(0, 2).join(' ')}".`);
+  const { json, ...options } = optionsOf(args.slice(command.name.split(' ').length), command.options);
   const config = await withServices(configOrExit(process.env));
   const db = openDatabase(config.databaseUrl, {
     poolSize: 1,

@@ -22,6 +22,7 @@ import type { AdminTools, CommandResult } from './command.ts';
 import { createDestinationDatabase } from './database-command.ts';
 import { doctorUsage } from './doctor/doctor.ts';
 import { rotateKeys, showKeys } from './key-commands.ts';
+import { reconcile } from './reconcile.ts';
 import { listWorkerVersions, setCurrentWorkerVersion } from './worker-versions.ts';
 
 /** The command line is not understood; the message says why. */
@@ -31,7 +32,7 @@ export class UsageError extends Error {
 
 /** One command of the operator. */
 export interface Command {
-  /** Noun and verb, as typed. */
+  /** Noun and verb, as typed, or one word. */
   readonly name: string;
   readonly summary: string;
   /** Option names without dashes. */
@@ -183,6 +184,14 @@ export const commands: readonly Command[] = [
     synopsis: '',
     options: v.object({}),
     run: rotateKeys,
+  }),
+  command({
+    name: 'reconcile',
+    summary:
+      'After a restore of the control database: create the schedules in Temporal again, and show runs without a workflow, destinations that are ahead of the ledger, and events that may be sent again. Changes nothing else.',
+    synopsis: '',
+    options: v.object({}),
+    run: reconcile,
   }),
   command({
     name: 'worker-version list',

@@ -72,7 +72,8 @@ const leftWords = (left: number): string =>
 const lineOfUnopened = ({ table, orgId, owner, reason }: UnopenedValue): string =>
   `not decrypted: ${table} of ${owner} (${orgId}): ${reason}`;
 
-interface OpenedRing extends AsyncDisposable {
+/** What a command needs that reads stored secrets. */
+export interface OpenedRing extends AsyncDisposable {
   readonly deps: Deps;
   readonly ring: KeyRing;
   /** The id of its first key. */
@@ -80,7 +81,7 @@ interface OpenedRing extends AsyncDisposable {
 }
 
 /** Throws WrongKeyRingError for a ring that is not the service's: it would report and wrap the wrong things. */
-async function openRing({ db, config }: AdminTools): Promise<OpenedRing> {
+export async function openRing({ db, config }: AdminTools): Promise<OpenedRing> {
   const ring = secretsKeyRing(config);
   const [current] = ring;
   if (!current) throw new Error('SECRETS_KEYS has no key.');

@@ -27,6 +27,7 @@ const telling = [
   ...['recorded', 'stale', 'fenced', 'threw refused'].map((outcome) => `recordBatch ${outcome}`),
   ...['recorded', 'stale', 'fenced'].map((outcome) => `recordCarried ${outcome}`),
   ...['putPending true', 'advancePending true', 'endPending true', 'endPending threw refused'],
+  'passOver true',
   ...['takeLane threw fenced', 'endRun threw fenced'],
 ];
 

@@ -13,6 +13,7 @@ import { findParents } from '../../db/queries/runs/parents.ts';
 import { findChangedPartitions } from '../../db/queries/runs/partition-changes.ts';
 import { findRecordStates } from '../../db/queries/runs/record-state.ts';
 import { findRequeued } from '../../db/queries/runs/requeue.ts';
+import { countPendingMessages, findLastBatch, findOpenRuns, findUsedLanes } from '../../db/queries/runs/restored.ts';
 import { closePartitions, countDimensions } from '../../db/queries/runs/run-dimensions.ts';
 import { findBegunWith } from '../../db/queries/runs/run-setup.ts';
 import {
@@ -241,6 +242,17 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
       }));
       await settleAttempts(db, scope, { endpointId, leaseToken: 'lease', settled, retryWindowMs: 1000 });
       await reclaimExpired(db, scope, endpointId);
+    });
+    expectBounded(plans);
+  });
+
+  it('what an operator asks after a restore', async () => {
+    const { db } = recording;
+    const plans = await plansOf(async () => {
+      await findOpenRuns(db);
+      await findUsedLanes(db, { after: 0, limit: 500 });
+      await findLastBatch(db, scope, runIds.at(-1) ?? '');
+      await countPendingMessages(db);
     });
     expectBounded(plans);
   });

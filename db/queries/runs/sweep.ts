@@ -13,7 +13,8 @@ export interface SweptRun {
   readonly cancelRequested: boolean;
 }
 
-const columns = [
+/** The columns of {@link SweptRun}. */
+export const sweptColumns = [
   'id',
   'orgId',
   'connectionId',
@@ -30,7 +31,7 @@ const columns = [
 export function findUndispatchedRuns(db: Db, { olderThanMs, limit }: SweepOptions): Promise<SweptRun[]> {
   return db
     .selectFrom('runs')
-    .select(columns)
+    .select(sweptColumns)
     .where('status', '=', 'queued')
     .where('dispatchedAt', 'is', null)
     .where('createdAt', '<', ago(olderThanMs))
@@ -43,7 +44,7 @@ export function findUndispatchedRuns(db: Db, { olderThanMs, limit }: SweepOption
 export function findSilentRuns(db: Db, { olderThanMs, limit }: SweepOptions): Promise<SweptRun[]> {
   return db
     .selectFrom('runs')
-    .select(columns)
+    .select(sweptColumns)
     .where('status', 'in', ['queued', 'running'])
     .where('dispatchedAt', 'is not', null)
     .where(sql`coalesce(progressed_at, dispatched_at)`, '<', ago(olderThanMs))

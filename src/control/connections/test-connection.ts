@@ -5,7 +5,7 @@ import { prepareDestination } from '../../connect/open-destination.ts';
 import { openSource } from '../../connect/open-source.ts';
 import { openSecrets } from '../../connect/secrets.ts';
 import { type ConnectionSetup, ofResource, setUpConnection } from '../../connect/setup.ts';
-import type { Outbox } from '../../core/destinations/webhook/outbox.ts';
+import { noOutbox } from '../../core/destinations/webhook/outbox.ts';
 import { AppError, found } from '../../core/errors.ts';
 import { type LoggedCall, ThrottledError } from '../../core/http/client.ts';
 import { createRedactor } from '../../core/http/redact.ts';
@@ -180,14 +180,3 @@ async function reachDestination(trial: OpenTrial): Promise<Tried<null>> {
   stack.use(destination);
   return { message: await destination.check(), value: null };
 }
-
-const refuse = (): Promise<never> => Promise.reject(new Error('A test delivers nothing'));
-
-const noOutbox: Outbox = {
-  open: refuse,
-  prepare: refuse,
-  advance: refuse,
-  failed: refuse,
-  settle: refuse,
-  discard: refuse,
-};

@@ -86,6 +86,11 @@ export interface Destination extends AsyncDisposable {
   /** Creates or evolves what is missing, claims the lane, returns what is known of it. */
   open(claim: LaneClaim): Promise<OpenedLane>;
   /**
+   * What the checkpoint row of a lane holds, without claiming it or changing anything; null: there is none, or no batch was
+   * applied. Absent: a kind that cannot say so.
+   */
+  peek?(lane: Pick<LaneClaim, 'lane' | 'target'>): Promise<Pick<Checkpoint, 'runId' | 'batchNo'> | null>;
+  /**
    * Does what it can of `apply` without the server, while the previous batch is still in progress. Optional, and never
    * throws: without it `apply` does the same work; `apply` need not follow.
    */

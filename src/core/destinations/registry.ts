@@ -35,6 +35,7 @@ export function openDestination(options: DestinationOptions, deps: DestinationDe
 const observed = (kind: string, destination: Destination): Destination => ({
   check: () => destination.check(),
   open: (claim) => destination.open(claim),
+  ...(destination.peek && { peek: destination.peek.bind(destination) }),
   prepare: (batch) => destination.prepare(batch),
   async apply(batch) {
     const begunAt = performance.now();

@@ -40,13 +40,16 @@ interface RepairOptions {
   readonly target: TargetTable;
   /** Called when the destination is new to the lane, with how many records the ledger knew. */
   readonly onStartOver: (records: number) => void;
+  /** Called when the ledger lacks batches of the run, with their number: it was restored from a backup. */
+  readonly onBehind: (batches: number) => void;
 }
 
 /**
  * Claims the lane at the destination and compares: a batch that was applied there but not recorded here (a crash
  * between the two commits) is recorded now, from its receipt. The same holds for the last batch of an earlier run
  * that ended in that moment; what was acknowledged only in this run counts as delivered by it. At a destination that is
- * new to the lane the read starts over.
+ * new to the lane the read starts over. A ledger that was restored from a backup lacks more than one batch, and what they kept
+ * back with them (quarantine, fingerprints): the run reads on where the ledger stands, and delivers their records again.
  */
 export async function repairFromCheckpoint(options: RepairOptions): Promise<StartPoint> {
   const { run, ledger, destination, target } = options;
@@ -60,6 +63,11 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
   const isCarried = carried !== undefined && receipt.runId !== runId;
   const recorded = await (isCarried ? ledger.recordCarried(receipt) : ledger.record(receipt));
   if (recorded.outcome === 'fenced') throw takenOver();
+  if (recorded.outcome === 'stale' && receipt.runId === runId) {
+    if (!(await ledger.passOver(receipt.batchNo))) throw takenOver();
+    options.onBehind(receipt.batchNo - run.batchNo);
+    return { ...start, batchNo: receipt.batchNo };
+  }
   if (receipt.failure !== null && (isCarried || receipt.runId === runId))
     throw new AppError('record_invalid', receipt.failure);
   if (receipt.runId !== runId) return start;

@@ -26,6 +26,10 @@ export interface RunLedger {
   /** Records a batch of an earlier run that the destination has applied in this one: its records count here. */
   recordCarried(receipt: Receipt): Promise<Recorded>;
   /**
+   * Leaves out the batches of this run up to `batchNo`, which only the destination knows. False: a newer attempt holds the lane.
+   */
+  passOver(batchNo: number): Promise<boolean>;
+  /**
    * Notes that the destination may have more than is recorded, before it is asked for anything. False: a newer attempt
    * holds the lane.
    */

@@ -36,6 +36,15 @@ export const recordCarried: typeof real.recordCarried = (db, _scope, { owner, re
     return recorded;
   });
 
+/** As the query of the same name. */
+export const passOver: typeof real.passOver = (db, _scope, { owner, runId, batchNo }) =>
+  memoryOf(db).transact('passOver', (state) => {
+    if (!holdsLaneIn(state, owner)) return false;
+    const run = state.runs.get(runId);
+    if (run?.laneId === owner.laneId && run.batchNo < batchNo) state.runs.update(run, { batchNo });
+    return true;
+  });
+
 interface Settled {
   readonly recorded: Recorded;
   /** Null: the batch was not recorded. */

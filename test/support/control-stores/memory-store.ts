@@ -26,7 +26,7 @@ const memoryQueries: Queries = {
   findConnection,
   findPinnedSpec,
   ...{ takeLane: attempts.takeLane, resetAttempts: attempts.resetAttempts, noteFailure: attempts.noteFailure },
-  ...{ recordBatch: batches.recordBatch, recordCarried: batches.recordCarried },
+  ...{ recordBatch: batches.recordBatch, recordCarried: batches.recordCarried, passOver: batches.passOver },
   forgetLane,
   ...{ insertCalls: calls.insertCalls, lastCallSequence: calls.lastCallSequence },
   ...{ beginRun: lanes.beginRun, endRun: lanes.endRun },

@@ -118,6 +118,28 @@ const makers: Readonly<Record<string, WeightedMaker>> = {
       };
     },
   },
+  passOver: {
+    weight: 4,
+    make(dice, made) {
+      const chosen = someAttempt(dice, made);
+      const batchNo = dice.pick([1, 2, 4]);
+      return (side) => {
+        const { queries, db, scope } = side.tenant;
+        return queries.passOver(db, scope, { owner: chosen.owner(side), runId: chosen.runId(side), batchNo });
+      };
+    },
+  },
+  findDeleted: {
+    weight: 4,
+    make(dice, made) {
+      const chosen = someAttempt(dice, made);
+      const page = { after: dice.pick([null, 'r1']), limit: dice.pick([1, 10]) };
+      return (side) => {
+        const { queries, db, scope } = side.tenant;
+        return queries.findDeleted(db, scope, { laneId: chosen.owner(side).laneId, ...page });
+      };
+    },
+  },
   forgetLane: {
     weight: 6,
     make(dice, made) {

@@ -32,3 +32,9 @@ export async function openTestDatabase(serverUrl = testDatabaseUrl().href): Prom
     },
   };
 }
+
+/** Connects to one that is there; disposing leaves it. */
+export async function openExistingDatabase(url: string): Promise<TestDatabase> {
+  const db = openDatabase(url, { applicationName: 'test', poolSize: 5, onIdleError() {} });
+  return { url, db, [Symbol.asyncDispose]: () => db.destroy() };
+}

@@ -12,7 +12,7 @@ import { formatKeyRing, type KeyRing } from '../../../src/config/key-ring.ts';
 import { createOrg } from '../../../src/control/orgs/orgs.ts';
 import { createDataConverter } from '../../../src/temporal/data-converter.ts';
 import type { Call, TestOrg } from './api.ts';
-import { openTestDatabase } from './database.ts';
+import { openExistingDatabase, openTestDatabase } from './database.ts';
 import { testDatabaseUrl } from './database-server.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 import { startTemporalDevServer, type TemporalDevServer, unusedPort } from './temporal-dev-server.ts';
@@ -67,6 +67,10 @@ export interface StackOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Where its processes find the control database, if not at its own address. */
   readonly pooled?: (databaseUrl: string) => string;
+  /** A migrated control database that is there, and stays; one of its own unless given. */
+  readonly databaseUrl?: string;
+  /** The encryption keys of that database. */
+  readonly keyRing?: KeyRing;
   /** Dynamic configuration of the Temporal server, beside that of `temporal-dev.yaml`. */
   readonly temporal?: Readonly<Record<string, string>>;
 }
@@ -76,8 +80,10 @@ export async function startStack({ allow, workers = 1, env: settings = {}, ...op
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'connector-sync-stack-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const database = stack.use(await openTestDatabase(testDatabaseUrl().href));
-  const keyRing = [{ id: 'k1', key: new Uint8Array(randomBytes(32)) }];
+  const database = stack.use(
+    await (options.databaseUrl === undefined ? openTestDatabase() : openExistingDatabase(options.databaseUrl)),
+  );
+  const keyRing = options.keyRing ?? [{ id: 'k1', key: new Uint8Array(randomBytes(32)) }];
   const temporal = stack.use(await startTemporalDevServer(folder, options.temporal, createDataConverter(keyRing)));
   const port = await unusedPort();
   const addresses = { databaseUrl: options.pooled?.(database.url) ?? database.url, temporalAddress: temporal.address };
@@ -116,13 +122,13 @@ export async function startStack({ allow, workers = 1, env: settings = {}, ...op
     apiUrl,
     env,
     startWorker,
+    startApi: (own) => startNode('api-server', { ready: 'api ready', own }),
     async restartApi(own) {
       await lastOf('api-server').kill('SIGTERM');
       return await startNode('api-server', { ready: 'api ready', own });
     },
     worker,
     workers: () => processes.filter(({ name }) => name === 'worker'),
-    startApi: (own) => startNode('api-server', { ready: 'api ready', own }),
     killWorker: (signal) => worker().kill(signal),
     tails: () => [temporal, ...processes].map((process) => process.tail()).join('\n'),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

@@ -1,5 +1,5 @@
 import { receiptBytesMax } from '../../model/receipt.ts';
-import type { LaneClaim, OpenedLane } from '../destination.ts';
+import type { Checkpoint, LaneClaim, OpenedLane } from '../destination.ts';
 import { checkpointTable, quoted } from '../sql/identifiers.ts';
 import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
 import type { Session } from './session.ts';
@@ -52,4 +52,24 @@ export async function claimLane(
     { bytesMax: receiptBytesMax + responseHeadBytes, rowsMax: 1 },
   );
   return openedLane(row);
+}
+
+/** What the checkpoint row of a lane says; null: there is no such table or row, or no batch was applied. */
+export async function peekLane(
+  session: Session,
+  givenSchema: string | null,
+  lane: string,
+): Promise<Pick<Checkpoint, 'runId' | 'batchNo'> | null> {
+  const schema = givenSchema ?? session.defaultSchema;
+  if (schema === null) return null;
+  const [table] = await session.query<{ readonly exists: boolean }>('select to_regclass($1) is not null as exists', [
+    checkpointName(schema),
+  ]);
+  if (table?.exists !== true) return null;
+  const [row] = await session.query<Pick<StoredCheckpoint, 'runId' | 'batchNo'>>(
+    `select run_id as "runId", batch_no as "batchNo" from ${checkpointName(schema)} where lane = $1`,
+    [lane],
+  );
+  if (!row || row.runId === null || row.batchNo === null) return null;
+  return { runId: row.runId, batchNo: row.batchNo };
 }

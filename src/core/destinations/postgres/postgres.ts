@@ -13,7 +13,7 @@ import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } fro
 import { parsePostgresAddress } from './address.ts';
 import { columnArrays } from './arrays.ts';
 import { type PostgresBatch, writeBatch } from './batch.ts';
-import { claimLane } from './checkpoint.ts';
+import { claimLane, peekLane } from './checkpoint.ts';
 import type { SessionLimits } from './connect.ts';
 import { tableSql } from './definitions.ts';
 import { toAppError } from './errors.ts';
@@ -45,6 +45,7 @@ export function openPostgres(options: Readonly<Record<string, unknown>>, deps: P
   return sqlDestination({
     connect: () => openSession(address, { guard: deps.guard, limits }),
     openLane,
+    peekLane: (session, { lane, target }) => peekLane(session, target.schema, lane),
     admit,
     encode,
     write,

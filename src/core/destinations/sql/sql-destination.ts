@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts';
 import type { Batch, Deliverable, RejectedRow } from '../../model/batch.ts';
-import type { Destination, LaneClaim, OpenedLane, TargetTable } from '../destination.ts';
+import type { Checkpoint, Destination, LaneClaim, OpenedLane, TargetTable } from '../destination.ts';
 import { type AdmittedFields, coversFields, nothingRefused } from './record-fields.ts';
 
 /** What a kind of database implements to be a destination: one session, one lane at a time. */
@@ -8,6 +8,11 @@ export interface SqlKind<Session extends SqlSession, Fields extends WrittenField
   connect(): Promise<Session>;
   /** Prepares the table and claims the lane. */
   openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<Fields>>;
+  /** See {@link Destination.peek}. */
+  peekLane?(
+    session: Session,
+    lane: Pick<LaneClaim, 'lane' | 'target'>,
+  ): Promise<Pick<Checkpoint, 'runId' | 'batchNo'> | null>;
   /** Finds or makes a column for each field of the rows. */
   admit(session: Session, rows: BatchRows<Fields>): Promise<AdmittedFields<Fields>>;
   /** The rows as the server takes them, without asking it. */
@@ -95,6 +100,9 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
   };
 
   return {
+    ...(kind.peekLane && {
+      peek: (lane) => translated(async () => (await kind.peekLane?.(await connected(), lane)) ?? null),
+    }),
     async check() {
       await translated(connected);
       return 'The destination is reachable and accepts the login.';

@@ -75,3 +75,15 @@ export interface Outbox {
   /** The pending batch can have no receipt: its pages are read again. */
   discard(): Promise<void>;
 }
+
+const refuse = (): Promise<never> => Promise.reject(new Error('Nothing is delivered here'));
+
+/** The outbox of those who only ask a destination. */
+export const noOutbox: Outbox = {
+  open: refuse,
+  prepare: refuse,
+  advance: refuse,
+  failed: refuse,
+  settle: refuse,
+  discard: refuse,
+};

@@ -1,0 +1,129 @@
+/**
+ * The operator's command for a control database that was restored from a backup: it rebuilds Temporal's schedules, and says
+ * where Temporal, destinations and endpoints know more than the database. What it names is repaired by the workers.
+ */
+import {
+  countPendingMessages,
+  findLastBatch,
+  findOpenRuns,
+  findUsedLanes,
+  type UsedLane,
+} from '../../db/queries/runs/restored.ts';
+import { findLiveSchedules, findSchedulesToApply } from '../../db/queries/runs/sweep.ts';
+import { orgScope } from '../../db/scope.ts';
+import { peekCheckpoint } from '../connect/peek-checkpoint.ts';
+import { runInput } from '../connect/run-input.ts';
+import { AppError } from '../core/errors.ts';
+import type { Deps } from '../deps.ts';
+import { applyMissedSchedules, compareSchedules } from '../maintenance/schedule-sweep.ts';
+import { someAtOnce } from '../temporal/some-at-once.ts';
+import type { AdminTools, CommandResult } from './command.ts';
+import { openRing } from './key-commands.ts';
+
+/** A lane of which its destination has more than the ledger, or which could not be compared. */
+interface NotedLane extends Omit<UsedLane, 'id'> {
+  /** `ahead`: what lies between is delivered again. `unknown`: its destination could not be asked. */
+  readonly state: 'ahead' | 'unknown';
+  /** The run that the destination has seen last; null: not asked. */
+  readonly runId: string | null;
+  /** Batches of that run which the ledger lacks; null: the ledger does not know the run, or the lane was not asked. */
+  readonly batches: number | null;
+  /** Why it could not be asked; null: it was. */
+  readonly reason: string | null;
+}
+
+/** Lanes read from the database at a time. */
+const lanesAtOnce = 500;
+
+/** `reconcile`. Throws when Temporal is not reachable. */
+export async function reconcile(tools: AdminTools): Promise<CommandResult> {
+  await using opened = await openRing(tools);
+  const { deps } = opened;
+  tools.progress('comparing schedules');
+  const schedules = await rebuildSchedules(deps);
+  tools.progress('asking Temporal for the workflows of open runs');
+  const runs = await findLostRuns(deps);
+  tools.progress('asking destinations where they stand');
+  const lanes = await compareLanes(deps);
+  const endpoints = await countPendingMessages(deps.db);
+  return {
+    json: { schedules, runs, lanes, endpoints },
+    lines: [
+      `schedules  ${schedules.created} created in Temporal, ${schedules.deleted} without a row deleted there`,
+      `runs       ${runs.length} open runs have no workflow; the workers start them again within a minute`,
+      ...runs.map(({ id, orgId }) => `  ${id} (${orgId})`),
+      `lanes      ${lanes.filter(({ state }) => state === 'ahead').length} destinations are ahead of the ledger`,
+      ...lanes.map(lineOf),
+      `endpoints  ${endpoints.length} have events that may have been delivered; they are sent again under the same id`,
+      ...endpoints.map(({ endpointId, orgId, pending }) => `  ${endpointId} (${orgId}): ${pending} events`),
+    ],
+  };
+}
+
+function lineOf({ connectionId, resourceKey, orgId, runId, batches, reason }: NotedLane): string {
+  const lane = `  ${connectionId}/${resourceKey} (${orgId})`;
+  if (reason !== null) return `${lane}: not compared: ${reason}`;
+  const lacks =
+    batches === null ? `the ledger does not know ${runId}` : `the ledger lacks ${batches} batches of ${runId}`;
+  return `${lane}: ${lacks}; what lies between is delivered again`;
+}
+
+async function rebuildSchedules(deps: Deps): Promise<{ readonly created: number; readonly deleted: number }> {
+  const listed = new Set((await deps.orchestrator.listSchedules()).map(({ scheduleId }) => scheduleId));
+  const live = (await findLiveSchedules(deps.db)).map(({ id }) => id);
+  await compareSchedules(deps);
+  // What cannot be applied is postponed, so this ends.
+  while ((await findSchedulesToApply(deps.db, 1)).length > 0) await applyMissedSchedules(deps);
+  return {
+    created: live.filter((id) => !listed.has(id)).length,
+    deleted: [...listed].filter((id) => !live.includes(id)).length,
+  };
+}
+
+async function findLostRuns(deps: Deps): Promise<readonly { readonly id: string; readonly orgId: string }[]> {
+  const lost: { readonly id: string; readonly orgId: string }[] = [];
+  await someAtOnce(await findOpenRuns(deps.db), async (run) => {
+    const state = await deps.orchestrator.describeRun(runInput(orgScope(run.orgId), run));
+    if (state !== 'open') lost.push({ id: run.id, orgId: run.orgId });
+  });
+  return lost;
+}
+
+async function compareLanes(deps: Deps): Promise<readonly NotedLane[]> {
+  const noted: NotedLane[] = [];
+  for (let after = 0; ; ) {
+    const lanes = await findUsedLanes(deps.db, { after, limit: lanesAtOnce });
+    const last = lanes.at(-1);
+    if (!last) return noted;
+    after = last.id;
+    await someAtOnce(lanes, async (lane) => {
+      const found = await compareLane(deps, lane);
+      if (found) noted.push(found);
+    });
+  }
+}
+
+/** Null: the ledger has everything, or the destination keeps no checkpoint. */
+async function compareLane(deps: Deps, { orgId, connectionId, resourceKey }: UsedLane): Promise<NotedLane | null> {
+  const lane = { orgId, connectionId, resourceKey };
+  const scope = orgScope(orgId);
+  const unknown = (reason: string) => ({ ...lane, state: 'unknown', runId: null, batches: null, reason }) as const;
+  try {
+    const checkpoint = await peekCheckpoint(deps, scope, lane);
+    if (checkpoint === 'not_supported') return unknown('destinations of this kind are asked by the next run only');
+    if (checkpoint === null) return null;
+    const { runId, batchNo } = checkpoint;
+    const recorded = await findLastBatch(deps.db, scope, runId);
+    if (recorded !== undefined && recorded >= batchNo) return null;
+    return {
+      ...lane,
+      state: 'ahead',
+      runId,
+      batches: recorded === undefined ? null : batchNo - recorded,
+      reason: null,
+    };
+  } catch (error) {
+    if (error instanceof AppError) return unknown(error.message);
+    throw error;
+  }
+}

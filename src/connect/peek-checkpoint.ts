@@ -1,0 +1,41 @@
+import { findConnection } from '../../db/queries/connections/connections.ts';
+import { findPinnedSpec } from '../../db/queries/specs.ts';
+import type { OrgScope } from '../../db/scope.ts';
+import type { Checkpoint } from '../core/destinations/destination.ts';
+import { noOutbox } from '../core/destinations/webhook/outbox.ts';
+import { found } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import type { Deps } from '../deps.ts';
+import { prepareDestination } from './open-destination.ts';
+import { openSecrets } from './secrets.ts';
+import { ofResource, setUpConnection } from './setup.ts';
+
+type PeekDeps = Pick<Deps, 'db' | 'egress' | 'evaluators' | 'defaultDestination' | 'secretBox'>;
+
+/**
+ * What the checkpoint row of a lane at its destination says, without claiming the lane. Null: it has none, or the
+ * destination keeps its checkpoint here. Throws as `Destination.check` does, `not_found`, `spec_invalid`.
+ */
+export async function peekCheckpoint(
+  deps: PeekDeps,
+  scope: OrgScope,
+  { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string },
+): Promise<Pick<Checkpoint, 'runId' | 'batchNo'> | 'not_supported' | null> {
+  const connection = found(await findConnection(deps.db, scope, connectionId), 'Connection');
+  const { specJson } = found(await findPinnedSpec(deps.db, scope, connectionId), 'Pinned spec version');
+  const { specOverridesJson, paramsJson } = connection;
+  const secrets = await openSecrets(deps, deps.db, scope, connectionId);
+  const setup = ofResource(setUpConnection({ specJson, specOverridesJson, paramsJson, secrets }), resourceKey);
+  const { destination, target } = await prepareDestination(deps, scope, setup, {
+    id: newId('run'),
+    startedAt: new Date(),
+    outbox: noOutbox,
+    logCall: () => undefined,
+    onStrayRejections: () => undefined,
+  });
+  await using _closed = destination;
+  if (setup.spec.destination?.kind === 'webhook') return null;
+  return destination.peek
+    ? await destination.peek({ lane: `${connectionId}/${resourceKey}`, target })
+    : 'not_supported';
+}
