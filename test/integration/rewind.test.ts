@@ -4,7 +4,7 @@ import { useSharedAccounts } from '../support/sync/use-accounts.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const { account } = useSharedAccounts(api);
+const { account, shared } = useSharedAccounts(api);
 
 interface Row {
   readonly id: number;
@@ -114,6 +114,26 @@ test('after a backfill since then it reads from the beginning, since that delive
   await restoreInPlace(of, 'backfilled');
   expect(await rewind(of, 'backfilled', to)).toMatchObject({ watermarkBefore: null, statsJson: { recordsIn: 3 } });
   expect(await of.rows('backfilled')).toEqual(upstreamOf(rows));
+});
+
+test('a quarantined record that was asked for before the copy and retried after it is read again, too', async () => {
+  const rows = [row(1, 1), row(2, 2, 'bad'), row(3, 3)];
+  const resource = {
+    ...changes('retried', () => rows),
+    transform: '{ "id": id, "name": name = "bad" ? $error("bad") : name }',
+    onInvalid: 'quarantine',
+  };
+  await using of = await account({ key: 'retried', resources: [resource] });
+  await of.sync('retried');
+  await of.upgrade('1.1.0', [{ ...resource, transform: '{ "id": id, "name": name }' }]);
+  const [open] = await of.quarantine();
+  await shared().stack.org.call('POST', `/quarantine/${open?.id}/requeue`);
+  const to = await backup(of, 'retried');
+  await of.sync('retried');
+  expect(await of.live('retried')).toEqual(['1', '2', '3']);
+  await restoreInPlace(of, 'retried');
+  expect(await rewind(of, 'retried', to)).toMatchObject({ watermarkBefore: null, statsJson: { recordsIn: 3 } });
+  expect(await of.live('retried')).toEqual(['1', '2', '3']);
 });
 
 test('a resource that is read whole is delivered again, and what a scan found missing is deleted again', async () => {

@@ -59,12 +59,12 @@ export async function findRequeued(
   return (after === null ? query : query.where('id', '>', after)).execute();
 }
 
-/** Notes that the given records were retried, whatever the result, and when: a rewind asks for it. */
+/** Notes that the given records were retried, whatever the result. */
 export async function markRetried(tx: Db, scope: OrgScope, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx
     .updateTable('quarantine')
-    .set({ requeuedAt: null, resolvedAt: sql<string>`now()` })
+    .set({ requeuedAt: null })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', sql<string>`any(${ids}::text[])`)
     .execute();

@@ -12,13 +12,38 @@ export interface RunsSince {
   readonly readsBefore: boolean;
 }
 
-/** What was done in a lane after `since`, an ISO time; the run that was under way then counts. */
+/**
+ * What was done in a lane after `since`, an ISO time; the run that was under way then counts. A quarantined record that was
+ * asked for before the last complete run began was retried by that run or an earlier one; if there is no such run, some may
+ * have been retried after.
+ */
 export async function findRunsSince(
   db: Db,
   scope: OrgScope,
   lane: { readonly connectionId: string; readonly resourceKey: string; readonly since: string },
 ): Promise<RunsSince> {
   const { connectionId, resourceKey, since } = lane;
+  const complete = await db
+    .selectFrom('runs')
+    .innerJoin('lanes', 'lanes.id', 'runs.laneId')
+    .select('runs.startedAt')
+    .where('lanes.orgId', '=', scope.orgId)
+    .where('lanes.connectionId', '=', connectionId)
+    .where('lanes.resourceKey', '=', resourceKey)
+    .where('runs.orgId', '=', scope.orgId)
+    .where('runs.status', 'in', ['succeeded', 'partial'])
+    .where('runs.finishedAt', '<=', since)
+    .orderBy('runs.seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const retriedAfter = complete?.startedAt ?? null;
+  const retried =
+    retriedAfter === null
+      ? sql`true`
+      : sql`exists (
+          select from quarantine
+          where org_id = ${scope.orgId} and connection_id = ${connectionId} and resource_key = ${resourceKey}
+            and requeued_at is null and resolved_at > ${retriedAfter})`;
   const { rows } = await sql<RunsSince>`
     with lane as (
       select id from lanes
@@ -39,10 +64,7 @@ export async function findRunsSince(
           then min(case when watermark_before ~ '^-?[0-9]+$' then watermark_before::numeric end)::text
         else min(watermark_before collate "C")
       end as watermark,
-      coalesce(bool_or(backfill is not null), false) or exists (
-        select from quarantine
-        where org_id = ${scope.orgId} and connection_id = ${connectionId} and resource_key = ${resourceKey}
-          and resolved_at > ${since} and requeued_at is null) as reads_before
+      coalesce(bool_or(backfill is not null), false) or ${retried} as reads_before
     from after`.execute(db);
   const [found] = rows;
   if (!found) throw new Error('An aggregate has one row.');

@@ -48,5 +48,5 @@ export const requeuedIn = (
 
 /** Notes that the given records were retried, whatever the result. */
 export function markRetriedIn(state: ControlState, ids: readonly string[]): void {
-  state.quarantine.updateWhere(({ id }) => ids.includes(id), { requeuedAt: null, resolvedAt: state.now() });
+  state.quarantine.updateWhere(({ id }) => ids.includes(id), { requeuedAt: null });
 }
