@@ -34,7 +34,6 @@ export async function peekCheckpoint(
     onStrayRejections: () => undefined,
   });
   await using _closed = destination;
-  if (setup.spec.destination?.kind === 'webhook') return null;
   return destination.peek
     ? await destination.peek({ lane: `${connectionId}/${resourceKey}`, target })
     : 'not_supported';

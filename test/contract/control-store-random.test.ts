@@ -27,7 +27,8 @@ const telling = [
   ...['recorded', 'stale', 'fenced', 'threw refused'].map((outcome) => `recordBatch ${outcome}`),
   ...['recorded', 'stale', 'fenced'].map((outcome) => `recordCarried ${outcome}`),
   ...['putPending true', 'advancePending true', 'endPending true', 'endPending threw refused'],
-  'passOver true',
+  'passOver passed',
+  'passOver recorded',
   ...['takeLane threw fenced', 'endRun threw fenced'],
 ];
 

@@ -11,7 +11,7 @@ import {
 import { purgeCalls } from '../../db/queries/orgs/retention.ts';
 import { listCalls } from '../../db/queries/runs/calls.ts';
 import { orgScope } from '../../db/scope.ts';
-import { firstIdAt } from '../../src/core/ids.ts';
+import { firstIdAt, timeOfId } from '../../src/core/ids.ts';
 import { createPartitionSweep } from '../../src/maintenance/partition-sweep.ts';
 import { createRetentionSweep } from '../../src/maintenance/retention-sweep.ts';
 import { agedCalls, agedEvent, agedRun, daysAgo, loggedAttempt } from '../support/service/aged-rows.ts';
@@ -91,8 +91,10 @@ describe('the partitions of a log', () => {
     const runId = await agedRun(api, org, { connectionId, madeDaysAgo: -1, endedDaysAgo: 0 });
     await agedCalls(api, org, { runId, days: 0, count: 3 });
     await sweep();
-    const [first] = await findPartitions(api.deps.db, 'call_log');
-    expect(first?.from.getTime()).toBeGreaterThan(Date.now() + 86_000_000);
+    const at = timeOfId(runId).getTime();
+    const ranges = await rangesOf('call_log');
+    expect(ranges.filter(([from = 0, to = 0]) => from <= at && at < to)).toEqual([]);
+    expect(ranges.some(([from]) => from === at + 1)).toBe(true);
     expect(await countIn('call_log')).toBe(3);
     await sweep();
     expect(await listCalls(api.deps.db, orgScope(org.orgId), runId)).toMatchObject({ total: 3 });

@@ -1,5 +1,5 @@
 import type { Receipt } from '../../../src/core/model/receipt.ts';
-import type { Recorded } from '../../../src/core/run/run-ledger.ts';
+import type { PassedOver, Recorded } from '../../../src/core/run/run-ledger.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type BatchOwner, holdsLane } from './batch-owner.ts';
@@ -57,25 +57,24 @@ export async function recordCarried(
 
 /**
  * Leaves out batches of a run that only its destination knows: the control database was restored from a backup. Nothing of
- * them is recorded, so what they brought is read and delivered again; the next batch has the number after `batchNo`. False:
- * a newer attempt holds the lane.
+ * them is recorded, so what they brought is read and delivered again; the next batch has the number after `batchNo`.
  */
 export async function passOver(
   db: Db,
   scope: OrgScope,
   { owner, runId, batchNo }: { readonly owner: BatchOwner; readonly runId: string; readonly batchNo: number },
-): Promise<boolean> {
+): Promise<PassedOver> {
   return db.transaction().execute(async (tx) => {
-    if (!(await holdsLane(tx, scope, owner))) return false;
-    await tx
+    if (!(await holdsLane(tx, scope, owner))) return 'fenced';
+    const { numUpdatedRows } = await tx
       .updateTable('runs')
       .set({ batchNo })
       .where('orgId', '=', scope.orgId)
       .where('id', '=', runId)
       .where('laneId', '=', owner.laneId)
       .where('batchNo', '<', batchNo)
-      .execute();
-    return true;
+      .executeTakeFirst();
+    return numUpdatedRows === 1n ? 'passed' : 'recorded';
   });
 }
 

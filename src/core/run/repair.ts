@@ -64,9 +64,13 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
   const recorded = await (isCarried ? ledger.recordCarried(receipt) : ledger.record(receipt));
   if (recorded.outcome === 'fenced') throw takenOver();
   if (recorded.outcome === 'stale' && receipt.runId === runId) {
-    if (!(await ledger.passOver(receipt.batchNo))) throw takenOver();
-    options.onBehind(receipt.batchNo - run.batchNo);
-    return { ...start, batchNo: receipt.batchNo };
+    const passed = await ledger.passOver(receipt.batchNo);
+    if (passed === 'fenced') throw takenOver();
+    if (passed === 'passed') {
+      options.onBehind(receipt.batchNo - run.batchNo);
+      return { ...start, batchNo: receipt.batchNo };
+    }
+    // The attempt before recorded it while this one waited for the lane: the receipt says where it got.
   }
   if (receipt.failure !== null && (isCarried || receipt.runId === runId))
     throw new AppError('record_invalid', receipt.failure);

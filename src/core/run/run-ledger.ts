@@ -9,6 +9,12 @@ export type Recorded =
   | { readonly outcome: 'recorded'; readonly stop: boolean }
   | { readonly outcome: 'stale' | 'fenced' };
 
+/**
+ * The result of leaving out batches. `recorded`: the ledger has them, so nothing was left out. `fenced`: a newer attempt
+ * holds the lane.
+ */
+export type PassedOver = 'passed' | 'recorded' | 'fenced';
+
 /** What was deleted of a lane. */
 export interface Forgotten {
   /** Records that were known. */
@@ -25,10 +31,8 @@ export interface RunLedger {
   record(receipt: Receipt): Promise<Recorded>;
   /** Records a batch of an earlier run that the destination has applied in this one: its records count here. */
   recordCarried(receipt: Receipt): Promise<Recorded>;
-  /**
-   * Leaves out the batches of this run up to `batchNo`, which only the destination knows. False: a newer attempt holds the lane.
-   */
-  passOver(batchNo: number): Promise<boolean>;
+  /** Leaves out the batches of this run up to `batchNo`, which only the destination knows. */
+  passOver(batchNo: number): Promise<PassedOver>;
   /**
    * Notes that the destination may have more than is recorded, before it is asked for anything. False: a newer attempt
    * holds the lane.

@@ -39,10 +39,11 @@ export const recordCarried: typeof real.recordCarried = (db, _scope, { owner, re
 /** As the query of the same name. */
 export const passOver: typeof real.passOver = (db, _scope, { owner, runId, batchNo }) =>
   memoryOf(db).transact('passOver', (state) => {
-    if (!holdsLaneIn(state, owner)) return false;
+    if (!holdsLaneIn(state, owner)) return 'fenced';
     const run = state.runs.get(runId);
-    if (run?.laneId === owner.laneId && run.batchNo < batchNo) state.runs.update(run, { batchNo });
-    return true;
+    if (run?.laneId !== owner.laneId || run.batchNo >= batchNo) return 'recorded';
+    state.runs.update(run, { batchNo });
+    return 'passed';
   });
 
 interface Settled {

@@ -197,6 +197,7 @@ export function engineDocuments(at: Addresses): readonly BaseDocument[] {
         completed: ['a'],
         failed: ['b'],
         emptyWhen: 'body.total = 0',
+        parts: 'body.token',
         values: { file: 'body.token' },
         intervalSeconds: 1,
         timeoutSeconds: 1,

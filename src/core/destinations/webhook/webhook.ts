@@ -62,6 +62,8 @@ export function openWebhook(
       await deps.guard.vetUrl(options.url);
       return 'The address of the receiver is allowed; nothing was sent to it.';
     },
+    // Its checkpoint is the outbox, which the control database holds.
+    peek: async () => null,
     async open({ connectionId, target }) {
       if (target.mode === 'replace') throw cannotReplace();
       const { pending, bytesMax, sequence, ...known } = await outbox.open(options.url.href);
