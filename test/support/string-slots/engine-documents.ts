@@ -202,7 +202,7 @@ export function engineDocuments(at: Addresses): readonly BaseDocument[] {
         intervalSeconds: 1,
         timeoutSeconds: 1,
       },
-      request: { path: '/items/{{ job.id }}/{{ job.file }}' },
+      request: { path: '/items/{{ job.id }}/{{ job.file }}/{{ job.part }}' },
     }),
     engine('groups', {
       forEach: [
