@@ -18,9 +18,9 @@ export function createRunLedger(
   const owner = { laneId, fence };
   return {
     prepare: prepareRecord,
-    record: async (receipt) => told(await recordBatch(db, scope, { owner, receipt }), countsOf(receipt)),
+    record: async (receipt) => published(await recordBatch(db, scope, { owner, receipt }), countsOf(receipt)),
     recordCarried: async (receipt) =>
-      told(await recordCarried(db, scope, { owner, receipt, runId }), {
+      published(await recordCarried(db, scope, { owner, receipt, runId }), {
         ...countsOf(receipt),
         // Neither run counts them as read.
         recordsIn: 0,
@@ -45,7 +45,7 @@ const countsOf = ({ pages }: Receipt): Counts => ({
 const sumOf = (pages: Receipt['pages'], name: keyof Counts): number => pages.reduce((sum, page) => sum + page[name], 0);
 
 /** After the commit, and only of a batch that this call recorded: a repeat publishes nothing. */
-function told(recorded: Recorded, counts: Counts): Recorded {
+function published(recorded: Recorded, counts: Counts): Recorded {
   if (recorded.outcome === 'recorded') observations.batchRecorded.publish(counts);
   return recorded;
 }

@@ -72,7 +72,7 @@ export function createRunStore(
     },
     countMissing: (partition) => countMissing(db, scope, { laneId, seq, partition }),
     findMissing: (partition, limit) => findMissing(db, scope, { laneId, seq, partition, limit }),
-    deleted: (page) => findDeleted(db, scope, { laneId, ...page }),
+    findDeleted: (page) => findDeleted(db, scope, { laneId, ...page }),
     async findLive(externalIds) {
       const states = await findRecordStates(db, scope, { laneId, externalIds });
       return states.filter(({ status }) => status !== 'deleted').map(({ externalId }) => externalId);

@@ -1,39 +1,29 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  acceptQuestions,
-  type BrowsedConsole,
-  browseConsole,
-  expectToSee,
-  press,
-} from '../support/console/browsed-console.ts';
+import { describe, expect, it } from 'vitest';
+import { acceptQuestions, expectToSee, press, useBrowsedConsole } from '../support/console/browsed-console.ts';
 
-let us: BrowsedConsole;
-beforeAll(async () => {
-  us = await browseConsole();
-});
-afterAll(() => us[Symbol.asyncDispose]());
+const us = useBrowsedConsole();
 
 describe('a connection', () => {
   it('is synced, and its run canceled and run again', async () => {
-    await using window = await us.openAt(`/connections/${us.rich.connectionId}`);
+    await using window = await us().openAt(`/connections/${us().rich.connectionId}`);
     const { page } = window;
     await press(page, 'Sync');
     await expectToSee(page, 'The run is queued.');
     await press(page, 'Cancel');
     await expectToSee(page, /is being canceled|Canceled/);
-    await us.goTo(page, `/runs/${us.rich.runId}`);
+    await us().goTo(page, `/runs/${us().rich.runId}`);
     await press(page, 'Run again');
     await expectToSee(page, 'The run is queued.');
-    expect(page.url()).not.toContain(us.rich.runId);
+    expect(page.url()).not.toContain(us().rich.runId);
   });
 
   it('is paused after a question, and activated', async () => {
-    await using window = await us.open();
+    await using window = await us().open();
     const { page } = window;
-    await us.goTo(page, `/connections/${us.rich.connectionId}`);
+    await us().goTo(page, `/connections/${us().rich.connectionId}`);
     page.once('dialog', (dialog) => void dialog.dismiss());
     await press(page, 'Pause');
-    expect((await us.org.call('GET', `/connections/${us.rich.connectionId}`)).body.status).toBe('active');
+    expect((await us().org.call('GET', `/connections/${us().rich.connectionId}`)).body.status).toBe('active');
     acceptQuestions(page);
     await press(page, 'Pause');
     await expectToSee(page, 'The connection is paused.');
@@ -42,7 +32,7 @@ describe('a connection', () => {
   });
 
   it('is backfilled, and says what is wrong with a start', async () => {
-    await using window = await us.openAt(`/connections/${us.rich.connectionId}`);
+    await using window = await us().openAt(`/connections/${us().rich.connectionId}`);
     const { page } = window;
     await page.getByText('Backfill a resource').click();
     await page.getByRole('textbox', { name: 'From' }).fill('yesterday');
@@ -57,7 +47,7 @@ describe('a connection', () => {
   });
 
   it('gets a schedule, shown in words with its next times', async () => {
-    await using window = await us.openAt(`/connections/${us.rich.connectionId}`);
+    await using window = await us().openAt(`/connections/${us().rich.connectionId}`);
     const { page } = window;
     await page.getByText('Add a schedule').click();
     await page.getByLabel('Cron expression').fill('5 4 * * 0');
@@ -74,7 +64,7 @@ describe('a connection', () => {
   });
 
   it('is tested, and says what fails', async () => {
-    await using window = await us.openAt(`/connections/${us.rich.connectionId}`);
+    await using window = await us().openAt(`/connections/${us().rich.connectionId}`);
     await press(window.page, 'Test');
     await expectToSee(window.page, 'Something fails');
     await expectToSee(window.page, 'Values');
@@ -82,16 +72,16 @@ describe('a connection', () => {
 });
 
 describe('the quarantine', () => {
-  const isOpen = async (id: string) => (await us.org.call('GET', `/quarantine/${id}`)).body.resolvedAt === null;
+  const isOpen = async (id: string) => (await us().org.call('GET', `/quarantine/${id}`)).body.resolvedAt === null;
 
   it('shows a record beside the reasons, and requeues one, some and all', async () => {
-    await using window = await us.openAt(`/quarantine/${us.rich.quarantineId}`);
+    await using window = await us().openAt(`/quarantine/${us().rich.quarantineId}`);
     const { page } = window;
     await expectToSee(page, 'must have required property "street"');
     await press(page, 'Requeue');
     await expectToSee(page, 'Resolved');
-    expect(await isOpen(us.rich.quarantineId)).toBe(false);
-    await us.goTo(page, `/quarantine?connectionId=${us.rich.partialConnectionId}`);
+    expect(await isOpen(us().rich.quarantineId)).toBe(false);
+    await us().goTo(page, `/quarantine?connectionId=${us().rich.partialConnectionId}`);
     const boxes = page.getByRole('checkbox', { name: /^Select c_/ });
     expect(await boxes.count()).toBe(13);
     await boxes.nth(0).check();
@@ -111,7 +101,7 @@ describe('the quarantine', () => {
 
 describe('an endpoint', () => {
   it('is added, with its secret shown once, tested, disabled, recovered and deleted', async () => {
-    await using window = await us.openAt('/endpoints');
+    await using window = await us().openAt('/endpoints');
     const { page } = window;
     await page.getByText('Add an endpoint', { exact: true }).click();
     await page.getByLabel('URL').fill('https://93.184.215.14/new');
@@ -137,7 +127,7 @@ describe('an endpoint', () => {
   });
 
   it('gets a delivery once more', async () => {
-    await using window = await us.openAt(`/deliveries/${us.rich.failedDeliveryId}`);
+    await using window = await us().openAt(`/deliveries/${us().rich.failedDeliveryId}`);
     await expectToSee(window.page, '503 Service Temporarily Unavailable');
     await press(window.page, 'Redeliver');
     await expectToSee(window.page, 'One more attempt is on its way.');
@@ -147,7 +137,7 @@ describe('an endpoint', () => {
 
 describe('a spec', () => {
   it('is validated while it is typed, saved, published, compared and deprecated', async () => {
-    await using window = await us.openAt('/specs/crm/1.2.0');
+    await using window = await us().openAt('/specs/crm/1.2.0');
     const { page } = window;
     const text = page.getByLabel('YAML or JSON');
     const before = await text.inputValue();
@@ -162,16 +152,16 @@ describe('a spec', () => {
     await expectToSee(page, 'The draft is saved.');
     await press(page, 'Publish');
     await expectToSee(page, 'The version is published');
-    await us.goTo(page, '/specs/crm');
+    await us().goTo(page, '/specs/crm');
     await press(page, 'Compare');
     await expectToSee(page, 'CRM of ours');
-    await us.goTo(page, '/specs/crm/1.2.0');
+    await us().goTo(page, '/specs/crm/1.2.0');
     await press(page, 'Deprecate');
     await expectToSee(page, 'The version takes no new connections.');
   });
 
   it('is written from an example, and deleted', async () => {
-    await using window = await us.openAt('/new-spec');
+    await using window = await us().openAt('/new-spec');
     const { page } = window;
     await press(page, 'Check it');
     await expectToSee(page, 'The spec is valid');
@@ -182,7 +172,7 @@ describe('a spec', () => {
   });
 
   it('has a transform that is tried while it is typed', async () => {
-    await using window = await us.openAt('/specs/crm/1.1.0');
+    await using window = await us().openAt('/specs/crm/1.1.0');
     const { page } = window;
     await page.getByLabel('Transform (JSONata)').fill('{ "upper": $uppercase(id) }');
     await page.locator('#preview').getByText('"upper": "C_81"').waitFor();
@@ -193,7 +183,7 @@ describe('a spec', () => {
 
 describe('a hook', () => {
   it('is added, with its address shown once, replaced, switched and deleted', async () => {
-    await using window = await us.openAt(`/connections/${us.rich.connectionId}`);
+    await using window = await us().openAt(`/connections/${us().rich.connectionId}`);
     const { page } = window;
     await page.getByText('Add a hook', { exact: true }).click();
     await page.getByLabel('companies').check();

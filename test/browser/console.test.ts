@@ -1,31 +1,21 @@
 import { source as axeSource } from 'axe-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type BrowsedConsole,
-  browseConsole,
-  expectSignIn,
-  expectToSee,
-  press,
-} from '../support/console/browsed-console.ts';
+import { describe, expect, it } from 'vitest';
+import { expectSignIn, expectToSee, press, useBrowsedConsole } from '../support/console/browsed-console.ts';
 import { consolePages } from '../support/console/console-pages.ts';
 import { endRunAs } from '../support/service/ended-run.ts';
 
-let us: BrowsedConsole;
-beforeAll(async () => {
-  us = await browseConsole();
-});
-afterAll(() => us[Symbol.asyncDispose]());
+const us = useBrowsedConsole();
 
 describe('every page of the console', () => {
   it.each([
     ['light', 'axe.run()'],
     ['dark', `axe.run({ runOnly: ['color-contrast'] })`],
   ] as const)('is accessible, and the browser has no complaint: %s', async (colorScheme, examine) => {
-    await using window = await us.open({ colorScheme });
+    await using window = await us().open({ colorScheme });
     const { page } = window;
     const faults: Record<string, unknown> = {};
-    for (const [name, path] of Object.entries(consolePages(us.rich))) {
-      await us.goTo(page, path);
+    for (const [name, path] of Object.entries(consolePages(us().rich))) {
+      await us().goTo(page, path);
       await page.evaluate(`for (const details of document.querySelectorAll('details')) details.open = true`);
       await page.evaluate(axeSource);
       const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(examine);
@@ -36,10 +26,10 @@ describe('every page of the console', () => {
   });
 
   it('fits a screen 320 pixels wide', async () => {
-    await using window = await us.open({ viewport: { width: 320, height: 640 } });
+    await using window = await us().open({ viewport: { width: 320, height: 640 } });
     const widths: Record<string, number> = {};
-    for (const [name, path] of Object.entries(consolePages(us.rich))) {
-      await us.goTo(window.page, path);
+    for (const [name, path] of Object.entries(consolePages(us().rich))) {
+      await us().goTo(window.page, path);
       await window.page.evaluate(`for (const details of document.querySelectorAll('details')) details.open = true`);
       const width = await window.page.evaluate<number>('document.documentElement.scrollWidth');
       if (width > 320) widths[name] = width;
@@ -48,13 +38,13 @@ describe('every page of the console', () => {
   });
 
   it('is reached with the keyboard alone', async () => {
-    await using window = await us.open();
+    await using window = await us().open();
     const { page } = window;
-    await us.goTo(page, '');
+    await us().goTo(page, '');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).toBe('main');
-    await us.goTo(page, '');
+    await us().goTo(page, '');
     for (let n = 0; n < 4; n += 1) await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Connections' }).waitFor();
@@ -62,31 +52,31 @@ describe('every page of the console', () => {
   });
 
   it('shows times in the zone of the reader, and in UTC without the script', async () => {
-    await using window = await us.open({ timezoneId: 'Asia/Tokyo' });
-    await us.goTo(window.page, `/runs/${us.rich.runId}`);
+    await using window = await us().open({ timezoneId: 'Asia/Tokyo' });
+    await us().goTo(window.page, `/runs/${us().rich.runId}`);
     const time = window.page.locator('time:not([data-ago])').first();
     const iso = (await time.getAttribute('datetime')) ?? '';
     const inTokyo = new Date(iso).toLocaleTimeString('en-GB', { timeZone: 'Asia/Tokyo' });
     expect(await time.innerText()).toContain(inTokyo);
-    await using plain = await us.open({ javaScriptEnabled: false });
-    await us.goTo(plain.page, `/runs/${us.rich.runId}`);
+    await using plain = await us().open({ javaScriptEnabled: false });
+    await us().goTo(plain.page, `/runs/${us().rich.runId}`);
     expect(await plain.page.locator('time:not([data-ago])').first().innerText()).toMatch(/ UTC$/);
   });
 });
 
 describe('signing in and out', () => {
   it('refuses a wrong key in words, and forgets nothing of where it was going', async () => {
-    const page = await (await us.chromium.browser.newContext()).newPage();
-    await us.goTo(page, '/runs?status=failed');
+    const page = await (await us().chromium.browser.newContext()).newPage();
+    await us().goTo(page, '/runs?status=failed');
     await page.getByLabel('API key').fill('ck_wrong');
     await press(page, 'Sign in');
     await page.getByRole('alert').filter({ hasText: 'This key is not valid' }).waitFor();
-    await page.getByLabel('API key').fill(us.org.apiKey);
+    await page.getByLabel('API key').fill(us().org.apiKey);
     await press(page, 'Sign in');
     await page.waitForURL('**/console/runs?status=failed');
     await press(page, 'Sign out');
     await expectSignIn(page);
-    await us.goTo(page, '');
+    await us().goTo(page, '');
     await expectSignIn(page);
     await page.context().close();
   });
@@ -94,58 +84,58 @@ describe('signing in and out', () => {
 
 describe('a run under way', () => {
   it('is shown as it goes on, without losing what the reader has opened', async () => {
-    const { body: run } = await us.org.call('POST', `/connections/${us.rich.failingConnectionId}/sync`, {
+    const { body: run } = await us().org.call('POST', `/connections/${us().rich.failingConnectionId}/sync`, {
       body: { resource: 'agents' },
     });
-    await using window = await us.openAt(`/runs/${run.id}`);
+    await using window = await us().openAt(`/runs/${run.id}`);
     const { page } = window;
     await page.evaluate('window.stays = true');
     await page.locator('#status', { hasText: 'Queued' }).waitFor();
-    await endRunAs(us.api.deps.db, run.id, { status: 'failed' });
+    await endRunAs(us().api.deps.db, run.id, { status: 'failed' });
     await page.locator('#status', { hasText: 'Failed' }).waitFor();
     await expectToSee(page, 'Why it failed');
     await expectToSee(page, 'source_rejected');
     expect(await page.evaluate('window.stays')).toBe(true);
-    await us.goTo(page, `/runs/${us.rich.runningRunId}`);
+    await us().goTo(page, `/runs/${us().rich.runningRunId}`);
     await page.locator('#call-3 > summary').click();
-    await us.api.deps.db
-      .updateTable('runs')
+    await us()
+      .api.deps.db.updateTable('runs')
       .set({ recordsIn: 99_999 })
-      .where('id', '=', us.rich.runningRunId)
+      .where('id', '=', us().rich.runningRunId)
       .execute();
     await expectToSee(page, '99,999');
     expect(await page.locator('#call-3').getAttribute('open')).toBe('');
   });
 
   it('is shown no more when the session is over', async () => {
-    const { body: key } = await us.org.call('POST', '/api-keys');
-    await using window = await us.open({}, key.key);
-    await us.goTo(window.page, `/runs/${us.rich.runningRunId}`);
-    await us.org.call('DELETE', `/api-keys/${key.id}`);
+    const { body: key } = await us().org.call('POST', '/api-keys');
+    await using window = await us().open({}, key.key);
+    await us().goTo(window.page, `/runs/${us().rich.runningRunId}`);
+    await us().org.call('DELETE', `/api-keys/${key.id}`);
     await expectSignIn(window.page);
   });
 });
 
 describe('an API key', () => {
   it('is created, opens a session, and ends it when it is revoked', async () => {
-    await using window = await us.openAt('/api-keys');
+    await using window = await us().openAt('/api-keys');
     const { page } = window;
     await press(page, 'Create a key');
     const key = (await page.locator('#once-0').textContent()) ?? '';
     await page.getByRole('link', { name: 'Go on' }).click();
     expect(await page.content()).not.toContain(key);
-    await using other = await us.open({}, key);
+    await using other = await us().open({}, key);
     const row = page.getByRole('row').filter({ hasText: key.slice(-4) });
     await row.getByRole('button', { name: 'Revoke' }).click();
     await expectToSee(page, 'The key is revoked');
-    await us.goTo(other.page, '/runs');
+    await us().goTo(other.page, '/runs');
     await expectSignIn(other.page);
   });
 });
 
 describe('without JavaScript', () => {
   it('everything is done by links and forms', async () => {
-    await using window = await us.open({ javaScriptEnabled: false });
+    await using window = await us().open({ javaScriptEnabled: false });
     const { page } = window;
     await page.getByRole('link', { name: 'Connections' }).click();
     await page.getByLabel('Name or customer id').fill('alder');
@@ -154,11 +144,11 @@ describe('without JavaScript', () => {
     await press(page, 'Sync');
     await expectToSee(page, 'The run is queued.');
     await press(page, 'Cancel');
-    await us.goTo(page, '/new-spec');
+    await us().goTo(page, '/new-spec');
     await page.getByLabel('YAML or JSON').fill('metadata: { key: x }');
     await press(page, 'Check it');
     await expectToSee(page, /issues? to correct/);
-    await us.goTo(page, '/runs');
+    await us().goTo(page, '/runs');
     await page.getByRole('link', { name: 'Older' }).click();
     await page.getByRole('link', { name: 'Newest' }).waitFor();
     expect(window.complaints).toEqual([]);

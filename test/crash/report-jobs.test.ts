@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { eventually } from '../support/service/eventually.ts';
 import { useAccounts } from '../support/sync/use-accounts.ts';
+import { reportJob } from '../support/upstream/report-jobs.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const pages = 60;
@@ -13,15 +14,7 @@ const { account, shared } = useAccounts(api);
 
 const report = {
   key: 'report',
-  job: {
-    create: { method: 'POST', path: '/create' },
-    id: 'body.id',
-    poll: { path: '/state/{{ job.id }}' },
-    status: 'body.status',
-    completed: ['completed'],
-    failed: ['failed'],
-    intervalSeconds: 1,
-  },
+  job: reportJob(),
   request: { path: '/file/{{ job.id }}' },
   pagination: { kind: 'page', size: perPage, inject: { in: 'query', name: 'page' } },
 };

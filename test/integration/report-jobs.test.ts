@@ -3,6 +3,7 @@ import type { RunRow } from '../../src/core/resources/run.ts';
 import { syncRunId } from '../../workflows/contract.ts';
 import { useAccounts } from '../support/sync/use-accounts.ts';
 import { createAsked } from '../support/upstream/asked.ts';
+import { reportJob } from '../support/upstream/report-jobs.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
@@ -29,15 +30,7 @@ it('waits for a report by the timer of the workflow, job by job, and delivers ea
   const reports = {
     key: 'reports',
     forEach: [{ as: 'region', values: '{{ ["eu", "us"] }}' }],
-    job: {
-      create: { method: 'POST', path: '/create/{{ each.region }}' },
-      id: 'body.id',
-      poll: { path: '/state/{{ job.id }}' },
-      status: 'body.status',
-      completed: ['completed'],
-      failed: ['failed'],
-      intervalSeconds: 1,
-    },
+    job: reportJob('/create/{{ each.region }}'),
     request: { path: '/file/{{ job.id }}' },
     pagination: { kind: 'page', inject: { in: 'query', name: 'page' } },
   };

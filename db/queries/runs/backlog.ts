@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../client.ts';
+import type { SweptRun } from './sweep.ts';
 
 /** What waits in the whole deployment: counts and ages, of no org. */
 export interface Backlog {
@@ -36,14 +37,7 @@ export async function readBacklog(db: Db): Promise<Backlog> {
 }
 
 /** A run that Temporal was given, and when. */
-export interface DispatchedRun {
-  readonly id: string;
-  readonly orgId: string;
-  readonly connectionId: string;
-  readonly resourceKey: string;
-  /** Both null: no schedule made it. */
-  readonly scheduleId: string | null;
-  readonly scheduledFor: string | null;
+export interface DispatchedRun extends Omit<SweptRun, 'cancelRequested'> {
   readonly createdAt: string;
   readonly dispatchedAt: string;
 }

@@ -78,6 +78,25 @@ export async function passOver(
   });
 }
 
+/**
+ * Leaves out, before a run of the lane begins, the batch of an earlier run that only the destination has: its receipt cannot
+ * bring the old watermark back.
+ */
+export async function passOverEndedRuns(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, runId }: { readonly laneId: number; readonly runId: string },
+): Promise<void> {
+  await tx
+    .updateTable('runs')
+    .set((eb) => ({ batchNo: eb('batchNo', '+', 1) }))
+    .where('orgId', '=', scope.orgId)
+    .where('laneId', '=', laneId)
+    .where('id', '!=', runId)
+    .where('status', 'not in', ['queued', 'running'])
+    .execute();
+}
+
 /** A batch that is one statement. */
 async function settleAlone(db: Db, scope: OrgScope, batch: Batch): Promise<Recorded> {
   if (batch.receipt.allNew) {

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Reset } from '../../../src/core/spec/connection/upgrade-plan.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
+import { passOverEndedRuns } from './batches.ts';
 import { deleteRecordStates } from './forget-lane.ts';
 
 /**
@@ -25,8 +26,7 @@ export async function requestReset(
 
 /**
  * Does what {@link requestReset} requested, in the transaction in which a run begins: no other run of the lane is
- * running. The batch of an earlier run that only the destination has counts as recorded from here on, so that its
- * receipt cannot bring the old watermark back.
+ * running.
  */
 export async function resetLane(tx: Db, scope: OrgScope, runId: string): Promise<void> {
   const lane = await tx
@@ -35,7 +35,7 @@ export async function resetLane(tx: Db, scope: OrgScope, runId: string): Promise
       eb
         .selectFrom('lanes as old')
         .innerJoin('runs', 'runs.laneId', 'old.id')
-        .select(['old.id', 'old.reset', 'runs.connectionId'])
+        .select(['old.id', 'old.reset'])
         .where('runs.orgId', '=', scope.orgId)
         .where('runs.id', '=', runId)
         .as('asked'),
@@ -44,20 +44,12 @@ export async function resetLane(tx: Db, scope: OrgScope, runId: string): Promise
     .whereRef('lanes.id', '=', 'asked.id')
     .where('lanes.orgId', '=', scope.orgId)
     .where('lanes.reset', 'is not', null)
-    .returning(['lanes.id', 'asked.reset', 'asked.connectionId'])
+    .returning(['lanes.id', 'asked.reset'])
     .executeTakeFirst();
   if (!lane) return;
   await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', lane.id).execute();
   if (lane.reset === 'state') await deleteRecordStates(tx, scope, lane.id);
-  await tx
-    .updateTable('runs')
-    .set((eb) => ({ batchNo: eb('batchNo', '+', 1) }))
-    .where('orgId', '=', scope.orgId)
-    .where('connectionId', '=', lane.connectionId)
-    .where('laneId', '=', lane.id)
-    .where('id', '!=', runId)
-    .where('status', 'not in', ['queued', 'running'])
-    .execute();
+  await passOverEndedRuns(tx, scope, { laneId: lane.id, runId });
   await tx
     .updateTable('runs')
     .set({ watermarkBefore: null, watermarkAfter: null })

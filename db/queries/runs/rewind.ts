@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
+import { passOverEndedRuns } from './batches.ts';
 import { ownLane } from './own-lane.ts';
 
 /** The runs of a lane that may have delivered something after a time. */
@@ -79,8 +80,7 @@ export const rewindStart = { stage: 'bury', after: null } as const;
 
 /**
  * Sets a lane back, in the transaction in which the run begins that was requested for it: its watermarks to `to` at most, and
- * no record counts as delivered. Deleted and quarantined records stay known as such. As in `resetLane`, the batch of
- * an earlier run that only the destination has counts as recorded.
+ * no record counts as delivered. Deleted and quarantined records stay known as such.
  */
 export async function rewindLane(
   tx: Db,
@@ -103,14 +103,7 @@ export async function rewindLane(
     await setBack(tx, scope, { laneId: lane.id, to });
   }
   await forgetFingerprints(tx, scope, lane.id);
-  await tx
-    .updateTable('runs')
-    .set((eb) => ({ batchNo: eb('batchNo', '+', 1) }))
-    .where('orgId', '=', scope.orgId)
-    .where('laneId', '=', lane.id)
-    .where('id', '!=', runId)
-    .where('status', 'not in', ['queued', 'running'])
-    .execute();
+  await passOverEndedRuns(tx, scope, { laneId: lane.id, runId });
   const watermark = sql<string | null>`lane_watermark(lane_id)`;
   await tx
     .updateTable('runs')

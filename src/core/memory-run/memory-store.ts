@@ -50,7 +50,7 @@ export function createMemoryStore({ ledger, now, parentsOf }: MemoryStoreOptions
       missing(partition)
         .slice(0, limit)
         .map(({ externalId }) => externalId),
-    deleted: async () => [],
+    findDeleted: async () => [],
     async findLive(externalIds) {
       return records.load(externalIds).flatMap(({ externalId, status }) => (status === 'deleted' ? [] : [externalId]));
     },

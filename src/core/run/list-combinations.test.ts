@@ -60,7 +60,7 @@ function world(after = Number.POSITIVE_INFINITY) {
     partition: unused,
     countMissing: unused,
     findMissing: unused,
-    deleted: unused,
+    findDeleted: unused,
     findLive: unused,
     isClean: unused,
   };

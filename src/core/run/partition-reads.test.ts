@@ -111,7 +111,7 @@ const threeValues: RunStore = {
   partition: async () => ({ watermark: null, validators: null }),
   countMissing: unused,
   findMissing: unused,
-  deleted: unused,
+  findDeleted: unused,
   findLive: unused,
   isClean: unused,
 };

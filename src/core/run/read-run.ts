@@ -63,7 +63,7 @@ async function* buryAgain(
   if (deletes.mode === 'none' || target.mode === 'replace') return runStart;
   const { effect } = deletes;
   for (let { after } = position; ; ) {
-    const externalIds = await store.deleted({ after, limit: tombstonesMax });
+    const externalIds = await store.findDeleted({ after, limit: tombstonesMax });
     const last = externalIds.at(-1);
     if (last === undefined) return runStart;
     after = last;

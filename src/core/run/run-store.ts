@@ -78,7 +78,7 @@ export interface RunStore {
   /** External ids of missing records, in order. */
   findMissing(partition: string | null, limit: number): Promise<readonly string[]>;
   /** External ids of records that are known as deleted, after `after`, in order. */
-  deleted(options: { readonly after: string | null; readonly limit: number }): Promise<readonly string[]>;
+  findDeleted(options: { readonly after: string | null; readonly limit: number }): Promise<readonly string[]>;
   /** Those of the given records that are known and not deleted. */
   findLive(externalIds: readonly string[]): Promise<readonly string[]>;
   /** Whether the run has delivered or skipped everything so far: it has quarantined and omitted nothing. */

@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
 import { type ApiServer, listen } from '../../../src/api/server.ts';
 import { openBrowser, type TestBrowser } from '../browser/browser.ts';
 import { startApi, type TestApi, type TestOrg } from '../service/api.ts';
@@ -18,8 +19,17 @@ export interface BrowsedConsole extends AsyncDisposable {
   goTo(page: Page, path: string): Promise<unknown>;
 }
 
-/** Starts them. */
-export async function browseConsole(): Promise<BrowsedConsole> {
+/** Starts them for all tests of a file. */
+export function useBrowsedConsole(): () => BrowsedConsole {
+  let console: BrowsedConsole;
+  beforeAll(async () => {
+    console = await browseConsole();
+  });
+  afterAll(() => console[Symbol.asyncDispose]());
+  return () => console;
+}
+
+async function browseConsole(): Promise<BrowsedConsole> {
   const resources = new AsyncDisposableStack();
   const [api, chromium] = await Promise.all([startApi(), openBrowser()]);
   resources.use(api);
