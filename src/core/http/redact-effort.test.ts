@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { slowTexts } from '../../../test/support/security/slow-texts.ts';
+import { leastGrowth } from '../effort-fixture.ts';
 import { createRedactor, type Redactor } from './redact.ts';
 
 const long = 'k'.repeat(8000);
@@ -23,22 +24,9 @@ const cases = Object.entries(maskers).flatMap(([masker, prepare]) =>
 
 describe('the time of a redactor grows with its text alone', () => {
   const redactor = createRedactor(secrets);
-  const took = (work: () => unknown): number => {
-    const runs = Array.from({ length: 2 }, () => {
-      const startedAt = performance.now();
-      work();
-      return performance.now() - startedAt;
-    });
-    return Math.min(...runs);
-  };
-
-  // Sixteen times the text takes 256 times as long where the time grows with the square, on every try; a busy machine
-  // delays some tries only.
+  // Sixteen times the text takes 256 times as long where the time grows with the square.
   it.each(cases)('for $masker of $shape', ({ prepare, make }) => {
     const [small, large] = [prepare(redactor, make(15_000)), prepare(redactor, make(240_000))];
-    const growth = () => took(large) / Math.max(took(small), 0.5);
-    let least = growth();
-    for (let tries = 1; tries < 5 && least >= 80; tries += 1) least = Math.min(least, growth());
-    expect(least).toBeLessThan(80);
+    expect(leastGrowth(small, large, 80)).toBeLessThan(80);
   });
 });

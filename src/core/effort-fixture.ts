@@ -1,0 +1,20 @@
+/**
+ * How many times as long `large` takes as `small`: the least of up to five tries. Work whose time grows with the
+ * square of its input shows that on every try; a busy machine delays some tries only.
+ */
+export function leastGrowth(small: () => unknown, large: () => unknown, enough: number): number {
+  const growth = () => shortest(large) / Math.max(shortest(small), 0.5);
+  let least = growth();
+  for (let tries = 1; tries < 5 && least >= enough; tries += 1) least = Math.min(least, growth());
+  return least;
+}
+
+/** The time of the faster of two runs, in milliseconds. */
+function shortest(work: () => unknown): number {
+  const runs = Array.from({ length: 2 }, () => {
+    const startedAt = performance.now();
+    work();
+    return performance.now() - startedAt;
+  });
+  return Math.min(...runs);
+}
