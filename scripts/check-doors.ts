@@ -52,6 +52,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'proxy-tunnel',
     'redact',
     'retry',
+    'sockets',
     'webhook-post',
   ],
   'src/core/import/airbyte': ['airbyte'],

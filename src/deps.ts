@@ -19,6 +19,7 @@ import { withCompiledExpressions } from './core/expressions/compiled-evaluator.t
 import { createEvaluatorPool, type EvaluatorPool } from './core/expressions/evaluator-pool.ts';
 import { parseAllowList, parseDenyList } from './core/http/addresses.ts';
 import { createEgressGuard, type EgressGuard } from './core/http/egress.ts';
+import { createSocketCache, type SocketCache } from './core/http/sockets.ts';
 import type { Log } from './log.ts';
 import { createDataConverter } from './temporal/data-converter.ts';
 import { createOrchestrator, type Orchestrator } from './temporal/orchestrator.ts';
@@ -70,6 +71,8 @@ export interface Deps extends AsyncDisposable {
   readonly orchestrator: Orchestrator;
   readonly secretBox: SecretBox;
   readonly egress: EgressGuard;
+  /** Of the connections whose runs this process executes. */
+  readonly socketCache: SocketCache;
   readonly evaluators: EvaluatorPool;
   /** Null: not configured. */
   readonly oauth: OauthSettings | null;
@@ -124,6 +127,12 @@ export function createDeps(config: Config, log: Log, { clientInterceptors }: Tra
     dataConverter,
     interceptors: { workflow: clientInterceptors },
   });
+  const egress = createEgressGuard({
+    allow: parseAllowList(config.egressAllow),
+    deny: parseDenyList(config.egressDeny),
+    allowHttp: config.egressAllowHttp,
+    proxy: config.egressProxy,
+  });
   return {
     config,
     log,
@@ -133,12 +142,8 @@ export function createDeps(config: Config, log: Log, { clientInterceptors }: Tra
     dataConverter,
     orchestrator: createOrchestrator(temporal, log),
     secretBox: createSecretBox(keyRing),
-    egress: createEgressGuard({
-      allow: parseAllowList(config.egressAllow),
-      deny: parseDenyList(config.egressDeny),
-      allowHttp: config.egressAllowHttp,
-      proxy: config.egressProxy,
-    }),
+    egress,
+    socketCache: createSocketCache(egress),
     evaluators: stack.use(withCompiledExpressions(createEvaluatorPool())),
     oauth: oauthSettings(config),
     embed: { keys: embedKeyRing(config), issuer: config.publicUrl, allowedOrigins: config.embedAllowedOrigins },

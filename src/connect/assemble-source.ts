@@ -3,6 +3,7 @@ import { createHttpClient, type LoggedCall, type WaitReason } from '../core/http
 import { withConcurrencyMax } from '../core/http/concurrency.ts';
 import type { EgressGuard } from '../core/http/egress.ts';
 import type { Redactor } from '../core/http/redact.ts';
+import type { SocketCache } from '../core/http/sockets.ts';
 import { credentialValues } from '../core/source/auth/credentials.ts';
 import { openTokens } from '../core/source/auth/open-tokens.ts';
 import { createTokenClient } from '../core/source/auth/token-client.ts';
@@ -18,6 +19,8 @@ export type OpenedSource = Omit<Source, 'watermark'>;
 /** Where the parts of a source come from that are shared with other runs. */
 export interface SourcePorts {
   readonly egress: EgressGuard;
+  /** Sockets that outlive the run; null: it has its own. */
+  readonly socketCache: SocketCache | null;
   readonly evaluator: Evaluator;
   /** Buckets for one client. */
   readonly openBuckets: () => Buckets;
@@ -76,6 +79,7 @@ export async function assembleSource(ports: SourcePorts, options: SourceOptions)
   const limited = { connectionId, specKey: spec.metadata.key, http: spec.http };
   const client = createHttpClient({
     ...shared,
+    ...(ports.socketCache && { sockets: ports.socketCache.open(connectionId) }),
     ...(options.onRateLimit ? { onRateLimit: options.onRateLimit } : {}),
     ...limitsOverBuckets(ports.openBuckets(), limited),
     retry: spec.http.retry,

@@ -1,6 +1,6 @@
 import type { OrgScope } from '../../db/scope.ts';
 import type { Deps } from '../deps.ts';
-import { assembleSource, type OpenedSource, type SourceOptions } from './assemble-source.ts';
+import { assembleSource, type OpenedSource, type SourceOptions, type SourcePorts } from './assemble-source.ts';
 import { createDatabaseBuckets } from './database-buckets.ts';
 import { createTokenStore, tokenSlot } from './token-store.ts';
 
@@ -8,7 +8,7 @@ export type { OpenedSource } from './assemble-source.ts';
 
 /** Opens a resource for reading; nothing is sent yet. Throws `auth_failed` when a secret is empty, `spec_invalid`. */
 export function openSource(
-  deps: Pick<Deps, 'db' | 'secretBox' | 'egress' | 'evaluators'>,
+  deps: Pick<Deps, 'db' | 'secretBox' | 'egress' | 'evaluators'> & Pick<SourcePorts, 'socketCache'>,
   scope: OrgScope,
   options: SourceOptions,
 ): Promise<OpenedSource> {
@@ -16,6 +16,7 @@ export function openSource(
   return assembleSource(
     {
       egress: deps.egress,
+      socketCache: deps.socketCache,
       evaluator: deps.evaluators.forOrg(scope.orgId),
       openBuckets: () => createDatabaseBuckets(deps.db, scope),
       openTokenStore: (resourceKey) => createTokenStore(deps, scope, { connectionId, slot: tokenSlot(resourceKey) }),

@@ -74,7 +74,7 @@ export async function readLocally(tools: Tools, options: LocalReadOptions): Prom
     progress.now(`${resource.key}: ${counted(calls.length, 'request')}, ${counted(recordsOf(pages), 'record')}`);
   const openSource = async (opened: Resource): Promise<OpenedSource> => {
     const source = await assembleSource(
-      { egress, evaluator, openBuckets: () => buckets, openTokenStore: tokens },
+      { egress, socketCache: null, evaluator, openBuckets: () => buckets, openTokenStore: tokens },
       {
         runId: testRunId,
         connectionId: 'local',

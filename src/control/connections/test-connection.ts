@@ -135,7 +135,7 @@ async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried
   const opening = { connectionId, setup, logCall, redactor, stack, backfill: null };
   const startedAt = new Date();
   const open = (one: Resource) =>
-    openSource(deps, scope, { ...opening, resource: one, runId: newId('run'), startedAt });
+    openSource({ ...deps, socketCache: null }, scope, { ...opening, resource: one, runId: newId('run'), startedAt });
   const source = await open(resource);
   await source.tokens?.current(signal);
   const partition = await samplePartition(deps, scope, { connectionId, setup, resource, source, open, signal });

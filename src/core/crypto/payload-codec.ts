@@ -3,6 +3,7 @@
  * this is the second line. What an operator reads in the Temporal UI stays readable, see {@link isForOperators}.
  */
 import { hkdfSync, randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { decrypt, encrypt, keyBytes, nonceBytes } from './aes-gcm.ts';
 import type { RingKey } from './secret-box.ts';
 
@@ -30,15 +31,58 @@ export class UnknownPayloadKeyError extends Error {
 const encryptedEncoding = 'binary/encrypted';
 const keyIdName = 'encryption-key-id';
 const saltBytes = 32;
+/** So many payloads share a salt: with random nonces of 12 bytes a key is good for 2^32. */
+const sharedMax = 2 ** 20;
+/** Salts whose keys are remembered: each process that writes has one at a time. */
+const rememberedMax = 100;
 const aad = (keyId: string): string => `css|1|temporal-payload|${keyId}`;
 
 /** A codec over the ring: the first key encrypts, all decrypt. Throws when the ring is empty. */
 export function createPayloadCodec(ring: readonly RingKey[]): PayloadCodec {
   const [current] = ring;
   if (!current) throw new Error('The key ring is empty: a payload codec needs at least one key.');
+  const keyOf = rememberKeys();
+  const saltNow = createSalts();
+  const seal = (payload: Payload): Payload => {
+    const { id } = current;
+    const salt = saltNow();
+    const nonce = randomBytes(nonceBytes);
+    const sealed = encrypt(pack(payload), { key: keyOf(current, salt), nonce, aad: aad(id) });
+    return {
+      metadata: { encoding: Buffer.from(encryptedEncoding), [keyIdName]: Buffer.from(id) },
+      data: Buffer.concat([salt, nonce, sealed]),
+    };
+  };
   return {
-    encode: async (payloads) => payloads.map((payload) => (isForOperators(payload) ? payload : seal(payload, current))),
-    decode: async (payloads) => payloads.map((payload) => open(payload, ring)),
+    encode: async (payloads) => payloads.map((payload) => (isForOperators(payload) ? payload : seal(payload))),
+    decode: async (payloads) => payloads.map((payload) => open(payload, ring, keyOf)),
+  };
+}
+
+/** The key for a salt. */
+type KeyOf = (ringKey: RingKey, salt: Uint8Array) => Uint8Array;
+
+/** Derives the key for a salt, once. */
+function rememberKeys(): KeyOf {
+  const known = new LRUCache<string, Uint8Array>({ max: rememberedMax });
+  return ({ id, key }, salt) => {
+    const name = `${id} ${Buffer.from(salt).toString('base64')}`;
+    const remembered = known.get(name);
+    if (remembered) return remembered;
+    const derived = new Uint8Array(hkdfSync('sha256', key, salt, 'css|1|temporal-payload', keyBytes));
+    known.set(name, derived);
+    return derived;
+  };
+}
+
+/** A salt of this process alone, and another one after {@link sharedMax} payloads. */
+function createSalts(): () => Buffer {
+  let salt = randomBytes(saltBytes);
+  let uses = 0;
+  return () => {
+    if (uses === sharedMax) [salt, uses] = [randomBytes(saltBytes), 0];
+    uses += 1;
+    return salt;
   };
 }
 
@@ -48,18 +92,7 @@ export function payloadKeyId({ metadata }: Payload): string | null {
   return textOf(metadata?.[keyIdName]) ?? '';
 }
 
-/** A key of its own for each payload: however many there are, a nonce never meets a key twice. */
-function seal(payload: Payload, { id, key }: RingKey): Payload {
-  const salt = randomBytes(saltBytes);
-  const nonce = randomBytes(nonceBytes);
-  const sealed = encrypt(pack(payload), { key: payloadKey(key, salt), nonce, aad: aad(id) });
-  return {
-    metadata: { encoding: Buffer.from(encryptedEncoding), [keyIdName]: Buffer.from(id) },
-    data: Buffer.concat([salt, nonce, sealed]),
-  };
-}
-
-function open(payload: Payload, ring: readonly RingKey[]): Payload {
+function open(payload: Payload, ring: readonly RingKey[], keyOf: KeyOf): Payload {
   const keyId = payloadKeyId(payload);
   if (keyId === null) return payload;
   const ringKey = ring.find(({ id }) => id === keyId);
@@ -71,11 +104,8 @@ function open(payload: Payload, ring: readonly RingKey[]): Payload {
   const bytes = Buffer.from(payload.data ?? []);
   const [salt, nonce] = [bytes.subarray(0, saltBytes), bytes.subarray(saltBytes, saltBytes + nonceBytes)];
   const sealed = bytes.subarray(saltBytes + nonceBytes);
-  return unpack(decrypt(sealed, { key: payloadKey(ringKey.key, salt), nonce, aad: aad(keyId) }));
+  return unpack(decrypt(sealed, { key: keyOf(ringKey, salt), nonce, aad: aad(keyId) }));
 }
-
-const payloadKey = (key: Uint8Array, salt: Uint8Array): Uint8Array =>
-  new Uint8Array(hkdfSync('sha256', key, salt, 'css|1|temporal-payload', keyBytes));
 
 const newline = 0x0a;
 

@@ -25,12 +25,11 @@
  *     run then sleeps on a durable timer instead of holding a worker slot. A backoff is never longer than that, and a
  *     wait above `maxWaitSeconds` fails the run.
  *
- * One dispatcher per client, one client per run: no connection is ever shared by two customers. `HTTP_PROXY` and its like
- * are not read, as a proxy would open the socket past the guard; that of `EGRESS_PROXY` is the guard's own (egress.ts).
+ * One client per run, with sockets of its own or those that an earlier run of its connection left open (sockets.ts): none is
+ * ever shared by two customers. `HTTP_PROXY` and its like are not read, as a proxy would open the socket past the guard; that of `EGRESS_PROXY` is the guard's own (egress.ts).
  */
 
 import { setTimeout as sleepFor } from 'node:timers/promises';
-import { Agent } from 'undici';
 import { AppError } from '../errors.ts';
 import type { Classify, HttpClient, HttpRequest, HttpResponse, Verdict } from '../model/http.ts';
 import { observations } from '../observations.ts';
@@ -40,6 +39,7 @@ import type { LoggedCall } from './logged-call.ts';
 import { type ConnectionError, connectionErrorOf } from './post-error.ts';
 import { createRedactor } from './redact.ts';
 import { backoffMs, classifyByStatus, type RetryPolicy, retryAfterMs } from './retry.ts';
+import { openSockets, type Sockets } from './sockets.ts';
 import { limitUrl } from './url-limit.ts';
 
 export type { LoggedCall } from './logged-call.ts';
@@ -94,6 +94,8 @@ const requestMsMax = 150_000;
 /** The options of one client. */
 export interface HttpClientOptions {
   readonly egress: EgressGuard;
+  /** Disposed with the client; absent: sockets of its own. */
+  readonly sockets?: Sockets;
   /**
    * Takes a token for the request; the response is the milliseconds to wait before sending. A wait above `reserveWithinMs`
    * must not be reserved: the run comes back for it after a durable timer.
@@ -124,10 +126,10 @@ export interface HttpClientOptions {
 export function createHttpClient(options: HttpClientOptions): GuardedHttpClient {
   const { retry, now = Date.now, random = Math.random, sleep = defaultSleep, onRateLimit } = options;
   const redactor = createRedactor(options.secrets);
-  const dispatcher = createDispatcher(options.egress);
+  const sockets = options.sockets ?? openSockets(options.egress);
   const attempts = createAttempts({
     ...options,
-    dispatcher,
+    dispatcher: sockets.dispatcher,
     now,
     logLimits: { redactor, bodyCharsMax: options.logBodyCharsMax ?? 2048 },
   });
@@ -199,7 +201,7 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
     logSaved: (request) => attempts.logSaved(request),
     logBlocked: (method, url) => attempts.logBlocked({ method, url, headers: {} }, 1),
     addSecret: (secret) => redactor.add(secret),
-    [Symbol.asyncDispose]: () => dispatcher.destroy(),
+    [Symbol.asyncDispose]: () => sockets[Symbol.asyncDispose](),
   };
 }
 
@@ -225,17 +227,6 @@ const defaultSleep = async (ms: number, signal: AbortSignal): Promise<void> => {
     throw error;
   }
 };
-
-/** Responses with more than 16 KB of headers are refused. Sockets outlive a page, so the pages of a run share one. */
-const createDispatcher = (egress: EgressGuard): Agent =>
-  new Agent({
-    allowH2: false,
-    connect: egress.connector(),
-    keepAliveMaxTimeout: 30_000,
-    keepAliveTimeout: 30_000,
-    maxHeaderSize: 16_384,
-    pipelining: 1,
-  });
 
 /** Milliseconds the rule or the server asked for; null when neither did. */
 export function askedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): number | null {
