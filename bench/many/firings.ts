@@ -23,12 +23,15 @@ export interface FiringFigures {
   readonly p95: number;
 }
 
-/** Makes a schedule for each connection, some at once; what is returned deletes them. */
-export async function scheduleAll(connections: readonly ManyConnection[], cron: string): Promise<() => Promise<void>> {
+/** Makes a schedule for each connection, some at once; what is returned deletes them. `cronOf`: by its place in the list. */
+export async function scheduleAll(
+  connections: readonly ManyConnection[],
+  cronOf: (place: number) => string,
+): Promise<() => Promise<void>> {
   const removals: (() => Promise<void>)[] = [];
-  let next = 0;
+  const places = connections.entries();
   const inTurn = async (): Promise<void> => {
-    for (let own = connections[next++]; own; own = connections[next++]) removals.push(await own.schedule(cron));
+    for (const [place, own] of places) removals.push(await own.schedule(cronOf(place)));
   };
   await Promise.all(Array.from({ length: 8 }, inTurn));
   return async () => {
