@@ -5,6 +5,7 @@ import type { ScheduleRow } from '../../src/core/resources/schedule.ts';
 import type { Db } from '../client.ts';
 import { type Listing, openNewestFirst } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
+import { type Placeholders, statement } from '../statement.ts';
 
 const columns = ['id', 'connectionId', 'resourceKey', 'cron', 'timezone', 'enabled'] as const;
 
@@ -30,20 +31,32 @@ export function insertSchedule(
 }
 
 /** The schedule, or undefined when it is absent, deleted or of another org. */
-export const findSchedule = (db: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> =>
-  scheduleById(db, scope, id).executeTakeFirst();
+export async function findSchedule(db: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> {
+  const [schedule] = await scheduleById(db, { orgId: scope.orgId, id });
+  return schedule;
+}
 
 /** As {@link findSchedule}; until the transaction ends nobody else changes or deletes it. */
-export const lockSchedule = (tx: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> =>
-  scheduleById(tx, scope, id).forNoKeyUpdate().executeTakeFirst();
+export async function lockSchedule(tx: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> {
+  const [schedule] = await lockedScheduleById(tx, { orgId: scope.orgId, id });
+  return schedule;
+}
 
-const scheduleById = (db: Db, scope: OrgScope, id: string) =>
+interface ById {
+  readonly orgId: string;
+  readonly id: string;
+}
+
+const selectById = (db: Db, { orgId, id }: ById | Placeholders<ById>) =>
   db
     .selectFrom('schedules')
     .select(columns)
-    .where('orgId', '=', scope.orgId)
+    .where('orgId', '=', orgId)
     .where('id', '=', id)
     .where('deletedAt', 'is', null);
+
+const scheduleById = statement(selectById);
+const lockedScheduleById = statement((tx, values: Placeholders<ById>) => selectById(tx, values).forNoKeyUpdate());
 
 /** Every schedule of a connection, newest first. */
 export function listSchedules(db: Db, scope: OrgScope, connectionId: string): Promise<Listing<ScheduleRow>> {
@@ -209,7 +222,10 @@ export async function noteMissedFirings(
   scope: OrgScope,
   { id, count }: { readonly id: string; readonly count: number | null },
 ): Promise<MissedFirings | undefined> {
-  const before = await scheduleById(tx, scope, id).select('missedFirings').forNoKeyUpdate().executeTakeFirst();
+  const before = await selectById(tx, { orgId: scope.orgId, id })
+    .select('missedFirings')
+    .forNoKeyUpdate()
+    .executeTakeFirst();
   if (!before) return undefined;
   const { missedFirings: told, ...schedule } = before;
   const total = count ?? told;

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../src/core/resources/values.ts';
 import type { Db } from '../client.ts';
 import { countRows, type Listing, openListing } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';
+import { type Placeholders, statement } from '../statement.ts';
 
 const columns = [
   'specVersions.id',
@@ -33,19 +34,28 @@ export function findSpecVersion(
 }
 
 /** The version a connection is pinned to, or undefined when either is absent. */
-export function findPinnedSpec(db: Db, scope: OrgScope, connectionId: string): Promise<SpecVersionRow | undefined> {
-  return db
-    .selectFrom('connections')
-    .innerJoin('specVersions', (join) =>
-      join
-        .onRef('specVersions.specId', '=', 'connections.specId')
-        .onRef('specVersions.version', '=', 'connections.pinnedSpecVersion'),
-    )
-    .select(columns)
-    .where('connections.orgId', '=', scope.orgId)
-    .where('connections.id', '=', connectionId)
-    .executeTakeFirst();
+export async function findPinnedSpec(
+  db: Db,
+  scope: OrgScope,
+  connectionId: string,
+): Promise<SpecVersionRow | undefined> {
+  const [version] = await pinnedVersion(db, { orgId: scope.orgId, connectionId });
+  return version;
 }
+
+const pinnedVersion = statement(
+  (db, { orgId, connectionId }: Placeholders<{ readonly orgId: string; readonly connectionId: string }>) =>
+    db
+      .selectFrom('connections')
+      .innerJoin('specVersions', (join) =>
+        join
+          .onRef('specVersions.specId', '=', 'connections.specId')
+          .onRef('specVersions.version', '=', 'connections.pinnedSpecVersion'),
+      )
+      .select(columns)
+      .where('connections.orgId', '=', orgId)
+      .where('connections.id', '=', connectionId),
+);
 
 /** A version of a connection's own spec, or undefined when the spec has no such version. */
 export function findVersionOfSpec(
