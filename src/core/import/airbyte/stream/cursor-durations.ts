@@ -1,11 +1,51 @@
-import type { Component } from '../component.ts';
+import { type Component, pathAt, textOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { compile } from '../jinja/compile.ts';
+import { durationText, parseDuration } from '../jinja/durations.ts';
 import { JinjaError } from '../jinja/syntax.ts';
 import { parseTemplate } from '../jinja/template.ts';
 import { refuse } from '../refusal.ts';
 import { evaluate } from '../render.ts';
 import { startScope } from './scopes.ts';
+
+/** The size of a window; null: one window has all. Months and years get a fixed length, which changes no record. */
+export function stepOf(cursor: Component, config: Config): string | null {
+  const template = textOf(cursor, 'step');
+  if (template === undefined || template === '') return null;
+  const at = pathAt(cursor, 'step');
+  const text = staticDuration(template, { component: cursor, config, at }) ?? 'P30D';
+  const parsed = parseDuration(text);
+  if (parsed === null) return refuse(at, `${JSON.stringify(text.slice(0, 100))} is no duration`);
+  const size = durationText(parsed, { month: 30, year: 365 });
+  return size === 'PT0S' ? refuse(at, 'a window has no length') : size;
+}
+
+/** Milliseconds between the end of a window and the begin of the next. */
+export function granularityOf(cursor: Component): number | null {
+  const text = textOf(cursor, 'cursor_granularity');
+  const parsed = text === undefined ? null : parseDuration(text);
+  return parsed === null ? null : parsed.ms + parsed.months * 30 * 86_400_000;
+}
+
+/** How far before the watermark a run begins. */
+export interface Lookback {
+  readonly fixed: string | null;
+  /** JSONata of milliseconds that a connection decides. */
+  readonly shift: string | null;
+}
+
+/** Reads `lookback_window`. */
+export function lookbackOf(cursor: Component, config: Config): Lookback {
+  const template = textOf(cursor, 'lookback_window');
+  if (template === undefined || template === '') return { fixed: null, shift: null };
+  const at = pathAt(cursor, 'lookback_window');
+  const found = dynamicDuration(template, { component: cursor, config, at });
+  if (found === null) return { fixed: null, shift: null };
+  if ('ms' in found) return { fixed: null, shift: found.ms };
+  const parsed = parseDuration(found.text);
+  if (parsed === null) return refuse(at, `${JSON.stringify(found.text.slice(0, 100))} is no duration`);
+  return { fixed: durationText(parsed, { month: 31, year: 366 }), shift: null };
+}
 
 interface Place {
   readonly component: Component;
@@ -14,7 +54,7 @@ interface Place {
 }
 
 /** A duration that no connection changes, or the one of a connection that leaves out its values; null: unknown. */
-export function staticDuration(template: string, { component, config, at }: Place): string | null {
+function staticDuration(template: string, { component, config, at }: Place): string | null {
   const value = evaluate(template, startScope({ component, config: config.defaults() }), at);
   const known = value.constant?.value;
   return typeof known === 'string' && /\d/.test(known) ? known : null;
@@ -29,7 +69,7 @@ const unitsMs: Readonly<Record<string, number>> = {
 };
 
 /** A duration as text, or the milliseconds of `P{{ … }}D` that a connection decides; null: none. */
-export function dynamicDuration(
+function dynamicDuration(
   template: string,
   { component, config, at }: Place,
 ): { readonly text: string } | { readonly ms: string } | null {
