@@ -34,6 +34,19 @@ export const streamOf = (
   ...parts.stream,
 });
 
+/** A field that is added to each record. */
+export const addFields = (path: readonly string[], value: string, more: Part = {}): Part => ({
+  type: 'AddFields',
+  fields: [{ path, value, ...more }],
+});
+
+/** A parameter that a component puts into the request. */
+export const queryOption = (name: string): Part => ({
+  type: 'RequestOption',
+  inject_into: 'request_parameter',
+  field_name: name,
+});
+
 /** The import of streams, with other parts of a manifest. */
 export const imported = (streams: readonly unknown[], more: Part = {}): ImportResult =>
   importAirbyte({ version: '6.0.0', type: 'DeclarativeSource', streams, ...more }, { key: 'acme' });

@@ -1,0 +1,124 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { createTestEvaluator } from '../../expressions/evaluator-fixture.ts';
+import { imported, mock, queryOption, refusalOf, resourceOf, runImported, streamOf } from './airbyte-fixture.ts';
+
+const evaluator = createTestEvaluator();
+const run = runImported(evaluator);
+afterAll(() => evaluator[Symbol.asyncDispose]());
+
+const cursor = (more: object = {}) => ({
+  type: 'DatetimeBasedCursor',
+  cursor_field: 'at',
+  datetime_format: '%Y-%m-%dT%H:%M:%SZ',
+  start_datetime: "{{ config['start_date'] }}",
+  ...more,
+});
+
+describe('the cursor of an imported stream', () => {
+  test('bounds the request from the start to now, in the format of the manifest', async () => {
+    const incremental_sync = cursor({ start_time_option: queryOption('since'), end_time_option: queryOption('until') });
+    const issues = await run(imported([streamOf({ stream: { incremental_sync } })]), {
+      params: { start_date: '2026-01-01T00:00:00Z' },
+      now: '2026-01-02T03:04:05Z',
+      mocks: [mock('/items', { data: [{ id: 1, at: '2026-01-01T10:00:00Z' }] })],
+      expect: {
+        requests: [{ query: { since: '2026-01-01T00:00:00Z', until: '2026-01-02T03:04:05Z' } }],
+        watermarkAfter: '2026-01-01T10:00:00.000Z',
+      },
+    });
+    expect(issues).toEqual([]);
+  });
+
+  test('continues at the watermark, less the lookback', async () => {
+    const incremental_sync = cursor({
+      start_time_option: queryOption('since'),
+      lookback_window: 'P1D',
+      datetime_format: '%s',
+    });
+    const result = imported([
+      streamOf({
+        stream: {
+          incremental_sync: {
+            ...incremental_sync,
+            start_datetime: { datetime: '2020-01-01', datetime_format: '%Y-%m-%d' },
+          },
+        },
+      }),
+    ]);
+    const issues = await run(result, {
+      watermark: '2026-01-02T00:00:00.000Z',
+      now: '2026-01-03T00:00:00Z',
+      mocks: [mock('/items', { data: [] })],
+      expect: { requests: [{ query: { since: Date.UTC(2026, 0, 1) / 1000 } }] },
+    });
+    expect(issues).toEqual([]);
+  });
+
+  test('reads windows that end one granularity before the next begins', async () => {
+    const incremental_sync = cursor({
+      start_time_option: queryOption('since'),
+      end_time_option: queryOption('until'),
+      step: 'P1D',
+      cursor_granularity: 'PT1S',
+    });
+    const issues = await run(imported([streamOf({ stream: { incremental_sync } })]), {
+      params: { start_date: '2026-01-01T00:00:00Z' },
+      now: '2026-01-02T12:00:00Z',
+      mocks: [mock('/items', { data: [] })],
+      expect: {
+        requests: [
+          { query: { since: '2026-01-01T00:00:00Z', until: '2026-01-01T23:59:59Z' } },
+          { query: { since: '2026-01-02T00:00:00Z', until: '2026-01-02T12:00:00Z' } },
+        ],
+      },
+    });
+    expect(issues).toEqual([]);
+  });
+
+  test('filters here where the API cannot, and reads values in several forms', async () => {
+    const incremental_sync = cursor({
+      is_client_side_incremental: true,
+      cursor_datetime_formats: ['%s', '%Y-%m-%dT%H:%M:%SZ'],
+    });
+    const issues = await run(imported([streamOf({ stream: { incremental_sync } })]), {
+      params: { start_date: '2026-01-01T00:00:00Z' },
+      now: '2026-02-01T00:00:00Z',
+      mocks: [
+        mock('/items', {
+          data: [
+            { id: 1, at: 1_700_000_000 },
+            { id: 2, at: 1_767_312_000 },
+            { id: 3, at: '2026-01-05T00:00:00Z' },
+          ],
+        }),
+      ],
+      expect: { delivered: [{ id: 2, at: 1_767_312_000 }, { id: 3 }], watermarkAfter: '2026-01-05T00:00:00.000Z' },
+    });
+    expect(issues).toEqual([]);
+  });
+
+  test('of a stream that is read by state in two ways is left out: every run reads all from the start', async () => {
+    const whole = streamOf({ stream: { incremental_sync: cursor({ start_time_option: queryOption('since') }) } });
+    const result = imported([
+      { type: 'StateDelegatingStream', name: 'items', full_refresh_stream: whole, incremental_stream: whole },
+    ]);
+    expect(resourceOf(result)['incremental']).toBeUndefined();
+    const issues = await run(result, {
+      params: { start_date: '2026-01-01T00:00:00Z' },
+      mocks: [mock('/items', { data: [] })],
+      expect: { requests: [{ query: { since: '2026-01-01T00:00:00Z' } }] },
+    });
+    expect(issues).toEqual([]);
+  });
+
+  test('with windows whose end a connection decides is refused', () => {
+    const incremental_sync = cursor({
+      end_datetime: "{{ config['end_date'] }}",
+      step: 'P1D',
+      cursor_granularity: 'PT1S',
+    });
+    expect(refusalOf(imported([streamOf({ stream: { incremental_sync } })]))[0]).toBe(
+      'streams.0.incremental_sync.end_datetime',
+    );
+  });
+});
