@@ -135,6 +135,16 @@ describe('the records of an imported stream', () => {
   });
 
   test.each([
+    ['utf', true],
+    ['UTF-8-SIG', true],
+    ['latin-1', false],
+  ])('in the encoding %s are read: %j', (encoding, isRead) => {
+    const decoder = { type: 'CsvDecoder', encoding };
+    const [path] = refusalOf(imported([streamOf({ retriever: { decoder } })]));
+    expect(path).toBe(isRead ? null : 'streams.0.retriever.decoder.encoding');
+  });
+
+  test.each([
     [
       'the values of an object',
       { extractor: { type: 'DpathExtractor', field_path: ['data', '*'] } },

@@ -188,6 +188,9 @@ const decoders: Readonly<Record<string, string>> = {
 };
 const packings: ReadonlySet<string> = new Set(['GzipDecoder', 'ZipfileDecoder', 'CompositeRawDecoder', 'GzipParser']);
 
+/** What Python calls UTF-8, with or without a mark of the byte order. */
+const utf8Names = /^(?:u8|cp65001|utf(?:[-_ ]?8(?:[-_ ]sig)?)?)$/;
+
 /** Gzip and zip files are unpacked whatever the decoder says. */
 export function readDecoder(retriever: Component, key: 'decoder' | 'download_decoder'): string {
   let decoder = partOf(retriever, key);
@@ -198,7 +201,7 @@ export function readDecoder(retriever: Component, key: 'decoder' | 'download_dec
   const kind = decoders[decoder.type];
   if (kind === undefined) return refuseType(decoder, 'json, jsonl, csv and xml are decoded');
   const encoding = (textOf(decoder, 'encoding') ?? 'utf-8').toLowerCase();
-  if (!/^utf-?8(?:-sig)?$/.test(encoding))
+  if (!utf8Names.test(encoding))
     refuse(pathAt(decoder, 'encoding'), `text of the encoding ${encoding.slice(0, 50)} is not read; only UTF-8 is`);
   if (kind === 'csv') refuseCsvSettings(decoder);
   return kind;
