@@ -174,6 +174,14 @@ describe('a paginator of an imported stream', () => {
     expect(issues).toEqual([]);
   });
 
+  test('whose size option has no name sends no size', () => {
+    const stream = paginated(
+      { type: 'CursorPagination', page_size: 2, cursor_value: '{{ response.next }}' },
+      { page_token_option: queryOption('after'), page_size_option: queryOption('') },
+    );
+    expect(resourceOf(imported([stream]))['request']).toEqual({ path: '/items' });
+  });
+
   test('that reads a changed field of the last record is refused', () => {
     const stream = paginated(
       { type: 'CursorPagination', cursor_value: "{{ last_record['id'] }}" },

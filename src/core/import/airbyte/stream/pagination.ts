@@ -98,10 +98,14 @@ const sizeOf = (size: Value | null): number | undefined => {
 
 function putSize(paginator: Component, size: Value | null, { config, draft }: Setting): void {
   const option = partOf(paginator, 'page_size_option');
-  if (option === null || size === null) return;
+  if (option === null || size === null || hasNoName(option)) return;
   const value = sizeOf(size) === undefined ? size : pathValue('page.size', 'number');
   putOption(draft, readOption(option, config), value, option.path);
 }
+
+/** The CDK sends `?=100`, which no API reads. */
+const hasNoName = (option: Component): boolean =>
+  valueOf(option, 'field_name') === '' && textOf(option, 'inject_into') === 'request_parameter';
 
 /** Where the position of a page goes. `path`: it is the address of the page. */
 function readTokenOption(paginator: Component, config: Config): Option | 'path' | null {
