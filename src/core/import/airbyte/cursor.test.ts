@@ -111,6 +111,33 @@ describe('the cursor of an imported stream', () => {
     expect(issues).toEqual([]);
   });
 
+  test.each([
+    ['nothing in a first run', null, null],
+    ['the watermark in a later one', '2026-01-02T03:04:05.000Z', '2026-01-02 03:04:05'],
+  ])('is `stream_state` in requests: %s', async (_, watermark, since) => {
+    const stream = streamOf({
+      stream: {
+        incremental_sync: cursor({ datetime_format: '%Y-%m-%d %H:%M:%S', start_datetime: '2020-01-01 00:00:00' }),
+      },
+      requester: { request_parameters: { since: "{{ stream_state['at'] }}", other: "{{ stream_state['b'] }}" } },
+    });
+    const issues = await run(imported([stream]), {
+      ...(watermark === null ? {} : { watermark }),
+      now: '2026-01-03T00:00:00Z',
+      mocks: [mock('/items', { data: [] })],
+      expect: { requests: [{ query: { since, other: null } }] },
+    });
+    expect(issues).toEqual([]);
+  });
+
+  test('is refused as `stream_state` of a request that says where a window ends', () => {
+    const incremental_sync = cursor({ end_time_option: queryOption('until'), step: 'P1D', cursor_granularity: 'PT1S' });
+    const requester = { request_parameters: { since: "{{ stream_state['at'] }}" } };
+    expect(refusalOf(imported([streamOf({ stream: { incremental_sync }, requester })]))[0]).toBe(
+      'streams.0.incremental_sync.step',
+    );
+  });
+
   test('with windows whose end a connection decides is refused', () => {
     const incremental_sync = cursor({
       end_datetime: "{{ config['end_date'] }}",

@@ -43,6 +43,23 @@ describe('the partitions of an imported stream', () => {
     expect(issues).toEqual([]);
   });
 
+  test('have no other names than the router gives: such a value is an empty text', async () => {
+    const partition_router = { type: 'ListPartitionRouter', cursor_field: 'kind', values: ['a'] };
+    const stream = streamOf({
+      requester: {
+        path: '/items/{{ stream_partition.kind }}',
+        request_parameters: { id: '{{ stream_partition.id }}' },
+      },
+      retriever: { partition_router },
+      stream: { transformations: [addFields(['kind_id'], "{{ stream_partition['id'] }}")] },
+    });
+    const issues = await run(imported([stream]), {
+      mocks: [mock('/items/a', { data: [{ id: 1 }] })],
+      expect: { delivered: [{ id: 1, kind_id: '' }], requests: [{ path: '/items/a', query: { id: null } }] },
+    });
+    expect(issues).toEqual([]);
+  });
+
   test('are the records of a parent that is no stream itself, and of its parent', async () => {
     const child = (name: string, path: string, parent: unknown, value: string) =>
       streamOf({

@@ -63,7 +63,7 @@ function named({ name, at }: Extract<Node, { kind: 'name' }>, scope: Scope): Val
   const value = scope.name(name);
   if (value !== null) return value;
   if (name === 'stream_state') {
-    throw new JinjaError('uses `stream_state`, which the CDK no longer supports; use `stream_interval`', at);
+    throw new JinjaError('uses `stream_state`, which is known only in requests; use `stream_interval`', at);
   }
   throw new JinjaError(`uses \`${name.slice(0, 100)}\`, which is not known ${scope.place}`, at);
 }

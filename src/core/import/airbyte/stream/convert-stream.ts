@@ -1,9 +1,10 @@
 import { type Component, isTrue, partOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
+import type { Value } from '../jinja/value.ts';
 import { refuse } from '../refusal.ts';
 import { type ReadAuth, readAuth } from './auth.ts';
 import { readErrorNotes, readErrors, splitShrink } from './errors.ts';
-import { type Reading, readIncremental } from './incremental.ts';
+import { type Reading, readIncremental, readsReached } from './incremental.ts';
 import { readPagination, withShrink } from './pagination.ts';
 import { type ParentResource, type Partitions, readPartitions } from './partitions.ts';
 import { readPrimaryKey } from './primary-key.ts';
@@ -86,10 +87,7 @@ function convertSimple({ stream, retriever, requester }: Parts, setting: StreamS
   const { auth, notes } = readAuth(partOf(requester, 'authenticator'), config);
   const partitions = readPartitions(retriever, setting);
   const reading = readIncremental(stream, { config, full });
-  const slice: Slice = {
-    ...partitions.slice,
-    inRequest: new Map([...partitions.slice.inRequest, ...(reading?.names ?? [])]),
-  };
+  const slice = { ...sliceOf(partitions, reading), isWhole: true, state: stateOf(reading) };
   const request = readRequester(requester, requestScope({ component: requester, config, slice }));
   const filtersByCursor = reading?.filtersHere === true && !full;
   const records = readRecords(stream, retriever, { config, slice, filtersByCursor });
@@ -97,6 +95,7 @@ function convertSimple({ stream, retriever, requester }: Parts, setting: StreamS
   partitions.put(request);
   putWindow(stream, reading, { config, request });
   splitQuery(request);
+  refuseMovingState(stream, request);
   const { errors, when } = splitShrink(readErrors(requester, config), requester.path);
   const pages = readPagination(retriever, { config, records, draft: request });
   const pagination = withShrink(retriever, pages, when);
@@ -115,16 +114,22 @@ function convertSimple({ stream, retriever, requester }: Parts, setting: StreamS
   };
 }
 
+const sliceOf = ({ slice }: Partitions, reading: Reading | null): Slice => ({
+  ...slice,
+  inRequest: new Map([...slice.inRequest, ...(reading?.names ?? [])]),
+});
+
+/** What `stream_state` has: a CDK that still knew it began a first run without any. */
+const stateOf = (reading: Reading | null): ReadonlyMap<string, Value> =>
+  new Map(reading === null ? [] : [[reading.field, reading.reached]]);
+
 /** The records of a report. Options of the cursor and of partitions go nowhere, as in the CDK. */
 function convertAsync(stream: Component, retriever: Component, setting: StreamSetting): StreamDraft {
   const { config, full } = setting;
   const notes = readJobNotes(retriever, config);
   const partitions = readPartitions(retriever, setting);
   const reading = readIncremental(stream, { config, full });
-  const slice: Slice = {
-    ...partitions.slice,
-    inRequest: new Map([...partitions.slice.inRequest, ...(reading?.names ?? [])]),
-  };
+  const slice = sliceOf(partitions, reading);
   const filtersByCursor = reading?.filtersHere === true && !full;
   const records = readRecords(stream, retriever, { config, slice, filtersByCursor, ofReport: true });
   const { job, request, auth, errors, pagination } = readReportJob(retriever, { config, slice, records });
@@ -196,6 +201,13 @@ function putWindow(
 
 const usesEnd = (request: RequestDraft): boolean =>
   JSON.stringify([request.base, request.path, request.query, request.headers, request.body]).includes('window.to');
+
+/** In a CDK that knew `stream_state` it moved from window to window. */
+function refuseMovingState(stream: Component, request: RequestDraft): void {
+  const cursor = partOf(stream, 'incremental_sync');
+  if (cursor !== null && textOf(cursor, 'step') !== undefined && usesEnd(request) && readsReached(request))
+    refuse(pathAt(cursor, 'step'), '`stream_state` moves from window to window, which has no counterpart');
+}
 
 /** Later pages would carry other parameters than the first. */
 function refuseIgnored(retriever: Component, pagination: StreamDraft['pagination']): void {

@@ -1,7 +1,7 @@
 import { type Component, isTrue, partOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { formatTime } from '../jinja/time-format.ts';
-import { computed, pathValue, type Value } from '../jinja/value.ts';
+import { computed, missing, pathValue, type Value } from '../jinja/value.ts';
 import { asText } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import { evaluate, knownText } from '../render.ts';
@@ -21,6 +21,8 @@ export interface Reading {
   readonly start: Value;
   readonly end: Value | null;
   readonly filtersHere: boolean;
+  /** The cursor that earlier runs have reached, as a request writes it; nothing in a first run. */
+  readonly reached: Value;
   /** The block of the spec; windows only where the request has an end. */
   block(usesEnd: boolean): Readonly<Record<string, unknown>>;
 }
@@ -65,6 +67,7 @@ function readCountCursor(cursor: Component, { config, full }: Setting): Reading 
     start: from,
     end: null,
     filtersHere: false,
+    reached: full ? missing : computed('number', `(${hasReached} ? watermark)`),
     block: () => ({ kind: 'cursor', cursor: { field, type: 'integer' }, initial, order: 'none' }),
   };
 }
@@ -115,6 +118,7 @@ function readDatetimeCursor(cursor: Component, { config, full }: Setting): Readi
     start: fromText,
     end: toText,
     filtersHere,
+    reached: full ? missing : reachedText(format, pathAt(cursor, 'datetime_format')),
     block: (usesEnd) => ({
       kind: 'cursor',
       cursor: { field: form.hidden?.name ?? field, ...form.settings, sendAs: 'iso' },
@@ -134,6 +138,19 @@ function timeText(ms: string, format: string, at: string): Value {
   if (code === null) return refuse(at, `times cannot be written in the format ${JSON.stringify(format.slice(0, 100))}`);
   return { ...computed('text', code), instant: ms };
 }
+
+/** The watermark in the format of the cursor. */
+function reachedText(format: string, at: string): Value {
+  const { code } = timeText('$toMillis(watermark)', format, at);
+  return computed('text', `(${hasReached} ? ${code})`);
+}
+
+/** JSONata: earlier runs have reached a cursor. */
+const hasReached = '$type(watermark) != "null"';
+
+/** Whether this part of a request reads `Reading.reached`. */
+export const readsReached = (part: unknown): boolean =>
+  JSON.stringify(part).includes(JSON.stringify(hasReached).slice(1, -1));
 
 const shifted = (ms: string, shift: string | null): string =>
   shift === null ? ms : `($exists(watermark) and watermark != null ? ${ms} - ${shift} : ${ms})`;

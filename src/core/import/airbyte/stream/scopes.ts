@@ -8,6 +8,10 @@ export interface Slice {
   readonly inRequest: ReadonlyMap<string, Value>;
   /** The same over a record. */
   readonly inRecord: ReadonlyMap<string, Value>;
+  /** No other names exist: one that is not among them is missing. Absent: there may be others. */
+  readonly isWhole?: boolean;
+  /** `stream_state` in requests, by cursor. Absent: nothing has its values. */
+  readonly state?: ReadonlyMap<string, Value>;
 }
 
 /** A slice without fields. */
@@ -33,7 +37,7 @@ export function requestScope(
   { component, config, slice }: ScopeParts,
   more: Readonly<Record<string, Value>> = {},
 ): Scope {
-  const fields = sliceValue(slice.inRequest);
+  const fields = sliceValue(slice.inRequest, (name) => slice.isWhole === true && !slice.inRecord.has(name));
   return scopeOf('in a request', {
     config: config.value('plain'),
     parameters: parametersOf(component),
@@ -41,6 +45,7 @@ export function requestScope(
     stream_partition: fields,
     stream_interval: fields,
     next_page_token: tokenValue,
+    ...(slice.state === undefined ? {} : { stream_state: stateValue(slice.state) }),
     ...more,
   });
 }
@@ -74,7 +79,7 @@ export function recordScope(
   record: string,
   more: Readonly<Record<string, Value>> = {},
 ): Scope {
-  const fields = sliceValue(slice.inRecord);
+  const fields = sliceValue(slice.inRecord, (name) => slice.isWhole === true && !slice.inRequest.has(name));
   return scopeOf('over a record', {
     config: config.value('variable'),
     parameters: parametersOf(component),
@@ -113,14 +118,23 @@ const tokenValue: Value = {
   member: (key) => (key === 'next_page_token' ? pathValue('page.cursor') : null),
 };
 
-function sliceValue(fields: ReadonlyMap<string, Value>): Value {
+function sliceValue(fields: ReadonlyMap<string, Value>, isMissing: (name: string) => boolean): Value {
   return {
     kind: 'object',
     // A slice with fields is true.
     code: fields.size === 0 ? '{}' : '{"slice": true}',
-    member: (key) => (key === 'partition' || key === 'cursor_slice' ? sliceValue(fields) : (fields.get(key) ?? null)),
+    member: (key) =>
+      key === 'partition' || key === 'cursor_slice'
+        ? sliceValue(fields, isMissing)
+        : (fields.get(key) ?? (isMissing(key) ? missing : null)),
   };
 }
+
+const stateValue = (fields: ReadonlyMap<string, Value>): Value => ({
+  kind: 'object',
+  code: '{}',
+  member: (key) => fields.get(key) ?? missing,
+});
 
 const headersValue: Value = {
   kind: 'object',
