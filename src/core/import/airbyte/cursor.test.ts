@@ -138,7 +138,31 @@ describe('the cursor of an imported stream', () => {
     );
   });
 
-  test('with windows whose end a connection decides is refused', () => {
+  test('ends windows as for a connection that sets no end', async () => {
+    const incremental_sync = cursor({
+      start_time_option: queryOption('since'),
+      end_time_option: queryOption('until'),
+      end_datetime: "{{ config.get('end_date', now_utc().strftime('%Y-%m-%dT%H:%M:%SZ')) }}",
+      step: 'P1D',
+    });
+    const result = imported([streamOf({ stream: { incremental_sync } })]);
+    expect(JSON.stringify(result.spec)).not.toContain('end_date');
+    expect(resourceOf(result)['description']).toContain('up to now');
+    const issues = await run(result, {
+      params: { start_date: '2026-01-01T00:00:00Z' },
+      now: '2026-01-02T12:00:00Z',
+      mocks: [mock('/items', { data: [] })],
+      expect: {
+        requests: [
+          { query: { since: '2026-01-01T00:00:00Z', until: '2026-01-02T00:00:00Z' } },
+          { query: { since: '2026-01-02T00:00:00Z', until: '2026-01-02T12:00:00Z' } },
+        ],
+      },
+    });
+    expect(issues).toEqual([]);
+  });
+
+  test('with windows whose end every connection decides is refused', () => {
     const incremental_sync = cursor({
       end_datetime: "{{ config['end_date'] }}",
       step: 'P1D',

@@ -167,7 +167,12 @@ function draftOf(
     cursorField: incremental === null ? null : (reading?.hidden ?? null),
     forEach: partitions.forEach,
     slice,
-    notes: [...notes, ...storeNotes(partitions), ...(records.casts && types === null ? [uncast] : [])],
+    notes: [
+      ...notes,
+      ...(reading?.notes ?? []),
+      ...storeNotes(partitions),
+      ...(records.casts && types === null ? [uncast] : []),
+    ],
     types,
     partitionFields: new Map(),
   };

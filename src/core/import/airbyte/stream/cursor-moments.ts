@@ -80,6 +80,8 @@ export interface End {
   readonly ms: string | null;
   /** The watermark stays behind an end that lies before now. */
   readonly settle: string | null;
+  /** What people should know of it. */
+  readonly note: string | null;
 }
 
 /** An end that is not simply now. */
@@ -88,20 +90,26 @@ export function readEnd(
   setting: { readonly config: Config; readonly format: string; readonly hasStep: boolean },
 ): End {
   const moment = readMoment(cursor, 'end_datetime', setting);
-  if (moment === null) return { ms: null, settle: null };
+  if (moment === null) return { ms: null, settle: null, note: null };
   const at = pathAt(cursor, 'end_datetime');
-  const { value, ms } = moment;
-  const code = value.code;
-  if (!/\b(?:params|secrets)\./.test(ms)) {
-    if (isNow(ms)) return { ms: null, settle: null };
-    const days = daysBefore(code);
-    if (days === null) return refuse(at, 'an end that is neither now nor some days before now has no counterpart');
-    return { ms, settle: `P${days + 1}D` };
-  }
-  if (setting.hasStep) {
-    return refuse(at, 'windows with an end that a connection decides have no counterpart; remove step or end_datetime');
-  }
-  return { ms, settle: null };
+  if (!readsConnection(moment)) return endAt(moment, at);
+  if (!setting.hasStep) return { ms: moment.ms, settle: null, note: null };
+  const usual = readMoment(cursor, 'end_datetime', { ...setting, config: setting.config.defaults() });
+  return usual === null || usual.value.constant
+    ? refuse(at, 'windows with an end that a connection decides have no counterpart; remove step or end_datetime')
+    : { ...endAt(usual, at), note: usualEnd };
+}
+
+const usualEnd = 'Every run reads up to now, or as near to it as the manifest goes: a connection sets no other end.';
+
+const readsConnection = ({ ms }: Moment): boolean => /\b(?:params|secrets)\./.test(ms);
+
+/** The end of every run of every connection. */
+function endAt({ ms, value }: Moment, at: string): End {
+  if (isNow(ms)) return { ms: null, settle: null, note: null };
+  const days = daysBefore(value.code);
+  if (days === null) return refuse(at, 'an end that is neither now nor some days before now has no counterpart');
+  return { ms, settle: `P${days + 1}D`, note: null };
 }
 
 /** The time of the run, written and read again. */

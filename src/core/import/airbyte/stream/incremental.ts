@@ -23,6 +23,7 @@ export interface Reading {
   readonly filtersHere: boolean;
   /** The cursor that earlier runs have reached, as a request writes it; nothing in a first run. */
   readonly reached: Value;
+  readonly notes: readonly string[];
   /** The block of the spec; windows only where the request has an end. */
   block(usesEnd: boolean): Readonly<Record<string, unknown>>;
 }
@@ -68,6 +69,7 @@ function readCountCursor(cursor: Component, { config, full }: Setting): Reading 
     end: null,
     filtersHere: false,
     reached: full ? missing : computed('number', `(${hasReached} ? watermark)`),
+    notes: [],
     block: () => ({ kind: 'cursor', cursor: { field, type: 'integer' }, initial, order: 'none' }),
   };
 }
@@ -119,6 +121,7 @@ function readDatetimeCursor(cursor: Component, { config, full }: Setting): Readi
     end: toText,
     filtersHere,
     reached: full ? missing : reachedText(format, pathAt(cursor, 'datetime_format')),
+    notes: end.note === null ? [] : [end.note],
     block: (usesEnd) => ({
       kind: 'cursor',
       cursor: { field: form.hidden?.name ?? field, ...form.settings, sendAs: 'iso' },
