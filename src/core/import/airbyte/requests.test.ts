@@ -100,6 +100,41 @@ describe('a request of an imported stream', () => {
       },
     ],
     [
+      'SessionTokenAuthenticator',
+      {
+        login_requester: { url_base: "https://{{ config['site'] }}.test", path: '/login', http_method: 'POST' },
+        session_token_path: ['token'],
+        request_authentication: { type: 'Bearer' },
+      },
+      {
+        kind: 'session',
+        login: { method: 'POST', url: 'https://{{ params.site }}.test/login' },
+        tokenFrom: 'body.token',
+        put: { in: 'header', name: 'Authorization', prefix: 'Bearer ' },
+      },
+    ],
+    [
+      'LegacySessionTokenAuthenticator',
+      {
+        username: "{{ config['user'] }}",
+        password: "{{ config['password'] }}",
+        session_token: "{{ config['session_token'] }}",
+        header: 'X-Session',
+        login_url: '/session',
+        session_token_response_key: 'id',
+      },
+      {
+        kind: 'session',
+        login: {
+          method: 'POST',
+          url: 'https://api.test/v1/session',
+          body: { json: { username: '{{ params.user }}', password: '{{ secrets.password }}' } },
+        },
+        tokenFrom: 'body.id',
+        put: { in: 'header', name: 'X-Session', prefix: '' },
+      },
+    ],
+    [
       'JwtAuthenticator',
       { secret_key: "{{ config['api_secret'] }}", algorithm: 'HS256', jwt_payload: { iss: "{{ config['issuer'] }}" } },
       { kind: 'jwt', algorithm: 'HS256', claims: { iss: '{{ params.issuer }}' } },
@@ -107,6 +142,17 @@ describe('a request of an imported stream', () => {
   ])('authenticates by %s', (type, authenticator, auth) => {
     expect(imported([streamOf({ requester: { authenticator: { type, ...authenticator } } })]).spec).toMatchObject({
       auth,
+    });
+  });
+
+  test('logs in below an address that ends with a slash, or not', () => {
+    const authenticator = {
+      type: 'LegacySessionTokenAuthenticator',
+      ...{ username: 'u', password: 'p', header: 'X', login_url: 'session', session_token_response_key: 'id' },
+    };
+    const requester = { url_base: "{{ config['base'] }}", authenticator };
+    expect(imported([streamOf({ requester })]).spec).toMatchObject({
+      auth: { login: { url: '{{ $replace(params.base, /\\/$/, "") }}/session' } },
     });
   });
 

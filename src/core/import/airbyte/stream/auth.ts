@@ -5,8 +5,9 @@ import { step } from '../jinja/value.ts';
 import { asText, isObject } from '../objects.ts';
 import { Refusal, refuse } from '../refusal.ts';
 import { evaluate, jsonValue, knownText, templateOf } from '../render.ts';
+import { readLegacySession } from './legacy-session.ts';
 import { expressionText, readOAuth } from './oauth.ts';
-import { readOption, readRequester, splitQuery } from './request-draft.ts';
+import { loginUrl, readOption, readRequester, splitQuery } from './request-draft.ts';
 import { authScope } from './scopes.ts';
 
 /** An `auth` block, and what people should know of it. */
@@ -15,8 +16,17 @@ export interface ReadAuth {
   readonly notes: readonly string[];
 }
 
-/** Reads an authenticator. Refuses what has no counterpart. */
-export function readAuth(authenticator: Component | null, config: Config): ReadAuth {
+/** Reads the authenticator of a requester. Refuses what has no counterpart. */
+export const readAuth = (requester: Component, config: Config): ReadAuth =>
+  readOne(partOf(requester, 'authenticator'), { config, requester });
+
+interface Setting {
+  readonly config: Config;
+  readonly requester: Component;
+}
+
+function readOne(authenticator: Component | null, setting: Setting): ReadAuth {
+  const { config, requester } = setting;
   if (authenticator === null || authenticator.type === 'NoAuth') return { auth: { kind: 'none' }, notes: [] };
   switch (authenticator.type) {
     case 'BearerAuthenticator':
@@ -29,10 +39,12 @@ export function readAuth(authenticator: Component | null, config: Config): ReadA
       return readOAuth(authenticator, config);
     case 'SessionTokenAuthenticator':
       return plain(session(authenticator, config));
+    case 'LegacySessionTokenAuthenticator':
+      return readLegacySession(authenticator, requester, config);
     case 'JwtAuthenticator':
       return plain(jwt(authenticator, config));
     case 'SelectiveAuthenticator':
-      return selective(authenticator, config);
+      return selective(authenticator, setting);
     default:
       return refuseType(authenticator, 'write it as one of the authenticators of the low-code format');
   }
@@ -137,8 +149,7 @@ function session(authenticator: Component, config: Config): Readonly<Record<stri
   const requester = partOf(authenticator, 'login_requester');
   if (requester === null) return refuse(authenticator.path, 'it has no login_requester');
   const draft = readRequester(requester, authScope({ component: requester, config }));
-  const inner = partOf(requester, 'authenticator');
-  if (inner !== null && inner.type !== 'NoAuth') addCredentials(draft.headers, inner, config);
+  addCredentials(draft.headers, requester, config);
   splitQuery(draft);
   const path = valueOf(authenticator, 'session_token_path');
   const names = Array.isArray(path) ? path.map((name) => step(String(name))) : [];
@@ -150,7 +161,7 @@ function session(authenticator: Component, config: Config): Readonly<Record<stri
     kind: 'session',
     login: {
       method: draft.method,
-      url,
+      url: loginUrl(url),
       ...(Object.keys(draft.query).length > 0 ? { query: draft.query } : {}),
       ...(Object.keys(draft.headers).length > 0 ? { headers: draft.headers } : {}),
       ...(draft.body === null
@@ -164,14 +175,15 @@ function session(authenticator: Component, config: Config): Readonly<Record<stri
 }
 
 /** The login authenticates by a header of its own. */
-function addCredentials(headers: Record<string, string>, authenticator: Component, config: Config): void {
-  const { auth } = readAuth(authenticator, config);
+function addCredentials(headers: Record<string, string>, requester: Component, config: Config): void {
+  const { auth } = readAuth(requester, config);
+  if (auth['kind'] === 'none') return;
   const part = (key: string): string => expressionText(asText(auth[key]));
   if (auth['kind'] === 'basic')
     headers['Authorization'] = `{{ "Basic " & $base64encode(${part('username')} & ":" & ${part('password')}) }}`;
   else if (auth['kind'] === 'bearer') headers['Authorization'] = `{{ "Bearer " & ${part('token')} }}`;
   else if (auth['kind'] === 'api_key' && auth['in'] === 'header') headers[asText(auth['name'])] = asText(auth['value']);
-  else refuse(authenticator.path, 'a login that authenticates in this way has no counterpart');
+  else refuse(pathAt(requester, 'authenticator'), 'a login that authenticates in this way has no counterpart');
 }
 
 function ttlOf(authenticator: Component, config: Config): number | null {
@@ -205,7 +217,7 @@ function prefixOf(given: string, request: Component): string {
 }
 
 /** One of several: the first that can be converted, those without a grant first. */
-function selective(authenticator: Component, config: Config): ReadAuth {
+function selective(authenticator: Component, setting: Setting): ReadAuth {
   const choices = valueOf(authenticator, 'authenticators');
   if (!isObject(choices)) return refuse(authenticator.path, 'it has no authenticators');
   const path = valueOf(authenticator, 'authenticator_selection_path');
@@ -227,8 +239,8 @@ function selective(authenticator: Component, config: Config): ReadAuth {
   let failure: Refusal | null = null;
   for (const { name, component } of ordered) {
     try {
-      const { auth, notes } = readAuth(component, config);
-      if (Array.isArray(path)) config.decide(path.map(String), name);
+      const { auth, notes } = readOne(component, setting);
+      if (Array.isArray(path)) setting.config.decide(path.map(String), name);
       const others = components.filter((other) => other.name !== name).map((other) => other.name);
       return {
         auth,

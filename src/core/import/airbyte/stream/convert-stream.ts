@@ -84,7 +84,7 @@ function convertDelegating(stream: Component, setting: StreamSetting): StreamDra
 function convertSimple({ stream, retriever, requester }: Parts, setting: StreamSetting): StreamDraft {
   const { config, full } = setting;
   // Which authenticator is used decides values of the connection, so it comes first.
-  const { auth, notes } = readAuth(partOf(requester, 'authenticator'), config);
+  const { auth, notes } = readAuth(requester, config);
   const partitions = readPartitions(retriever, setting);
   const reading = readIncremental(stream, { config, full });
   const slice = { ...sliceOf(partitions, reading), isWhole: true, state: stateOf(reading) };

@@ -49,10 +49,7 @@ const requesterKeys = ['creation_requester', 'polling_requester', 'download_requ
 export function readJobNotes(retriever: Component, config: Config): readonly string[] {
   const requesters = requesterKeys.map((key) => requesterOf(retriever, key));
   const [creation] = requesters;
-  const notes = [
-    ...(creation ? readAuth(partOf(creation, 'authenticator'), config).notes : []),
-    ...new Set(requesters.flatMap(readErrorNotes)),
-  ];
+  const notes = [...(creation ? readAuth(creation, config).notes : []), ...new Set(requesters.flatMap(readErrorNotes))];
   const cleans = ['abort_requester', 'delete_requester'].some((key) => valueOf(retriever, key) !== undefined);
   return cleans ? [...notes, 'Jobs stay in the API: nothing aborts or deletes them.'] : notes;
 }
@@ -137,7 +134,7 @@ function draftOf(
 }
 
 const signedBy = (draft: RequestDraft, requester: Component, config: Config): ReadAuth['auth'] =>
-  moveSecrets(draft, readAuth(partOf(requester, 'authenticator'), config).auth, requester.path);
+  moveSecrets(draft, readAuth(requester, config).auth, requester.path);
 
 /** The addresses of the files of a report. */
 interface Target {

@@ -51,6 +51,9 @@ function addressOf(requester: Component, scope: Scope): { readonly base: string;
   return { base: base.replace(/\/+$/, ''), path: path.replace(/^\/+/, '') };
 }
 
+/** The address of a login, whose values have no braces of paths. */
+export const loginUrl = (address: string): string => address.replaceAll('{{{ ', '{{ ').replaceAll(' }}}', ' }}');
+
 /** Moves the query that an address ends with into the parameters. */
 export function splitQuery(draft: RequestDraft): void {
   const whole = draft.path === '' ? draft.base : draft.path;
