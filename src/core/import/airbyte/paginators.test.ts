@@ -182,6 +182,59 @@ describe('a paginator of an imported stream', () => {
     expect(resourceOf(imported([stream]))['request']).toEqual({ path: '/items' });
   });
 
+  test('leaves out what partitions and windows add from the second page on, where the manifest says so', async () => {
+    const stream = streamOf({
+      requester: { request_parameters: { fields: 'all' } },
+      retriever: {
+        ignore_stream_slicer_parameters_on_paginated_requests: true,
+        partition_router: {
+          type: 'ListPartitionRouter',
+          cursor_field: 'kind',
+          values: ['a'],
+          request_option: queryOption('kind'),
+        },
+        paginator: {
+          type: 'DefaultPaginator',
+          page_token_option: queryOption('after'),
+          pagination_strategy: { type: 'CursorPagination', cursor_value: '{{ response.next }}' },
+        },
+      },
+    });
+    const issues = await run(imported([stream]), {
+      mocks: [
+        mock('/items', { data: items(2) }, { query: { after: 'x' } }),
+        mock('/items', { data: items(1), next: 'x' }, { query: { kind: 'a' } }),
+      ],
+      expect: {
+        delivered: items(1, 2),
+        requests: [{ query: { fields: 'all', kind: 'a', after: null } }, { query: { fields: 'all', kind: null } }],
+      },
+    });
+    expect(issues).toEqual([]);
+  });
+
+  test('that counts pages from the first request on and would leave out parameters later is refused', () => {
+    const stream = streamOf({
+      retriever: {
+        ignore_stream_slicer_parameters_on_paginated_requests: true,
+        partition_router: {
+          type: 'ListPartitionRouter',
+          cursor_field: 'kind',
+          values: ['a'],
+          request_option: queryOption('kind'),
+        },
+        paginator: {
+          type: 'DefaultPaginator',
+          page_token_option: queryOption('page'),
+          pagination_strategy: { type: 'PageIncrement', page_size: 2, inject_on_first_request: true },
+        },
+      },
+    });
+    expect(refusalOf(imported([stream]))[0]).toBe(
+      'streams.0.retriever.ignore_stream_slicer_parameters_on_paginated_requests',
+    );
+  });
+
   test('that reads a changed field of the last record is refused', () => {
     const stream = paginated(
       { type: 'CursorPagination', cursor_value: "{{ last_record['id'] }}" },

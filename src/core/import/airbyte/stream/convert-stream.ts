@@ -1,10 +1,11 @@
-import { type Component, isTrue, partOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
+import { type Component, partOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import type { Value } from '../jinja/value.ts';
 import { refuse } from '../refusal.ts';
 import { type ReadAuth, readAuth } from './auth.ts';
 import { readErrorNotes, readErrors, splitShrink } from './errors.ts';
 import { type Reading, readIncremental, readsReached } from './incremental.ts';
+import { addedTo, leaveOutLater } from './later-pages.ts';
 import { readPagination, withShrink } from './pagination.ts';
 import { type ParentResource, type Partitions, readPartitions } from './partitions.ts';
 import { readPrimaryKey } from './primary-key.ts';
@@ -92,14 +93,16 @@ function convertSimple({ stream, retriever, requester }: Parts, setting: StreamS
   const filtersByCursor = reading?.filtersHere === true && !full;
   const records = readRecords(stream, retriever, { config, slice, filtersByCursor });
   refuseShapedParts(request, records, retriever.path);
-  partitions.put(request);
-  putWindow(stream, reading, { config, request });
+  const added = addedTo(request, () => {
+    partitions.put(request);
+    putWindow(stream, reading, { config, request });
+  });
   splitQuery(request);
   refuseMovingState(stream, request);
   const { errors, when } = splitShrink(readErrors(requester, config), requester.path);
   const pages = readPagination(retriever, { config, records, draft: request });
   const pagination = withShrink(retriever, pages, when);
-  refuseIgnored(retriever, pagination);
+  leaveOutLater(retriever, { request, added, pagination });
   return {
     ...draftOf(stream, setting, {
       ...{ records, reading, partitions, slice },
@@ -212,19 +215,6 @@ function refuseMovingState(stream: Component, request: RequestDraft): void {
   const cursor = partOf(stream, 'incremental_sync');
   if (cursor !== null && textOf(cursor, 'step') !== undefined && usesEnd(request) && readsReached(request))
     refuse(pathAt(cursor, 'step'), '`stream_state` moves from window to window, which has no counterpart');
-}
-
-/** Later pages would carry other parameters than the first. */
-function refuseIgnored(retriever: Component, pagination: StreamDraft['pagination']): void {
-  const key = 'ignore_stream_slicer_parameters_on_paginated_requests';
-  if (
-    !isTrue(retriever, key) ||
-    pagination === null ||
-    pagination['kind'] === 'next_url' ||
-    pagination['kind'] === 'link_header'
-  )
-    return;
-  refuse(pathAt(retriever, key), 'the requests of later pages carry the same parameters as the first');
 }
 
 /** The name of a stream; empty where it has none. */
