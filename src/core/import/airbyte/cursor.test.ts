@@ -97,6 +97,33 @@ describe('the cursor of an imported stream', () => {
     expect(issues).toEqual([]);
   });
 
+  test('is read with a space before its offset', async () => {
+    const incremental_sync = cursor({
+      cursor_datetime_formats: ['%Y-%m-%d %H:%M:%S %z', '%Y-%m-%dT%H:%M:%S.%f%z'],
+    });
+    const data = [
+      { id: 1, at: '2026-01-05 10:00:00 +02:00' },
+      { id: 2, at: '2026-01-05T07:00:00.5+00:00' },
+    ];
+    const issues = await run(imported([streamOf({ stream: { incremental_sync } })]), {
+      params: { start_date: '2026-01-01T00:00:00Z' },
+      now: '2026-02-01T00:00:00Z',
+      mocks: [mock('/items', { data })],
+      expect: { delivered: data, watermarkAfter: '2026-01-05T08:00:00.000Z' },
+    });
+    expect(issues).toEqual([]);
+  });
+
+  test('filters here from the default of a lookback that a connection decides', async () => {
+    const incremental_sync = cursor({
+      is_client_side_incremental: true,
+      lookback_window: "P{{ config.get('days', 2) }}D",
+    });
+    const result = imported([streamOf({ stream: { incremental_sync } })]);
+    expect(resourceOf(result)['incremental']).toMatchObject({ lookback: 'P2D', clientFilter: true });
+    expect(resourceOf(result)['description']).toContain('by default');
+  });
+
   test('of a stream that is read by state in two ways is left out: every run reads all from the start', async () => {
     const whole = streamOf({ stream: { incremental_sync: cursor({ start_time_option: queryOption('since') }) } });
     const result = imported([

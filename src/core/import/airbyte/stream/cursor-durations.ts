@@ -32,19 +32,30 @@ export interface Lookback {
   readonly fixed: string | null;
   /** JSONata of milliseconds that a connection decides. */
   readonly shift: string | null;
+  /** What people should know of it. */
+  readonly note: string | null;
 }
 
-/** Reads `lookback_window`. */
-export function lookbackOf(cursor: Component, config: Config): Lookback {
+/** Reads `lookback_window`. `isFixed`: no connection can decide it. */
+export function lookbackOf(cursor: Component, config: Config, isFixed: boolean): Lookback {
+  const none = { fixed: null, shift: null, note: null };
   const template = textOf(cursor, 'lookback_window');
-  if (template === undefined || template === '') return { fixed: null, shift: null };
+  if (template === undefined || template === '') return none;
   const at = pathAt(cursor, 'lookback_window');
   const found = dynamicDuration(template, { component: cursor, config, at });
-  if (found === null) return { fixed: null, shift: null };
-  if ('ms' in found) return { fixed: null, shift: found.ms };
-  const parsed = parseDuration(found.text);
-  if (parsed === null) return refuse(at, `${JSON.stringify(found.text.slice(0, 100))} is no duration`);
-  return { fixed: durationText(parsed, { month: 31, year: 366 }), shift: null };
+  if (found === null) return none;
+  if ('text' in found) return { ...none, fixed: lookbackText(found.text, at) };
+  if (!isFixed) return { ...none, shift: found.ms };
+  const usual = staticDuration(template, { component: cursor, config, at });
+  return usual === null
+    ? refuse(at, 'a lookback that every connection decides cannot bound records that are filtered here')
+    : { ...none, fixed: lookbackText(usual, at), note: 'Every run looks back as far as the manifest does by default.' };
+}
+
+function lookbackText(text: string, at: string): string {
+  const parsed = parseDuration(text);
+  if (parsed === null) return refuse(at, `${JSON.stringify(text.slice(0, 100))} is no duration`);
+  return durationText(parsed, { month: 31, year: 366 });
 }
 
 interface Place {

@@ -31,7 +31,16 @@ export function cursorForm(
     if (issue !== null) return refuse(at, `the format ${JSON.stringify(only.slice(0, 100))} ${issue}`);
     return { settings: { type: 'datetime', format: known }, hidden: null };
   }
-  return several(formats, field, at);
+  return formats.every((item) => isIso(unspaced(item))) ? withoutSpace(field) : several(formats, field, at);
+}
+
+/** A format without the space before its offset. */
+const unspaced = (format: string): string => format.replace(/ %z$/, '%z');
+
+/** ISO 8601 but for a space before the offset. */
+function withoutSpace(field: string): CursorForm {
+  const code = `($c := ${step(field)}; $type($c) = "string" ? $replace($c, /^([^ ]+[ T][^ ]+) ([+-][0-9:]+|Z)$/, "$1$2") : $c)`;
+  return { settings: { type: 'datetime' }, hidden: { name: 'airbyte_cursor', code } };
 }
 
 /** Numbers of seconds or milliseconds, or ISO 8601: a field in ISO 8601 stands for all. */

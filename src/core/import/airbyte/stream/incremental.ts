@@ -85,13 +85,8 @@ function readDatetimeCursor(cursor: Component, { config, full }: Setting): Readi
   if (start === null) return refuse(cursor.path, 'it has no start_datetime');
   const step = stepOf(cursor, config);
   const end = readEnd(cursor, { config, format, hasStep: step !== null });
-  const lookback = lookbackOf(cursor, config);
   const filtersHere = isTrue(cursor, 'is_client_side_incremental') || isTrue(cursor, 'is_data_feed');
-  if (filtersHere && lookback.shift !== null)
-    refuse(
-      pathAt(cursor, 'lookback_window'),
-      'a lookback that a connection decides cannot bound records that are filtered here',
-    );
+  const lookback = lookbackOf(cursor, config, filtersHere);
   const fromMs = full ? start.ms : shifted('$toMillis(window.from)', lookback.shift);
   const toMs = endMs({ full, step: step !== null && !full ? granularityOf(cursor) : null, end: end.ms });
   const fromText = timeText(fromMs, format, pathAt(cursor, 'datetime_format'));
@@ -121,7 +116,7 @@ function readDatetimeCursor(cursor: Component, { config, full }: Setting): Readi
     end: toText,
     filtersHere,
     reached: full ? missing : reachedText(format, pathAt(cursor, 'datetime_format')),
-    notes: end.note === null ? [] : [end.note],
+    notes: [end.note, lookback.note].filter((note) => note !== null),
     block: (usesEnd) => ({
       kind: 'cursor',
       cursor: { field: form.hidden?.name ?? field, ...form.settings, sendAs: 'iso' },
