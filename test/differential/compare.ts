@@ -1,22 +1,22 @@
 import { canonicalJson } from '../../src/core/json/canonical-json.ts';
 import type { Read } from './read-by-spec.ts';
 
-/** The first difference of two reads of a stream; null: there is none. */
-export interface Difference {
-  readonly what: 'requests' | 'records';
-  readonly detail: string;
+/** What differs between two reads of a stream; null: nothing. */
+export interface Differences {
+  readonly requests: string | null;
+  readonly records: string | null;
 }
 
 /** Compares the requests as a multiset, and the records as a set: the CDK gives a record once per window that has it. */
-export function compareReads(cdk: Read, spec: Read, hidden: ReadonlySet<string>): Difference | null {
+export function compareReads(cdk: Read, spec: Read, hidden: ReadonlySet<string>): Differences {
   const [theirs, ours] = [cdk, spec].map((read) =>
     countsOf(read.requests.filter(isNoLogin).map((request) => requestText(request, hidden))),
   );
-  const requests = firstDifference(theirs ?? new Map(), ours ?? new Map());
-  if (requests !== null) return { what: 'requests', detail: requests };
   const [their, our] = [cdk, spec].map((read) => new Map(read.records.map((record) => [canonicalJson(record), 1])));
-  const records = firstDifference(their ?? new Map(), our ?? new Map());
-  return records === null ? null : { what: 'records', detail: records };
+  return {
+    requests: firstDifference(theirs ?? new Map(), ours ?? new Map()),
+    records: firstDifference(their ?? new Map(), our ?? new Map()),
+  };
 }
 
 const isNoLogin = ({ method, url }: Read['requests'][number]): boolean =>

@@ -17,11 +17,11 @@ export function connectionFor(
   const schemas = new Map<string, JsonRecord>();
   collect(specification, [], schemas);
   const config: Record<string, unknown> = {};
-  const paths = new Map(
-    [...schemas.keys(), ...pathsIn(JSON.stringify(manifest))].map((path) => [path, path.split('.')]),
-  );
+  const text = JSON.stringify(manifest);
+  const paths = new Map([...schemas.keys(), ...pathsIn(text)].map((path) => [path, path.split('.')]));
   for (const [key, path] of paths) {
     if (path.some((_, index) => index > 0 && paths.has(path.slice(0, index).join('.')) && !schemas.has(key))) continue;
+    if (!schemas.has(key) && isListIn(text, key)) continue;
     const value = valueFor(path.at(-1) ?? '', schemas.get(key) ?? {});
     if (value !== undefined) setAt(config, path, value);
   }
@@ -52,6 +52,10 @@ function pathsIn(text: string): readonly string[] {
       .join('.'),
   );
 }
+
+/** Whether expressions look for items in a value. */
+const isListIn = (text: string, name: string): boolean =>
+  new RegExp(`\\bin config(?:\\['${name}'\\]|\\.${name}\\b)`).test(text);
 
 /** Forms of one start time. */
 export const moments: readonly string[] = [

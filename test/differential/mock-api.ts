@@ -95,7 +95,7 @@ function pageOf(stream: JsonRecord, request: AskedRequest): Response {
   const paginator = fields(retriever, 'paginator');
   const strategy = fields(paginator, 'pagination_strategy');
   const page = pageNumber(request, paginator);
-  const size = typeof strategy['page_size'] === 'number' ? Math.min(strategy['page_size'], 120) : itemsDefault;
+  const size = sizeOf(strategy);
   const isLast = paginator['type'] !== 'DefaultPaginator' || page >= pages;
   const count = page > pages ? 0 : isLast && paginator['type'] === 'DefaultPaginator' ? 1 : size;
   const items = Array.from({ length: count }, (_, index) =>
@@ -105,10 +105,11 @@ function pageOf(stream: JsonRecord, request: AskedRequest): Response {
   return json(200, body, headers);
 }
 
-/** From the token of the request, whichever place it is in. */
+/** Items of a full page. */
 const sizeOf = (strategy: JsonRecord): number =>
   typeof strategy['page_size'] === 'number' ? Math.min(strategy['page_size'], 120) : itemsDefault;
 
+/** From the token of the request, whichever place it is in. */
 function pageNumber(request: AskedRequest, paginator: JsonRecord): number {
   const all = [
     ...request.url.searchParams.values(),
@@ -119,6 +120,8 @@ function pageNumber(request: AskedRequest, paginator: JsonRecord): number {
   const token = /\btok(\d+)\b/.exec(all)?.[1];
   if (token !== undefined) return Number(token);
   const strategy = fields(paginator, 'pagination_strategy');
+  const position = /\bSTARTPOSITION (\d+)/.exec(request.url.searchParams.get('query') ?? '')?.[1];
+  if (position !== undefined) return Math.floor((Number(position) - 1) / sizeOf(strategy)) + 1;
   const option = fields(paginator, 'page_token_option');
   const name = String(option['field_name'] ?? (Array.isArray(option['field_path']) ? option['field_path'].at(-1) : ''));
   const sent = request.url.searchParams.get(name) ?? request.headers[name.toLowerCase()] ?? inBody(request.body, name);
@@ -129,9 +132,10 @@ function pageNumber(request: AskedRequest, paginator: JsonRecord): number {
     return last === undefined ? (Number(sent) > 1 && Number(sent) < 10 ? Number(sent) : 1) : Number(last) + 1;
   }
   if (sent === null) return 1;
-  const size = typeof strategy['page_size'] === 'number' ? Math.min(strategy['page_size'], 120) : itemsDefault;
   const start = typeof strategy['start_from_page'] === 'number' ? strategy['start_from_page'] : 0;
-  return strategy['type'] === 'OffsetIncrement' ? Math.floor(Number(sent) / size) + 1 : Number(sent) - start + 1;
+  return strategy['type'] === 'OffsetIncrement'
+    ? Math.floor(Number(sent) / sizeOf(strategy)) + 1
+    : Number(sent) - start + 1;
 }
 
 function inBody(body: string, name: string): string | null {

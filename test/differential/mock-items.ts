@@ -41,11 +41,11 @@ function momentOf(cursor: JsonRecord, { page, index }: Pick<ItemPlace, 'page' | 
     .replace('%z', '+0000');
 }
 
-/** A number that stands for a path. */
+/** A number that stands for a path: of some thousands no two are likely to have the same. */
 function hashOf(path: string): number {
   let sum = 7;
-  for (let at = 0; at < path.length; at += 1) sum = (sum * 31 + path.charCodeAt(at)) % 100_003;
-  return sum % 1000;
+  for (let at = 0; at < path.length; at += 1) sum = (sum * 31 + path.charCodeAt(at)) % 2_147_483_647;
+  return sum;
 }
 
 const samples: Readonly<Record<string, unknown>> = { string: 'text', integer: 7, number: 1.5, boolean: true };
