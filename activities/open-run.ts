@@ -2,7 +2,7 @@
 
 import type { Db } from '../db/client.ts';
 import type { Attempt } from '../db/queries/runs/attempts.ts';
-import { findRecordStates } from '../db/queries/runs/record-state.ts';
+import { findRecordStates } from '../db/queries/runs/records/record-state.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { prepareDestination } from '../src/connect/open-destination.ts';
 import { openSource } from '../src/connect/open-source.ts';

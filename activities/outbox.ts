@@ -8,7 +8,7 @@ import {
   openOutbox,
   type PendingRow,
   putPending,
-} from '../db/queries/runs/outbox.ts';
+} from '../db/queries/runs/batches/outbox.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { Outbox, OutboxPart, PendingBatch } from '../src/core/destinations/webhook/outbox.ts';
 import { AppError } from '../src/core/errors.ts';

@@ -1,9 +1,9 @@
 import type { Db } from '../db/client.ts';
 import { unsettleLane } from '../db/queries/runs/attempts.ts';
-import type { BatchOwner } from '../db/queries/runs/batch-owner.ts';
-import { passOver, recordBatch, recordCarried } from '../db/queries/runs/batches.ts';
-import { forgetLane } from '../db/queries/runs/forget-lane.ts';
-import { prepareRecord } from '../db/queries/runs/settlement.ts';
+import type { BatchOwner } from '../db/queries/runs/batches/batch-owner.ts';
+import { passOver, recordBatch, recordCarried } from '../db/queries/runs/batches/batches.ts';
+import { prepareRecord } from '../db/queries/runs/batches/settlement.ts';
+import { forgetLane } from '../db/queries/runs/lanes/forget-lane.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { PageEntry, Receipt } from '../src/core/model/receipt.ts';
 import { observations } from '../src/core/observations.ts';

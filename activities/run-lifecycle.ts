@@ -1,5 +1,5 @@
 import { findConnection } from '../db/queries/connections/connections.ts';
-import * as lanes from '../db/queries/runs/lanes.ts';
+import * as lanes from '../db/queries/runs/lanes/lanes.ts';
 import { dropLookupValues } from '../db/queries/runs/lookup-cache.ts';
 import { countLoginFailures } from '../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';

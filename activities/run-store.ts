@@ -1,9 +1,9 @@
 import type { Attempt } from '../db/queries/runs/attempts.ts';
-import { countMissing, findDeleted, findMissing } from '../db/queries/runs/missing-records.ts';
-import { findParents, parentsInstant } from '../db/queries/runs/parents.ts';
-import { findChangedPartitions } from '../db/queries/runs/partition-changes.ts';
-import { findRecordStates } from '../db/queries/runs/record-state.ts';
-import { findRequeued } from '../db/queries/runs/requeue.ts';
+import { countMissing, findDeleted, findMissing } from '../db/queries/runs/records/missing-records.ts';
+import { findParents, parentsInstant } from '../db/queries/runs/records/parents.ts';
+import { findChangedPartitions } from '../db/queries/runs/records/partition-changes.ts';
+import { findRecordStates } from '../db/queries/runs/records/record-state.ts';
+import { findRequeued } from '../db/queries/runs/records/requeue.ts';
 import {
   addToDimension,
   clearDimension,

@@ -1,4 +1,4 @@
-import type { RunOutcome } from '../db/queries/runs/lanes.ts';
+import type { RunOutcome } from '../db/queries/runs/lanes/lanes.ts';
 import type { Deps } from '../src/deps.ts';
 import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';

@@ -1,7 +1,7 @@
 /** The activities that run chunks: with a heartbeat on the queue of chunks, or within the task of a run's workflow. */
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { isCancelRequested } from '../db/queries/runs/runs.ts';
+import { isCancelRequested } from '../db/queries/runs/cancel.ts';
 import { orgScope } from '../db/scope.ts';
 import type { RunRow } from '../src/core/resources/run.ts';
 import type { Deps } from '../src/deps.ts';

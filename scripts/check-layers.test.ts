@@ -16,6 +16,16 @@ it.each([
   expect(checkLayers(treeOf(files))).toEqual(['src/core/json/a.ts imports src/core/run/b.ts of a floor above it.']);
 });
 
+it('an import of a floor above is found among the queries of runs, by the files of the folder itself too', () => {
+  const files = {
+    'db/queries/runs/a.ts': "import { b } from './lanes/b.ts';\n",
+    'db/queries/runs/lanes/b.ts': "import { c } from '../batches/c.ts';\n",
+    'db/queries/runs/batches/c.ts': '',
+  };
+  const issue = 'db/queries/runs/a.ts imports db/queries/runs/lanes/b.ts of a floor above it.';
+  expect(checkLayers(treeOf(files))).toEqual([issue]);
+});
+
 it('files that import each other over a third are found', () => {
   const files = {
     'db/a.ts': "import type { B } from './b.ts';\n",

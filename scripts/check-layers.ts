@@ -1,33 +1,36 @@
 /**
- * The floors of `src/core`: a file imports from its own floor and from those below it, types included, and no circle of
- * imports exists anywhere. Part of `npm run check`.
+ * The floors of `src/core` and `db/queries/runs`: a file imports from its own floor and from those below it, types included,
+ * and no circle of imports exists anywhere. Part of `npm run check`.
  */
 import { importsOfTree } from './imports.ts';
 
-/** Rooms of `src/core` from the lowest to the highest; the first are the files that lie in `src/core` itself. */
-const floors = [
-  '',
-  'json',
-  'resources',
-  'crypto',
-  'time',
-  'schedule',
-  'json-schema',
-  'expressions',
-  'spec',
-  'model',
-  'http',
-  'source',
-  'pipeline',
-  'destinations',
-  'run',
-  'memory-run',
-  'spec-tests',
-  'import',
-  'hooks',
-  'events',
-  'deliveries',
-];
+/** Rooms of each folder from the lowest to the highest; `` are the files that lie in the folder itself. */
+const folders: Readonly<Record<string, readonly string[]>> = {
+  'src/core': [
+    '',
+    'json',
+    'resources',
+    'crypto',
+    'time',
+    'schedule',
+    'json-schema',
+    'expressions',
+    'spec',
+    'model',
+    'http',
+    'source',
+    'pipeline',
+    'destinations',
+    'run',
+    'memory-run',
+    'spec-tests',
+    'import',
+    'hooks',
+    'events',
+    'deliveries',
+  ],
+  'db/queries/runs': ['records', 'batches', '', 'lanes', 'maintenance'],
+};
 
 /** What is wrong with the imports of the tree, a sentence each; empty when nothing is. */
 export function checkLayers(root: string): readonly string[] {
@@ -39,17 +42,19 @@ export function checkLayers(root: string): readonly string[] {
 }
 
 function isAbove(target: string, file: string): boolean {
-  const [from, to] = [floorOf(file), floorOf(target)];
-  return from !== null && to !== null && to > from;
+  const [from, to] = [placeOf(file), placeOf(target)];
+  return from !== null && to !== null && from.folder === to.folder && to.floor > from.floor;
 }
 
-/** Null: not a file of `src/core`. Throws for a room that has no floor. */
-function floorOf(file: string): number | null {
-  const [, room = '', name] = /^src\/core\/(?:([^/]+)\/)?(.+)$/.exec(file) ?? [];
-  if (name === undefined) return null;
-  const floor = floors.indexOf(room);
-  if (floor === -1) throw new Error(`src/core/${room} has no floor. Give it one in scripts/check-layers.ts.`);
-  return floor;
+/** Null: a file of no folder that has floors. Throws for a room that has none. */
+function placeOf(file: string): { readonly folder: string; readonly floor: number } | null {
+  const folder = Object.keys(folders).find((one) => file.startsWith(`${one}/`));
+  if (folder === undefined) return null;
+  const parts = file.slice(folder.length + 1).split('/');
+  const room = parts.length > 1 ? (parts[0] ?? '') : '';
+  const floor = folders[folder]?.indexOf(room) ?? -1;
+  if (floor === -1) throw new Error(`${folder}/${room} has no floor. Give it one in scripts/check-layers.ts.`);
+  return { folder, floor };
 }
 
 /** Groups of files that reach each other (strongly connected components of two files or more, by Tarjan's algorithm). */

@@ -1,6 +1,6 @@
 /** Which keys Temporal still needs: what it stores of workflows and schedules is encrypted with the ring too. */
 import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
-import { findLiveSchedules, type SweptSchedule } from '../../db/queries/runs/sweep.ts';
+import { findLiveSchedules, type SweptSchedule } from '../../db/queries/runs/maintenance/sweep.ts';
 import { applyAgain } from '../../db/queries/schedules.ts';
 import { orgScope } from '../../db/scope.ts';
 import {

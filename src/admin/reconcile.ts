@@ -8,8 +8,8 @@ import {
   findOpenRuns,
   findUsedLanes,
   type UsedLane,
-} from '../../db/queries/runs/restored.ts';
-import { findLiveSchedules, findSchedulesToApply } from '../../db/queries/runs/sweep.ts';
+} from '../../db/queries/runs/maintenance/restored.ts';
+import { findLiveSchedules, findSchedulesToApply } from '../../db/queries/runs/maintenance/sweep.ts';
 import { orgScope } from '../../db/scope.ts';
 import { peekCheckpoint } from '../connect/peek-checkpoint.ts';
 import { runInput } from '../connect/run-input.ts';

@@ -1,4 +1,4 @@
-import { leaveToSweeper } from '../../db/queries/runs/runs.ts';
+import { leaveToSweeper } from '../../db/queries/runs/dispatch.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { RunRow } from '../core/resources/run.ts';
 import type { Deps } from '../deps.ts';

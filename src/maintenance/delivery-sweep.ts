@@ -1,4 +1,4 @@
-import { findEndpointsToWake } from '../../db/queries/runs/sweep.ts';
+import { findEndpointsToWake } from '../../db/queries/runs/maintenance/sweep.ts';
 import { observations } from '../core/observations.ts';
 import type { Deps } from '../deps.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';

@@ -1,6 +1,6 @@
 /** Notifies an org of firings that Temporal has dropped: it was down for longer than their catch-up window. */
 import { recordOfConnection } from '../../db/queries/connections/connection-facts.ts';
-import { findSchedulesToAsk, type SweptSchedule } from '../../db/queries/runs/sweep.ts';
+import { findSchedulesToAsk, type SweptSchedule } from '../../db/queries/runs/maintenance/sweep.ts';
 import { noteMissedFirings } from '../../db/queries/schedules.ts';
 import { orgScope } from '../../db/scope.ts';
 import { wakeEndpoints } from '../connect/wake-endpoints.ts';

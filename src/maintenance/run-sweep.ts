@@ -1,8 +1,9 @@
 /** Runs that nobody drives: their start or their workflow was lost. Their rows hold all that is needed to go on. */
 
-import { endRun } from '../../db/queries/runs/lanes.ts';
-import { countRestart, findRun, markAlive, markDispatched } from '../../db/queries/runs/runs.ts';
-import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../../db/queries/runs/sweep.ts';
+import { countRestart, markAlive, markDispatched } from '../../db/queries/runs/dispatch.ts';
+import { endRun } from '../../db/queries/runs/lanes/lanes.ts';
+import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../../db/queries/runs/maintenance/sweep.ts';
+import { findRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
 import { runInput } from '../connect/run-input.ts';
 import { wakeEndpoints } from '../connect/wake-endpoints.ts';

@@ -1,6 +1,10 @@
 /** Corrects schedules without a request: changes that Temporal has missed, and a periodic comparison. */
 
-import { findLiveSchedules, findSchedulesToApply, type SweptSchedule } from '../../db/queries/runs/sweep.ts';
+import {
+  findLiveSchedules,
+  findSchedulesToApply,
+  type SweptSchedule,
+} from '../../db/queries/runs/maintenance/sweep.ts';
 import { applyAgain, postponeApplying } from '../../db/queries/schedules.ts';
 import { orgScope } from '../../db/scope.ts';
 import { type ApplyDeps, applySchedule } from '../control/schedules/apply.ts';

@@ -2,7 +2,7 @@
  * What operators see of a process from outside: its metrics and its traces. Both are off by default; what they need is
  * loaded only where they are on.
  */
-import { readBacklog } from '../../db/queries/runs/backlog.ts';
+import { readBacklog } from '../../db/queries/runs/maintenance/backlog.ts';
 import type { Config } from '../config/config.ts';
 import type { Deps } from '../deps.ts';
 import type { SlotCounts } from '../temporal/worker-slots.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BatchOwner } from '../../db/queries/runs/batch-owner.ts';
+import type { BatchOwner } from '../../db/queries/runs/batches/batch-owner.ts';
 import { controlStores, openCase } from '../support/control-stores/case.ts';
 import type { ControlStore } from '../support/control-stores/control-store.ts';
 

@@ -4,27 +4,25 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dropTriggers, dueInMs, joinRun } from '../../db/queries/hooks/hook-requests.ts';
 import { noteFailure, resetAttempts, takeLane } from '../../db/queries/runs/attempts.ts';
-import { findLastDispatched, readBacklog } from '../../db/queries/runs/backlog.ts';
-import { recordBatch } from '../../db/queries/runs/batches.ts';
+import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { insertCalls, lastCallSequence } from '../../db/queries/runs/calls.ts';
-import { beginRun, endRun } from '../../db/queries/runs/lanes.ts';
-import { countMissing, findMissing } from '../../db/queries/runs/missing-records.ts';
-import { findParents } from '../../db/queries/runs/parents.ts';
-import { findChangedPartitions } from '../../db/queries/runs/partition-changes.ts';
-import { findRecordStates } from '../../db/queries/runs/record-state.ts';
-import { findRequeued } from '../../db/queries/runs/requeue.ts';
-import { countPendingMessages, findLastBatch, findOpenRuns, findUsedLanes } from '../../db/queries/runs/restored.ts';
+import { markAlive, markDispatched } from '../../db/queries/runs/dispatch.ts';
+import { beginRun, endRun } from '../../db/queries/runs/lanes/lanes.ts';
+import { findLastDispatched, readBacklog } from '../../db/queries/runs/maintenance/backlog.ts';
+import {
+  countPendingMessages,
+  findLastBatch,
+  findOpenRuns,
+  findUsedLanes,
+} from '../../db/queries/runs/maintenance/restored.ts';
+import { countMissing, findMissing } from '../../db/queries/runs/records/missing-records.ts';
+import { findParents } from '../../db/queries/runs/records/parents.ts';
+import { findChangedPartitions } from '../../db/queries/runs/records/partition-changes.ts';
+import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
+import { findRequeued } from '../../db/queries/runs/records/requeue.ts';
 import { closePartitions, countDimensions } from '../../db/queries/runs/run-dimensions.ts';
 import { findBegunWith } from '../../db/queries/runs/run-setup.ts';
-import {
-  countLoginFailures,
-  findRunOfFiring,
-  findRuns,
-  findWaitingRun,
-  isClean,
-  markAlive,
-  markDispatched,
-} from '../../db/queries/runs/runs.ts';
+import { countLoginFailures, findRunOfFiring, findRuns, findWaitingRun, isClean } from '../../db/queries/runs/runs.ts';
 import { findDueEndpoints } from '../../db/queries/webhooks/events.ts';
 import {
   claimAsked,

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recordBatch } from '../../db/queries/runs/batches.ts';
-import { endRun } from '../../db/queries/runs/lanes.ts';
-import { findRecordStates } from '../../db/queries/runs/record-state.ts';
+import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
+import { requestCancel } from '../../db/queries/runs/cancel.ts';
+import { endRun } from '../../db/queries/runs/lanes/lanes.ts';
+import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
 import { findPartition } from '../../db/queries/runs/run-dimensions.ts';
-import { findRun, requestCancel } from '../../db/queries/runs/runs.ts';
+import { findRun } from '../../db/queries/runs/runs.ts';
 import type { Receipt } from '../../src/core/model/receipt.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { partitionEntry, quarantineEntry, receiptOf } from '../support/service/receipts.ts';

@@ -6,12 +6,13 @@ import { findPurgeableConnections, purgeSome } from '../../db/queries/connection
 import { acceptHookRequest } from '../../db/queries/hooks/hook-requests.ts';
 import { insertHook } from '../../db/queries/hooks/hooks.ts';
 import { takeLane } from '../../db/queries/runs/attempts.ts';
-import { recordBatch } from '../../db/queries/runs/batches.ts';
+import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
+import { openOutbox, putPending } from '../../db/queries/runs/batches/outbox.ts';
 import { insertCalls } from '../../db/queries/runs/calls.ts';
-import { beginRun, endRun } from '../../db/queries/runs/lanes.ts';
-import { openOutbox, putPending } from '../../db/queries/runs/outbox.ts';
+import { requestCancelOfAll } from '../../db/queries/runs/cancel.ts';
+import { beginRun, endRun } from '../../db/queries/runs/lanes/lanes.ts';
 import { addToDimension } from '../../db/queries/runs/run-dimensions.ts';
-import { insertRun, requestCancelOfAll } from '../../db/queries/runs/runs.ts';
+import { insertRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
 import { runStart } from '../../src/core/model/run-position.ts';

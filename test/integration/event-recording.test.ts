@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRunActivities } from '../../activities/runs.ts';
 import { createScheduleActivities } from '../../activities/schedules.ts';
 import { setConnectionStatus } from '../../db/queries/connections/connections.ts';
-import { beginRun, endRun } from '../../db/queries/runs/lanes.ts';
+import { beginRun, endRun } from '../../db/queries/runs/lanes/lanes.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { activateWithin, recordActivation } from '../../src/control/connections/activation.ts';

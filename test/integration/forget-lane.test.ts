@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Attempt, takeLane } from '../../db/queries/runs/attempts.ts';
-import { recordBatch } from '../../db/queries/runs/batches.ts';
-import { forgetLane } from '../../db/queries/runs/forget-lane.ts';
-import { beginRun } from '../../db/queries/runs/lanes.ts';
-import { findRecordStates } from '../../db/queries/runs/record-state.ts';
+import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
+import { forgetLane } from '../../db/queries/runs/lanes/forget-lane.ts';
+import { beginRun } from '../../db/queries/runs/lanes/lanes.ts';
+import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
 import { addToDimension, clearDimension } from '../../db/queries/runs/run-dimensions.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';

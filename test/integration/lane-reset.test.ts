@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Attempt, takeLane } from '../../db/queries/runs/attempts.ts';
-import { recordBatch } from '../../db/queries/runs/batches.ts';
-import { requestReset } from '../../db/queries/runs/lane-reset.ts';
-import { beginRun, endRun } from '../../db/queries/runs/lanes.ts';
-import { findRecordStates } from '../../db/queries/runs/record-state.ts';
+import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
+import { requestReset } from '../../db/queries/runs/lanes/lane-reset.ts';
+import { beginRun, endRun } from '../../db/queries/runs/lanes/lanes.ts';
+import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
 import { findRun, insertRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
 import type { Reset } from '../../src/core/spec/connection/upgrade-plan.ts';

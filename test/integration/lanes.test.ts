@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findConnection, setConnectionStatus } from '../../db/queries/connections/connections.ts';
 import { noteFailure, resetAttempts, takeLane } from '../../db/queries/runs/attempts.ts';
-import { recordBatch } from '../../db/queries/runs/batches.ts';
-import { beginRun, endRun, type RunOutcome } from '../../db/queries/runs/lanes.ts';
-import { findRun, insertRun, requestCancel } from '../../db/queries/runs/runs.ts';
+import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
+import { requestCancel } from '../../db/queries/runs/cancel.ts';
+import { beginRun, endRun, type RunOutcome } from '../../db/queries/runs/lanes/lanes.ts';
+import { findRun, insertRun } from '../../db/queries/runs/runs.ts';
 import { type OrgScope } from '../../db/scope.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { newRun, receiptOf } from '../support/service/receipts.ts';

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setConnectionStatus } from '../../db/queries/connections/connections.ts';
-import { beginRun, endRun } from '../../db/queries/runs/lanes.ts';
-import { insertRun, requestCancel } from '../../db/queries/runs/runs.ts';
+import { requestCancel } from '../../db/queries/runs/cancel.ts';
+import { beginRun, endRun } from '../../db/queries/runs/lanes/lanes.ts';
+import { insertRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { RunTrigger } from '../../src/core/resources/run.ts';

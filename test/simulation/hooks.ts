@@ -12,8 +12,9 @@ const root = new URL('../../', here);
 
 /** Modules of the tree, from its root. */
 const replacedFiles: ReadonlyMap<string, string> = new Map([
-  ...readdirSync(new URL('memory/', here))
-    .filter((file) => file.endsWith('.ts'))
+  ...readdirSync(new URL('memory/', here), { recursive: true, encoding: 'utf8' })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('store/'))
     .map((file) => [`db/queries/runs/${file}`, `memory/${file}`] as const),
   ['db/queries/connections/connections.ts', 'memory/connections.ts'],
   ['db/queries/specs.ts', 'memory/specs.ts'],

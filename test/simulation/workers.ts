@@ -6,7 +6,7 @@ import { repairSilentRuns, startMissedRuns } from '../../src/maintenance/run-swe
 import { type Counts, count } from './effects.ts';
 import type { Random } from './random.ts';
 import type { Scheduler, SimProcess } from './scheduler.ts';
-import type { SimWorker } from './temporal-server.ts';
+import type { SimWorker } from './temporal-tasks.ts';
 
 interface WorkersOptions {
   readonly deps: Deps;

@@ -1,9 +1,6 @@
 /** One simulation: its parties, what happens to them, and what must hold. */
 import { orgScope } from '../../db/scope.ts';
-import { startQueuedRun } from '../../src/connect/start-run.ts';
 import { withCompiledExpressions } from '../../src/core/expressions/compiled-evaluator.ts';
-import type { RunRow } from '../../src/core/resources/run.ts';
-import { planUpgrade } from '../../src/core/spec/connection/upgrade-plan.ts';
 import type { Deps } from '../../src/deps.ts';
 import type { Log } from '../../src/log.ts';
 import { createApi } from './api.ts';
@@ -11,18 +8,17 @@ import { begin } from './current.ts';
 import { createDatabase } from './destination.ts';
 import { type Counts, count, createEffects, type Route } from './effects.ts';
 import { createJudge } from './judge.ts';
-import { requeueAll } from './memory/requeue.ts';
-import { insertRun, requestCancel } from './memory/runs.ts';
-import { activateConnection, pauseConnection, upgradeConnection } from './memory/store/control.ts';
 import { ControlState } from './memory/store/control-state.ts';
 import { asDb, type MemoryDb } from './memory/store/memory-db.ts';
 import { seedTenant } from './memory/store/seed-tenant.ts';
 import { orchestratorOf } from './orchestrator.ts';
 import { createRandom } from './random.ts';
 import { createReceiver } from './receiver.ts';
-import { createScheduler, inProcess, type Planned, type SimProcess } from './scheduler.ts';
+import { createScheduler, type Planned, type SimProcess } from './scheduler.ts';
 import { resourceKeys, specsOf, versions } from './specs.ts';
-import { createTemporalServer, type SimWorker, type TemporalServer } from './temporal-server.ts';
+import { createTemporalServer, type TemporalServer } from './temporal-server.ts';
+import type { SimWorker } from './temporal-tasks.ts';
+import { createUsers } from './users.ts';
 import { createWorkers } from './workers.ts';
 
 /** What came of a seed. */
@@ -127,66 +123,19 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
 
   const crew = createWorkers({ deps, scheduler, random, counts, say, workers });
 
-  const user: SimProcess = { name: 'API', alive: true, frozenUntil: 0 };
-  let asking = 0;
-  /** What a user asks for; errors are the user's to see. */
-  const ask = (what: string, work: () => Promise<unknown>): void => {
-    say(what);
-    asking += 1;
-    const end = (): void => {
-      asking -= 1;
-    };
-    inProcess(
-      user,
-      () =>
-        void work().then(end, (error: unknown) => {
-          say(`${what}: ${String(error)}`);
-          end();
-        }),
-    );
-  };
-  const requestSync = (resourceKey: string): void =>
-    ask(`sync ${resourceKey}`, async () => {
-      count(counts, 'syncs');
-      const terms = { concurrentMax: 4, waitsFor: [], backfill: null, trigger: 'manual' } as const;
-      const run = await insertRun(deps.db, scope, { connectionId, resourceKey, ...terms, isDispatched: true });
-      await startQueuedRun(deps, scope, run);
-    });
-  const notify = async (stopped: readonly RunRow[]): Promise<void> => {
-    for (const { id: runId, resourceKey, finishedAt } of stopped) {
-      if (finishedAt === null) await deps.orchestrator.cancelRun({ orgId, connectionId, resourceKey, runId });
-    }
-  };
   const openRuns = () => state.runs.where(({ finishedAt }) => finishedAt === null);
+
+  const users = createUsers({
+    ...{ deps, scope, connectionId, specs, openRuns, scheduler, random, counts, say },
+  });
 
   const acts: Readonly<Record<string, () => void>> = {
     shutDown: crew.shutDown,
     change: () => api.change(),
-    cancel() {
-      const [run] = openRuns();
-      if (!run) return;
-      ask('cancel', async () => {
-        count(counts, 'cancels');
-        const stopped = await requestCancel(deps.db, scope, run.id);
-        await notify(stopped ? [stopped] : []);
-      });
-    },
-    pause() {
-      ask('pause', async () => {
-        count(counts, 'pauses');
-        await notify((await pauseConnection(deps.db, scope, connectionId)).stopped);
-      });
-      scheduler.after(random.between(1000, 20_000), () =>
-        ask('activate', () => activateConnection(deps.db, scope, connectionId)),
-      );
-    },
-    upgrade: () =>
-      ask('upgrade', async () => {
-        count(counts, 'upgrades');
-        const [before, after] = [specs.get('1.0.0') ?? null, specs.get('2.0.0') ?? null];
-        const plan = planUpgrade({ before, after, issues: [] });
-        await notify((await upgradeConnection(deps.db, scope, { id: connectionId, version: '2.0.0', plan })).stopped);
-      }),
+    cancel: users.cancel,
+    pause: users.pause,
+    upgrade: users.upgrade,
+    requeue: users.requeue,
     lose() {
       const ids = server.openIds();
       if (ids.length === 0) return;
@@ -204,11 +153,6 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
       if (receiver) receiver.move(resourceKey);
       else database.drop(`${connectionId}/${resourceKey}`);
     },
-    requeue: () =>
-      ask('requeue', async () => {
-        count(counts, 'requeues');
-        await requeueAll(deps.db, scope, { connectionId, resourceKey: random.pick(resourceKeys) });
-      }),
   };
   const chaosMs = random.between(3000, 40_000);
   const plan = (name: string, times: number): void => {
@@ -221,7 +165,8 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
   plan('change', random.between(0, 150));
   for (const resourceKey of resourceKeys) {
     const syncs = random.between(1, 6);
-    for (let no = 0; no < syncs; no += 1) scheduler.after(random.between(0, chaosMs), () => requestSync(resourceKey));
+    for (let no = 0; no < syncs; no += 1)
+      scheduler.after(random.between(0, chaosMs), () => users.requestSync(resourceKey));
   }
   scheduler.after(chaosMs, () => {
     calmAt = scheduler.now();
@@ -243,13 +188,13 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     counts,
     violations,
     isCalm,
-    isIdle: () => asking === 0 && openRuns().length === 0 && server.openIds().length === 0,
-    activate: () => ask('activate', () => activateConnection(deps.db, scope, connectionId)),
+    isIdle: () => !users.isAsking() && openRuns().length === 0 && server.openIds().length === 0,
+    activate: users.activate,
     requestLast: () => {
       // A destination that has lost its rows is noticed after a day at the latest.
       scheduler.jump(25 * 3_600_000);
       expectEnd();
-      for (const resourceKey of resourceKeys) requestSync(resourceKey);
+      for (const resourceKey of resourceKeys) users.requestSync(resourceKey);
     },
     judgeEnd(): readonly string[] {
       const failed = resourceKeys.flatMap((resourceKey) => {

@@ -6,7 +6,7 @@ import type { Db } from '../../client.ts';
 import type { Backfill } from '../../schema.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
-import type { BatchOwner } from './batch-owner.ts';
+import type { BatchOwner } from './batches/batch-owner.ts';
 
 /** What an attempt at a run needs to continue where the last one stopped. */
 export interface Attempt extends Omit<RecordedRun, 'runId'> {

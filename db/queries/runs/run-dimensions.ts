@@ -4,7 +4,7 @@ import type { RunPosition } from '../../../src/core/model/run-position.ts';
 import type { Combination, DimensionValue, StoredPartition } from '../../../src/core/run/run-store.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
-import { type BatchOwner, holdsLane } from './batch-owner.ts';
+import { type BatchOwner, holdsLane } from './batches/batch-owner.ts';
 
 interface Dimension {
   readonly runId: string;

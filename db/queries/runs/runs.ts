@@ -1,12 +1,11 @@
 import { sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
-import type { RunRow, RunStatus, RunTrigger } from '../../../src/core/resources/run.ts';
+import type { RunRow, RunTrigger } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import type { Backfill } from '../../schema.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
 import { runColumns } from './run-columns.ts';
-import { recordRunEnds } from './run-events.ts';
 
 interface NewRun {
   readonly connectionId: string;
@@ -126,17 +125,6 @@ export async function findFiring(
   return scheduleId === null || scheduledFor === null ? undefined : { scheduleId, scheduledFor };
 }
 
-/** Whether somebody has asked a run to stop. */
-export async function isCancelRequested(db: Db, scope: OrgScope, id: string): Promise<boolean> {
-  const run = await db
-    .selectFrom('runs')
-    .select('cancelRequestedAt')
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .executeTakeFirst();
-  return run !== undefined && run.cancelRequestedAt !== null;
-}
-
 /** Whether the last run of the resource that has begun did so at or after this time, and has not failed. */
 export async function hasReadSince(
   db: Db,
@@ -180,83 +168,6 @@ export function findWaitingRun(
     .executeTakeFirst();
 }
 
-/** Notes that Temporal may not have the run: the sweeper starts it unless it has begun. */
-export async function leaveToSweeper(db: Db, scope: OrgScope, id: string): Promise<void> {
-  await db
-    .updateTable('runs')
-    .set({ dispatchedAt: null })
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .where('status', '=', 'queued')
-    .execute();
-}
-
-/** Notes that Temporal has taken the run; the sweeper leaves it alone from now on. */
-export async function markDispatched(db: Db, scope: OrgScope, id: string): Promise<void> {
-  await db
-    .updateTable('runs')
-    .set({ dispatchedAt: sql`now()` })
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .where('dispatchedAt', 'is', null)
-    .execute();
-}
-
-/**
- * Asks a run to stop, as part of a transaction. One that no workflow has taken yet is canceled at once; any other stops at
- * its next batch. Undefined when the run is absent, of another org, or already final.
- */
-export async function requestCancel(tx: Db, scope: OrgScope, id: string): Promise<RunRow | undefined> {
-  const run = await cancelOpen(tx, scope).where('id', '=', id).returning(runColumns).executeTakeFirst();
-  await recordEndOf(tx, scope, run ? [run] : []);
-  return run;
-}
-
-/** Asks every open run of a connection to stop, as {@link requestCancel} does. */
-export async function requestCancelOfAll(tx: Db, scope: OrgScope, connectionId: string): Promise<RunRow[]> {
-  const runs = await cancelOpen(tx, scope).where('connectionId', '=', connectionId).returning(runColumns).execute();
-  await recordEndOf(tx, scope, runs);
-  return runs;
-}
-
-/** Asks the running runs of some resources to stop, as {@link requestCancel} does; those that wait stay. */
-export async function requestCancelOfRunning(
-  tx: Db,
-  scope: OrgScope,
-  { connectionId, resourceKeys }: { readonly connectionId: string; readonly resourceKeys: readonly string[] },
-): Promise<RunRow[]> {
-  if (resourceKeys.length === 0) return [];
-  return cancelOpen(tx, scope)
-    .where('connectionId', '=', connectionId)
-    .where('resourceKey', 'in', resourceKeys)
-    .where('status', '=', 'running')
-    .returning(runColumns)
-    .execute();
-}
-
-/** Runs that wait for a workflow to stop them have not ended yet. */
-async function recordEndOf(tx: Db, scope: OrgScope, asked: readonly RunRow[]): Promise<void> {
-  const over = asked.filter(({ status }) => status === 'canceled');
-  await recordRunEnds(
-    tx,
-    scope,
-    over.map(({ id }) => id),
-  );
-}
-
-function cancelOpen(db: Db, scope: OrgScope) {
-  const untaken = sql<boolean>`status = 'queued' and dispatched_at is null`;
-  return db
-    .updateTable('runs')
-    .set({
-      cancelRequestedAt: sql`coalesce(cancel_requested_at, now())`,
-      status: sql<RunStatus>`case when ${untaken} then 'canceled' else status end`,
-      finishedAt: sql<string | null>`case when ${untaken} then now() end`,
-    })
-    .where('orgId', '=', scope.orgId)
-    .where('status', 'in', ['queued', 'running']);
-}
-
 /** How many of the last ended runs of a connection failed at the destination's login. */
 export async function countLoginFailures(
   db: Db,
@@ -279,29 +190,6 @@ export async function countLoginFailures(
     .limit(last)
     .execute();
   return runs.filter((run) => run.errorCode === 'destination_login').length;
-}
-
-/** Notes that the run's workflow was seen open: the reconciler checks it again only after a while. */
-export async function markAlive(db: Db, scope: OrgScope, id: string): Promise<void> {
-  await db
-    .updateTable('runs')
-    .set({ progressedAt: sql`now()` })
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .execute();
-}
-
-/** Counts one more start of a run whose workflow was lost. False: it has been started `max` times again, or has ended. */
-export async function countRestart(db: Db, scope: OrgScope, id: string, max: number): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('runs')
-    .set((eb) => ({ restarts: eb('restarts', '+', 1), progressedAt: sql<string>`now()` }))
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .where('status', 'in', ['queued', 'running'])
-    .where('restarts', '<', max)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
 }
 
 /** Whether a run has quarantined no record and skipped nothing so far. */

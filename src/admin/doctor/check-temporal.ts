@@ -1,5 +1,5 @@
 import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
-import { findLastDispatched } from '../../../db/queries/runs/backlog.ts';
+import { findLastDispatched } from '../../../db/queries/runs/maintenance/backlog.ts';
 import { orgScope } from '../../../db/scope.ts';
 import { controlQueue, searchAttributes, syncQueue, syncRunId, webhookQueue } from '../../../workflows/contract.ts';
 import { runInput } from '../../connect/run-input.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { findConnection } from '../../../db/queries/connections/connections.ts';
-import { findQuarantined, listQuarantine } from '../../../db/queries/runs/quarantine.ts';
+import { findQuarantined, listQuarantine } from '../../../db/queries/runs/records/quarantine.ts';
 import { requeueConnection, requeueRecord } from '../../control/runs/requeue.ts';
 import { found } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';

@@ -1,7 +1,7 @@
 import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { listHooks } from '../../../db/queries/hooks/hooks.ts';
-import { findLaneMarks, type LaneMark } from '../../../db/queries/runs/lane-marks.ts';
-import { countQuarantine, type QuarantineCount } from '../../../db/queries/runs/quarantine.ts';
+import { findLaneMarks, type LaneMark } from '../../../db/queries/runs/lanes/lane-marks.ts';
+import { countQuarantine, type QuarantineCount } from '../../../db/queries/runs/records/quarantine.ts';
 import { findRunsPage } from '../../../db/queries/runs/run-list.ts';
 import { listSchedules } from '../../../db/queries/schedules.ts';
 import { findPinnedSpec } from '../../../db/queries/specs.ts';

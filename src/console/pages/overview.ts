@@ -1,6 +1,6 @@
 import { findConnectionNames } from '../../../db/queries/connections/connections.ts';
 import { countConnectionHealth, type HealthGroup } from '../../../db/queries/connections/health.ts';
-import { countQuarantine } from '../../../db/queries/runs/quarantine.ts';
+import { countQuarantine } from '../../../db/queries/runs/records/quarantine.ts';
 import { type RunHour, readRunActivity } from '../../../db/queries/runs/run-activity.ts';
 import { findRunsPage } from '../../../db/queries/runs/run-list.ts';
 import { listEndpoints } from '../../../db/queries/webhooks/endpoints.ts';

@@ -6,7 +6,7 @@ import {
   findQuarantinePage,
   type QuarantineCount,
   type QuarantineLine,
-} from '../../../db/queries/runs/quarantine.ts';
+} from '../../../db/queries/runs/records/quarantine.ts';
 import { found } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';

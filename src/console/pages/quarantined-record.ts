@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { findConnectionNames } from '../../../db/queries/connections/connections.ts';
-import { findQuarantined } from '../../../db/queries/runs/quarantine.ts';
+import { findQuarantined } from '../../../db/queries/runs/records/quarantine.ts';
 import { bodyId, idParams } from '../../api/inputs.ts';
 import { requeueConnection, requeueRecord } from '../../control/runs/requeue.ts';
 import { found } from '../../core/errors.ts';

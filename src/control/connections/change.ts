@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Db } from '../../../db/client.ts';
 import { type ConnectionChange, changeConnection } from '../../../db/queries/connections/connections.ts';
-import { requestReset } from '../../../db/queries/runs/lane-reset.ts';
-import { requestCancelOfRunning } from '../../../db/queries/runs/runs.ts';
+import { requestCancelOfRunning } from '../../../db/queries/runs/cancel.ts';
+import { requestReset } from '../../../db/queries/runs/lanes/lane-reset.ts';
 import { disableSchedulesExcept } from '../../../db/queries/schedules.ts';
 import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';

@@ -9,7 +9,7 @@ import {
 import { deleteSecrets } from '../../../db/queries/connections/secrets.ts';
 import { markHooksDeleted } from '../../../db/queries/hooks/hooks.ts';
 import { findWorkspace } from '../../../db/queries/orgs/workspaces.ts';
-import { requestCancelOfAll } from '../../../db/queries/runs/runs.ts';
+import { requestCancelOfAll } from '../../../db/queries/runs/cancel.ts';
 import { markSchedulesDeleted, noteStatusChange } from '../../../db/queries/schedules.ts';
 import { findSpecVersion } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';

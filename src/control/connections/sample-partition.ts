@@ -1,4 +1,4 @@
-import { findParents } from '../../../db/queries/runs/parents.ts';
+import { findParents } from '../../../db/queries/runs/records/parents.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import type { OpenedSource } from '../../connect/open-source.ts';
 import { type ConnectionSetup, ofResource } from '../../connect/setup.ts';

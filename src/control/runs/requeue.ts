@@ -1,7 +1,7 @@
 import { recordOfConnection } from '../../../db/queries/connections/connection-facts.ts';
 import { findConnection } from '../../../db/queries/connections/connections.ts';
-import { findQuarantined } from '../../../db/queries/runs/quarantine.ts';
-import { requeueAll, requeueOne } from '../../../db/queries/runs/requeue.ts';
+import { findQuarantined } from '../../../db/queries/runs/records/quarantine.ts';
+import { requeueAll, requeueOne } from '../../../db/queries/runs/records/requeue.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { found } from '../../core/errors.ts';

@@ -1,5 +1,5 @@
 import type { Db } from '../../../db/client.ts';
-import { findRunsSince } from '../../../db/queries/runs/rewind.ts';
+import { findRunsSince } from '../../../db/queries/runs/lanes/rewind.ts';
 import type { Backfill } from '../../../db/schema.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { conflict, invalid } from '../../core/errors.ts';

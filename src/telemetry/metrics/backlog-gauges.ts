@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
-import type { Backlog } from '../../../db/queries/runs/backlog.ts';
+import type { Backlog } from '../../../db/queries/runs/maintenance/backlog.ts';
 import { RunTrigger } from '../../core/resources/run.ts';
 
 /** Scrapes within this time share one read, ms: the port has no credential. */

@@ -6,7 +6,7 @@
  * commit and its count loses the count, and nothing is counted twice. No label names a tenant.
  */
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { Backlog } from '../../../db/queries/runs/backlog.ts';
+import type { Backlog } from '../../../db/queries/runs/maintenance/backlog.ts';
 import { type OperatorPage, serveOperators } from '../../operator-port.ts';
 import { createBacklogGauges } from './backlog-gauges.ts';
 import { readCoreMetrics } from './core-exporter.ts';

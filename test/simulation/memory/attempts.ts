@@ -1,7 +1,7 @@
 import type * as real from '../../../db/queries/runs/attempts.ts';
 import { takenOver } from '../../../src/core/errors.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
-import { requeuedIn } from './requeue.ts';
+import { requeuedIn } from './records/requeue.ts';
 import type { ControlState } from './store/control-state.ts';
 import { memoryOf } from './store/memory-db.ts';
 

@@ -1,5 +1,5 @@
 import type * as real from '../../../db/queries/runs/run-dimensions.ts';
-import { holdsLaneIn } from './batch-owner.ts';
+import { holdsLaneIn } from './batches/batch-owner.ts';
 import { type ControlState, keyOf } from './store/control-state.ts';
 import { laneWatermark } from './store/lane-state.ts';
 import { memoryOf } from './store/memory-db.ts';

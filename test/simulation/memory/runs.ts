@@ -1,5 +1,4 @@
 import type * as real from '../../../db/queries/runs/runs.ts';
-import { ending } from './lanes.ts';
 import type { ControlState, StoredRun } from './store/control-state.ts';
 import { memoryOf } from './store/memory-db.ts';
 import { runRow } from './store/run-row.ts';
@@ -95,78 +94,11 @@ export const findWaitingRun: typeof real.findWaitingRun = (db, _scope, { connect
   });
 
 /** As the query of the same name. */
-export const isCancelRequested: typeof real.isCancelRequested = (db, _scope, id) =>
-  memoryOf(db).transact('isCancelRequested', (state) => (state.runs.get(id)?.cancelRequestedAt ?? null) !== null);
-
-/** As the query of the same name. */
-export const leaveToSweeper: typeof real.leaveToSweeper = (db, _scope, id) =>
-  memoryOf(db).transact('leaveToSweeper', (state) => {
-    state.runs.updateWhere((run) => run.id === id && run.status === 'queued', { dispatchedAt: null });
-  });
-
-/** As the query of the same name. */
-export const markDispatched: typeof real.markDispatched = (db, _scope, id) =>
-  memoryOf(db).transact('markDispatched', (state) => {
-    const change = { dispatchedAt: state.now() };
-    state.runs.updateWhere((run) => run.id === id && run.dispatchedAt === null, change);
-  });
-
-/** As the query of the same name. */
-export const requestCancel: typeof real.requestCancel = (db, _scope, id) =>
-  memoryOf(db).transact('requestCancel', (state) => cancelOpenIn(state, (run) => run.id === id).map(runRow)[0]);
-
-/** As the query of the same name. */
-export const requestCancelOfAll: typeof real.requestCancelOfAll = (db, _scope, connectionId) =>
-  memoryOf(db).transact('requestCancelOfAll', (state) =>
-    cancelOpenIn(state, (run) => run.connectionId === connectionId).map(runRow),
-  );
-
-/** As the query of the same name. */
-export const requestCancelOfRunning: typeof real.requestCancelOfRunning = (db, _scope, asked) =>
-  memoryOf(db).transact('requestCancelOfRunning', (state) => cancelRunningIn(state, asked).map(runRow));
-
-/** Asks the running runs of some resources to stop, as a part of a transaction. */
-export const cancelRunningIn = (
-  state: ControlState,
-  { connectionId, resourceKeys }: { readonly connectionId: string; readonly resourceKeys: readonly string[] },
-): StoredRun[] =>
-  cancelOpenIn(
-    state,
-    (run) => run.status === 'running' && run.connectionId === connectionId && resourceKeys.includes(run.resourceKey),
-  );
-
-/** Asks open runs to stop, as a part of a transaction: those that no workflow has taken are canceled at once. */
-export const cancelOpenIn = (state: ControlState, isAsked: (run: StoredRun) => boolean): StoredRun[] =>
-  state.runs
-    .where((run) => (run.status === 'queued' || run.status === 'running') && isAsked(run))
-    .map((run) =>
-      state.runs.update(run, {
-        cancelRequestedAt: run.cancelRequestedAt ?? state.now(),
-        ...(run.status === 'queued' && run.dispatchedAt === null ? { status: 'canceled', ...ending(state) } : {}),
-      }),
-    );
-
-/** As the query of the same name. */
 export const countLoginFailures: typeof real.countLoginFailures = (db, _scope, { connectionId, last }) =>
   memoryOf(db).transact('countLoginFailures', (state) => {
     const ended = state.runs.where((run) => run.connectionId === connectionId && run.finishedAt !== null);
     const newest = ended.toSorted((a, b) => (b.endedNo ?? 0) - (a.endedNo ?? 0)).slice(0, last);
     return newest.filter(({ errorCode }) => errorCode === 'destination_login').length;
-  });
-
-/** As the query of the same name. */
-export const markAlive: typeof real.markAlive = (db, _scope, id) =>
-  memoryOf(db).transact('markAlive', (state) => {
-    state.runs.updateWhere((run) => run.id === id, { progressedAt: state.now() });
-  });
-
-/** As the query of the same name. */
-export const countRestart: typeof real.countRestart = (db, _scope, id, max) =>
-  memoryOf(db).transact('countRestart', (state) => {
-    const run = state.runs.get(id);
-    if (!run || (run.status !== 'queued' && run.status !== 'running') || run.restarts >= max) return false;
-    state.runs.update(run, { restarts: run.restarts + 1, progressedAt: state.now() });
-    return true;
   });
 
 /** As the query of the same name. */

@@ -1,6 +1,6 @@
 /** Stands in for `@temporalio/activity` in activities that are simulated. */
 import { currentServer } from '../current.ts';
-import { currentAttempt } from '../temporal-server.ts';
+import { currentAttempt } from '../temporal-tasks.ts';
 
 export { CancelledFailure } from '@temporalio/common';
 

@@ -3,10 +3,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ActivityFailure, type ActivityOptions, CancelledFailure, type LocalActivityOptions } from '@temporalio/common';
 import { currentScheduler, currentServer } from '../current.ts';
-import { Continued, currentExecution, msOf, type TaskOptions } from '../temporal-server.ts';
+import { Continued, currentExecution, msOf, type TaskOptions } from '../temporal-tasks.ts';
 
 export { ActivityFailure, ApplicationFailure, CancelledFailure } from '@temporalio/common';
-export { Continued as ContinueAsNew } from '../temporal-server.ts';
+export { Continued as ContinueAsNew } from '../temporal-tasks.ts';
 
 const shields = new AsyncLocalStorage<boolean>();
 

@@ -2,19 +2,21 @@
 import type { Db } from '../../../db/client.ts';
 import { findConnection } from '../../../db/queries/connections/connections.ts';
 import * as attempts from '../../../db/queries/runs/attempts.ts';
-import * as batches from '../../../db/queries/runs/batches.ts';
+import * as batches from '../../../db/queries/runs/batches/batches.ts';
+import * as outbox from '../../../db/queries/runs/batches/outbox.ts';
 import * as calls from '../../../db/queries/runs/calls.ts';
-import { forgetLane } from '../../../db/queries/runs/forget-lane.ts';
-import * as lanes from '../../../db/queries/runs/lanes.ts';
+import { requestCancel } from '../../../db/queries/runs/cancel.ts';
+import * as dispatch from '../../../db/queries/runs/dispatch.ts';
+import { forgetLane } from '../../../db/queries/runs/lanes/forget-lane.ts';
+import * as lanes from '../../../db/queries/runs/lanes/lanes.ts';
 import * as lookups from '../../../db/queries/runs/lookup-cache.ts';
-import * as missing from '../../../db/queries/runs/missing-records.ts';
-import * as outbox from '../../../db/queries/runs/outbox.ts';
-import { findRecordStates } from '../../../db/queries/runs/record-state.ts';
-import * as requeue from '../../../db/queries/runs/requeue.ts';
+import * as sweep from '../../../db/queries/runs/maintenance/sweep.ts';
+import * as missing from '../../../db/queries/runs/records/missing-records.ts';
+import { findRecordStates } from '../../../db/queries/runs/records/record-state.ts';
+import * as requeue from '../../../db/queries/runs/records/requeue.ts';
 import * as dimensions from '../../../db/queries/runs/run-dimensions.ts';
 import { findBegunWith } from '../../../db/queries/runs/run-setup.ts';
 import * as runs from '../../../db/queries/runs/runs.ts';
-import * as sweep from '../../../db/queries/runs/sweep.ts';
 import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import type { SpecUpgrade } from '../../../src/core/resources/spec.ts';
@@ -61,11 +63,11 @@ export const realQueries = {
   findRun: runs.findRun,
   findRuns: runs.findRuns,
   findWaitingRun: runs.findWaitingRun,
-  markDispatched: runs.markDispatched,
-  requestCancel: runs.requestCancel,
+  markDispatched: dispatch.markDispatched,
+  requestCancel,
   countLoginFailures: runs.countLoginFailures,
-  markAlive: runs.markAlive,
-  countRestart: runs.countRestart,
+  markAlive: dispatch.markAlive,
+  countRestart: dispatch.countRestart,
   isClean: runs.isClean,
   findUndispatchedRuns: sweep.findUndispatchedRuns,
   findSilentRuns: sweep.findSilentRuns,

@@ -1,15 +1,18 @@
 import { orgScope } from '../../../db/scope.ts';
 import * as attempts from '../../simulation/memory/attempts.ts';
-import * as batches from '../../simulation/memory/batches.ts';
+import * as batches from '../../simulation/memory/batches/batches.ts';
+import * as outbox from '../../simulation/memory/batches/outbox.ts';
 import * as calls from '../../simulation/memory/calls.ts';
+import { requestCancel } from '../../simulation/memory/cancel.ts';
 import { findConnection } from '../../simulation/memory/connections.ts';
-import { forgetLane } from '../../simulation/memory/forget-lane.ts';
-import * as lanes from '../../simulation/memory/lanes.ts';
+import * as dispatch from '../../simulation/memory/dispatch.ts';
+import { forgetLane } from '../../simulation/memory/lanes/forget-lane.ts';
+import * as lanes from '../../simulation/memory/lanes/lanes.ts';
 import * as lookups from '../../simulation/memory/lookup-cache.ts';
-import * as missing from '../../simulation/memory/missing-records.ts';
-import * as outbox from '../../simulation/memory/outbox.ts';
-import { findRecordStates } from '../../simulation/memory/record-state.ts';
-import * as requeue from '../../simulation/memory/requeue.ts';
+import * as sweep from '../../simulation/memory/maintenance/sweep.ts';
+import * as missing from '../../simulation/memory/records/missing-records.ts';
+import { findRecordStates } from '../../simulation/memory/records/record-state.ts';
+import * as requeue from '../../simulation/memory/records/requeue.ts';
 import * as dimensions from '../../simulation/memory/run-dimensions.ts';
 import { findBegunWith } from '../../simulation/memory/run-setup.ts';
 import * as runs from '../../simulation/memory/runs.ts';
@@ -18,7 +21,6 @@ import { activateConnection, pauseConnection, upgradeConnection } from '../../si
 import { ControlState } from '../../simulation/memory/store/control-state.ts';
 import { asDb } from '../../simulation/memory/store/memory-db.ts';
 import { seedTenant } from '../../simulation/memory/store/seed-tenant.ts';
-import * as sweep from '../../simulation/memory/sweep.ts';
 import type { ControlStore, Queries, Tenant } from './control-store.ts';
 import type { Rows } from './observed.ts';
 
@@ -38,6 +40,8 @@ const memoryQueries: Queries = {
   ...dimensions,
   findBegunWith,
   ...runs,
+  ...dispatch,
+  requestCancel,
   ...sweep,
 };
 

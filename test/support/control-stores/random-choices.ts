@@ -1,5 +1,5 @@
 import type { Attempt } from '../../../db/queries/runs/attempts.ts';
-import type { BatchOwner } from '../../../db/queries/runs/batch-owner.ts';
+import type { BatchOwner } from '../../../db/queries/runs/batches/batch-owner.ts';
 import type { Receipt } from '../../../src/core/model/receipt.ts';
 import type { Tenant } from './control-store.ts';
 import type { Dice } from './dice.ts';

@@ -1,4 +1,4 @@
-import type { OutboxOwner, OutboxPartRow } from '../../../db/queries/runs/outbox.ts';
+import type { OutboxOwner, OutboxPartRow } from '../../../db/queries/runs/batches/outbox.ts';
 import type { Dice } from './dice.ts';
 import { type Chosen, type Made, type Side, someAttempt, type WeightedMaker } from './random-choices.ts';
 

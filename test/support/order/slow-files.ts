@@ -6,7 +6,7 @@ export const slowFiles: Readonly<Record<string, number>> = {
   'test/crash/random-kills.test.ts': 117,
   'test/integration/engine.test.ts': 89,
   'test/integration/string-slots.test.ts': 82,
-  'test/integration/css-files.test.ts': 70,
+  'test/integration/css-try.test.ts': 25,
   'test/integration/hostile-expressions.test.ts': 68,
   'test/crash/kill-points.test.ts': 62,
   'test/integration/cancel.test.ts': 62,

@@ -1,8 +1,8 @@
 /** Statements that meet more, by what they are for. */
 export const unbounded: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    'runs/missing-records.countMissing': 'a full scan compares every record of its lane',
-    'runs/missing-records.findMissing': 'a full scan compares every record of its lane',
+    'runs/records/missing-records.countMissing': 'a full scan compares every record of its lane',
+    'runs/records/missing-records.findMissing': 'a full scan compares every record of its lane',
     'webhooks/endpoints.readEndpointStats': 'the attempts of the last hours are counted',
   }),
 );
@@ -20,12 +20,12 @@ export const small: ReadonlyMap<string, string> = new Map(
     'orgs/canary': 'one row',
     'orgs/orgs': 'operator: orgs',
     'orgs/partitions': 'the catalog',
-    'runs/batch-owner': 'a lane',
-    'runs/forget-lane': 'deletes all that a lane has',
-    'runs/lane-reset': 'a lane',
+    'runs/batches/batch-owner': 'a lane',
+    'runs/lanes/forget-lane': 'deletes all that a lane has',
+    'runs/lanes/lane-reset': 'a lane',
     'runs/lookup-cache': 'found by its key, and removed by its time',
-    'runs/outbox': 'a batch for each lane',
-    'runs/own-lane': 'no query',
+    'runs/batches/outbox': 'a batch for each lane',
+    'runs/records/own-lane': 'no query',
     'runs/run-columns': 'no query',
     'webhooks/signing-secrets': 'two secrets for each endpoint',
   }),

@@ -1,6 +1,6 @@
 import type { Db } from '../../../db/client.ts';
 import { takeLane } from '../../../db/queries/runs/attempts.ts';
-import { beginRun, endRun } from '../../../db/queries/runs/lanes.ts';
+import { beginRun, endRun } from '../../../db/queries/runs/lanes/lanes.ts';
 import { insertRun } from '../../../db/queries/runs/runs.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
 import { newRun } from '../service/receipts.ts';

@@ -1,0 +1,90 @@
+import { sql } from 'kysely';
+import { textArray } from '../../../../src/core/binary-arrays.ts';
+import { storableJson } from '../../../../src/core/json/storable-json.ts';
+import type { Receipt } from '../../../../src/core/model/receipt.ts';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+import { ownLane } from '../records/own-lane.ts';
+import { markRetried } from '../records/requeue.ts';
+import { deliveredIds, type RecordedRun } from './settlement.ts';
+
+interface RestOfBatch extends KeptBack {
+  readonly laneId: number;
+}
+
+/** Records the parts that few batches have. */
+export async function settleRest(tx: Db, scope: OrgScope, { laneId, runId, receipt, run }: RestOfBatch): Promise<void> {
+  await putSeen(tx, scope, { laneId, receipt });
+  await keepQuarantine(tx, scope, { runId, receipt, run });
+  await markRetried(tx, scope, receipt.retried);
+  await resolveQuarantine(tx, scope, { delivered: deliveredIds(receipt), run });
+}
+
+/** Notes what a full scan has seen, and what is deleted. */
+async function putSeen(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, receipt }: { readonly laneId: number; readonly receipt: Receipt },
+): Promise<void> {
+  for (const { partition, externalIds } of receipt.seen) {
+    await sql`
+      update record_state set partition = ${partition}, seen_run = (select seq from runs where id = ${receipt.runId})
+      where lane_id = ${ownLane(scope, laneId)} and external_id = any(${externalIds}::text[])`.execute(tx);
+  }
+  if (receipt.deleted.length === 0) return;
+  await sql`
+    update record_state set status = 'deleted'
+    where lane_id = ${ownLane(scope, laneId)} and external_id = any(${receipt.deleted}::text[])`.execute(tx);
+}
+
+interface KeptBack {
+  /** The run in which the batch was acknowledged. */
+  readonly runId: string;
+  readonly receipt: Receipt;
+  readonly run: RecordedRun;
+}
+
+/** Opens a row for each record kept back: one open row per record. */
+async function keepQuarantine(tx: Db, scope: OrgScope, { runId, receipt, run }: KeptBack): Promise<void> {
+  const { connectionId, resourceKey } = run;
+  for (const entry of receipt.quarantine) {
+    const errors = storableJson(entry.errors);
+    const rawJson = jsonOrText(entry.rawJson);
+    await sql`
+      insert into quarantine (
+        id, org_id, connection_id, resource_key, external_id, raw_json, each_json, validation_errors, run_id)
+      values (${entry.id}, ${scope.orgId}, ${connectionId}, ${resourceKey}, ${entry.externalId},
+        ${rawJson}, ${storableJson(entry.each)}, ${errors}, ${runId})
+      on conflict (connection_id, resource_key, external_id) where resolved_at is null
+      do update set raw_json = excluded.raw_json, each_json = excluded.each_json, validation_errors = excluded.validation_errors, run_id = excluded.run_id`.execute(
+      tx,
+    );
+  }
+}
+
+/** Closes the rows of records that are now delivered. */
+async function resolveQuarantine(
+  tx: Db,
+  scope: OrgScope,
+  { delivered, run }: { readonly delivered: readonly string[]; readonly run: RecordedRun },
+): Promise<void> {
+  if (delivered.length === 0) return;
+  await tx
+    .updateTable('quarantine')
+    .set({ resolvedAt: sql`now()` })
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', run.connectionId)
+    .where('resourceKey', '=', run.resourceKey)
+    .where('externalId', '=', sql<string>`any(${textArray(delivered)}::text[])`)
+    .where('resolvedAt', 'is', null)
+    .execute();
+}
+
+/** A receipt comes from the customer's database: invalid JSON is kept as text, so that the lane continues. */
+function jsonOrText(text: string): string {
+  try {
+    return storableJson(JSON.parse(text));
+  } catch {
+    return storableJson(text);
+  }
+}

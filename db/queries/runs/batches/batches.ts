@@ -1,0 +1,114 @@
+import type { Receipt } from '../../../../src/core/model/receipt.ts';
+import type { PassedOver, Recorded } from '../../../../src/core/run/run-ledger.ts';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+import { type BatchOwner, holdsLane } from './batch-owner.ts';
+import { settleRest } from './batch-rest.ts';
+import { type BatchToSettle, isPlain, settleBatch, total } from './settlement.ts';
+
+type Batch = Omit<BatchToSettle, 'onlyNew'>;
+
+/**
+ * Records a batch: ledger, fingerprints, quarantine, counts, position and watermark, all or nothing. Called after the
+ * destination has committed the same receipt; safe to repeat, because batch numbers only move by one. The receipt may come
+ * from the customer's database: it moves runs of its own lane only.
+ */
+export async function recordBatch(db: Db, scope: OrgScope, batch: Batch): Promise<Recorded> {
+  const { receipt } = batch;
+  // Nearly every batch is one statement: each further one waits for a turn of a process that is busy with other pages.
+  if (isPlain(receipt)) return await settleAlone(db, scope, batch);
+  return db.transaction().execute(async (tx) => {
+    const { recorded, run } = await settleBatch(tx, scope, { ...batch, onlyNew: false });
+    if (run !== null) await settleRest(tx, scope, { laneId: batch.owner.laneId, runId: receipt.runId, receipt, run });
+    return recorded;
+  });
+}
+
+/**
+ * Records a batch that an earlier run read and that the destination acknowledged in the run `runId`: the results of its
+ * records count there, and neither run counts them as read. Safe to repeat.
+ */
+export async function recordCarried(
+  db: Db,
+  scope: OrgScope,
+  { owner, receipt, runId }: { readonly owner: BatchOwner; readonly receipt: Receipt; readonly runId: string },
+): Promise<Recorded> {
+  return db.transaction().execute(async (tx) => {
+    const { recorded, run } = await settleBatch(tx, scope, {
+      owner,
+      receipt: { ...receipt, pages: [] },
+      onlyNew: false,
+    });
+    if (run === null) return recorded;
+    await settleRest(tx, scope, { laneId: owner.laneId, runId, receipt, run });
+    await tx
+      .updateTable('runs')
+      .set((eb) => ({
+        recordsOut: eb('recordsOut', '+', total(receipt, 'recordsOut')),
+        quarantined: eb('quarantined', '+', total(receipt, 'quarantined')),
+        deleted: eb('deleted', '+', total(receipt, 'deleted')),
+      }))
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .execute();
+    return recorded;
+  });
+}
+
+/**
+ * Leaves out batches of a run that only its destination knows: the control database was restored from a backup. Nothing of
+ * them is recorded, so what they brought is read and delivered again; the next batch has the number after `batchNo`.
+ */
+export async function passOver(
+  db: Db,
+  scope: OrgScope,
+  { owner, runId, batchNo }: { readonly owner: BatchOwner; readonly runId: string; readonly batchNo: number },
+): Promise<PassedOver> {
+  return db.transaction().execute(async (tx) => {
+    if (!(await holdsLane(tx, scope, owner))) return 'fenced';
+    const { numUpdatedRows } = await tx
+      .updateTable('runs')
+      .set({ batchNo })
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .where('laneId', '=', owner.laneId)
+      .where('batchNo', '<', batchNo)
+      .executeTakeFirst();
+    return numUpdatedRows === 1n ? 'passed' : 'recorded';
+  });
+}
+
+/**
+ * Leaves out, before a run of the lane begins, the batch of an earlier run that only the destination has: its receipt cannot
+ * bring the old watermark back.
+ */
+export async function passOverEndedRuns(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, runId }: { readonly laneId: number; readonly runId: string },
+): Promise<void> {
+  await tx
+    .updateTable('runs')
+    .set((eb) => ({ batchNo: eb('batchNo', '+', 1) }))
+    .where('orgId', '=', scope.orgId)
+    .where('laneId', '=', laneId)
+    .where('id', '!=', runId)
+    .where('status', 'not in', ['queued', 'running'])
+    .execute();
+}
+
+/** A batch that is one statement. */
+async function settleAlone(db: Db, scope: OrgScope, batch: Batch): Promise<Recorded> {
+  if (batch.receipt.allNew) {
+    try {
+      return (await settleBatch(db, scope, { ...batch, onlyNew: true })).recorded;
+    } catch (error) {
+      // Nothing was changed. A receipt may come from a customer's database and say what it likes.
+      if (!isUniqueViolation(error)) throw error;
+    }
+  }
+  return (await settleBatch(db, scope, { ...batch, onlyNew: false })).recorded;
+}
+
+const isUniqueViolation = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '23505';

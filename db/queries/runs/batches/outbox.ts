@@ -1,0 +1,265 @@
+import { sql } from 'kysely';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+import { type BatchOwner, holdsLane } from './batch-owner.ts';
+
+/** A request of a batch; see `OutboxPart`. */
+export interface OutboxPartRow {
+  readonly path: string;
+  readonly again: boolean;
+  readonly id: string;
+  readonly body: Buffer;
+  readonly indexes: number[];
+}
+
+/** A batch without a final response. */
+export interface PendingRow {
+  readonly runId: string;
+  readonly batchNo: number;
+  readonly draft: string;
+  /** A JSON text on each line, of an array: one more is added without reading the others. */
+  readonly rejected: string;
+  /** In the order in which they are sent, as far as they have records in common. */
+  readonly parts: readonly OutboxPartRow[];
+}
+
+/** The state of a lane at its destination. */
+export interface OutboxRow {
+  readonly checkpoint: { readonly runId: string; readonly batchNo: number; readonly receipt: string } | null;
+  readonly pending: PendingRow | null;
+  /** See `OpenedOutbox.carried`. */
+  readonly carried: string | null;
+  /** See `OpenedOutbox.sequence`. */
+  readonly sequence: number;
+  /** As the run found out; null: no bound. */
+  readonly bytesMax: number | null;
+}
+
+/** The attempt that writes, and its run. */
+export interface OutboxOwner extends BatchOwner {
+  readonly runId: string;
+}
+
+/** Each of these is one transaction that gives null, and changes nothing, when a newer attempt holds the lane. */
+function asOwner<Result>(
+  db: Db,
+  scope: OrgScope,
+  { owner, work }: { readonly owner: BatchOwner; readonly work: (tx: Db) => Promise<Result> },
+): Promise<Result | null> {
+  return db.transaction().execute(async (tx) => ((await holdsLane(tx, scope, owner)) ? await work(tx) : null));
+}
+
+/** The state of the lane at the target with this hash; of another target only the request numbers are kept. */
+export function openOutbox(
+  db: Db,
+  scope: OrgScope,
+  { owner, target }: { readonly owner: OutboxOwner; readonly target: Buffer },
+): Promise<OutboxRow | null> {
+  const { laneId, runId } = owner;
+  const work = async (tx: Db): Promise<OutboxRow> => {
+    const ofLane = tx.deleteFrom('outboxes').where('orgId', '=', scope.orgId).where('laneId', '=', laneId);
+    const [moved] = await ofLane.where('target', '!=', target).returning(['sequence', 'sequenceRunId']).execute();
+    await tx
+      .insertInto('outboxes')
+      .values({ orgId: scope.orgId, laneId, target, ...moved })
+      .onConflict((conflict) => conflict.column('laneId').doNothing())
+      .execute();
+    const row = await tx
+      .selectFrom('outboxes')
+      .selectAll()
+      .where('orgId', '=', scope.orgId)
+      .where('laneId', '=', laneId)
+      .executeTakeFirstOrThrow();
+    const { runId: settledRun, batchNo, receipt, pendingRunId, pendingBatchNo, pendingDraft, pendingRejected } = row;
+    const settled = settledRun !== null && batchNo !== null && receipt !== null;
+    const isPending =
+      pendingRunId !== null && pendingBatchNo !== null && pendingDraft !== null && pendingRejected !== null;
+    return {
+      checkpoint: settled ? { runId: settledRun, batchNo, receipt } : null,
+      pending: isPending
+        ? {
+            runId: pendingRunId,
+            batchNo: pendingBatchNo,
+            draft: pendingDraft,
+            rejected: pendingRejected,
+            parts: await findParts(tx, scope, laneId),
+          }
+        : null,
+      carried: row.carriedRunId === runId ? row.carriedReceipt : null,
+      sequence: row.sequenceRunId === runId ? row.sequence : 0,
+      bytesMax: row.bytesMaxRunId === runId ? row.bytesMax : null,
+    };
+  };
+  return asOwner(db, scope, { owner, work });
+}
+
+/** Stores a batch before anything of it is sent. Null also when it, or a later one of its run, was settled. */
+export function putPending(
+  db: Db,
+  scope: OrgScope,
+  {
+    owner,
+    pending,
+    sequence,
+  }: {
+    readonly owner: OutboxOwner;
+    readonly pending: PendingRow;
+    /** Of its last request. */
+    readonly sequence: number;
+  },
+): Promise<true | null> {
+  const { laneId } = owner;
+  const { runId, batchNo, draft, rejected, parts } = pending;
+  const work = async (tx: Db): Promise<true | null> => {
+    const { numUpdatedRows } = await tx
+      .updateTable('outboxes')
+      .set({
+        pendingRunId: runId,
+        pendingBatchNo: batchNo,
+        pendingDraft: draft,
+        pendingRejected: rejected,
+        sequence,
+        sequenceRunId: runId,
+      })
+      .where('orgId', '=', scope.orgId)
+      .where('laneId', '=', laneId)
+      .where((eb) => eb.or([eb('runId', 'is', null), eb('runId', '!=', runId), eb('batchNo', '<', batchNo)]))
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return null;
+    await insertParts(tx, scope, { laneId, parts });
+    return true;
+  };
+  return asOwner(db, scope, { owner, work });
+}
+
+/**
+ * Removes a part that got its response, puts others in its place, adds its refused rows, and ends the count of
+ * failures. Right in any order and at the same time for parts of a batch: nothing that is stored is replaced by what
+ * the caller knows.
+ */
+export function advancePending(
+  db: Db,
+  scope: OrgScope,
+  {
+    owner,
+    part,
+    ...step
+  }: {
+    readonly owner: OutboxOwner;
+    readonly part: Pick<OutboxPartRow, 'path' | 'again'>;
+    /** JSON text of an array; null: nothing. */
+    readonly refused: string | null;
+    readonly parts: readonly OutboxPartRow[];
+    readonly bytesMax: number | null;
+  },
+): Promise<true | null> {
+  const { laneId, runId } = owner;
+  const work = async (tx: Db): Promise<true> => {
+    await tx
+      .deleteFrom('outboxParts')
+      .where('orgId', '=', scope.orgId)
+      .where('laneId', '=', laneId)
+      .where('path', '=', part.path)
+      .where('again', '=', part.again)
+      .execute();
+    await insertParts(tx, scope, { laneId, parts: step.parts });
+    await tx
+      .updateTable('outboxes')
+      .set({
+        ...(step.refused !== null && { pendingRejected: sql<string>`pending_rejected || ${`\n${step.refused}`}` }),
+        bytesMax: sql<number | null>`case when bytes_max_run_id = ${runId}
+          then least(bytes_max, ${step.bytesMax}::int) else ${step.bytesMax}::int end`,
+        bytesMaxRunId: runId,
+        failures: 0,
+        failingSince: null,
+      })
+      .where('orgId', '=', scope.orgId)
+      .where('laneId', '=', laneId)
+      .execute();
+    return true;
+  };
+  return asOwner(db, scope, { owner, work });
+}
+
+/** Counts a failure of the receiver; those of other runs do not count. */
+export function countFailure(
+  db: Db,
+  scope: OrgScope,
+  owner: OutboxOwner,
+): Promise<{ readonly failures: number; readonly sinceMs: number } | null> {
+  const { laneId, runId } = owner;
+  const isOngoing = sql`failing_run_id = ${runId} and failing_since is not null`;
+  const work = (tx: Db) =>
+    tx
+      .updateTable('outboxes')
+      .set({
+        failures: sql<number>`case when ${isOngoing} then failures + 1 else 1 end`,
+        failingSince: sql<string>`case when ${isOngoing} then failing_since else now() end`,
+        failingRunId: runId,
+      })
+      .where('orgId', '=', scope.orgId)
+      .where('laneId', '=', laneId)
+      .returning(['failures', sql<number>`(extract(epoch from now() - failing_since) * 1000)::float8`.as('sinceMs')])
+      .executeTakeFirstOrThrow();
+  return asOwner(db, scope, { owner, work });
+}
+
+/**
+ * Ends the pending batch: with a receipt it is the checkpoint from here on, with null it is forgotten. The receipt of a batch
+ * of another run stays beside it until the run that sent it is over.
+ */
+export function endPending(
+  db: Db,
+  scope: OrgScope,
+  { owner, receipt }: { readonly owner: OutboxOwner; readonly receipt: string | null },
+): Promise<true | null> {
+  const { laneId, runId } = owner;
+  const isCarried = sql`pending_run_id <> ${runId}`;
+  const work = async (tx: Db): Promise<true> => {
+    await tx.deleteFrom('outboxParts').where('orgId', '=', scope.orgId).where('laneId', '=', laneId).execute();
+    await tx
+      .updateTable('outboxes')
+      .set((eb) => ({
+        ...(receipt !== null && {
+          runId: eb.ref('pendingRunId'),
+          batchNo: eb.ref('pendingBatchNo'),
+          receipt,
+          carriedRunId: sql<string | null>`case when ${isCarried} or carried_run_id = ${runId} then ${runId} end`,
+          carriedReceipt: sql<string | null>`
+            case when ${isCarried} then ${receipt} when carried_run_id = ${runId} then carried_receipt end`,
+        }),
+        pendingRunId: null,
+        pendingBatchNo: null,
+        pendingDraft: null,
+        pendingRejected: null,
+      }))
+      .where('orgId', '=', scope.orgId)
+      .where('laneId', '=', laneId)
+      .execute();
+    return true;
+  };
+  return asOwner(db, scope, { owner, work });
+}
+
+function findParts(tx: Db, scope: OrgScope, laneId: number): Promise<OutboxPartRow[]> {
+  return tx
+    .selectFrom('outboxParts')
+    .select(['path', 'again', 'id', 'body', 'indexes'])
+    .where('orgId', '=', scope.orgId)
+    .where('laneId', '=', laneId)
+    .orderBy('again')
+    .orderBy(sql`string_to_array(path, '.')::int[]`)
+    .execute();
+}
+
+async function insertParts(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, parts }: { readonly laneId: number; readonly parts: readonly OutboxPartRow[] },
+): Promise<void> {
+  if (parts.length === 0) return;
+  await tx
+    .insertInto('outboxParts')
+    .values(parts.map((part) => ({ orgId: scope.orgId, laneId, ...part })))
+    .execute();
+}

@@ -1,0 +1,72 @@
+import { sql } from 'kysely';
+import type { Forgotten } from '../../../../src/core/run/run-ledger.ts';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
+import { ownLane } from '../records/own-lane.ts';
+import { rewindStart } from './rewind.ts';
+
+/**
+ * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where
+ * the running run stands. Its counts and its ledger stay. If nothing was forgotten, so do a list of partitions and the
+ * report job of a window: a run that has only listed so far, or waits for its first report, would begin with it again and
+ * again. One transaction; repeating it is harmless.
+ *
+ * Null: a newer attempt holds the lane, and nothing was changed.
+ */
+export async function forgetLane(
+  db: Db,
+  scope: OrgScope,
+  { runId, ...owner }: BatchOwner & { readonly runId: string },
+): Promise<Forgotten | null> {
+  const { laneId } = owner;
+  return db.transaction().execute(async (tx) => {
+    if (!(await holdsLane(tx, scope, owner))) return null;
+    const rewinds = await isRewind(tx, scope, runId);
+    const records = rewinds ? 0 : await deleteRecordStates(tx, scope, laneId);
+    const { numDeletedRows } = await tx
+      .deleteFrom('partitions')
+      .where('orgId', '=', scope.orgId)
+      .where('laneId', '=', laneId)
+      .executeTakeFirstOrThrow();
+    const hadNothing = records === 0 && numDeletedRows === 0n;
+    const begun = sql<string | null>`case
+      when ${rewinds} then ${JSON.stringify(rewindStart)}::jsonb
+      when ${hadNothing} and (position ->> 'stage' = 'list' or position -> 'read' -> 'job' is not null)
+      then position end`;
+    const run = await tx
+      .updateTable('runs')
+      .set({ position: begun, readCompleted: false, watermarkBefore: null, watermarkAfter: null })
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .where('laneId', '=', laneId)
+      .where('status', '=', 'running')
+      .returning('position')
+      .executeTakeFirst();
+    return { records, position: run?.position ?? null };
+  });
+}
+
+async function isRewind(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {
+  const run = await tx
+    .selectFrom('runs')
+    .select('backfill')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .executeTakeFirst();
+  return run?.backfill?.rewind === true;
+}
+
+/** Rows in one statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
+const piece = 200_000;
+
+/** Forgets every known record of a lane; returns how many. */
+export async function deleteRecordStates(tx: Db, scope: OrgScope, laneId: number): Promise<number> {
+  for (let total = 0; ; ) {
+    const { numAffectedRows = 0n } = await sql`
+      delete from record_state where ctid = any(array(
+        select ctid from record_state where lane_id = ${ownLane(scope, laneId)} limit ${piece}))`.execute(tx);
+    total += Number(numAffectedRows);
+    if (numAffectedRows < piece) return total;
+  }
+}

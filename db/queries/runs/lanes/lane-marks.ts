@@ -1,0 +1,20 @@
+import { sql } from 'kysely';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+
+/** How far a resource of a connection has been read. */
+export interface LaneMark {
+  readonly resourceKey: string;
+  /** The lowest watermark of its partitions; null: one of them has none. */
+  readonly watermark: string | null;
+  readonly partitions: number;
+}
+
+/** How far each resource of a connection has been read; those that never ran are missing. */
+export async function findLaneMarks(db: Db, scope: OrgScope, connectionId: string): Promise<readonly LaneMark[]> {
+  const { rows } = await sql<LaneMark>`
+    select resource_key, lane_watermark(id) as watermark,
+      (select count(*) from partitions where lane_id = lanes.id) as partitions
+    from lanes where org_id = ${scope.orgId} and connection_id = ${connectionId}`.execute(db);
+  return rows;
+}

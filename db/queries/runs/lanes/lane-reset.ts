@@ -1,0 +1,59 @@
+import { sql } from 'kysely';
+import type { Reset } from '../../../../src/core/spec/connection/upgrade-plan.ts';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+import { passOverEndedRuns } from '../batches/batches.ts';
+import { deleteRecordStates } from './forget-lane.ts';
+
+/**
+ * Notes what the next run of a resource has to forget. Now is too early: a run in progress still records batches.
+ * A resource that has never run has nothing to forget.
+ */
+export async function requestReset(
+  tx: Db,
+  scope: OrgScope,
+  lane: { readonly connectionId: string; readonly resourceKey: string; readonly reset: Reset },
+): Promise<void> {
+  await tx
+    .updateTable('lanes')
+    // The larger reset contains the smaller.
+    .set({ reset: sql<string>`case when reset = 'state' then reset else ${lane.reset} end` })
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', lane.connectionId)
+    .where('resourceKey', '=', lane.resourceKey)
+    .execute();
+}
+
+/**
+ * Does what {@link requestReset} requested, in the transaction in which a run begins: no other run of the lane is
+ * running.
+ */
+export async function resetLane(tx: Db, scope: OrgScope, runId: string): Promise<void> {
+  const lane = await tx
+    .updateTable('lanes')
+    .from((eb) =>
+      eb
+        .selectFrom('lanes as old')
+        .innerJoin('runs', 'runs.laneId', 'old.id')
+        .select(['old.id', 'old.reset'])
+        .where('runs.orgId', '=', scope.orgId)
+        .where('runs.id', '=', runId)
+        .as('asked'),
+    )
+    .set({ reset: null, settledWith: null, settledAt: null })
+    .whereRef('lanes.id', '=', 'asked.id')
+    .where('lanes.orgId', '=', scope.orgId)
+    .where('lanes.reset', 'is not', null)
+    .returning(['lanes.id', 'asked.reset'])
+    .executeTakeFirst();
+  if (!lane) return;
+  await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', lane.id).execute();
+  if (lane.reset === 'state') await deleteRecordStates(tx, scope, lane.id);
+  await passOverEndedRuns(tx, scope, { laneId: lane.id, runId });
+  await tx
+    .updateTable('runs')
+    .set({ watermarkBefore: null, watermarkAfter: null })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .execute();
+}

@@ -1,0 +1,142 @@
+import { sql } from 'kysely';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+import { passOverEndedRuns } from '../batches/batches.ts';
+import { ownLane } from '../records/own-lane.ts';
+
+/** The runs of a lane that may have delivered something after a time. */
+export interface RunsSince {
+  readonly count: number;
+  /** The lowest watermark that one of them began with; null: one began with none, or there is no such run. */
+  readonly watermark: string | null;
+  /** One of them was a backfill, or a quarantined record was retried: they delivered records from before their watermark. */
+  readonly readsBefore: boolean;
+}
+
+/**
+ * What was done in a lane after `since`, an ISO time; the run that was under way then counts. A quarantined record that was
+ * asked for before the last complete run began was retried by that run or an earlier one; if there is no such run, some may
+ * have been retried after.
+ */
+export async function findRunsSince(
+  db: Db,
+  scope: OrgScope,
+  lane: { readonly connectionId: string; readonly resourceKey: string; readonly since: string },
+): Promise<RunsSince> {
+  const { connectionId, resourceKey, since } = lane;
+  const complete = await db
+    .selectFrom('runs')
+    .innerJoin('lanes', 'lanes.id', 'runs.laneId')
+    .select('runs.startedAt')
+    .where('lanes.orgId', '=', scope.orgId)
+    .where('lanes.connectionId', '=', connectionId)
+    .where('lanes.resourceKey', '=', resourceKey)
+    .where('runs.orgId', '=', scope.orgId)
+    .where('runs.status', 'in', ['succeeded', 'partial'])
+    .where('runs.finishedAt', '<=', since)
+    .orderBy('runs.seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const retriedAfter = complete?.startedAt ?? null;
+  const retried =
+    retriedAfter === null
+      ? sql`true`
+      : sql`exists (
+          select from quarantine
+          where org_id = ${scope.orgId} and connection_id = ${connectionId} and resource_key = ${resourceKey}
+            and requeued_at is null and resolved_at > ${retriedAfter})`;
+  const { rows } = await sql<RunsSince>`
+    with lane as (
+      select id from lanes
+      where org_id = ${scope.orgId} and connection_id = ${connectionId} and resource_key = ${resourceKey}
+    ), ended_before as (
+      select seq from runs
+      where org_id = ${scope.orgId} and lane_id = (select id from lane) and started_at is not null and finished_at <= ${since}
+      order by seq desc limit 1
+    ), after as (
+      select watermark_before, backfill from runs
+      where org_id = ${scope.orgId} and lane_id = (select id from lane) and started_at is not null
+        and seq > coalesce((select seq from ended_before), 0)
+    )
+    select count(*)::int as count,
+      case
+        when count(*) > count(watermark_before) then null
+        when bool_and(watermark_before ~ '^-?[0-9]+$')
+          then min(case when watermark_before ~ '^-?[0-9]+$' then watermark_before::numeric end)::text
+        else min(watermark_before collate "C")
+      end as watermark,
+      coalesce(bool_or(backfill is not null), false) or ${retried} as reads_before
+    from after`.execute(db);
+  const [found] = rows;
+  if (!found) throw new Error('An aggregate has one row.');
+  return found;
+}
+
+/** Rows in one statement: seconds at most. */
+const piece = 200_000;
+
+/** Where a run begins that sets its lane back. */
+export const rewindStart = { stage: 'bury', after: null } as const;
+
+/**
+ * Sets a lane back, in the transaction in which the run begins that was requested for it: its watermarks to `to` at most, and
+ * no record counts as delivered. Deleted and quarantined records stay known as such.
+ */
+export async function rewindLane(
+  tx: Db,
+  scope: OrgScope,
+  { runId, to }: { readonly runId: string; readonly to: string | null },
+): Promise<void> {
+  const lane = await tx
+    .updateTable('lanes')
+    .from('runs')
+    .set({ settledWith: null, settledAt: null })
+    .whereRef('lanes.id', '=', 'runs.laneId')
+    .where('lanes.orgId', '=', scope.orgId)
+    .where('runs.orgId', '=', scope.orgId)
+    .where('runs.id', '=', runId)
+    .returning('lanes.id')
+    .executeTakeFirstOrThrow();
+  if (to === null) {
+    await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', lane.id).execute();
+  } else {
+    await setBack(tx, scope, { laneId: lane.id, to });
+  }
+  await forgetFingerprints(tx, scope, lane.id);
+  await passOverEndedRuns(tx, scope, { laneId: lane.id, runId });
+  const watermark = sql<string | null>`lane_watermark(lane_id)`;
+  await tx
+    .updateTable('runs')
+    .set({ watermarkBefore: watermark, watermarkAfter: watermark, position: JSON.stringify(rewindStart) })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .execute();
+}
+
+/** A partition that was read less far stays there. Integers compare as numbers, and what is one of a kind is not compared. */
+async function setBack(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, to }: { readonly laneId: number; readonly to: string },
+): Promise<void> {
+  const lowerText = sql`least(watermark collate "C", ${to}::text collate "C")`;
+  const lower = /^-?[0-9]+$/.test(to)
+    ? sql`case when watermark ~ '^-?[0-9]+$' then least(watermark::numeric, ${to}::numeric)::text else ${lowerText} end`
+    : lowerText;
+  await sql`
+    update partitions set validators = null, listed_at = null, updated_at = now(), watermark = case
+      when partition = '' then ${to}::text
+      when watermark is not null then ${lower} end
+    where org_id = ${scope.orgId} and lane_id = ${laneId}`.execute(tx);
+}
+
+/** No version has an empty fingerprint, so whatever is read is delivered. */
+async function forgetFingerprints(tx: Db, scope: OrgScope, laneId: number): Promise<void> {
+  for (;;) {
+    const { numAffectedRows = 0n } = await sql`
+      update record_state set hash = '' where ctid = any(array(
+        select ctid from record_state
+        where lane_id = ${ownLane(scope, laneId)} and status = 'delivered' and hash <> '' limit ${piece}))`.execute(tx);
+    if (numAffectedRows < piece) return;
+  }
+}

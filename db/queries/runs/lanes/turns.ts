@@ -1,0 +1,98 @@
+/**
+ * Whose turn it is among the queued runs of an org. Only runs that are ready are looked at, the first of each idle lane
+ * that has asked to begin: of 10,000 that wait in one lane that is one.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import { orgLimits } from '../../../../src/core/org-limits.ts';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+
+/** A run that may begin now that another has ended. */
+export interface NextRun {
+  readonly id: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  /** Both null: no schedule made it. */
+  readonly scheduleId: string | null;
+  readonly scheduledFor: string | null;
+}
+
+/**
+ * Ready runs looked at, the best first: it bounds the time of a look, 30 ms where none of them may begin (measured). One
+ * behind them still begins when it asks, but nobody wakes it.
+ */
+const lookedAtMax = 1000;
+/** A ready run asks every 30 s. One that has not asked three times has no workflow, and no run waits for it, s. */
+const silentSecondsMax = 90;
+
+/**
+ * The runs of an org that may begin, best first, as many as the org has places for: people's runs, then those of schedules
+ * and hooks, then backfills, each in the order of arrival. Left out is whose connection is not active or has as many runs
+ * under way or before it as its API takes requests at once, and who waits for a run of another resource.
+ *
+ * No part of it can become a join of all that waits: a queue grows faster than the database learns of its size.
+ *
+ * @param asking is true for the row in `runs` that takes part whether or not it is known to be ready.
+ */
+export const runsInTurn = (scope: OrgScope, asking: RawBuilder<boolean>): RawBuilder<NextRun> => sql<NextRun>`
+  with under_way as materialized (
+    select connection_id, resource_key, lane_id from runs where org_id = ${scope.orgId} and status = 'running'),
+  ready as (
+    (select ${readyColumns} from runs
+      where org_id = ${scope.orgId} and status = 'queued' and ready_at is not null
+        and ready_at > now() - make_interval(secs => ${silentSecondsMax})
+      order by trigger_class, seq limit ${lookedAtMax})
+    union
+    select ${readyColumns} from runs where org_id = ${scope.orgId} and status = 'queued' and ${asking}),
+  free as (
+    select ready.*, row_number() over (partition by ready.connection_id order by trigger_class, seq) as place
+    from ready join connections on connections.id = ready.connection_id
+    where connections.org_id = ${scope.orgId} and connections.status = 'active' and cancel_requested_at is null
+      and not exists (select 1 from under_way where under_way.lane_id = ready.lane_id)
+      and ready.seq = (
+        select first.seq from runs first where first.lane_id = ready.lane_id and first.status = 'queued' order by first.seq limit 1)
+      and case when ready.waits_for = '{}' then true else not exists (
+        select 1 from under_way
+        where under_way.connection_id = ready.connection_id and under_way.resource_key = any(ready.waits_for)
+        union all
+        select 1 from lanes join runs before on before.lane_id = lanes.id
+        where lanes.org_id = ${scope.orgId} and lanes.connection_id = ready.connection_id
+          and lanes.resource_key = any(ready.waits_for) and before.status = 'queued' and before.seq < ready.seq) end)
+  select id, connection_id, resource_key, schedule_id, scheduled_for from free
+  where place + (select count(*) from under_way where under_way.connection_id = free.connection_id) <= concurrent_max
+  order by trigger_class, seq
+  limit (
+    select greatest(0, coalesce((limits ->> 'runsAtOnce')::int, ${orgLimits.runsAtOnce.default}) - (select count(*) from under_way))
+    from orgs where id = ${scope.orgId})`;
+
+const readyColumns = sql.raw(
+  'id, connection_id, resource_key, schedule_id, scheduled_for, lane_id, seq, trigger_class, waits_for, concurrent_max, cancel_requested_at',
+);
+
+/**
+ * Notes that a run asks to begin, if its lane is free; false: it is not. From then on a run of its org that ends finds it,
+ * and worse ones wait for it.
+ */
+export async function noteReady(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update runs set ready_at = now()
+    where org_id = ${scope.orgId} and id = ${runId} and status = 'queued'
+      and not exists (select 1 from runs other where other.lane_id = runs.lane_id and other.status = 'running')
+      and not exists (
+        select 1 from runs other
+        where other.lane_id = runs.lane_id and other.status = 'queued' and other.seq < runs.seq)`.execute(tx);
+  return numAffectedRows === 1n;
+}
+
+/** The runs whose turn has come now that one has ended, the next of its own lane among them. */
+export async function findNextRuns(db: Db, scope: OrgScope, endedId: string): Promise<NextRun[]> {
+  const { rows } = await sql<NextRun>`
+    with next as (
+      update runs set ready_at = now()
+      where status = 'queued' and id = (
+        select queued.id from runs ended join runs queued on queued.lane_id = ended.lane_id and queued.status = 'queued'
+        where ended.org_id = ${scope.orgId} and ended.id = ${endedId} order by queued.seq limit 1)
+      returning id)
+    select * from (${runsInTurn(scope, sql`id = (select id from next)`)}) turn`.execute(db);
+  return rows;
+}

@@ -1,0 +1,68 @@
+import { sql } from 'kysely';
+import type { Db } from '../../../client.ts';
+import type { SweptRun } from './sweep.ts';
+
+/** What waits in the whole deployment: counts and ages, of no org. */
+export interface Backlog {
+  /** By trigger; a trigger that is not there has no queued run. */
+  readonly queued: readonly { readonly trigger: string; readonly runs: number; readonly oldestSeconds: number }[];
+  readonly runningRuns: number;
+  /**
+   * For how long nobody has looked after the open run that was looked after last. Chunks and sweepers do so all the
+   * time, so this stays below a minute while a worker works; 0: there is no open run.
+   */
+  readonly unattendedSeconds: number;
+  /** For how long the oldest event is due that its endpoint would take; 0: none is. */
+  readonly eventDueSeconds: number;
+  /** Resources whose data is older than their schedules promise. */
+  readonly overdueResources: number;
+}
+
+/** Reads the backlog by indexes of open work: its cost is that of what waits. */
+export async function readBacklog(db: Db): Promise<Backlog> {
+  const { rows: open } = await sql<OpenRuns>`
+    select status, trigger, count(*)::int as runs, ${age(sql`min(created_at)`)} as oldest_seconds,
+      ${age(sql`min(coalesce(progressed_at, dispatched_at, created_at))`)} as unattended_seconds
+    from runs where status in ('queued', 'running') group by status, trigger`.execute(db);
+  const { rows: other } = await sql<{ readonly eventDueSeconds: number; readonly overdueResources: number }>`
+    select (select ${age(sql`min(webhook_endpoint_due_at(webhook_endpoints))`)} from webhook_endpoints) as event_due_seconds,
+      (select count(*)::int from lanes where overdue_since is not null) as overdue_resources`.execute(db);
+  return {
+    queued: open.filter(({ status }) => status === 'queued'),
+    runningRuns: open.reduce((sum, { status, runs }) => sum + (status === 'running' ? runs : 0), 0),
+    unattendedSeconds: Math.max(0, ...open.map(({ unattendedSeconds }) => unattendedSeconds)),
+    eventDueSeconds: other[0]?.eventDueSeconds ?? 0,
+    overdueResources: other[0]?.overdueResources ?? 0,
+  };
+}
+
+/** A run that Temporal was given, and when. */
+export interface DispatchedRun extends Omit<SweptRun, 'cancelRequested'> {
+  readonly createdAt: string;
+  readonly dispatchedAt: string;
+}
+
+/** The newest run that has a workflow; undefined: there is none. */
+export function findLastDispatched(db: Db): Promise<DispatchedRun | undefined> {
+  return db
+    .selectFrom('runs')
+    .select(['id', 'orgId', 'connectionId', 'resourceKey', 'scheduleId', 'scheduledFor', 'createdAt'])
+    .select('dispatchedAt')
+    .where('dispatchedAt', 'is not', null)
+    .$narrowType<{ dispatchedAt: string }>()
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+interface OpenRuns {
+  readonly status: 'queued' | 'running';
+  readonly trigger: string;
+  readonly runs: number;
+  readonly oldestSeconds: number;
+  readonly unattendedSeconds: number;
+}
+
+/** Seconds since a time; 0 for one in the future, and for none. */
+const age = (time: ReturnType<typeof sql>) =>
+  sql<number>`greatest(0, coalesce(extract(epoch from now() - ${time}), 0))::float8`;

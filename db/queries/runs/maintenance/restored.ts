@@ -1,0 +1,67 @@
+/** What an operator asks after the control database was restored from a backup. */
+import { sql } from 'kysely';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+import { type SweptRun, sweptColumns } from './sweep.ts';
+
+/** A lane that has had a run; across orgs, ids only. */
+export interface UsedLane {
+  readonly id: number;
+  readonly orgId: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+}
+
+/** Every run that Temporal took and that has not ended, oldest first. */
+export function findOpenRuns(db: Db): Promise<SweptRun[]> {
+  return db
+    .selectFrom('runs')
+    .select(sweptColumns)
+    .where('status', 'in', ['queued', 'running'])
+    .where('dispatchedAt', 'is not', null)
+    .orderBy('createdAt')
+    .execute();
+}
+
+/** The lanes after `after`, in the order of their ids, whose connection was not deleted. */
+export function findUsedLanes(
+  db: Db,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<UsedLane[]> {
+  return db
+    .selectFrom('lanes')
+    .innerJoin('connections', 'connections.id', 'lanes.connectionId')
+    .select(['lanes.id', 'lanes.orgId', 'lanes.connectionId', 'lanes.resourceKey'])
+    .where('connections.deletedAt', 'is', null)
+    .where('lanes.fence', '>', 0)
+    .where('lanes.id', '>', after)
+    .orderBy('lanes.id')
+    .limit(limit)
+    .execute();
+}
+
+/** The last batch of a run that is recorded; undefined: there is no such run. */
+export async function findLastBatch(db: Db, scope: OrgScope, runId: string): Promise<number | undefined> {
+  const run = await db
+    .selectFrom('runs')
+    .select('batchNo')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .executeTakeFirst();
+  return run?.batchNo;
+}
+
+/** An endpoint with events that are not known to be delivered. */
+export interface PendingEndpoint {
+  readonly endpointId: string;
+  readonly orgId: string;
+  readonly pending: number;
+}
+
+/** The endpoints that have some, across orgs: ids and counts only. */
+export async function countPendingMessages(db: Db): Promise<readonly PendingEndpoint[]> {
+  const { rows } = await sql<PendingEndpoint>`
+    select endpoint_id, org_id, count(*)::float8 as pending from webhook_messages where status = 'pending'
+    group by endpoint_id, org_id order by endpoint_id`.execute(db);
+  return rows;
+}

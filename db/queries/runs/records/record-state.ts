@@ -1,0 +1,61 @@
+import { sql } from 'kysely';
+import { textArray } from '../../../../src/core/binary-arrays.ts';
+import type { KnownRecord } from '../../../../src/core/pipeline/known-records.ts';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+import { type Placeholders, statement } from '../../../statement.ts';
+
+/** The stored state of a record from earlier batches. */
+export interface RecordState extends KnownRecord {
+  readonly externalId: string;
+}
+
+/** The known among the given records of a lane, in no order. */
+export async function findRecordStates(
+  db: Db,
+  scope: OrgScope,
+  { laneId, externalIds }: { readonly laneId: number; readonly externalIds: readonly string[] },
+): Promise<readonly RecordState[]> {
+  const [lists] = await statesOf(db, { orgId: scope.orgId, laneId, externalIds: textArray(externalIds) });
+  if (lists === undefined || lists.externalIds === null) return [];
+  const { hashes, cursors, statuses } = lists;
+  // The lists are of equal length.
+  return lists.externalIds.map((externalId, index) => ({
+    externalId,
+    hash: hashes[index] as string,
+    cursor: cursors[index] as string | null,
+    status: statuses[index] as RecordState['status'],
+  }));
+}
+
+/** One row of lists: to receive a row for each record takes twice as long, and pages are read again and again. */
+const statesOf = statement<OfLane, Lists>((db, { orgId, laneId, externalIds }: Placeholders<OfLane>) =>
+  db
+    .selectFrom('recordState')
+    .select([
+      sql<Lists['externalIds']>`json_agg(external_id)`.as('externalIds'),
+      hashesInBase64url.as('hashes'),
+      sql<Lists['cursors']>`json_agg(cursor)`.as('cursors'),
+      sql<Lists['statuses']>`json_agg(status)`.as('statuses'),
+    ])
+    .where('laneId', '=', sql<number>`(select id from lanes where org_id = ${orgId} and id = ${laneId})`)
+    .where('externalId', '=', sql<string>`any(${externalIds}::text[])`),
+);
+
+/** Three replacements of the whole list take a quarter of the time of one `translate`, which looks at each character. */
+const hashesInBase64url = sql<Lists['hashes']>`
+  replace(replace(replace(json_agg(encode(hash, 'base64'))::text, '+', '-'), '/', '_'), '=', '')::json`;
+
+interface OfLane {
+  readonly orgId: string;
+  readonly laneId: number;
+  readonly externalIds: Buffer;
+}
+
+interface Lists {
+  /** Null: none is known, and the others are null too. */
+  readonly externalIds: readonly string[] | null;
+  readonly hashes: readonly string[];
+  readonly cursors: readonly (string | null)[];
+  readonly statuses: readonly RecordState['status'][];
+}

@@ -1,0 +1,119 @@
+import type { BatchOwner } from '../../../../db/queries/runs/batches/batch-owner.ts';
+import type * as real from '../../../../db/queries/runs/batches/batches.ts';
+import { storableText } from '../../../../src/core/json/storable-text.ts';
+import type { PageEntry, Receipt } from '../../../../src/core/model/receipt.ts';
+import type { Recorded } from '../../../../src/core/run/run-ledger.ts';
+import { markRetriedIn } from '../records/requeue.ts';
+import type { ControlState, StoredRun } from '../store/control-state.ts';
+import { keepQuarantine, resolveQuarantine } from '../store/kept-back.ts';
+import { putPartitions, putRecords, putSeen } from '../store/lane-state.ts';
+import { memoryOf } from '../store/memory-db.ts';
+import { stored } from '../store/stored-json.ts';
+import { holdsLaneIn } from './batch-owner.ts';
+
+/** As the query of the same name. */
+export const recordBatch: typeof real.recordBatch = (db, _scope, { owner, receipt }) =>
+  memoryOf(db).transact('recordBatch', (state) => {
+    const { recorded, run } = settle(state, owner, receipt);
+    if (run) settleRest(state, { run, receipt, acknowledgedIn: receipt.runId });
+    return recorded;
+  });
+
+/** As the query of the same name. */
+export const recordCarried: typeof real.recordCarried = (db, _scope, { owner, receipt, runId }) =>
+  memoryOf(db).transact('recordCarried', (state) => {
+    const { recorded, run } = settle(state, owner, { ...receipt, pages: [] });
+    if (!run) return recorded;
+    settleRest(state, { run, receipt, acknowledgedIn: runId });
+    const current = state.runs.get(runId);
+    if (current) {
+      state.runs.update(current, {
+        recordsOut: current.recordsOut + total(receipt, 'recordsOut'),
+        quarantined: current.quarantined + total(receipt, 'quarantined'),
+        deleted: current.deleted + total(receipt, 'deleted'),
+      });
+    }
+    return recorded;
+  });
+
+/** As the query of the same name. */
+export const passOver: typeof real.passOver = (db, _scope, { owner, runId, batchNo }) =>
+  memoryOf(db).transact('passOver', (state) => {
+    if (!holdsLaneIn(state, owner)) return 'fenced';
+    const run = state.runs.get(runId);
+    if (run?.laneId !== owner.laneId || run.batchNo >= batchNo) return 'recorded';
+    state.runs.update(run, { batchNo });
+    return 'passed';
+  });
+
+interface Settled {
+  readonly recorded: Recorded;
+  /** Null: the batch was not recorded. */
+  readonly run: StoredRun | null;
+}
+
+/** What one statement does in PostgreSQL: run, ledger, fingerprints, partitions. */
+function settle(state: ControlState, owner: BatchOwner, receipt: Receipt): Settled {
+  if (!holdsLaneIn(state, owner)) return { recorded: { outcome: 'fenced' }, run: null };
+  const before = state.runs.get(receipt.runId);
+  if (before?.laneId !== owner.laneId || before.batchNo !== receipt.batchNo - 1)
+    return { recorded: { outcome: 'stale' }, run: null };
+  const run = state.runs.update(before, { ...progressOf(before, receipt), progressedAt: state.now() });
+  for (const page of receipt.pages) putPage(state, run, page);
+  putRecords(state, run, receipt.records);
+  putPartitions(state, run, receipt.partitions);
+  const stop = run.cancelRequestedAt !== null || run.status !== 'running';
+  return { recorded: { outcome: 'recorded', stop }, run };
+}
+
+function progressOf(run: StoredRun, receipt: Receipt): Partial<StoredRun> {
+  const { position, failure, partitions } = receipt;
+  const [only] = partitions;
+  return {
+    batchNo: receipt.batchNo,
+    pageNo: receipt.pages.at(-1)?.pageNo ?? run.pageNo,
+    position: stored(position),
+    readCompleted: position === null && failure === null,
+    recordsIn: run.recordsIn + total(receipt, 'recordsIn'),
+    recordsOut: run.recordsOut + total(receipt, 'recordsOut'),
+    skipped: run.skipped + total(receipt, 'skipped'),
+    quarantined: run.quarantined + total(receipt, 'quarantined'),
+    deleted: run.deleted + total(receipt, 'deleted'),
+    invalid: run.invalid + total(receipt, 'invalid'),
+    incomplete: run.incomplete || receipt.incomplete,
+    attempts: 0,
+    ...(run.status === 'failed' ? {} : errorOf(failure)),
+    ...(only?.partition === '' ? { watermarkAfter: only.watermark } : {}),
+  };
+}
+
+const errorOf = (failure: string | null) =>
+  failure === null
+    ? { errorCode: null, errorMessage: null }
+    : { errorCode: 'record_invalid', errorMessage: storableText(failure) };
+
+const total = ({ pages }: Receipt, count: Exclude<keyof PageEntry, 'pageNo' | 'requestKey'>): number =>
+  pages.reduce((sum, page) => sum + page[count], 0);
+
+function putPage(state: ControlState, { id: runId, orgId, batchNo }: StoredRun, page: PageEntry): void {
+  const { pageNo, requestKey, recordsIn, recordsOut, skipped, quarantined, invalid, deleted } = page;
+  const counts = { recordsIn, recordsOut, skipped, quarantined, invalid, deleted };
+  state.pages.insert({ orgId, runId, batchNo, pageNo, requestKey, ...counts, recordedAt: state.now() });
+}
+
+interface RestOfBatch {
+  /** The run that read it. */
+  readonly run: StoredRun;
+  readonly receipt: Receipt;
+  /** Id of the run in which the destination acknowledged it. */
+  readonly acknowledgedIn: string;
+}
+
+/** The parts that few batches have, in the order of the real module. */
+function settleRest(state: ControlState, { run, receipt, acknowledgedIn }: RestOfBatch): void {
+  putSeen(state, run, receipt);
+  keepQuarantine(state, run, { entries: receipt.quarantine, runId: acknowledgedIn });
+  markRetriedIn(state, receipt.retried);
+  const delivered = receipt.records.filter(({ status }) => status === 'delivered');
+  resolveQuarantine(state, run, new Set(delivered.map(({ externalId }) => externalId)));
+}

@@ -1,0 +1,25 @@
+import type * as real from '../../../../db/queries/runs/lanes/forget-lane.ts';
+import type { RunPosition } from '../../../../src/core/model/run-position.ts';
+import { holdsLaneIn } from '../batches/batch-owner.ts';
+import { memoryOf } from '../store/memory-db.ts';
+import { rewindStart } from './rewind.ts';
+
+/** As the query of the same name. */
+export const forgetLane: typeof real.forgetLane = (db, _scope, { runId, ...owner }) =>
+  memoryOf(db).transact('forgetLane', (state) => {
+    const { laneId } = owner;
+    if (!holdsLaneIn(state, owner)) return null;
+    const run = state.runs.get(runId);
+    const rewinds = run?.backfill?.rewind === true;
+    const records = rewinds ? 0 : state.records.deleteWhere((row) => row.laneId === laneId);
+    const partitions = state.partitions.deleteWhere((row) => row.laneId === laneId);
+    if (run?.laneId !== laneId || run.status !== 'running') return { records, position: null };
+    const kept = records === 0 && partitions === 0 && isBegun(run.position) ? run.position : null;
+    const position = rewinds ? rewindStart : kept;
+    state.runs.update(run, { position, readCompleted: false, watermarkBefore: null, watermarkAfter: null });
+    return { records, position };
+  });
+
+/** A list of partitions, or a report job that is waited for. */
+const isBegun = (position: RunPosition | null): boolean =>
+  position?.stage === 'list' || (position?.stage === 'partition' && position.read?.job !== undefined);

@@ -1,0 +1,29 @@
+import type * as real from '../../../../db/queries/runs/lanes/rewind.ts';
+import type { ControlState } from '../store/control-state.ts';
+import { laneWatermark, lowerWatermark } from '../store/lane-state.ts';
+
+/** As in the real module. */
+export const rewindStart: typeof real.rewindStart = { stage: 'bury', after: null };
+
+/** As `rewindLane` of the real module, as a part of the transaction in which the run begins. */
+export function rewindLaneIn(state: ControlState, { runId, to }: Parameters<typeof real.rewindLane>[2]): void {
+  const run = state.runs.get(runId);
+  const lane = run && state.lanes.get(String(run.laneId));
+  if (!run || !lane) return;
+  state.lanes.update(lane, { settledWith: null, settledAt: null });
+  if (to === null) state.partitions.deleteWhere(({ laneId }) => laneId === lane.id);
+  else {
+    for (const row of state.partitions.where(({ laneId }) => laneId === lane.id)) {
+      const watermark = row.partition === '' ? to : row.watermark === null ? null : lowerWatermark([row.watermark, to]);
+      state.partitions.update(row, { watermark, validators: null, listedAt: null, updatedAt: state.now() });
+    }
+  }
+  const delivered = state.records.where(({ laneId, status }) => laneId === lane.id && status === 'delivered');
+  for (const record of delivered) state.records.update(record, { hash: '' });
+  const ended = state.runs.where(
+    ({ id, laneId, status }) => laneId === lane.id && id !== runId && status !== 'queued' && status !== 'running',
+  );
+  for (const other of ended) state.runs.update(other, { batchNo: other.batchNo + 1 });
+  const watermark = laneWatermark(state, lane.id);
+  state.runs.update(run, { watermarkBefore: watermark, watermarkAfter: watermark, position: rewindStart });
+}

@@ -1,0 +1,14 @@
+import type * as real from '../../../../db/queries/runs/records/record-state.ts';
+import { knownOf } from '../store/lane-state.ts';
+import { memoryOf } from '../store/memory-db.ts';
+
+/** As the query of the same name. */
+export const findRecordStates: typeof real.findRecordStates = (db, _scope, { laneId, externalIds }) =>
+  memoryOf(db).transact('findRecordStates', (state) =>
+    knownOf(state, laneId, externalIds).map(({ externalId, hash, cursor, status }) => ({
+      externalId,
+      hash,
+      cursor,
+      status,
+    })),
+  );

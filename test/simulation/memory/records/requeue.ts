@@ -1,0 +1,52 @@
+import type * as real from '../../../../db/queries/runs/records/requeue.ts';
+import type { JsonObject } from '../../../../src/core/resources/values.ts';
+import type { ControlState, StoredQuarantine } from '../store/control-state.ts';
+import { memoryOf } from '../store/memory-db.ts';
+
+/** As the query of the same name. */
+export const requeueOne: typeof real.requeueOne = (db, _scope, id) =>
+  memoryOf(db).transact('requeueOne', (state) => requeue(state, (row) => row.id === id) === 1);
+
+/** As the query of the same name. */
+export const requeueAll: typeof real.requeueAll = (db, _scope, { connectionId, resourceKey }) =>
+  memoryOf(db).transact('requeueAll', (state) =>
+    requeue(
+      state,
+      (row) => row.connectionId === connectionId && (resourceKey === null || row.resourceKey === resourceKey),
+    ),
+  );
+
+function requeue(state: ControlState, isAsked: (row: StoredQuarantine) => boolean): number {
+  const open = state.quarantine.where((row) => row.resolvedAt === null && isAsked(row));
+  const now = state.now();
+  for (const row of open) state.quarantine.update(row, { resolvedAt: now, requeuedAt: isTooLarge(row) ? null : now });
+  return open.length;
+}
+
+/** Of one that was too large only the beginning was kept. */
+const isTooLarge = ({ validationErrors }: StoredQuarantine): boolean =>
+  Array.isArray(validationErrors) && validationErrors.some((error: JsonObject) => error['keyword'] === 'too_large');
+
+/** As the query of the same name. */
+export const findRequeued: typeof real.findRequeued = (db, _scope, { connectionId, resourceKey, after, limit }) =>
+  memoryOf(db).transact('findRequeued', (state) =>
+    requeuedIn(state, { connectionId, resourceKey })
+      .filter(({ id }) => after === null || id > after)
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      .slice(0, limit)
+      .map(({ id, rawJson, eachJson }) => ({ id, record: rawJson, each: eachJson })),
+  );
+
+/** Records of a lane that wait for another try, in any order. */
+export const requeuedIn = (
+  state: ControlState,
+  lane: { readonly connectionId: string; readonly resourceKey: string },
+): StoredQuarantine[] =>
+  state.quarantine.where(
+    (row) => row.connectionId === lane.connectionId && row.resourceKey === lane.resourceKey && row.requeuedAt !== null,
+  );
+
+/** Notes that the given records were retried, whatever the result. */
+export function markRetriedIn(state: ControlState, ids: readonly string[]): void {
+  state.quarantine.updateWhere(({ id }) => ids.includes(id), { requeuedAt: null });
+}

@@ -1,0 +1,114 @@
+/** What users ask of the service in a simulation. */
+import type { OrgScope } from '../../db/scope.ts';
+import { startQueuedRun } from '../../src/connect/start-run.ts';
+import type { RunRow } from '../../src/core/resources/run.ts';
+import { planUpgrade } from '../../src/core/spec/connection/upgrade-plan.ts';
+import type { ConnectorSpec } from '../../src/core/spec/schema/spec-schema.ts';
+import type { Deps } from '../../src/deps.ts';
+import { type Counts, count } from './effects.ts';
+import { requestCancel } from './memory/cancel.ts';
+import { requeueAll } from './memory/records/requeue.ts';
+import { insertRun } from './memory/runs.ts';
+import { activateConnection, pauseConnection, upgradeConnection } from './memory/store/control.ts';
+import type { Random } from './random.ts';
+import { inProcess, type Scheduler, type SimProcess } from './scheduler.ts';
+import { resourceKeys } from './specs.ts';
+
+interface UsersOptions {
+  readonly deps: Deps;
+  readonly scope: OrgScope;
+  readonly connectionId: string;
+  readonly specs: ReadonlyMap<string, ConnectorSpec>;
+  /** Those that have not ended. */
+  readonly openRuns: () => readonly RunSeen[];
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly counts: Counts;
+  readonly say: (line: string) => void;
+}
+
+type RunSeen = Pick<RunRow, 'id'>;
+
+/** The users of one connection. */
+interface Users {
+  requestSync(resourceKey: string): void;
+  activate(): void;
+  cancel(): void;
+  /** Pauses the connection, and activates it after a while. */
+  pause(): void;
+  upgrade(): void;
+  requeue(): void;
+  /** Whether a request has no response yet. */
+  isAsking(): boolean;
+}
+
+/** Users who have asked nothing yet. */
+export function createUsers(options: UsersOptions): Users {
+  const { deps, scope, connectionId, specs, openRuns, scheduler, random, counts, say } = options;
+  const user: SimProcess = { name: 'API', alive: true, frozenUntil: 0 };
+  let asking = 0;
+  /** What a user asks for; errors are the user's to see. */
+  const ask = (what: string, work: () => Promise<unknown>): void => {
+    say(what);
+    asking += 1;
+    const end = (): void => {
+      asking -= 1;
+    };
+    inProcess(
+      user,
+      () =>
+        void work().then(end, (error: unknown) => {
+          say(`${what}: ${String(error)}`);
+          end();
+        }),
+    );
+  };
+  const requestSync = (resourceKey: string): void =>
+    ask(`sync ${resourceKey}`, async () => {
+      count(counts, 'syncs');
+      const terms = { concurrentMax: 4, waitsFor: [], backfill: null, trigger: 'manual' } as const;
+      const run = await insertRun(deps.db, scope, { connectionId, resourceKey, ...terms, isDispatched: true });
+      await startQueuedRun(deps, scope, run);
+    });
+  const notify = async (stopped: readonly RunRow[]): Promise<void> => {
+    for (const { id: runId, resourceKey, finishedAt } of stopped) {
+      if (finishedAt === null)
+        await deps.orchestrator.cancelRun({ orgId: scope.orgId, connectionId, resourceKey, runId });
+    }
+  };
+  const activate = (): void => ask('activate', () => activateConnection(deps.db, scope, connectionId));
+
+  return {
+    requestSync,
+    activate,
+    isAsking: () => asking > 0,
+    cancel() {
+      const [run] = openRuns();
+      if (!run) return;
+      ask('cancel', async () => {
+        count(counts, 'cancels');
+        const stopped = await requestCancel(deps.db, scope, run.id);
+        await notify(stopped ? [stopped] : []);
+      });
+    },
+    pause() {
+      ask('pause', async () => {
+        count(counts, 'pauses');
+        await notify((await pauseConnection(deps.db, scope, connectionId)).stopped);
+      });
+      scheduler.after(random.between(1000, 20_000), activate);
+    },
+    upgrade: () =>
+      ask('upgrade', async () => {
+        count(counts, 'upgrades');
+        const [before, after] = [specs.get('1.0.0') ?? null, specs.get('2.0.0') ?? null];
+        const plan = planUpgrade({ before, after, issues: [] });
+        await notify((await upgradeConnection(deps.db, scope, { id: connectionId, version: '2.0.0', plan })).stopped);
+      }),
+    requeue: () =>
+      ask('requeue', async () => {
+        count(counts, 'requeues');
+        await requeueAll(deps.db, scope, { connectionId, resourceKey: random.pick(resourceKeys) });
+      }),
+  };
+}

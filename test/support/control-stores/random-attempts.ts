@@ -1,0 +1,151 @@
+import type { RunOutcome } from '../../../db/queries/runs/lanes/lanes.ts';
+import { someAttempt, someReceipt, someRun, type WeightedMaker } from './random-choices.ts';
+import { listPosition, recordIds } from './random-receipts.ts';
+
+const outcomes: readonly RunOutcome[] = [
+  { status: 'succeeded', error: null },
+  { status: 'succeeded', error: null },
+  { status: 'partial', error: null },
+  { status: 'canceled', error: null },
+  { status: 'failed', error: { code: 'destination_login', message: 'refused \0' } },
+  { status: 'failed', error: { code: 'auth_failed', message: 'refused' } },
+];
+
+/** Operations of an attempt on its lane: what it records, compares, keeps back and ends. */
+export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
+  takeLane: {
+    weight: 16,
+    make(dice, made) {
+      const runOf = someRun(dice, made);
+      const scheduledAtMs = made.beganMs + dice.pick([-9000, -3000, 0, 0, 0, 0, 2_000_000_000]);
+      return async (side) => {
+        const { queries, db, scope } = side.tenant;
+        const attempt = await queries.takeLane(db, scope, runOf(side), { scheduledAtMs });
+        if (attempt) side.attempts.push(attempt);
+        return attempt;
+      };
+    },
+  },
+  recordBatch: {
+    weight: 32,
+    make(dice, made) {
+      const chosen = someAttempt(dice, made);
+      const receipt = someReceipt(dice, made, chosen);
+      return (side) => {
+        const { queries, db, scope } = side.tenant;
+        return queries.recordBatch(db, scope, { owner: chosen.owner(side), receipt: receipt(side) });
+      };
+    },
+  },
+  recordCarried: {
+    weight: 6,
+    make(dice, made) {
+      const chosen = someAttempt(dice, made);
+      const [receipt, runOf] = [someReceipt(dice, made, someAttempt(dice, made)), someRun(dice, made)];
+      return (side) => {
+        const { queries, db, scope } = side.tenant;
+        const owner = chosen.owner(side);
+        return queries.recordCarried(db, scope, { owner, receipt: receipt(side), runId: runOf(side) });
+      };
+    },
+  },
+  passOver: {
+    weight: 4,
+    make(dice, made) {
+      const chosen = someAttempt(dice, made);
+      const batchNo = dice.pick([1, 2, 4]);
+      return (side) => {
+        const { queries, db, scope } = side.tenant;
+        return queries.passOver(db, scope, { owner: chosen.owner(side), runId: chosen.runId(side), batchNo });
+      };
+    },
+  },
+  findDeleted: {
+    weight: 4,
+    make(dice, made) {
+      const chosen = someAttempt(dice, made);
+      const page = { after: dice.pick([null, 'r1']), limit: dice.pick([1, 10]) };
+      return (side) => {
+        const { queries, db, scope } = side.tenant;
+        return queries.findDeleted(db, scope, { laneId: chosen.owner(side).laneId, ...page });
+      };
+    },
+  },
+  forgetLane: {
+    weight: 6,
+    make(dice, made) {
+      const chosen = someAttempt(dice, made);
+      return (side) => {
+        const { queries, db, scope } = side.tenant;
+        return queries.forgetLane(db, scope, { ...chosen.owner(side), runId: chosen.runId(side) });
+      };
+    },
+  },
+  endRun: {
+    weight: 8,
+    make(dice, made) {
+      const chosen = someAttempt(dice, made);
+      const [outcome, owned, breaksConnection] = [dice.pick(outcomes), dice.chance(0.5), dice.chance(0.2)];
+      return (side) => {
+        const { queries, db, scope } = side.tenant;
+        const owner = owned ? chosen.owner(side) : null;
+        return queries.endRun(db, scope, { runId: chosen.runId(side), outcome, owner, breaksConnection });
+      };
+    },
+  },
+  lists: {
+    weight: 6,
+    make(dice, made) {
+      const chosen = someAttempt(dice, made);
+      const [dimension, clears] = [dice.pick([-1, 0, 0, 1, 1]), dice.chance(0.15)];
+      const values = dice.some(['x', 'y', 'z'], 'with repeats').map((key) => ({ key, value: { of: key } }));
+      return (side) => {
+        const { queries, db, scope } = side.tenant;
+        const part = { runId: chosen.runId(side), owner: chosen.owner(side), dimension };
+        if (clears) return queries.clearDimension(db, scope, part);
+        return queries.addToDimension(db, scope, { ...part, values, position: listPosition(dimension) });
+      };
+    },
+  },
+  missing: {
+    weight: 3,
+    make(dice, made) {
+      const [chosen, partition] = [someAttempt(dice, made), dice.pick([null, '', 'p1'])];
+      return async (side) => {
+        const { queries, db, scope } = side.tenant;
+        const { laneId, seq } = chosen.attempt(side);
+        const states = await queries.findRecordStates(db, scope, { laneId, externalIds: recordIds });
+        return {
+          counts: await queries.countMissing(db, scope, { laneId, seq, partition }),
+          missing: await queries.findMissing(db, scope, { laneId, seq, partition, limit: 3 }),
+          states: states.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
+          partition: await queries.findPartition(db, scope, { laneId, partition: partition ?? 'p2' }),
+        };
+      };
+    },
+  },
+  requeueOne: {
+    weight: 2,
+    make(dice, { quarantineIds }) {
+      const id = quarantineIds.length > 0 ? dice.pick(quarantineIds) : 'quar_none';
+      return ({ tenant: { queries, db, scope } }) => queries.requeueOne(db, scope, id);
+    },
+  },
+  requeueAll: {
+    weight: 1,
+    make(dice) {
+      const resourceKey = dice.pick([null, 'a']);
+      return ({ tenant: { queries, db, scope, connectionId } }) =>
+        queries.requeueAll(db, scope, { connectionId, resourceKey });
+    },
+  },
+  findRequeued: {
+    weight: 2,
+    make(dice, { quarantineIds }) {
+      const after = quarantineIds.length > 0 && dice.chance(0.5) ? dice.pick(quarantineIds) : null;
+      const page = { resourceKey: 'a', after, limit: 2 };
+      return ({ tenant: { queries, db, scope, connectionId } }) =>
+        queries.findRequeued(db, scope, { connectionId, ...page });
+    },
+  },
+};
