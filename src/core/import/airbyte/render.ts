@@ -142,13 +142,38 @@ export function addressText(template: string, scope: Scope, path: string): strin
   const parsed = parse(template, path);
   if (parsed.kind === 'literal') return parsed.text;
   const nodes = parsed.kind === 'expression' ? [parsed.node] : parsed.parts;
-  return nodes
-    .map((node) => {
-      const value = guarded(template, path, () => compile(node, scope));
-      if (value.constant) return value.constant.value === undefined ? '' : shown(value.constant.value);
-      return `{{{ ${value.kind === 'text' || value.kind === 'any' ? value.code : text(value).code} }}}`;
-    })
+  const pieces = nodes.map((node): Piece => {
+    const value = guarded(template, path, () => compile(node, scope));
+    if (value.constant) return { literal: value.constant.value === undefined ? '' : shown(value.constant.value) };
+    return {
+      code: value.kind === 'text' || value.kind === 'any' ? value.code : text(value).code,
+      isLabel: value.plain === true,
+    };
+  });
+  return withHost(pieces)
+    .map((piece) => ('literal' in piece ? piece.literal : `{{{ ${piece.code} }}}`))
     .join('');
+}
+
+/** A part of an address. `isLabel`: a value that stands for itself, in a host for one label. */
+type Piece = { readonly literal: string } | { readonly code: string; readonly isLabel: boolean };
+
+/** A host that an expression makes up begins the address as one hole, so that it may have dots, or be no label at all. */
+function withHost(pieces: readonly Piece[]): readonly Piece[] {
+  const [first] = pieces;
+  const scheme = first !== undefined && 'literal' in first ? /^\s*https?:\/\//i.exec(first.literal)?.[0] : undefined;
+  if (scheme === undefined) return pieces;
+  const end = pieces.findIndex(
+    (piece, index) => 'literal' in piece && piece.literal.slice(index === 0 ? scheme.length : 0).includes('/'),
+  );
+  const last = pieces.findLastIndex((piece, index) => 'code' in piece && (end === -1 || index < end));
+  const host = pieces.slice(0, last + 1);
+  const isWhole = host.length === 2 && first !== undefined && 'literal' in first && first.literal === scheme;
+  const next = pieces[last + 1];
+  const isAlone = isWhole && (next === undefined || ('literal' in next && next.literal.startsWith('/')));
+  if (isAlone || host.every((piece) => 'literal' in piece || piece.isLabel)) return pieces;
+  const code = host.map((piece) => ('literal' in piece ? quote(piece.literal.trimStart()) : piece.code)).join(' & ');
+  return [{ code, isLabel: false }, ...pieces.slice(last + 1)];
 }
 
 function parse(template: string, path: string) {

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator } from '../../expressions/evaluator-fixture.ts';
+import { renderUrl } from '../../source/request/url-template.ts';
 import { imported, mock, refusalOf, resourceOf, runImported, streamOf } from './airbyte-fixture.ts';
 
 const evaluator = createTestEvaluator();
@@ -143,6 +144,18 @@ describe('a request of an imported stream', () => {
     expect(imported([streamOf({ requester: { authenticator: { type, ...authenticator } } })]).spec).toMatchObject({
       auth,
     });
+  });
+
+  test.each([
+    ['us', 'https://api.test/v1'],
+    ['eu', 'https://api-eu.eu.api.test/v1'],
+  ])('goes to the host that an expression makes up: %s', async (region, address) => {
+    const url_base = "https://{{ 'api-' + config.region + '.eu.' if config.region != 'us' }}api.test/v1";
+    const { http } = imported([streamOf({ requester: { url_base } })]).spec;
+    const base = typeof http === 'object' && http !== null && 'baseUrl' in http ? String(http.baseUrl) : '';
+    const fill = async (expression: string): Promise<unknown> =>
+      await evaluator.evaluate({ expression, input: { params: { region } }, now: new Date() });
+    expect((await renderUrl(base, fill)).href).toBe(address);
   });
 
   test('logs in below an address that ends with a slash, or not', () => {
