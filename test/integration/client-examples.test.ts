@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { type ExecFileOptions, execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AuditedDestination, openAuditedDestination } from '../support/destinations/audit.ts';
 import { useSharedService } from '../support/service/use-shared-service.ts';
 
-const run = promisify(execFile);
+/** A program that hangs is killed before its test gives up, ms: a test that times out would leave it running. */
+const timeout = 50_000;
+const run = (program: string, args: readonly string[], options: ExecFileOptions) =>
+  promisify(execFile)(program, args, { timeout, killSignal: 'SIGKILL', ...options, encoding: 'utf8' });
 const root = join(import.meta.dirname, '../..');
 const clientFolder = join(root, 'clients/typescript');
 const examples = join(clientFolder, 'examples');
@@ -33,7 +36,7 @@ beforeAll(async () => {
   packed = files.map(({ path }: { readonly path: string }) => path);
   const installed = join(project, 'node_modules/@connector-sync/client');
   await mkdir(installed, { recursive: true });
-  await run('tar', ['-xzf', join(project, filename), '-C', installed, '--strip-components=1']);
+  await run('tar', ['-xzf', join(project, filename), '-C', installed, '--strip-components=1'], {});
   await writeFile(join(project, 'package.json'), '{"type":"module"}');
   await cp(examples, project, { recursive: true, filter: (source) => !source.endsWith('tsconfig.json') });
 }, 120_000);
