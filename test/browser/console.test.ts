@@ -64,6 +64,18 @@ describe('every page of the console', () => {
   });
 });
 
+describe('the overview', () => {
+  it('names the error of a failed run, and leads to the run', async () => {
+    await using window = await us().openAt('');
+    const { page } = window;
+    const line = page.getByRole('listitem').filter({ hasText: 'Northgate Clinics' });
+    expect(await line.innerText()).toMatch(/The last run of \w+ failed: auth_failed/);
+    await line.getByRole('link', { name: 'The last run' }).click();
+    await expectToSee(page, 'Why it failed');
+    await expectToSee(page, 'auth_failed');
+  });
+});
+
 describe('signing in and out', () => {
   it('refuses a wrong key in words, and forgets nothing of where it was going', async () => {
     const page = await (await us().chromium.browser.newContext()).newPage();

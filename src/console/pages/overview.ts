@@ -1,5 +1,6 @@
 import { findConnectionNames } from '../../../db/queries/connections/connections.ts';
 import { countConnectionHealth, type HealthGroup } from '../../../db/queries/connections/health.ts';
+import { findLastFailures } from '../../../db/queries/runs/last-failures.ts';
 import { countQuarantine } from '../../../db/queries/runs/records/quarantine.ts';
 import { type RunHour, readRunActivity } from '../../../db/queries/runs/run-activity.ts';
 import { findRunsPage } from '../../../db/queries/runs/run-list.ts';
@@ -11,14 +12,14 @@ import { type BarPart, barChart } from '../parts/chart.ts';
 import { heading, live } from '../parts/frame.ts';
 import { type Content, type Html, html } from '../parts/html.ts';
 import { count, counted, short } from '../parts/numbers.ts';
-import { badge, healthBadge, runWords } from '../parts/status.ts';
-import { nothing, section } from '../parts/table.ts';
+import { healthBadge, runWords } from '../parts/status.ts';
+import { section } from '../parts/table.ts';
 import { clock } from '../parts/time.ts';
 import { page } from '../route.ts';
+import { attention, shownMax, troubledIn } from './attention.ts';
 import { runTable } from './run-table.ts';
 
 const hours = 24;
-const shownMax = 6;
 
 /** How everything is, and what needs somebody. */
 export const overview = page({
@@ -32,56 +33,26 @@ export const overview = page({
       findRunsPage(db, scope, {}, { before: null, limit: 8 }),
     ]);
     const byHealth = Map.groupBy(groups, ({ facts }) => worst(facts.map(healthOf)));
-    const troubled = (['failing', 'degraded'] as const).flatMap((health) =>
-      (byHealth.get(health) ?? [])
-        .flatMap(({ sample }) => sample)
-        .slice(0, shownMax)
-        .map((id) => ({ id, health })),
-    );
+    const troubled = troubledIn(byHealth);
+    const failing = troubled.flatMap(({ id, health }) => (health === 'failing' ? id : []));
     const ids = [
       ...troubled.map(({ id }) => id),
       ...quarantine.map(({ connectionId }) => connectionId),
       ...recent.rows.map(({ connectionId }) => connectionId),
     ];
-    const names = await findConnectionNames(db, scope, ids);
+    const [names, failures] = await Promise.all([
+      findConnectionNames(db, scope, ids),
+      failing.length === 0 ? [] : findLastFailures(db, scope, failing),
+    ]);
     const nameOf = (id: string) => names.get(id) ?? 'a deleted connection';
-    const lines = [
-      ...troubled.map(({ id, health }) =>
-        line(healthBadge(health), `/console/connections/${id}`, nameOf(id), healthText[health]),
-      ),
-      ...endpoints
-        .filter(
-          ({ state, disabledReason }) => state === 'probing' || (state === 'disabled' && disabledReason !== 'manual'),
-        )
-        .slice(0, shownMax)
-        .map(({ id, url, state }) =>
-          line(
-            badge(state === 'disabled' ? 'bad' : 'warn', state === 'disabled' ? 'Disabled' : 'Probing'),
-            `/console/endpoints/${id}`,
-            url,
-            state === 'disabled'
-              ? 'Its receiver failed for too long: events are kept as skipped.'
-              : 'Its receiver fails.',
-          ),
-        ),
-      ...quarantine
-        .filter(({ connectionId }) => names.has(connectionId))
-        .map(({ connectionId, resourceKey, records }) =>
-          line(
-            badge('warn', 'Quarantine'),
-            `/console/quarantine?${new URLSearchParams({ connectionId, resource: resourceKey }).toString()}`,
-            `${nameOf(connectionId)} · ${resourceKey}`,
-            `${counted(records, 'record')} were not delivered.`,
-          ),
-        ),
-    ];
+    const needs = attention({ byHealth, troubled, failures, endpoints, quarantine, names });
     const hasConnections = groups.length > 0 || recent.rows.length > 0;
     return {
       title: 'Overview',
       section: 'overview',
       refreshSeconds: 15,
       body: html`${heading('Overview')}
-        ${hasConnections ? live('overview', [tiles(byHealth), attention(lines), charts(activity)]) : firstSteps}
+        ${hasConnections ? live('overview', [tiles(byHealth), needs, charts(activity)]) : firstSteps}
         ${
           hasConnections
             ? section(
@@ -94,22 +65,6 @@ export const overview = page({
     };
   },
 });
-
-const healthText = {
-  failing: 'The last run failed.',
-  degraded: 'It is overdue, or its last run was partial.',
-} as const;
-
-const line = (state: Html, href: string, name: string, words: string): Html =>
-  html`<li>${state}<a href="${href}">${name}</a><span class="muted">${words}</span></li>`;
-
-const attention = (lines: readonly Html[]): Html =>
-  section(
-    'Needs attention',
-    lines.length === 0
-      ? html`<div class="empty good">${nothing('Nothing needs attention.')}</div>`
-      : html`<ul class="lines">${lines}</ul>`,
-  );
 
 function tiles(byHealth: ReadonlyMap<Health, readonly HealthGroup[]>): Html {
   const amounts = Health.pipe[0].options.map(
@@ -154,7 +109,7 @@ function charts(activity: readonly RunHour[]): Content {
       ),
     })}
     ${barChart({
-      heading: `${counted(records, 'record')} delivered`,
+      heading: `${counted(records, 'record')} delivered in ${hours} hours`,
       summary: `${counted(records, 'record')} delivered by these runs, by the hour in which they were requested.`,
       empty: 'These runs delivered no record.',
       format: short,

@@ -32,7 +32,7 @@ export const runTable = (rows: readonly RunRow[], { nameOf, empty = 'No runs yet
           ]
         : []),
       { head: 'Resource', cell: (run) => run.resourceKey },
-      { head: 'Status', cell: (run) => runBadge(run.status) },
+      { head: 'Status', cell: statusOf },
       { head: 'Trigger', cell: (run) => run.trigger },
       { head: 'In', kind: 'number', cell: (run) => count(run.statsJson.recordsIn) },
       { head: 'Out', kind: 'number', cell: (run) => count(run.statsJson.recordsOut) },
@@ -41,6 +41,12 @@ export const runTable = (rows: readonly RunRow[], { nameOf, empty = 'No runs yet
     rows,
     empty,
   });
+
+/** The status; of a failed run also the code of its error. */
+const statusOf = ({ status, error }: RunRow): Content => [
+  runBadge(status),
+  status === 'failed' && error !== null ? html` <code class="muted">${error.code}</code>` : null,
+];
 
 /** How long a run took, or takes so far. */
 function tookOf({ startedAt, finishedAt }: Pick<RunRow, 'startedAt' | 'finishedAt'>): Content {
