@@ -23,7 +23,7 @@ import { createDestinationDatabase } from './database-command.ts';
 import { doctorUsage } from './doctor/doctor.ts';
 import { rotateKeys, showKeys } from './key-commands.ts';
 import { reconcile } from './reconcile.ts';
-import { listWorkerVersions, setCurrentWorkerVersion } from './worker-versions.ts';
+import { listWorkerVersions, setCurrentWorkerVersion, unsetCurrentWorkerVersion } from './worker-versions.ts';
 
 /** The command line is not understood; the message says why. */
 export class UsageError extends Error {
@@ -207,6 +207,14 @@ export const commands: readonly Command[] = [
     options: v.object({ 'build-id': Text, 'wait-seconds': v.optional(Count, '60') }),
     run: (tools, { 'build-id': buildId, 'wait-seconds': waitSeconds }) =>
       setCurrentWorkerVersion(tools, { buildId, waitSeconds }),
+  }),
+  command({
+    name: 'worker-version none',
+    summary:
+      'Send runs to workers without a build again, once they serve every queue. Waits for them, by default for 60 s.',
+    synopsis: '[--wait-seconds SECONDS]',
+    options: v.object({ 'wait-seconds': v.optional(Count, '60') }),
+    run: (tools, { 'wait-seconds': waitSeconds }) => unsetCurrentWorkerVersion(tools, { waitSeconds }),
   }),
 ];
 

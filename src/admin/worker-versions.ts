@@ -20,6 +20,9 @@ interface WorkerBuild {
 const queues = [controlQueue, syncQueue, webhookQueue];
 const deadlineMs = 10_000;
 const pauseMs = 500;
+const identity = 'connector-sync admin';
+/** `TASK_QUEUE_TYPE_…` of Temporal's API. */
+const [workflowTasks, activityTasks] = [1, 2];
 /** As Temporal's API numbers them. */
 const [drainingStatus, drainedStatus] = [1, 2];
 const [invalidArgument, notFound, failedPrecondition] = [3, 5, 9];
@@ -50,14 +53,45 @@ export async function setCurrentWorkerVersion(
   { buildId, waitSeconds }: { readonly buildId: string; readonly waitSeconds: number },
 ): Promise<CommandResult> {
   await using opened = openDeployment(tools);
-  await untilPolled(opened, { buildId, waitSeconds, progress: tools.progress });
   const { deploymentName, namespace, deps } = opened;
-  const request = { namespace, deploymentName, buildId, identity: 'connector-sync admin' };
+  await untilServed(() => servedByBuild(opened, buildId), {
+    waitSeconds,
+    progress: tools.progress,
+    who: `workers of build ${buildId}`,
+    remedy: `start workers with CSS_DEPLOYMENT_NAME=${deploymentName} and CSS_BUILD_ID=${buildId}`,
+  });
+  const request = { namespace, deploymentName, buildId, identity };
   await bounded(deps, () => deps.temporal.workflowService.setWorkerDeploymentCurrentVersion(request));
   return {
     json: { deployment: deploymentName, buildId, status: 'current' },
     lines: [`${buildId}  ${statusWords.current}`],
   };
+}
+
+/**
+ * `worker-version none`: no build is current any more, and runs go to workers without a build. Waits until such workers poll
+ * every queue. Throws `conflict` if they do not in time. Needs no name of a deployment: the queue of workflows has it.
+ */
+export async function unsetCurrentWorkerVersion(
+  tools: AdminTools,
+  { waitSeconds }: { readonly waitSeconds: number },
+): Promise<CommandResult> {
+  await using deps = depsOf(tools);
+  const { namespace } = deps.temporal.options;
+  const asked = { namespace, taskQueue: { name: controlQueue }, taskQueueType: workflowTasks };
+  const { versioningInfo } = await bounded(deps, () => deps.temporal.workflowService.describeTaskQueue(asked));
+  const { deploymentName, buildId } = versioningInfo?.currentDeploymentVersion ?? {};
+  const done = { json: { buildId: null }, lines: ['No build is current: new runs go to workers without CSS_BUILD_ID'] };
+  if (!deploymentName || !buildId) return done;
+  await untilServed(() => servedWithoutBuild(deps, namespace), {
+    waitSeconds,
+    progress: tools.progress,
+    who: 'workers without a build',
+    remedy: 'start workers without CSS_DEPLOYMENT_NAME and CSS_BUILD_ID',
+  });
+  const request = { namespace, deploymentName, buildId: '', identity };
+  await bounded(deps, () => deps.temporal.workflowService.setWorkerDeploymentCurrentVersion(request));
+  return done;
 }
 
 interface Deployment extends AsyncDisposable {
@@ -74,10 +108,13 @@ function openDeployment({ config }: AdminTools): Deployment {
       'The workers are not versioned: set CSS_DEPLOYMENT_NAME and CSS_BUILD_ID for them, and both for this command too',
     );
   }
-  const deps = createDeps(config, createLog({ level: 'silent', name: 'admin' }));
+  const deps = depsOf({ config });
   const { namespace } = deps.temporal.options;
   return { deps, deploymentName, namespace, [Symbol.asyncDispose]: () => deps[Symbol.asyncDispose]() };
 }
+
+const depsOf = ({ config }: Pick<AdminTools, 'config'>): Deps =>
+  createDeps(config, createLog({ level: 'silent', name: 'admin' }));
 
 async function buildsOf({ deps, deploymentName, namespace }: Deployment): Promise<readonly WorkerBuild[]> {
   const request = { namespace, deploymentName };
@@ -98,30 +135,33 @@ const drainage = (status: number | null | undefined): WorkerBuild['status'] =>
   status === drainingStatus ? 'draining' : status === drainedStatus ? 'drained' : 'inactive';
 
 interface Wait {
-  readonly buildId: string;
   readonly waitSeconds: number;
   readonly progress: AdminTools['progress'];
+  /** Whose polls are waited for, and what to do when they do not come. */
+  readonly who: string;
+  readonly remedy: string;
 }
 
-async function untilPolled(deployment: Deployment, { buildId, waitSeconds, progress }: Wait): Promise<void> {
+async function untilServed(
+  served: () => Promise<ReadonlySet<string>>,
+  { waitSeconds, progress, who, remedy }: Wait,
+): Promise<void> {
   const endsAt = Date.now() + waitSeconds * 1000;
   for (let told = ''; ; ) {
-    const polled = await queuesOf(deployment, buildId);
+    const polled = await served();
     const missing = queues.filter((queue) => !polled.has(queue)).join(', ');
     if (missing === '') return;
     if (Date.now() >= endsAt) {
-      throw conflict(
-        `No worker of build ${buildId} serves ${missing} in deployment ${deployment.deploymentName}: start workers with CSS_BUILD_ID=${buildId}, then run this command again`,
-      );
+      throw conflict(`No ${who} serve ${missing}: ${remedy}, then run this command again`);
     }
-    if (told !== missing) progress(`waiting for workers of build ${buildId} that serve ${missing}`);
+    if (told !== missing) progress(`waiting for ${who} that serve ${missing}`);
     told = missing;
     await sleep(pauseMs);
   }
 }
 
 /** Queues that workers of a build have polled. */
-async function queuesOf(
+async function servedByBuild(
   { deps, deploymentName, namespace }: Deployment,
   buildId: string,
 ): Promise<ReadonlySet<string>> {
@@ -131,6 +171,19 @@ async function queuesOf(
   );
   const served = described?.versionTaskQueues ?? [];
   return new Set(served.map(({ name }) => name ?? ''));
+}
+
+/** Queues that workers without a build have polled in the last minutes. */
+async function servedWithoutBuild(deps: Deps, namespace: string): Promise<ReadonlySet<string>> {
+  const served = await Promise.all(
+    queues.map(async (name) => {
+      const taskQueueType = name === controlQueue ? workflowTasks : activityTasks;
+      const asked = { namespace, taskQueue: { name }, taskQueueType };
+      const { pollers } = await bounded(deps, () => deps.temporal.workflowService.describeTaskQueue(asked));
+      return (pollers ?? []).some(({ deploymentOptions }) => !deploymentOptions?.buildId) ? [name] : [];
+    }),
+  );
+  return new Set(served.flat());
 }
 
 const bounded = <Value>({ temporal }: Deps, call: () => Promise<Value>): Promise<Value> =>

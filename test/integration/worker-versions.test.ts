@@ -15,7 +15,7 @@ const receiver = await startEventReceiver();
 afterAll(() => receiver[Symbol.asyncDispose]());
 
 const shared = useStack(
-  { collections: { old: generateRecords(300), new: generateRecords(300) } },
+  { collections: { old: generateRecords(300), new: generateRecords(300), late: generateRecords(10) } },
   {
     allow: [receiver.hostPort],
     env: { CSS_DEPLOYMENT_NAME: 'connector-sync', CSS_BUILD_ID: oldBuild },
@@ -34,6 +34,12 @@ const buildOf = async (workflowId: string): Promise<string | null | undefined> =
   const { raw } = await shared().stack.temporal.client.workflow.getHandle(workflowId).describe();
   return raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId;
 };
+
+test('the doctor finds that workers of a build run while no build is current', async () => {
+  const { exitCode, stdout } = await runAdmin(shared().stack.env, 'doctor');
+  expect(exitCode).toBe(1);
+  expect(stdout).toContain('FAULT    temporal.build: No build is current');
+});
 
 test('a run ends on the build that it began on, while new runs and long-lived workflows go to the new one', async () => {
   const { stack, upstream } = shared();
@@ -83,7 +89,7 @@ test('a run ends on the build that it began on, while new runs and long-lived wo
 test('a build that no worker serves does not become current, and the command says what to start', async () => {
   const refused = await admin('current', '--build-id', '9.9.9', '--wait-seconds', '1');
   expect(refused.exitCode).toBe(1);
-  expect(refused.stderr).toContain('No worker of build 9.9.9 serves css-control, css-sync, css-webhooks');
+  expect(refused.stderr).toContain('No workers of build 9.9.9 serve css-control, css-sync, css-webhooks');
   expect((await admin('list')).builds[0]).toEqual({ buildId: newBuild, status: 'current' });
 });
 
@@ -92,6 +98,23 @@ test('without a deployment the commands say that workers are not versioned', asy
   const env = { ...stack.env, CSS_DEPLOYMENT_NAME: '', CSS_BUILD_ID: '' };
   const { exitCode, stderr } = await runAdmin(env, 'worker-version', 'list');
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('not versioned') });
+});
+
+test('runs go to workers without a build again, once such workers serve every queue', async () => {
+  const { stack, upstream } = shared();
+  const unversioned = { CSS_DEPLOYMENT_NAME: '', CSS_BUILD_ID: '' };
+  const none = (...args: readonly string[]) =>
+    runAdmin({ ...stack.env, ...unversioned }, 'worker-version', 'none', ...args);
+  const early = await none('--wait-seconds', '1');
+  expect(early).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('No workers without a build serve') });
+
+  const worker = await stack.startWorker(unversioned);
+  await using sync = await createSync(stack, { upstream, collection: 'late' });
+  expect(await none()).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('No build is current') });
+  const run = await sync.request();
+  expect((await sync.ended(run)).status).toBe('succeeded');
+  const workflowId = syncRunId({ connectionId: sync.connectionId, resourceKey: 'late', runId: run });
+  expect(await identities(workflowId)).toEqual([String(worker.pid)]);
 });
 
 /** The processes that executed activities of a workflow. */

@@ -1,21 +1,20 @@
-import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { findLastDispatched } from '../../../db/queries/runs/maintenance/backlog.ts';
 import { orgScope } from '../../../db/scope.ts';
-import { controlQueue, searchAttributes, syncQueue, syncRunId, webhookQueue } from '../../../workflows/contract.ts';
+import { searchAttributes, syncRunId } from '../../../workflows/contract.ts';
 import { runInput } from '../../connect/run-input.ts';
 import type { Deps } from '../../deps.ts';
+import { asking, codeOf, deadlineMs } from './ask-temporal.ts';
 import { clockFinding, clockMsMax } from './check-database.ts';
+import { checkWorkers } from './check-workers.ts';
 import { type Finding, found, ok } from './finding.ts';
 
 type Temporal = Deps['temporal'];
 
-/** Of one call, ms. */
-const deadlineMs = 5000;
 /** Codes of gRPC. */
 const [notFound, permissionDenied, unauthenticated] = [5, 7, 16];
-/** `INDEXED_VALUE_TYPE_KEYWORD` and `TASK_QUEUE_TYPE_…` of Temporal's API. */
+/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keyword = 2;
-const [workflowTasks, activityTasks] = [1, 2];
 
 /** Whether Temporal can be used, in the order in which one thing needs the other. */
 export async function checkTemporal({ temporal }: Pick<Deps, 'temporal'>): Promise<readonly Finding[]> {
@@ -31,7 +30,7 @@ export async function checkTemporal({ temporal }: Pick<Deps, 'temporal'>): Promi
     reached,
     ok('temporal.namespace', `The namespace ${namespace} is there.`),
     await checkAttributes(temporal, namespace),
-    ...(await checkPollers(temporal, namespace)),
+    ...(await checkWorkers(temporal, namespace)),
     found('unknown', 'temporal.fairness', {
       detail:
         'Temporal does not show whether matching.enableFairness is on. Without it, orgs with many runs delay others.',
@@ -86,29 +85,6 @@ async function checkAttributes(temporal: Temporal, namespace: string): Promise<F
   });
 }
 
-async function checkPollers(temporal: Temporal, namespace: string): Promise<readonly Finding[]> {
-  const queues = [
-    [controlQueue, workflowTasks],
-    [syncQueue, activityTasks],
-    [webhookQueue, activityTasks],
-  ] as const;
-  const unpolled = await Promise.all(
-    queues.map(async ([name, taskQueueType]) => {
-      const asked = { namespace, taskQueue: { name }, taskQueueType };
-      const queue = await asking(temporal)(() => temporal.workflowService.describeTaskQueue(asked));
-      return queue.ok && (queue.value.pollers?.length ?? 0) > 0 ? null : name;
-    }),
-  );
-  const names = unpolled.filter((name) => name !== null);
-  if (names.length === 0) return [ok('temporal.workers', 'Workers poll every queue.')];
-  return [
-    found('warning', 'temporal.workers', {
-      detail: `No worker has polled these queues for some minutes: ${names.join(', ')}.`,
-      remedy: 'Start workers; WORKER_QUEUES of all of them together must name control, sync and webhooks.',
-    }),
-  ];
-}
-
 /**
  * Temporal shows its time only where it records one: when the workflow of a run began, the row of which has the time of the
  * database. The newest run says how far the two are apart.
@@ -141,23 +117,3 @@ export async function checkTemporalClock({ db, temporal }: Pick<Deps, 'db' | 'te
 }
 
 const apart = (ms: number, time: Date): number => Math.abs(ms - time.getTime());
-
-type Answer<Value> =
-  | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly code: number | null };
-
-const asking =
-  (temporal: Temporal) =>
-  async <Value>(call: () => Promise<Value>): Promise<Answer<Value>> => {
-    try {
-      return { ok: true, value: await temporal.connection.withDeadline(Date.now() + deadlineMs, call) };
-    } catch (error) {
-      return { ok: false, code: codeOf(error) };
-    }
-  };
-
-/** The gRPC code; null: it is no error of gRPC. */
-function codeOf(error: unknown): number | null {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  return isGrpcServiceError(cause) ? cause.code : null;
-}

@@ -1,0 +1,74 @@
+import { controlQueue, syncQueue, webhookQueue } from '../../../workflows/contract.ts';
+import type { Deps } from '../../deps.ts';
+import { asking } from './ask-temporal.ts';
+import { type Finding, found, ok } from './finding.ts';
+
+type Temporal = Deps['temporal'];
+
+/** `TASK_QUEUE_TYPE_…` of Temporal's API. */
+const [workflowTasks, activityTasks] = [1, 2];
+const queues = [
+  [controlQueue, workflowTasks],
+  [syncQueue, activityTasks],
+  [webhookQueue, activityTasks],
+] as const;
+
+/** A task queue: the build that gets its new tasks, and the builds of the workers that poll it. Null: unversioned. */
+export interface Queue {
+  readonly name: string;
+  readonly current: string | null;
+  readonly polledBy: readonly (string | null)[];
+}
+
+/**
+ * Whether workers poll every queue, and whether they are those that its new tasks go to. Temporal lists a worker for some
+ * minutes after its last poll.
+ */
+export async function checkWorkers(temporal: Temporal, namespace: string): Promise<readonly Finding[]> {
+  const seen = await Promise.all(queues.map((queue) => describe(temporal, namespace, queue)));
+  const unpolled = seen.filter(({ polledBy }) => polledBy.length === 0).map(({ name }) => name);
+  const polling =
+    unpolled.length === 0
+      ? ok('temporal.workers', 'Workers poll every queue.')
+      : found('warning', 'temporal.workers', {
+          detail: `No worker has polled these queues for some minutes: ${unpolled.join(', ')}.`,
+          remedy: 'Start workers; WORKER_QUEUES of all of them together must name control, sync and webhooks.',
+        });
+  return [polling, checkBuilds(seen)];
+}
+
+/** Tasks wait for ever in a queue whose current build is not the build of any worker that polls it. */
+export function checkBuilds(seen: readonly Queue[]): Finding {
+  const check = 'temporal.build';
+  const missed = seen.filter(({ current, polledBy }) => polledBy.length > 0 && !polledBy.includes(current));
+  const [first] = missed;
+  if (!first) return ok(check, 'New runs go to workers that poll.');
+  const names = missed.map(({ name }) => name).join(', ');
+  const builds = [...new Set(missed.flatMap(({ polledBy }) => polledBy))].map((build) => build ?? 'none').join(', ');
+  return found('fault', check, {
+    detail:
+      first.current === null
+        ? `No build is current, and only versioned workers (builds: ${builds}) poll ${names}: no run goes on there.`
+        : `Build ${first.current} is current, and only workers of other builds (${builds}) poll ${names}: no run goes on there.`,
+    remedy:
+      first.current === null
+        ? 'Make the build current: npm run admin -- worker-version current --build-id BUILD'
+        : `Start workers of build ${first.current}, or make another build current: npm run admin -- worker-version current --build-id BUILD. For workers without CSS_BUILD_ID: npm run admin -- worker-version none`,
+  });
+}
+
+async function describe(
+  temporal: Temporal,
+  namespace: string,
+  [name, taskQueueType]: (typeof queues)[number],
+): Promise<Queue> {
+  const asked = { namespace, taskQueue: { name }, taskQueueType };
+  const described = await asking(temporal)(() => temporal.workflowService.describeTaskQueue(asked));
+  if (!described.ok) return { name, current: null, polledBy: [] };
+  const { pollers, versioningInfo } = described.value;
+  return {
+    name,
+    current: versioningInfo?.currentDeploymentVersion?.buildId ?? null,
+    polledBy: (pollers ?? []).map(({ deploymentOptions }) => deploymentOptions?.buildId || null),
+  };
+}
