@@ -1,4 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http';
+import { listening, type Place } from './listening.ts';
 
 /** What an operator's port responds to a GET of a path. */
 export interface OperatorPage {
@@ -8,9 +9,7 @@ export interface OperatorPage {
 }
 
 /** The options of {@link serveOperators}. */
-export interface OperatorPortOptions {
-  readonly host: string;
-  readonly port: number;
+export interface OperatorPortOptions extends Place {
   /** By path; each is asked for as often as anybody likes, since the port has no credential: it bounds its own cost. */
   readonly pages: Readonly<Record<string, () => Promise<OperatorPage>>>;
 }
@@ -22,9 +21,9 @@ const connectionsMax = 100;
 
 /**
  * A port for those who operate a process, without a credential. Everything but a GET of a page gets 404, a page that
- * cannot be made 500. Disposing closes it. Rejects when the port is taken.
+ * cannot be made 500. Disposing closes it. Rejects when the port is taken, and says which.
  */
-export async function serveOperators({ host, port, pages }: OperatorPortOptions): Promise<AsyncDisposable> {
+export async function serveOperators({ pages, ...place }: OperatorPortOptions): Promise<AsyncDisposable> {
   const byPath = new Map(Object.entries(pages));
   const server = createServer({ headersTimeout, requestTimeout: headersTimeout }, ({ method, url }, response) => {
     const page = method === 'GET' ? byPath.get(url?.split('?')[0] ?? '') : undefined;
@@ -32,10 +31,7 @@ export async function serveOperators({ host, port, pages }: OperatorPortOptions)
     void made.catch(() => failed).then((one) => respond(response, one));
   });
   server.maxConnections = connectionsMax;
-  const listening = Promise.withResolvers<void>();
-  server.once('error', listening.reject);
-  server.listen(port, host, listening.resolve);
-  await listening.promise;
+  await listening(server, place);
   return {
     async [Symbol.asyncDispose]() {
       const closed = new Promise((done) => server.close(done));

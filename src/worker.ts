@@ -50,6 +50,8 @@ await using _metrics = await serveMetricsOf('worker', deps, { coreAddress, slotC
 await checkKeyRing(deps, stopping.signal);
 const connection = await connectPatiently(log);
 if (connection) {
+  reachTemporal = async () =>
+    connection.withDeadline(Date.now() + reachMs, () => connection.workflowService.getSystemInfo({}));
   const { namespace = 'default' } = loadClientConnectConfig();
   await registerSearchAttributes(connection, { namespace, log });
   const workers = await createWorkers(deps, { connection, namespace });
@@ -57,8 +59,6 @@ if (connection) {
     for (const worker of workers) worker.shutdown();
   });
   if (stopping.signal.aborted) for (const worker of workers) worker.shutdown();
-  reachTemporal = () =>
-    connection.withDeadline(Date.now() + reachMs, () => connection.workflowService.getSystemInfo({}));
   polled = workers;
   log.info('worker ready', { queues: config.workerQueues, buildId: config.cssBuildId });
   announceReady();

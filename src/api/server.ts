@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
+import { listening } from '../listening.ts';
 import { refuseAddress, respondToParserErrors } from './gates/wire-errors.ts';
 import type { ApiEnv } from './serve-route.ts';
 
@@ -35,7 +36,7 @@ const connectionsMax = 10_000;
 /** Time for a request to end when the process must stop, ms. */
 const drainMs = 10_000;
 
-/** Serves the app. Rejects when the port is taken. */
+/** Serves the app. Rejects when the port is taken, and says which. */
 export async function listen(
   app: Pick<Hono<ApiEnv>, 'fetch'>,
   { host, port, headersTimeoutMs: headersTimeout = 15_000 }: ListenOptions,
@@ -61,10 +62,7 @@ export async function listen(
   server.on('checkExpectation', serve);
   respondToParserErrors(server);
   server.maxConnections = connectionsMax;
-  const listening = Promise.withResolvers<void>();
-  server.once('error', listening.reject);
-  server.listen(port, host, listening.resolve);
-  await listening.promise;
+  await listening(server, { host, port, variable: 'PORT' });
   return {
     port: portOf(server),
     async stop(noticeMs = 0) {

@@ -10,7 +10,7 @@ export interface WorkerHealthOptions {
   readonly db: Db;
   /** Whether every queue of the worker is polled: false before the start and from the signal to stop. */
   readonly isPolling: () => boolean;
-  /** Asks Temporal for a sign of life; rejects when it does not respond. Called only while the worker polls. */
+  /** Asks Temporal for a sign of life; rejects when it does not respond, or was never reached. */
   readonly reachTemporal: () => Promise<unknown>;
 }
 
@@ -32,7 +32,7 @@ export function startWorkerHealth({ host, port, ...asked }: WorkerHealthOptions)
     '/healthz': async () => jsonPage(200, { status: 'ok', service: serviceName }),
     '/readyz': readiness,
   };
-  return serveOperators({ host, port, pages });
+  return serveOperators({ host, port, variable: 'WORKER_HEALTH_PORT', pages });
 }
 
 async function look(asked: Omit<WorkerHealthOptions, 'host' | 'port'>): Promise<OperatorPage> {
@@ -45,10 +45,11 @@ async function readinessOf({
   isPolling,
   reachTemporal,
 }: Omit<WorkerHealthOptions, 'host' | 'port'>): Promise<Readiness> {
-  if (!isPolling()) return { status: 'not_ready', detail: 'the worker does not poll' };
+  // A worker that starts does not poll because one of them is away: the cause comes first.
   const [database, temporal] = await Promise.all([probe(db), reachTemporal().then(isThere, isAway)]);
-  if (database.status === 'not_ready' || temporal) return database;
-  return { status: 'not_ready', detail: 'Temporal does not respond' };
+  if (database.status === 'not_ready') return database;
+  if (!temporal) return { status: 'not_ready', detail: 'Temporal does not respond' };
+  return isPolling() ? database : { status: 'not_ready', detail: 'the worker does not poll' };
 }
 
 const isThere = (): boolean => true;

@@ -145,7 +145,9 @@ describe('the server', () => {
 
   it('says so when its port is taken', async () => {
     const server = await listen(api.app, { host: '127.0.0.1', port: 0 });
-    await expect(listen(api.app, { host: '127.0.0.1', port: server.port })).rejects.toThrow('EADDRINUSE');
+    await expect(listen(api.app, { host: '127.0.0.1', port: server.port })).rejects.toThrow(
+      `PORT: another process has port ${server.port} of 127.0.0.1 (EADDRINUSE)`,
+    );
     await server.stop();
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startWorkerHealth } from '../../src/temporal/worker-health.ts';
+import { runWorker } from '../support/service/admin.ts';
 import { openTestDatabase } from '../support/service/database.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { startTcpProxy, type TcpProxy } from '../support/service/tcp-proxy.ts';
@@ -18,12 +19,13 @@ describe('the health port of a worker', () => {
   const shared = useStack({ collections: {} }, { workers: 0 });
   let proxy: TcpProxy;
   let probe: ReturnType<typeof probeOf>;
+  let port: number;
   beforeAll(async () => {
     const { stack } = shared();
     const url = new URL(stack.databaseUrl);
     proxy = await startTcpProxy(Number(url.port), { host: url.hostname });
     url.host = `127.0.0.1:${proxy.port}`;
-    const port = await unusedPort();
+    port = await unusedPort();
     probe = probeOf(port);
     await stack.startWorker({ WORKER_HEALTH_PORT: String(port), DATABASE_URL: url.href });
   }, 60_000);
@@ -52,7 +54,7 @@ describe('the health port of a worker', () => {
   });
 
   it('is alive but not ready while the database is away, and ready again when it is back', async () => {
-    const { port } = proxy;
+    const listenAt = proxy.port;
     await proxy[Symbol.asyncDispose]();
     const away = await probe('/readyz');
     expect({ status: away.status, body: await away.json() }).toEqual({
@@ -61,7 +63,7 @@ describe('the health port of a worker', () => {
     });
     expect((await probe('/healthz')).status).toBe(200);
     const { hostname, port: behind } = new URL(shared().stack.databaseUrl);
-    proxy = await startTcpProxy(Number(behind), { host: hostname, listenAt: port });
+    proxy = await startTcpProxy(Number(behind), { host: hostname, listenAt });
     expect(await eventually('the worker is ready again', async () => (await probe('/readyz')).ok)).toBe(true);
   });
 
@@ -88,6 +90,13 @@ describe('the health port of a worker', () => {
     expect((await probe(path, { method })).status).toBe(404);
   });
 
+  it('is not shared: a second worker at it ends, and its log names the variable and the port', async () => {
+    const env = { ...shared().stack.env, WORKER_HEALTH_PORT: String(port) };
+    const { exitCode, stdout } = await runWorker(env);
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain(`WORKER_HEALTH_PORT: another process has port ${port} of 127.0.0.1 (EADDRINUSE)`);
+  });
+
   it('closes with the worker, which ends in an orderly way', async () => {
     const worker = shared().stack.worker();
     await worker.kill('SIGTERM');
@@ -96,20 +105,29 @@ describe('the health port of a worker', () => {
   });
 });
 
-it('says that a worker is alive but not ready while it does not poll', async () => {
+it('says why a worker is not ready: what is away first, and then that it does not poll', async () => {
   await using database = await openTestDatabase();
   const port = await unusedPort();
   let isPolling = false;
+  let temporal = Promise.reject<unknown>(new Error('not connected yet'));
+  temporal.catch(() => undefined);
   await using _health = await startWorkerHealth({
     host: '127.0.0.1',
     port,
     db: database.db,
     isPolling: () => isPolling,
-    reachTemporal: async () => undefined,
+    reachTemporal: () => temporal,
   });
   const probe = probeOf(port);
+  const ready = async () => {
+    const response = await probe('/readyz');
+    return { status: response.status, body: await response.json() };
+  };
   expect((await probe('/healthz')).status).toBe(200);
-  expect((await probe('/readyz')).status).toBe(503);
+  const notReady = (detail: string) => ({ status: 503, body: { status: 'not_ready', detail } });
+  expect(await ready()).toEqual(notReady('Temporal does not respond'));
+  temporal = Promise.resolve();
+  expect(await ready()).toEqual(notReady('the worker does not poll'));
   isPolling = true;
-  expect((await probe('/readyz')).status).toBe(200);
+  expect(await ready()).toEqual({ status: 200, body: { status: 'ready' } });
 });

@@ -43,7 +43,7 @@ export async function serveMetrics({ host, port, ...options }: MetricsOptions): 
     ]);
     return { status: 200, type: registry.contentType, body: `${await registry.metrics()}${core}` };
   };
-  stack.use(await serveOperators({ host, port, pages: { '/metrics': page } }));
+  stack.use(await serveOperators({ host, port, variable: 'METRICS_PORT', pages: { '/metrics': page } }));
   const opened = stack.move();
   return { [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }

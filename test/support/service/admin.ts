@@ -11,6 +11,7 @@ export interface AdminOutcome {
 /** Where the operator's command line starts. */
 export const adminFile = join(import.meta.dirname, '../../../src/admin.ts');
 
+const workerFile = join(import.meta.dirname, '../../../src/worker.ts');
 const migrateFile = join(import.meta.dirname, '../../../src/migrate.ts');
 
 /** Runs the command line as an operator would, in this environment. */
@@ -19,6 +20,9 @@ export const runAdmin = (env: NodeJS.ProcessEnv, ...args: readonly string[]): Pr
 
 /** Runs `npm run migrate` in this environment. */
 export const runMigrate = (env: NodeJS.ProcessEnv): Promise<AdminOutcome> => run(env, migrateFile);
+
+/** Runs a worker that ends by itself. */
+export const runWorker = (env: NodeJS.ProcessEnv): Promise<AdminOutcome> => run(env, workerFile);
 
 function run(env: NodeJS.ProcessEnv, ...args: readonly string[]): Promise<AdminOutcome> {
   return new Promise((resolve) => {

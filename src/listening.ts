@@ -1,0 +1,35 @@
+import type { Server } from 'node:http';
+import { hasCode } from './error-code.ts';
+
+/** Where a server listens, and the variable that says so. */
+export interface Place {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** The variable that has the port, for the operator. */
+  readonly variable: 'PORT' | 'METRICS_PORT' | 'WORKER_HEALTH_PORT';
+}
+
+/** Waits until the server listens. Rejects with what the operator has to change when the port or the address cannot be had. */
+export async function listening(server: Server, { host, port, variable }: Place): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', (error) => reject(explained(error, { host, port, variable })));
+  server.listen(port, host, resolve);
+  await promise;
+}
+
+function explained(cause: Error, { host, port, variable }: Place): Error {
+  if (hasCode(cause, 'EADDRINUSE')) {
+    return new Error(
+      `${variable}: another process has port ${port} of ${host} (EADDRINUSE). Each process of a machine needs a port of its own.`,
+      { cause },
+    );
+  }
+  if (hasCode(cause, 'EACCES')) {
+    return new Error(`${variable}: this user may not listen on port ${port} (EACCES). Set one above 1023.`, { cause });
+  }
+  if (hasCode(cause, 'EADDRNOTAVAIL', 'ENOTFOUND')) {
+    return new Error(`HOST: this machine has no address ${host}, so ${variable} cannot listen on it.`, { cause });
+  }
+  return cause;
+}
