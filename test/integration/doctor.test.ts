@@ -123,6 +123,28 @@ it('finds migrations that are missing, and then looks at no table', async () => 
   expect(findings).not.toHaveProperty(['keys.signing']);
 });
 
+it('says in production that only this machine reaches PUBLIC_URL, and nothing about an address that others reach', async () => {
+  const keys = Object.fromEntries(
+    ['SECRETS_KEYS', 'OAUTH_STATE_KEYS', 'EMBED_KEYS'].map((name) => [name, `k1:${newKey()}`]),
+  );
+  const production = { ...keys, NODE_ENV: 'production', PUBLIC_URL: '' };
+  const unset = await diagnosis(production);
+  expect(unset.findings['api.public_url']).toMatchObject({
+    status: 'warning',
+    detail: expect.stringContaining('PUBLIC_URL is http://localhost:'),
+  });
+  const { findings } = await diagnosis({ ...production, PUBLIC_URL: 'https://sync.example.com' });
+  expect(findings).not.toHaveProperty(['api.public_url']);
+});
+
+it.each([
+  ['', 'EGRESS_ALLOW is empty: no private address is allowed.'],
+  ['127.0.0.1:9,10.0.0.0/8:5432', 'EGRESS_ALLOW has 2 entries; every name among them (0) has an address.'],
+])('counts the entries of EGRESS_ALLOW "%s"', async (EGRESS_ALLOW, detail) => {
+  const { stdout } = await runAdmin({ ...shared().stack.env, EGRESS_ALLOW }, 'doctor');
+  expect(stdout).toContain(detail);
+});
+
 it('finds migrations of a later version', async () => {
   const { findings } = await diagnosisOf((db) =>
     sql`insert into kysely_migration (name, timestamp) values ('9999_later', 'x')`.execute(db),

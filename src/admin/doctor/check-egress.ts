@@ -9,7 +9,8 @@ const connectMsMax = 5000;
 
 /** Whether the names of EGRESS_ALLOW have addresses, and EGRESS_PROXY takes connections. Their forms were checked before. */
 export async function checkEgress({ egress }: Deps, config: Config): Promise<readonly Finding[]> {
-  const names = parseAllowList(config.egressAllow).filter((entry) => 'host' in entry);
+  const allowed = parseAllowList(config.egressAllow);
+  const names = allowed.filter((entry) => 'host' in entry);
   const unresolved = await Promise.all(
     names.map(async ({ host, port }) => ((await resolves(egress, host, port)) ? null : `${host}:${port}`)),
   );
@@ -19,12 +20,15 @@ export async function checkEgress({ egress }: Deps, config: Config): Promise<rea
     remedy: 'Correct the names, or the DNS of this machine.',
   });
   return [
-    missing.length > 0
-      ? listed
-      : ok('egress.allow', `Every one of ${names.length} names in EGRESS_ALLOW has an address.`),
+    missing.length > 0 ? listed : ok('egress.allow', allowedWords(allowed.length, names.length)),
     ...(config.egressProxy === null ? [] : [await checkProxy(config.egressProxy)]),
   ];
 }
+
+const allowedWords = (entries: number, names: number): string =>
+  entries === 0
+    ? 'EGRESS_ALLOW is empty: no private address is allowed.'
+    : `EGRESS_ALLOW has ${entries} ${entries === 1 ? 'entry' : 'entries'}; every name among them (${names}) has an address.`;
 
 const resolves = (egress: Deps['egress'], host: string, port: number): Promise<boolean> =>
   egress.vetHost(host, port).then(

@@ -11,6 +11,7 @@ import { explainError } from '../explain-error.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkEgress } from './check-egress.ts';
 import { checkKeys } from './check-keys.ts';
+import { checkPublicUrl } from './check-public-url.ts';
 import { checkTemporal, checkTemporalClock } from './check-temporal.ts';
 import { type Finding, found } from './finding.ts';
 
@@ -58,6 +59,7 @@ async function findingsOf(readConfig: () => Promise<AdminTools['config']>): Prom
     ...temporal,
     ...(isMigrated && hasNamespace ? [await checkTemporalClock(deps)] : []),
     ...egress,
+    checkPublicUrl(config),
   ];
 }
 
