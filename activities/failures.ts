@@ -7,7 +7,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Attempt } from '../db/queries/runs/attempts.ts';
 import { AppError, type ErrorCode, type RunErrorCode } from '../src/core/errors.ts';
 
-/** Which failures of a run Temporal retries. The only such table; HTTP statuses are decided in the API. */
+/** Which failures of a run Temporal retries; whether a later run may succeed is in `src/core/events/run-failure.ts`. */
 const retried = {
   egress_blocked: false,
   auth_failed: false,

@@ -12,7 +12,7 @@ interface FailureFacts {
   readonly retryable: boolean;
 }
 
-/** What the code of a failed run says beside its message. The only such table. */
+/** What the code of a failed run says beside its message; what is retried within a run is in `activities/failures.ts`. */
 const facts = {
   auth_failed: { stage: 'auth', retryable: false },
   egress_blocked: { stage: 'fetch', retryable: false },
