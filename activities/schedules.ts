@@ -1,6 +1,7 @@
 import type { Db } from '../db/client.ts';
 import { lockConnection } from '../db/queries/connections/connections.ts';
-import { findRunOfFiring, findWaitingRun, hasReadSince } from '../db/queries/runs/runs.ts';
+import { findRunOfFiring, hasReadSince } from '../db/queries/runs/firings.ts';
+import { findWaitingRun } from '../db/queries/runs/runs.ts';
 import { findSchedule } from '../db/queries/schedules.ts';
 import { recordEvent } from '../db/queries/webhooks/events.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';

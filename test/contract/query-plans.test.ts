@@ -7,6 +7,7 @@ import { noteFailure, resetAttempts, takeLane } from '../../db/queries/runs/atte
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { insertCalls, lastCallSequence } from '../../db/queries/runs/calls.ts';
 import { markAlive, markDispatched } from '../../db/queries/runs/dispatch.ts';
+import { findRunOfFiring } from '../../db/queries/runs/firings.ts';
 import { beginRun, endRun } from '../../db/queries/runs/lanes/lanes.ts';
 import { findLastDispatched, readBacklog } from '../../db/queries/runs/maintenance/backlog.ts';
 import {
@@ -22,7 +23,7 @@ import { findRecordStates } from '../../db/queries/runs/records/record-state.ts'
 import { findRequeued } from '../../db/queries/runs/records/requeue.ts';
 import { closePartitions, countDimensions } from '../../db/queries/runs/run-dimensions.ts';
 import { findBegunWith } from '../../db/queries/runs/run-setup.ts';
-import { countLoginFailures, findRunOfFiring, findRuns, findWaitingRun, isClean } from '../../db/queries/runs/runs.ts';
+import { countLoginFailures, findRuns, findWaitingRun, isClean } from '../../db/queries/runs/runs.ts';
 import { findDueEndpoints } from '../../db/queries/webhooks/events.ts';
 import {
   claimAsked,

@@ -7,9 +7,12 @@ import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
 import { runColumns } from './run-columns.ts';
 
-interface NewRun {
+interface OfResource {
   readonly connectionId: string;
   readonly resourceKey: string;
+}
+
+interface NewRun extends OfResource {
   readonly trigger: RunTrigger;
   /** Runs of the connection that may run at once. */
   readonly concurrentMax: number;
@@ -25,29 +28,51 @@ interface NewRun {
 }
 
 /** A queued run at the end of its lane. The row is the outbox: commit it, then start its workflow. */
-export async function insertRun(db: Db, scope: OrgScope, { isDispatched, ...run }: NewRun): Promise<RunRow> {
+export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<RunRow> {
   const laneId = await ensureLane(db, scope, run);
-  return db
-    .insertInto('runs')
-    .values({
-      ...run,
-      waitsFor: [...run.waitsFor],
-      backfill: run.backfill === null ? null : JSON.stringify(run.backfill),
-      id: newId('run'),
-      orgId: scope.orgId,
-      laneId,
-      dispatchedAt: isDispatched ? sql<string>`now()` : null,
-    })
-    .returning(runColumns)
-    .executeTakeFirstOrThrow();
+  const { waitsFor, backfill, scheduleId = null, scheduledFor = null, isDispatched = false } = run;
+  const [inserted] = await insertQueued(db, {
+    ...run,
+    ...{ id: newId('run'), orgId: scope.orgId, laneId, scheduleId, scheduledFor, isDispatched },
+    waitsFor: [...waitsFor],
+    backfill: backfill === null ? null : JSON.stringify(backfill),
+  });
+  if (!inserted) throw new Error(`No run of ${run.connectionId} was inserted`);
+  return inserted;
 }
 
+interface QueuedRun extends Required<Omit<NewRun, 'waitsFor' | 'backfill' | 'scheduleId' | 'scheduledFor'>> {
+  readonly id: string;
+  readonly orgId: string;
+  readonly laneId: number;
+  readonly waitsFor: string[];
+  readonly backfill: string | null;
+  readonly scheduleId: string | null;
+  readonly scheduledFor: string | null;
+}
+
+const insertQueued = statement((db, run: Placeholders<QueuedRun>) =>
+  db
+    .insertInto('runs')
+    .values({
+      id: run.id,
+      orgId: run.orgId,
+      connectionId: run.connectionId,
+      resourceKey: run.resourceKey,
+      laneId: run.laneId,
+      trigger: run.trigger,
+      concurrentMax: run.concurrentMax,
+      waitsFor: run.waitsFor,
+      backfill: run.backfill,
+      scheduleId: run.scheduleId,
+      scheduledFor: run.scheduledFor,
+      dispatchedAt: sql<string | null>`case when ${run.isDispatched}::boolean then now() end`,
+    })
+    .returning(runColumns),
+);
+
 /** The id of the lane of a connection and resource, made when it is not there yet. */
-async function ensureLane(
-  db: Db,
-  scope: OrgScope,
-  { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string },
-): Promise<number> {
+async function ensureLane(db: Db, scope: OrgScope, { connectionId, resourceKey }: OfResource): Promise<number> {
   const key = { orgId: scope.orgId, connectionId, resourceKey };
   const [known] = await findLane(db, key);
   if (known) return known.id;
@@ -61,14 +86,13 @@ async function ensureLane(
   return made.id;
 }
 
-const findLane = statement(
-  (db, key: Placeholders<{ readonly orgId: string; readonly connectionId: string; readonly resourceKey: string }>) =>
-    db
-      .selectFrom('lanes')
-      .select('id')
-      .where('orgId', '=', key.orgId)
-      .where('connectionId', '=', key.connectionId)
-      .where('resourceKey', '=', key.resourceKey),
+const findLane = statement((db, key: Placeholders<OfResource & { readonly orgId: string }>) =>
+  db
+    .selectFrom('lanes')
+    .select('id')
+    .where('orgId', '=', key.orgId)
+    .where('connectionId', '=', key.connectionId)
+    .where('resourceKey', '=', key.resourceKey),
 );
 
 /** The run, or undefined when it is absent or of another org. */
@@ -94,79 +118,29 @@ const runsByIds = statement(
       .where('id', '=', sql<string>`any(${ids}::text[])`),
 );
 
-/** The run that a firing of a schedule has made; undefined: it made none. */
-export function findRunOfFiring(
-  db: Db,
-  scope: OrgScope,
-  { scheduleId, scheduledFor }: { readonly scheduleId: string; readonly scheduledFor: string },
-): Promise<RunRow | undefined> {
-  return db
-    .selectFrom('runs')
-    .select(runColumns)
-    .where('orgId', '=', scope.orgId)
-    .where('scheduleId', '=', scheduleId)
-    .where('scheduledFor', '=', scheduledFor)
-    .executeTakeFirst();
-}
-
-/** The firing that made a run; undefined: no schedule did, or there is no such run. */
-export async function findFiring(
-  db: Db,
-  scope: OrgScope,
-  id: string,
-): Promise<{ readonly scheduleId: string; readonly scheduledFor: string } | undefined> {
-  const run = await db
-    .selectFrom('runs')
-    .select(['scheduleId', 'scheduledFor'])
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .executeTakeFirst();
-  const { scheduleId = null, scheduledFor = null } = run ?? {};
-  return scheduleId === null || scheduledFor === null ? undefined : { scheduleId, scheduledFor };
-}
-
-/** Whether the last run of the resource that has begun did so at or after this time, and has not failed. */
-export async function hasReadSince(
-  db: Db,
-  scope: OrgScope,
-  {
-    connectionId,
-    resourceKey,
-    since,
-  }: { readonly connectionId: string; readonly resourceKey: string; readonly since: string },
-): Promise<boolean> {
-  const last = await db
-    .selectFrom('lanes')
-    .innerJoin('runs', 'runs.laneId', 'lanes.id')
-    .select((eb) => [eb('runs.startedAt', '>=', since).as('isSince'), 'runs.status', 'runs.backfill'])
-    .where('lanes.orgId', '=', scope.orgId)
-    .where('lanes.connectionId', '=', connectionId)
-    .where('lanes.resourceKey', '=', resourceKey)
-    .where('runs.startedAt', 'is not', null)
-    .orderBy('runs.seq', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  if (!last?.isSince || last.backfill !== null) return false;
-  return last.status !== 'failed' && last.status !== 'canceled';
-}
-
 /** A run of the resource that waits and will read what is new: neither a backfill nor one that was asked to stop. */
-export function findWaitingRun(
+export async function findWaitingRun(
   db: Db,
   scope: OrgScope,
-  { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string },
+  { connectionId, resourceKey }: OfResource,
 ): Promise<{ readonly id: string } | undefined> {
-  return db
-    .selectFrom('runs')
-    .select('id')
-    .where('orgId', '=', scope.orgId)
-    .where('connectionId', '=', connectionId)
-    .where('resourceKey', '=', resourceKey)
-    .where('status', '=', 'queued')
-    .where('trigger', '<>', 'backfill')
-    .where('cancelRequestedAt', 'is', null)
-    .executeTakeFirst();
+  const [run] = await waitingRun(db, { orgId: scope.orgId, connectionId, resourceKey });
+  return run;
 }
+
+const waitingRun = statement(
+  (db, { orgId, connectionId, resourceKey }: Placeholders<OfResource & { readonly orgId: string }>) =>
+    db
+      .selectFrom('runs')
+      .select('id')
+      .where('orgId', '=', orgId)
+      .where('connectionId', '=', connectionId)
+      .where('resourceKey', '=', resourceKey)
+      .where('status', '=', 'queued')
+      .where('trigger', '<>', 'backfill')
+      .where('cancelRequestedAt', 'is', null)
+      .limit(1),
+);
 
 /** How many of the last ended runs of a connection failed at the destination's login. */
 export async function countLoginFailures(

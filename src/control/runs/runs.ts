@@ -1,6 +1,7 @@
 import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { requestCancel } from '../../../db/queries/runs/cancel.ts';
-import { findFiring, findRun, insertRun } from '../../../db/queries/runs/runs.ts';
+import { findFiring } from '../../../db/queries/runs/firings.ts';
+import { findRun, insertRun } from '../../../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { Backfill } from '../../../db/schema.ts';
 import type { OrgScope } from '../../../db/scope.ts';
