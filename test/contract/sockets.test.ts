@@ -20,7 +20,7 @@ const socketModules = [
 /** The files that may use one, by what they need it for. */
 const users: Readonly<Record<string, readonly string[]>> = {
   'the egress guard and the two clients behind it': [
-    'src/core/http/client.ts',
+    'src/core/http/sockets.ts',
     'src/core/http/egress.ts',
     'src/core/http/proxy-tunnel.ts',
     'src/core/http/webhook-post.ts',
