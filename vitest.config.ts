@@ -62,7 +62,7 @@ export default defineConfig({
           ],
           env: { TEST_ROW_SECURITY: '1' },
           ...withServers,
-          maxWorkers,
+          ...oneProcess,
         },
       },
     ],
