@@ -2,40 +2,52 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { useStack } from '../support/service/use-stack.ts';
 import { expectExactlyOnce, inFlightMax } from '../support/sync/exactly-once.ts';
-import { createSync } from '../support/sync/sync.ts';
+import { createSync, type Sync } from '../support/sync/sync.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 import { watchPages } from '../support/upstream/watched-upstream.ts';
 
-const pages = 500;
+/** Of each of two runs that are under way at once: a kill hits both, each at a place of its own. */
+const pages = 250;
 const perPage = 100;
 const records = pages * perPage;
-const kills = 10;
+/**
+ * Temporal retries a run after pauses that grow with its attempts: ten kills of one run waited 57 s for them alone, two runs
+ * with five kills each wait 4 s, and have as many interrupted attempts at random places.
+ */
+const kills = 5;
+const names = ['one', 'other'] as const;
 
 const watch = watchPages(perPage);
 const shared = useStack({
-  collections: { records: generateRecords(records, { bytes: 200 }) },
+  collections: Object.fromEntries(names.map((name) => [name, generateRecords(records, { bytes: 200 })])),
   reply: watch.reply,
   latencyMs: 2,
 });
 
-test(`${kills} kills at random moments over ${pages} pages lose nothing and deliver nothing twice`, async () => {
+test(`${kills} kills at random moments of two runs of ${pages} pages lose nothing and deliver nothing twice`, async () => {
   const { stack, upstream } = shared();
-  await using sync = await createSync(stack, { upstream, collection: 'records', perPage });
+  await using open = new AsyncDisposableStack();
+  const runs: { readonly sync: Sync; readonly runId: string; readonly inFlight: number[] }[] = [];
+  for (const collection of names) {
+    const sync = open.use(await createSync(stack, { upstream, collection, perPage }));
+    runs.push({ sync, runId: await sync.requestPaused(), inFlight: [] });
+  }
   const moments = randomMoments();
   console.info(`kills after page, ms later: ${moments.map(({ page, ms }) => `${page}+${ms}`).join(', ')}`);
-  const runId = await sync.requestPaused();
-  const inFlight: number[] = [];
   for (const { page, ms } of moments) {
-    const replied = watch.replied('records', page);
+    // By the one that is ahead: it has not ended then.
+    const replied = Promise.race(names.map((name) => watch.replied(name, page)));
     upstream.resume();
     await replied;
     await sleep(ms);
     await stack.killWorker('SIGKILL');
-    inFlight.push(await sync.pagesInFlight());
+    for (const { sync, inFlight } of runs) inFlight.push(await sync.pagesInFlight());
     await stack.startWorker();
   }
-  await expectExactlyOnce(stack, { sync, runId, timeoutMs: 120_000 }, { records, inFlight });
-  expect(Math.max(...inFlight)).toBeLessThanOrEqual(inFlightMax(perPage));
+  for (const { sync, runId, inFlight } of runs) {
+    await expectExactlyOnce(stack, { sync, runId, timeoutMs: 120_000 }, { records, inFlight });
+    expect(Math.max(...inFlight)).toBeLessThanOrEqual(inFlightMax(perPage));
+  }
 }, 240_000);
 
 /** In the order of their pages; the last leaves room for a kill before the end of the run. */
