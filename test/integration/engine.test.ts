@@ -12,8 +12,8 @@ const records = 1000;
 const many = 20_000;
 let refused = false;
 let down = false;
-/** Seconds that the API asks to wait for, once; 0: it does not. */
-let limitedSeconds = 0;
+/** Seconds that the API asks to wait for at a collection, once. */
+const limitedSeconds = new Map<string, number>();
 
 const shared = useStack({
   collections: {
@@ -25,13 +25,15 @@ const shared = useStack({
     down: generateRecords(records),
     unexpected: generateRecords(records),
     limited: generateRecords(records),
+    briefly: generateRecords(records),
   },
   reply({ url }) {
     if (refused && url.includes('/guarded')) return { status: 401, body: '{}' };
-    if (limitedSeconds > 0 && url.includes('/limited')) {
-      const headers = { 'retry-after': String(limitedSeconds) };
-      limitedSeconds = 0;
-      return { status: 429, headers, body: '{}' };
+    const collection = url.split(/[/?]/)[2] ?? '';
+    const seconds = limitedSeconds.get(collection);
+    if (seconds !== undefined) {
+      limitedSeconds.delete(collection);
+      return { status: 429, headers: { 'retry-after': String(seconds) }, body: '{}' };
     }
     return down && url.includes('/down') ? { status: 503, body: '{}' } : undefined;
   },
@@ -39,6 +41,95 @@ const shared = useStack({
 
 const connect = (collection: string, resource?: Record<string, unknown>, options?: { readonly password?: string }) =>
   openEngineConnection(shared(), collection, resource, options);
+
+/** Each of them waits for most of its time, at a collection of its own. */
+describe.concurrent('beside each other', () => {
+  describe('an error that nobody expects', () => {
+    it('is in the run row while it is tried again, ends the run within 60 s, and leaves the lane free', async () => {
+      const { stack, upstream } = shared();
+      const connection = await connect('unexpected');
+      const [record] = generateRecords(1);
+      if (!record) throw new Error('There is one');
+      // The runs beside it have no such record.
+      upstream.store('unexpected').put({ ...record, id: 'unexpected' });
+      await sql`create function refuse() returns trigger language plpgsql as
+      'begin raise exception ''a bug''; end'`.execute(stack.db);
+      await sql`create trigger refuse before insert on record_state for each row
+      when (new.external_id = 'unexpected') execute function refuse()`.execute(stack.db);
+      const run = connection.sync();
+      const running = await eventually('the row of the run says why it is tried again', async () => {
+        const { body } = await stack.org.call('GET', '/runs?resource=unexpected');
+        const [row] = body as RunRow[];
+        return row?.status === 'running' && row.error !== null && row;
+      });
+      expect(running.error).toMatchObject({ code: 'internal' });
+      const { status, error } = await run;
+      expect({ status, error }).toMatchObject({ status: 'failed', error: { code: 'internal' } });
+      expect(error?.message).toContain('No progress after 8 attempts');
+      await sql`drop trigger refuse on record_state`.execute(stack.db);
+      expect(await connection.sync()).toMatchObject({ status: 'succeeded', error: null });
+      expect(await connection.count()).toBe(records + 1);
+    });
+  });
+
+  describe('an API that requests a long wait', () => {
+    it('is left alone by a durable timer, and the run goes on after it; operators find it by its attributes', async () => {
+      const { stack } = shared();
+      const connection = await connect('limited');
+      limitedSeconds.set('limited', 12);
+      const run = await connection.sync();
+      expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: records, recordsOut: records } });
+      const { id: runId, connectionId } = run;
+      const workflowId = syncRunId({ connectionId, resourceKey: 'limited', runId });
+      const workflow = stack.temporal.client.workflow.getHandle(workflowId);
+      const { events } = await workflow.fetchHistory();
+      expect(events?.filter(({ timerStartedEventAttributes }) => timerStartedEventAttributes)).toHaveLength(1);
+      const attributes = (await workflow.describe()).typedSearchAttributes.getAll();
+      expect(Object.fromEntries(attributes.map(({ key, value }) => [key.name, value]))).toMatchObject({
+        CssOrgId: stack.org.orgId,
+        CssConnectionId: connectionId,
+        CssResourceKey: 'limited',
+        CssRunId: runId,
+        CssTrigger: 'manual',
+      });
+    });
+  });
+
+  describe('an API that stays down', () => {
+    it('fails the run with its last answer after 12 attempts in a row that came no page further', async () => {
+      const { stack } = shared();
+      const connection = await connect('down');
+      down = true;
+      const run = connection.sync();
+      // Twelve would take two minutes: the first and the last ones are real, those between are entered as if made.
+      await eventually('an attempt has failed', async () => {
+        const { numAffectedRows } = await sql`
+        update runs set attempts = 11 where resource_key = 'down' and error_code is not null`.execute(stack.db);
+        return numAffectedRows === 1n;
+      });
+      const { status, error } = await run;
+      expect(status).toBe('failed');
+      expect(error).toMatchObject({ code: 'source_unavailable' });
+      expect(error?.message).toContain('503');
+      expect(error?.message).toContain('No progress after 12 attempts');
+      down = false;
+      expect((await connection.sync()).status).toBe('succeeded');
+      expect(await connection.count()).toBe(records);
+    });
+  });
+
+  describe('the details of a run that waits, in the Temporal UI', () => {
+    it('say that it is rate limited, even if the wait is too short for a timer', async () => {
+      const connection = await connect('briefly');
+      limitedSeconds.set('briefly', 9);
+      const details = detailsOf('briefly', (await connection.requestSync()).body);
+      await eventually('they say what it waits for', async () =>
+        (await details()).includes('rate limited; requests page 1 in some seconds'),
+      );
+      await eventually('they say that it is read', async () => (await details()).includes('read completely'));
+    });
+  });
+});
 
 describe('a record that fails its run', () => {
   it('costs nothing once it is mended: every record of the pages after it arrives', async () => {
@@ -56,76 +147,6 @@ describe('a record that fails its run', () => {
     store.put(sound);
     expect(await connection.sync()).toMatchObject({ status: 'succeeded', error: null });
     expect(await connection.count()).toBe(records);
-  });
-});
-
-describe('an API that stays down', () => {
-  it('fails the run with its last answer after 12 attempts in a row that came no page further', async () => {
-    const { stack } = shared();
-    const connection = await connect('down');
-    down = true;
-    const run = connection.sync();
-    // Twelve would take two minutes: the first and the last ones are real, those between are entered as if made.
-    await eventually('an attempt has failed', async () => {
-      const { numAffectedRows } = await sql`
-        update runs set attempts = 11 where resource_key = 'down' and error_code is not null`.execute(stack.db);
-      return numAffectedRows === 1n;
-    });
-    const { status, error } = await run;
-    expect(status).toBe('failed');
-    expect(error).toMatchObject({ code: 'source_unavailable' });
-    expect(error?.message).toContain('503');
-    expect(error?.message).toContain('No progress after 12 attempts');
-    down = false;
-    expect((await connection.sync()).status).toBe('succeeded');
-    expect(await connection.count()).toBe(records);
-  });
-});
-
-describe('an error that nobody expects', () => {
-  it('is in the run row while it is tried again, ends the run within 60 s, and leaves the lane free', async () => {
-    const { stack } = shared();
-    const connection = await connect('unexpected');
-    await sql`create function refuse() returns trigger language plpgsql as
-      'begin raise exception ''a bug''; end'`.execute(stack.db);
-    await sql`create trigger refuse before insert on record_state for each row
-      when (new.external_id = 'r000900') execute function refuse()`.execute(stack.db);
-    const run = connection.sync();
-    const running = await eventually('the row of the run says why it is tried again', async () => {
-      const { body } = await stack.org.call('GET', '/runs?resource=unexpected');
-      const [row] = body as RunRow[];
-      return row?.status === 'running' && row.error !== null && row;
-    });
-    expect(running.error).toMatchObject({ code: 'internal' });
-    const { status, error } = await run;
-    expect({ status, error }).toMatchObject({ status: 'failed', error: { code: 'internal' } });
-    expect(error?.message).toContain('No progress after 8 attempts');
-    await sql`drop trigger refuse on record_state`.execute(stack.db);
-    expect(await connection.sync()).toMatchObject({ status: 'succeeded', error: null });
-    expect(await connection.count()).toBe(records);
-  });
-});
-
-describe('an API that requests a long wait', () => {
-  it('is left alone by a durable timer, and the run goes on after it; operators find it by its attributes', async () => {
-    const { stack } = shared();
-    const connection = await connect('limited');
-    limitedSeconds = 12;
-    const run = await connection.sync();
-    expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: records, recordsOut: records } });
-    const { id: runId, connectionId } = run;
-    const workflowId = syncRunId({ connectionId, resourceKey: 'limited', runId });
-    const workflow = stack.temporal.client.workflow.getHandle(workflowId);
-    const { events } = await workflow.fetchHistory();
-    expect(events?.filter(({ timerStartedEventAttributes }) => timerStartedEventAttributes)).toHaveLength(1);
-    const attributes = (await workflow.describe()).typedSearchAttributes.getAll();
-    expect(Object.fromEntries(attributes.map(({ key, value }) => [key.name, value]))).toMatchObject({
-      CssOrgId: stack.org.orgId,
-      CssConnectionId: connectionId,
-      CssResourceKey: 'limited',
-      CssRunId: runId,
-      CssTrigger: 'manual',
-    });
   });
 });
 
@@ -157,16 +178,6 @@ describe('the details of a run in the Temporal UI', () => {
       (await details()).includes('2 pages, 200 records; waits for page 3 of the API'),
     );
     third.release();
-    await eventually('they say that it is read', async () => (await details()).includes('read completely'));
-  });
-
-  it('say that it is rate limited, even if the wait is too short for a timer', async () => {
-    const connection = await connect('limited');
-    limitedSeconds = 9;
-    const details = detailsOf('limited', (await connection.requestSync()).body);
-    await eventually('they say what it waits for', async () =>
-      (await details()).includes('rate limited; requests page 1 in some seconds'),
-    );
     await eventually('they say that it is read', async () => (await details()).includes('read completely'));
   });
 });
