@@ -102,6 +102,7 @@ export function headerValue(template: unknown, scope: Scope, path: string): stri
 export function jsonValue(template: unknown, scope: Scope, path: string): Rendered {
   if (typeof template === 'string') {
     const raw = evaluate(template, scope, path);
+    if (!raw.constant && /^\s*[[{](?!\{)/.test(template)) return structure(template, scope, path);
     refuseListText(template, raw, path);
     const value = literalOf(raw);
     if (value.constant) return value.constant.value === undefined ? undefined : escapedDeep(value.constant.value);
@@ -114,6 +115,36 @@ export function jsonValue(template: unknown, scope: Scope, path: string): Render
     jsonValue(item, scope, `${path}.${key}`),
   ]);
   return Object.fromEntries(entries.filter(([, item]) => item !== undefined && item !== null));
+}
+
+/** Around the number of a value; a private character of Unicode. */
+const mark = '\ue000';
+
+/** A list or an object that is written as a text becomes one in the CDK. Here its expressions must be inside quotes. */
+function structure(template: string, scope: Scope, path: string): Rendered {
+  const parsed = parse(template, path);
+  const values =
+    parsed.kind === 'text' ? parsed.parts.map((part) => guarded(template, path, () => compile(part, scope))) : [];
+  const marked = values.map((value, index) =>
+    value.constant ? shown(value.constant.value ?? '') : `${mark}${index}${mark}`,
+  );
+  const read = literal(marked.join(''));
+  if (typeof read === 'string')
+    return refuse(
+      path,
+      'a list or an object as a text with expressions outside of quotes has no counterpart; write it out',
+    );
+  return withValues(read, values);
+}
+
+/** The marks of a structure replaced by their values. */
+function withValues(read: unknown, values: readonly Value[]): unknown {
+  if (Array.isArray(read)) return read.map((item) => withValues(item, values));
+  if (typeof read === 'object' && read !== null)
+    return Object.fromEntries(Object.entries(read).map(([key, item]) => [key, withValues(item, values)]));
+  if (typeof read !== 'string' || !read.includes(mark)) return escaped(read);
+  const parts = read.split(mark).map((text, index) => (index % 2 === 0 ? constant(text) : values[Number(text)]));
+  return templateOf(joinedText(parts.filter((part) => part !== undefined)));
 }
 
 function escapedDeep(value: unknown): unknown {

@@ -146,6 +146,27 @@ describe('a request of an imported stream', () => {
     });
   });
 
+  test('has an object in its body that the manifest writes as a text', async () => {
+    const request_body_json = {
+      filter: '{"from": "{{ config["day"] }}T00", "kinds": ["{{ parameters.kind }}", "b"], "n": 1}',
+    };
+    const stream = streamOf({ requester: { http_method: 'POST', request_body_json, $parameters: { kind: 'a' } } });
+    const issues = await run(imported([stream]), {
+      params: { day: '2026-01-01' },
+      mocks: [mock('/items', { data: [] }, { method: 'POST' })],
+      expect: { requests: [{ body: { filter: { from: '2026-01-01T00', kinds: ['a', 'b'], n: 1 } } }] },
+    });
+    expect(issues).toEqual([]);
+  });
+
+  test('with an object as a text with an expression outside of quotes is refused', () => {
+    const request_body_json = { filter: '{"from": {{ config.day }}}' };
+    expect(refusalOf(imported([streamOf({ requester: { http_method: 'POST', request_body_json } })]))).toEqual([
+      'streams.0.retriever.requester.request_body_json.filter',
+      expect.stringContaining('outside of quotes'),
+    ]);
+  });
+
   test.each([
     ['us', 'https://api.test/v1'],
     ['eu', 'https://api-eu.eu.api.test/v1'],
