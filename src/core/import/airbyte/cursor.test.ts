@@ -75,6 +75,26 @@ describe('the cursor of an imported stream', () => {
     expect(issues).toEqual([]);
   });
 
+  test.each([
+    ['%Y-%m-%dT%H:%M:%S.%fZ', '2026-01-01T23:59:59.999999Z', '2026-01-02T12:00:00.000000Z'],
+    ['%Y-%m-%dT%H:%M:%SZ', '2026-01-01T23:59:59Z', '2026-01-02T12:00:00Z'],
+    ['%ms', Date.UTC(2026, 0, 2) - 1, Date.UTC(2026, 0, 2, 12)],
+  ])('ends windows of one microsecond between them in the format %s', async (datetime_format, first, last) => {
+    const incremental_sync = cursor({
+      datetime_format,
+      start_datetime: { datetime: '2026-01-01', datetime_format: '%Y-%m-%d' },
+      end_time_option: queryOption('until'),
+      step: 'P1D',
+      cursor_granularity: 'PT0.000001S',
+    });
+    const issues = await run(imported([streamOf({ stream: { incremental_sync } })]), {
+      now: '2026-01-02T12:00:00Z',
+      mocks: [mock('/items', { data: [] })],
+      expect: { requests: [{ query: { until: first } }, { query: { until: last } }] },
+    });
+    expect(issues).toEqual([]);
+  });
+
   test('filters here where the API cannot, and reads values in several forms', async () => {
     const incremental_sync = cursor({
       is_client_side_incremental: true,

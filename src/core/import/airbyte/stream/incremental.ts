@@ -88,9 +88,11 @@ function readDatetimeCursor(cursor: Component, { config, full }: Setting): Readi
   const filtersHere = isTrue(cursor, 'is_client_side_incremental') || isTrue(cursor, 'is_data_feed');
   const lookback = lookbackOf(cursor, config, filtersHere);
   const fromMs = full ? start.ms : shifted('$toMillis(window.from)', lookback.shift);
-  const toMs = endMs({ full, step: step !== null && !full ? granularityOf(cursor) : null, end: end.ms });
+  const gap = step !== null && !full ? gapOf(granularityOf(cursor), format) : null;
+  const toMs = endMs({ full, gap: typeof gap === 'number' ? gap : 0, end: end.ms });
   const fromText = timeText(fromMs, format, pathAt(cursor, 'datetime_format'));
-  const toText = timeText(toMs, format, pathAt(cursor, 'datetime_format'));
+  const lastText = timeText(toMs, format, pathAt(cursor, 'datetime_format'));
+  const toText = gap === 'microsecond' && end.ms === null ? endInMicroseconds(lastText, format) : lastText;
   return {
     field,
     hidden: form.hidden,
@@ -153,17 +155,32 @@ export const readsReached = (part: unknown): boolean =>
 const shifted = (ms: string, shift: string | null): string =>
   shift === null ? ms : `($exists(watermark) and watermark != null ? ${ms} - ${shift} : ${ms})`;
 
-/** The last window ends with the run; those before end one step of the cursor before the next begins. */
+/** Between the end of a window and the begin of the next: milliseconds, or one unit of a format with microseconds. */
+function gapOf(granularity: number | null, format: string): number | 'microsecond' {
+  if (granularity === null || granularity === 0) return 0;
+  if (granularity >= 1) return granularity;
+  if (format.includes('%f')) return 'microsecond';
+  // A format without parts of milliseconds cuts them off.
+  return format === '%s_as_float' || format === '%epoch_microseconds' ? 0 : 1;
+}
+
+/** The last window ends with the run; those before end one unit of the cursor before the next begins. */
 function endMs({
   full,
-  step,
+  gap,
   end,
 }: {
   readonly full: boolean;
-  readonly step: number | null;
+  readonly gap: number;
   readonly end: string | null;
 }): string {
   const to = full ? '$toMillis(run.startedAt)' : '$toMillis(window.to)';
-  const window = step === null || step < 1 ? to : `(window.to < run.startedAt ? ${to} - ${step} : ${to})`;
+  const window = gap === 0 ? to : `(window.to < run.startedAt ? ${to} - ${gap} : ${to})`;
   return end === null ? window : `$min([${window}, ${end}])`;
+}
+
+/** The end of a window as its last microsecond, and the end of the last one. */
+function endInMicroseconds(last: Value, format: string): Value {
+  const code = formatTime('($toMillis(window.to) - 1)', format)?.replaceAll('[f001]000', '[f001]999');
+  return code === undefined ? last : { ...last, code: `(window.to < run.startedAt ? ${code} : ${last.code})` };
 }
