@@ -17,7 +17,8 @@ export function connectionFor(
   const schemas = new Map<string, JsonRecord>();
   collect(specification, [], schemas);
   const config: Record<string, unknown> = {};
-  const text = JSON.stringify(manifest);
+  // Names in double quotes are read like those in single ones.
+  const text = JSON.stringify(manifest).replaceAll('\\"', "'");
   const paths = new Map([...schemas.keys(), ...pathsIn(text)].map((path) => [path, path.split('.')]));
   for (const [key, path] of paths) {
     if (path.some((_, index) => index > 0 && paths.has(path.slice(0, index).join('.')) && !schemas.has(key))) continue;

@@ -22,7 +22,8 @@ import { fields, isRecord, type JsonRecord } from './json.ts';
 import { type AskedRequest, createMockApi } from './mock-api.ts';
 import { type Read, readBySpec } from './read-by-spec.ts';
 
-const now = new Date('2024-07-01T00:00:00Z');
+/** With a fraction of a second, as nearly every time has one. */
+const now = new Date('2024-07-01T00:00:00.123Z');
 const here = dirname(fileURLToPath(import.meta.url));
 const version = '7.39.1';
 
