@@ -209,12 +209,11 @@ describe('the cursor of an imported stream', () => {
     expect(issues).toEqual([]);
   });
 
-  test('with windows whose end every connection decides is refused', () => {
-    const incremental_sync = cursor({
-      end_datetime: "{{ config['end_date'] }}",
-      step: 'P1D',
-      cursor_granularity: 'PT1S',
-    });
+  test.each([
+    ['that every connection decides', "{{ config['end_date'] }}"],
+    ['by the value that decides the start', "{{ config.get('start_date') or now_utc() }}"],
+  ])('with windows and an end %s is refused', (_, end_datetime) => {
+    const incremental_sync = cursor({ end_datetime, step: 'P1D', cursor_granularity: 'PT1S' });
     expect(refusalOf(imported([streamOf({ stream: { incremental_sync } })]))[0]).toBe(
       'streams.0.incremental_sync.end_datetime',
     );

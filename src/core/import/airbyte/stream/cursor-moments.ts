@@ -87,7 +87,7 @@ export interface End {
 /** An end that is not simply now. */
 export function readEnd(
   cursor: Component,
-  setting: { readonly config: Config; readonly format: string; readonly hasStep: boolean },
+  setting: { readonly config: Config; readonly format: string; readonly hasStep: boolean; readonly start: Moment },
 ): End {
   const moment = readMoment(cursor, 'end_datetime', setting);
   if (moment === null) return { ms: null, settle: null, note: null };
@@ -95,14 +95,18 @@ export function readEnd(
   if (!readsConnection(moment)) return endAt(moment, at);
   if (!setting.hasStep) return { ms: moment.ms, settle: null, note: null };
   const usual = readMoment(cursor, 'end_datetime', { ...setting, config: setting.config.defaults() });
-  return usual === null || usual.value.constant
+  // A value that also says where runs begin is set by connections that mean the begin.
+  const isOwn = paramsIn(moment).every((name) => !paramsIn(setting.start).includes(name));
+  return usual === null || usual.value.constant || !isOwn
     ? refuse(at, 'windows with an end that a connection decides have no counterpart; remove step or end_datetime')
     : { ...endAt(usual, at), note: usualEnd };
 }
 
 const usualEnd = 'Every run reads up to now, or as near to it as the manifest goes: a connection sets no other end.';
 
-const readsConnection = ({ ms }: Moment): boolean => /\b(?:params|secrets)\./.test(ms);
+const paramsIn = ({ ms }: Moment): readonly string[] => ms.match(/\b(?:params|secrets)\.\w+/g) ?? [];
+
+const readsConnection = (moment: Moment): boolean => paramsIn(moment).length > 0;
 
 /** The end of every run of every connection. */
 function endAt({ ms, value }: Moment, at: string): End {

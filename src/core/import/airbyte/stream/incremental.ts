@@ -84,7 +84,7 @@ function readDatetimeCursor(cursor: Component, { config, full }: Setting): Readi
   const start = readMoment(cursor, 'start_datetime', { config, format });
   if (start === null) return refuse(cursor.path, 'it has no start_datetime');
   const step = stepOf(cursor, config);
-  const end = readEnd(cursor, { config, format, hasStep: step !== null });
+  const end = readEnd(cursor, { config, format, hasStep: step !== null, start });
   const filtersHere = isTrue(cursor, 'is_client_side_incremental') || isTrue(cursor, 'is_data_feed');
   const lookback = lookbackOf(cursor, config, filtersHere);
   const fromMs = full ? start.ms : shifted('$toMillis(window.from)', lookback.shift);
