@@ -129,13 +129,19 @@ function structure(template: string, scope: Scope, path: string): Rendered {
     value.constant ? shown(value.constant.value ?? '') : `${mark}${index}${mark}`,
   );
   const read = literal(marked.join(''));
-  if (typeof read === 'string')
+  if (typeof read === 'string' || template.includes(mark) || hasMarkedKey(read))
     return refuse(
       path,
-      'a list or an object as a text with expressions outside of quotes has no counterpart; write it out',
+      'a list or an object as a text with expressions outside of its values in quotes has no counterpart; write it out',
     );
   return withValues(read, values);
 }
+
+/** Whether a name is made up by an expression. */
+const hasMarkedKey = (read: unknown): boolean =>
+  typeof read === 'object' &&
+  read !== null &&
+  Object.entries(read).some(([key, item]) => key.includes(mark) || hasMarkedKey(item));
 
 /** The marks of a structure replaced by their values. */
 function withValues(read: unknown, values: readonly Value[]): unknown {
@@ -143,7 +149,7 @@ function withValues(read: unknown, values: readonly Value[]): unknown {
   if (typeof read === 'object' && read !== null)
     return Object.fromEntries(Object.entries(read).map(([key, item]) => [key, withValues(item, values)]));
   if (typeof read !== 'string' || !read.includes(mark)) return escaped(read);
-  const parts = read.split(mark).map((text, index) => (index % 2 === 0 ? constant(text) : values[Number(text)]));
+  const parts = read.split(mark).map((part, index) => (index % 2 === 0 ? constant(part) : values[Number(part)]));
   return templateOf(joinedText(parts.filter((part) => part !== undefined)));
 }
 

@@ -159,11 +159,11 @@ describe('a request of an imported stream', () => {
     expect(issues).toEqual([]);
   });
 
-  test('with an object as a text with an expression outside of quotes is refused', () => {
-    const request_body_json = { filter: '{"from": {{ config.day }}}' };
-    expect(refusalOf(imported([streamOf({ requester: { http_method: 'POST', request_body_json } })]))).toEqual([
+  test.each(['{"from": {{ config.day }}}', '{"{{ config.day }}": 1}'])('with the text %s is refused', (filter) => {
+    const requester = { http_method: 'POST', request_body_json: { filter } };
+    expect(refusalOf(imported([streamOf({ requester })]))).toEqual([
       'streams.0.retriever.requester.request_body_json.filter',
-      expect.stringContaining('outside of quotes'),
+      expect.stringContaining('values in quotes'),
     ]);
   });
 
