@@ -102,7 +102,7 @@ export function headerValue(template: unknown, scope: Scope, path: string): stri
 export function jsonValue(template: unknown, scope: Scope, path: string): Rendered {
   if (typeof template === 'string') {
     const raw = evaluate(template, scope, path);
-    if (!raw.constant && /^\s*[[{](?!\{)/.test(template)) return structure(template, scope, path);
+    if (!raw.constant && /^\s*[[{](?![{%#])/.test(template)) return structure(template, scope, path);
     refuseListText(template, raw, path);
     const value = literalOf(raw);
     if (value.constant) return value.constant.value === undefined ? undefined : escapedDeep(value.constant.value);

@@ -149,12 +149,15 @@ describe('a request of an imported stream', () => {
   test('has an object in its body that the manifest writes as a text', async () => {
     const request_body_json = {
       filter: '{"from": "{{ config["day"] }}T00", "kinds": ["{{ parameters.kind }}", "b"], "n": 1}',
+      day: '{% if config.day %}{{ config.day }}{% else %}none{% endif %}',
     };
     const stream = streamOf({ requester: { http_method: 'POST', request_body_json, $parameters: { kind: 'a' } } });
     const issues = await run(imported([stream]), {
       params: { day: '2026-01-01' },
       mocks: [mock('/items', { data: [] }, { method: 'POST' })],
-      expect: { requests: [{ body: { filter: { from: '2026-01-01T00', kinds: ['a', 'b'], n: 1 } } }] },
+      expect: {
+        requests: [{ body: { filter: { from: '2026-01-01T00', kinds: ['a', 'b'], n: 1 }, day: '2026-01-01' } }],
+      },
     });
     expect(issues).toEqual([]);
   });
