@@ -117,7 +117,7 @@ async function addDelivery(db: Db, { orgId, workspaceId }: TestOrg, attempt: Att
       statusCode: isBad ? 503 : 204,
       delivered: !isBad,
       durationMs: isBad ? 2140 : 60 + (at.getTime() % 90),
-      errorCode: isBad ? 'status' : null,
+      errorCode: isBad ? 'http_status' : null,
       createdAt: at.toISOString(),
       startedAt: at.toISOString(),
       finishedAt: at.toISOString(),

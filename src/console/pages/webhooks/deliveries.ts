@@ -16,6 +16,7 @@ import { facts, nothing } from '../../parts/table.ts';
 import { time } from '../../parts/time.ts';
 import { action, page } from '../../route.ts';
 import { filterText } from '../filters.ts';
+import { deliveryProblem } from './delivery-problem.ts';
 import { attemptBadge, deliveryTable } from './delivery-table.ts';
 
 const noun = 'Webhook delivery';
@@ -89,6 +90,7 @@ export const deliveryPage = page({
           confirm: 'Send this event once more?',
         }),
       })}
+      ${live('problem', deliveryProblem(delivery))}
       ${live('facts', factsOf(delivery))}
       ${live('exchange', exchange(delivery))}`,
     };
@@ -100,11 +102,10 @@ const factsOf = (delivery: WebhookDeliveryDetail): Html =>
     ['When', time(delivery.createdAt)],
     ['Attempt', `${delivery.attempt}, ${triggers[delivery.trigger]}`],
     ['Took', delivery.durationMs === null ? '–' : duration(delivery.durationMs)],
-    ['Error', delivery.errorCode ?? 'none'],
     ['Next attempt', time(delivery.nextAttemptAt, 'none')],
     ['Event id', html`<code>${delivery.eventId}</code>`],
-    ...linkTo('About', 'the run', 'runs', delivery.runId),
-    ...linkTo('Of', 'the connection', 'connections', delivery.connectionId),
+    ...linkTo('Run', 'Show the run', 'runs', delivery.runId),
+    ...linkTo('Connection', 'Show the connection', 'connections', delivery.connectionId),
     ...linkTo('Repeats', 'an earlier attempt', 'deliveries', delivery.redeliveryOf),
   ]);
 
@@ -112,7 +113,7 @@ const factsOf = (delivery: WebhookDeliveryDetail): Html =>
 const linkTo = (...[name, words, folder, id]: readonly [string, string, string, string | null]) =>
   id === null ? [] : [[name, html`<a href="/console/${folder}/${id}">${words}</a>`] as const];
 
-const triggers = { auto: 'by itself', redelivery: 'a redelivery', recover: 'of a recovery', test: 'a test' } as const;
+const triggers = { auto: 'automatic', redelivery: 'a redelivery', recover: 'of a recovery', test: 'a test' } as const;
 
 const exchange = ({
   payload,
