@@ -33,7 +33,8 @@ export type Section = (typeof sections)[number];
 /** A page as a handler makes it; the frame around it is added by `parts/frame.ts`. */
 export interface View {
   readonly title: string;
-  readonly section: Section;
+  /** Null: it belongs to none. */
+  readonly section: Section | null;
   readonly body: Html;
   /** Pages above it, the nearest last. */
   readonly trail?: readonly (readonly [label: string, href: string])[];

@@ -111,7 +111,10 @@ export async function respondFailure(c: Context<ApiEnv>, { error, open, log }: F
   return c.html(await framed(view, visitOf(c, open)), status);
 }
 
-const sectionOf = (path: string): Section => sections.find((section) => path.split('/')[2] === section) ?? 'overview';
+const sectionOf = (path: string): Section | null => {
+  const [, , folder = 'overview'] = path.split('/');
+  return sections.find((section) => section === folder) ?? null;
+};
 
 /** The page that a form came from, if it is one of the console; else its first page. */
 function backFrom(c: Context<ApiEnv>): string {

@@ -87,7 +87,7 @@ export const test = action({
         about: connection.displayName,
       })}
         ${testResult(result)}
-        <p><a class="button primary" href="${back}">Back to the connection</a></p>`,
+        <p class="after"><a class="button primary" href="${back}">Back to the connection</a></p>`,
     };
   },
 });

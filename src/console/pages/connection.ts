@@ -11,6 +11,7 @@ import { readFreshness } from '../../control/connections/freshness.ts';
 import { found } from '../../core/errors.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
 import type { ResourceFreshness } from '../../core/resources/freshness.ts';
+import type { RunRow } from '../../core/resources/run.ts';
 import { details, json } from '../parts/code.ts';
 import { button } from '../parts/form.ts';
 import { heading, live } from '../parts/frame.ts';
@@ -68,7 +69,7 @@ export const connectionPage = page({
           ['Last success', ago(freshness.lastSuccessAt)],
           ['Id', html`<code>${connection.id}</code>`],
         ])}
-        ${advice(connection)}
+        ${advice(connection, runs.rows)}
         ${section('Resources', [
           live('resources', resourceTable(visit, connection, { resources: freshness.resources, marks })),
           connection.status === 'active' ? backfillForm(visit, { connection, resourceKeys }) : null,
@@ -105,9 +106,12 @@ const statusButton = (visit: Visit, { id, status }: ConnectionRow): Html =>
       })
     : button(visit, { action: `/console/connections/${id}/activate`, label: 'Activate', look: 'primary' });
 
-const advice = ({ status }: ConnectionRow): Html | null => {
-  if (status === 'error')
-    return html`<p class="notice bad">The API or the destination refused this connection. Look at its last run, correct what it says, then activate the connection.</p>`;
+const advice = ({ status }: ConnectionRow, runs: readonly RunRow[]): Html | null => {
+  if (status === 'error') {
+    const failed = runs.find((run) => run.status === 'failed');
+    const run = failed ? html`<a href="/console/runs/${failed.id}">its last failed run</a>` : 'its last failed run';
+    return html`<p class="notice bad">The API or the destination refused this connection. Look at ${run}, correct what it says, then activate the connection.</p>`;
+  }
   if (status === 'pending')
     return html`<p class="notice">This connection was never active. Test it, then activate it.</p>`;
   return null;
@@ -128,7 +132,7 @@ const resourceTable = (
       { head: 'Health', cell: ({ health }) => healthBadge(health) },
       { head: 'Last success', cell: ({ lastSuccessAt }) => ago(lastSuccessAt) },
       {
-        head: 'Delivered then',
+        head: 'Delivered',
         kind: 'number',
         cell: ({ lastRecords }) => (lastRecords === null ? '–' : count(lastRecords)),
       },

@@ -55,7 +55,7 @@ export const connectionsPage = page({
               status === undefined && text === undefined
                 ? nothing(
                     'No connections yet.',
-                    html`They are created by <code>POST /api/v1/connections</code>, where their secrets belong.`,
+                    html`Create one by <code>POST /api/v1/connections</code>, because secrets do not pass through this console. The <a href="/api/reference">API reference</a> has the request.`,
                   )
                 : nothing(
                     'No connection passes this filter.',

@@ -124,7 +124,7 @@ const firstSteps = html`<div class="empty">
   <p class="strong">There is no connection yet.</p>
   <ol>
     <li>Describe an API in a <a href="/console/new-spec">spec</a>, and publish it.</li>
-    <li>Connect a customer to it by <code>POST /api/v1/connections</code>, since secrets do not pass through this console.</li>
+    <li>Connect a customer to it by <code>POST /api/v1/connections</code> (<a href="/api/reference">API reference</a>), because secrets do not pass through this console.</li>
     <li>Activate the connection here, and start its first sync.</li>
   </ol>
 </div>`;

@@ -60,7 +60,7 @@ const overviewOf = (counts: readonly QuarantineCount[], names: ReadonlyMap<strin
       rows: counts,
       empty: nothing(
         'No record is quarantined.',
-        'A record goes here when it breaks the rules of its spec and onInvalid is quarantine.',
+        html`A record goes here when it breaks the rules of its spec, and the resource has <code>onInvalid: quarantine</code>.`,
       ),
       columns: [
         {

@@ -19,14 +19,11 @@ export function counts({ recordsIn, recordsOut, skipped, quarantined, deleted }:
   ];
   const words = parts.map((part) => `${part.words}: ${count(part.value)}`).join(', ');
   return section('Records', [
-    html`<div class="sum"><div class="whole"><span class="amount">${count(recordsIn)}</span><span>read</span></div>
-      <span class="sign" aria-hidden="true">=</span>
+    html`<div class="sum"><div class="term"><span class="amount">${count(recordsIn)}</span><span class="muted">read</span></div>
       ${parts.map(
-        (
-          { look, words: name, value },
-          index,
-        ) => html`${index > 0 ? html`<span class="sign" aria-hidden="true">+</span>` : ''}
-        <div><span class="amount">${count(value)}</span>${key([[look, name]])}<span class="muted">${percent(value, recordsIn)}</span></div>`,
+        ({ look, words: name, value }, index) => html`<div class="term">
+        <span class="sign" aria-hidden="true">${index === 0 ? '=' : '+'}</span>
+        <span class="amount">${count(value)}</span>${key([[look, name]])}<span class="muted">${percent(value, recordsIn)}</span></div>`,
       )}
     </div>`,
     shareBar(parts, `${counted(recordsIn, 'record')} read. ${words}.`),

@@ -85,7 +85,7 @@ function runFacts(run: RunRow, progress: RunProgress): Html {
     ['Finished', time(run.finishedAt, 'not yet')],
     ['Last sign of life', ago(progress.progressedAt, 'none yet')],
     ['Recorded', `${counted(progress.batchNo, 'batch', 'batches')}, ${counted(progress.pageNo, 'page')}`],
-    ['Attempts since then', count(progress.attempts)],
+    ['Attempts since the last batch', count(progress.attempts)],
     ['Watermark before', watermark(run.watermarkBefore)],
     ['Watermark after', watermark(run.watermarkAfter)],
     ['Spec version', progress.specVersion ?? html`<span class="muted">not begun</span>`],

@@ -24,10 +24,20 @@ export function failure({ error }: ErrorBody, { status, back }: { status: number
     <h1>${failureTitle(status)}</h1>
     <p>${sentence(error.message)}</p>
     ${issueList(error.issues ?? [])}
-    ${status === 404 || error.code === undefined ? '' : failureAdvice(error.code)}
-    <p><a class="button primary" href="${back}">Back</a></p>
+    ${nextStep(error, status)}
+    <p><a class="button primary" href="${back}">${back === '/console' ? 'To the overview' : 'Back'}</a></p>
   </div>`;
 }
+
+/** A form is corrected where it was filled in; what is not found says so itself; the page about errors has the rest. */
+function nextStep({ code, issues = [] }: ErrorBody['error'], status: number): Content {
+  if (issues.length > 0) return help('Go back, correct this, and send it again.');
+  if (status === 404)
+    return help('It may be deleted, or of another org than this API key. Or its address is mistyped.');
+  return code === undefined ? null : failureAdvice(code);
+}
+
+const help = (words: string): Html => html`<p class="help">${words}</p>`;
 
 const sentence = (text: string): string => (/[.!?:]$/.test(text) ? text : `${text}.`);
 

@@ -18,6 +18,13 @@ addEventListener('pageshow', () => {
   for (const button of document.querySelectorAll('[aria-busy]')) button.removeAttribute('aria-busy');
 });
 
+// On a narrow screen the navigation is one line that scrolls: where one is, is in sight.
+const current = document.querySelector('.side [aria-current]');
+const line = current?.closest('nav');
+if (current instanceof HTMLElement && line && line.scrollWidth > line.clientWidth) {
+  line.scrollLeft = current.offsetLeft - (line.clientWidth - current.offsetWidth) / 2;
+}
+
 for (const box of document.querySelectorAll('[data-all]')) {
   box.closest('label')?.removeAttribute('hidden');
   box.addEventListener('change', () => {

@@ -34,14 +34,14 @@ export const versionPage = page({
         ${facts([
           ['Published', time(row.publishedAt, 'not yet')],
           ['Checksum', html`<code>${row.checksum.slice(0, 19)}…</code>`],
-          ['Id', html`<code>${row.id}</code>`],
+          ['Id', html`<code class="id">${row.id}</code>`],
         ])}
         ${
           row.status === 'draft'
             ? section('Document', editor(visit, { text, key, version: row.version }))
             : section(
                 'Document',
-                [html`<p class="hint">A published version never changes.</p>`, code(text, 'Spec document')],
+                [html`<p class="hint above">A published version never changes.</p>`, code(text, 'Spec document')],
                 html`<a class="button" href="/console/new-spec?from=${key}&amp;version=${row.version}">Write the next version</a>`,
               )
         }

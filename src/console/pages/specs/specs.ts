@@ -120,7 +120,7 @@ export const comparePage = page({
     ]);
     const spec = specs.find((one) => one.key === key);
     if (!first || !second || !spec) throw notFound('Spec version');
-    const lines = diffLines(specText(first.specJson), specText(second.specJson));
+    const lines = diffLines(specText(first.specJson).trimEnd(), specText(second.specJson).trimEnd());
     const amount = (kind: string) => lines.filter((line) => line.kind === kind).length;
     return {
       title: `${key}: ${from} to ${to}`,
