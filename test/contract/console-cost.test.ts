@@ -1,30 +1,21 @@
-import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createApp } from '../../src/api/app.ts';
 import { type ConsoleClient, openConsole } from '../support/console/console-client.ts';
 import { consolePages } from '../support/console/console-pages.ts';
 import { fillRichOrg } from '../support/console/rich-org.ts';
+import { type CountedApi, countStatements } from '../support/console/statement-count.ts';
 import { startApi } from '../support/service/api.ts';
 
 const resources = new AsyncDisposableStack();
 let us: ConsoleClient;
 let pages: Readonly<Record<string, string>>;
-let statements = 0;
-
-/** Counts results, because some statements are compiled once and reach no other step of a plugin. */
-const counting: KyselyPlugin = {
-  transformQuery: ({ node }) => node,
-  async transformResult({ result }) {
-    statements += 1;
-    return result;
-  },
-};
+let counted: CountedApi;
 
 beforeAll(async () => {
   const api = resources.use(await startApi());
   const org = await api.newOrg();
   pages = consolePages(await fillRichOrg(api, org));
-  us = await openConsole({ app: createApp({ ...api.deps, db: api.deps.db.withPlugin(counting) }) }, org.apiKey);
+  counted = countStatements(api);
+  us = await openConsole(counted, org.apiKey);
 });
 afterAll(() => resources.disposeAsync());
 
@@ -35,8 +26,9 @@ describe('every page of a busy org', () => {
   it('takes a handful of statements, however many rows it has', async () => {
     const tooMany: Record<string, number> = {};
     for (const [name, path] of Object.entries(pages)) {
-      statements = 0;
+      counted.take();
       await us.get(`/console${path}`);
+      const statements = counted.take();
       expect(statements).toBeGreaterThan(1);
       if (statements > (statementsMax[name] ?? 6)) tooMany[name] = statements;
     }
