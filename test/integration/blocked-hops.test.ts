@@ -49,7 +49,9 @@ describe('a base URL', () => {
   ])('%s that is refused has one row in the call log', async (baseUrl, logged) => {
     const { status, error, calls } = await runOf(baseUrl);
     expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'egress_blocked' });
-    expect(calls).toMatchObject([{ url: logged, statusCode: null, attempt: 1, method: 'GET' }]);
+    expect(calls).toMatchObject([
+      { url: logged, statusCode: null, errorCode: 'egress_blocked', attempt: 1, method: 'GET' },
+    ]);
   });
 });
 

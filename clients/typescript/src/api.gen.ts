@@ -133,8 +133,10 @@ export interface CallLogRow {
   sequence: number;
   method: string;
   url: string;
-  /** Null: no response arrived. */
+  /** Null: no response arrived; `errorCode` says why. */
   statusCode: number | null;
+  /** Why no response arrived, or why it was not used: `network`, `timeout`, `egress_blocked`, `source_rejected`, `spec_invalid`; `canceled`: it was given up, as a page that was requested ahead and is behind the last one. Null: nothing went wrong. */
+  errorCode: string | null;
   durationMs: number | null;
   /** From 1. */
   attempt: number;

@@ -6,7 +6,7 @@ import { countRows, type Listing, openListing } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';
 
 /** A call to store; the id is made here. */
-export type NewCall = Omit<CallLogRow, 'id'> & { readonly errorCode: string | null };
+export type NewCall = Omit<CallLogRow, 'id'>;
 
 /** Stores calls that belong to runs of the org, as one list: the statement is the same for any number of them. */
 export async function insertCalls(db: Db, scope: OrgScope, calls: readonly NewCall[]): Promise<void> {
@@ -41,6 +41,7 @@ const columns = [
   'method',
   'url',
   'statusCode',
+  'errorCode',
   'durationMs',
   'attempt',
   'cacheHit',
@@ -71,8 +72,8 @@ export function listCalls(db: Db, scope: OrgScope, runId: string): Promise<Listi
   });
 }
 
-/** A call with what it failed with. */
-export type CallLine = CallLogRow & { readonly errorCode: string | null; readonly createdAt: string };
+/** A call with its time. */
+export type CallLine = CallLogRow & { readonly createdAt: string };
 
 /** Some calls of a run in order, behind the one with that sequence. */
 export function findCalls(
@@ -82,7 +83,7 @@ export function findCalls(
 ): Promise<CallLine[]> {
   return db
     .selectFrom('callLog')
-    .select([...columns, 'errorCode', 'createdAt'])
+    .select([...columns, 'createdAt'])
     .where('orgId', '=', scope.orgId)
     .where('runId', '=', runId)
     .where('sequence', '>', after)

@@ -23,13 +23,14 @@ export const callCells = ({
   method,
   url,
   statusCode,
+  errorCode,
   durationMs,
   attempt,
   cacheHit,
 }: CallLogRow): readonly string[] => [
   String(sequence),
   method,
-  String(statusCode ?? 'no response'),
+  String(statusCode ?? errorCode ?? (cacheHit ? 'cache' : 'no response')),
   durationMs === null ? '' : `${Math.round(durationMs)} ms`,
   [url, ...(attempt > 1 ? [`(attempt ${attempt})`] : []), ...(cacheHit ? ['(cached)'] : [])].join('  '),
 ];

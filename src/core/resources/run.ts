@@ -47,7 +47,13 @@ export const CallLogRow = v.object({
   sequence: v.pipe(v.number(), v.description('Position in the run, from 1.')),
   method: v.string(),
   url: v.string(),
-  statusCode: v.pipe(v.nullable(v.number()), v.description('Null: no response arrived.')),
+  statusCode: v.pipe(v.nullable(v.number()), v.description('Null: no response arrived; `errorCode` says why.')),
+  errorCode: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'Why no response arrived, or why it was not used: `network`, `timeout`, `egress_blocked`, `source_rejected`, `spec_invalid`; `canceled`: it was given up, as a page that was requested ahead and is behind the last one. Null: nothing went wrong.',
+    ),
+  ),
   durationMs: v.nullable(v.number()),
   attempt: v.pipe(v.number(), v.description('From 1.')),
   cacheHit: v.boolean(),
