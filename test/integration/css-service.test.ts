@@ -73,9 +73,9 @@ describe('the way of a spec to a service', () => {
       run: { status: 'partial', statsJson: { recordsIn: 6, recordsOut: 4, skipped: 1, quarantined: 1 } },
     });
     expect(await json('runs', '--connection', connection.id)).toEqual([run]);
-    expect((await css('runs')).stdout).toContain(
-      `${run.id}  people  manual  partial  6 in, 4 out, 1 skipped, 1 quarantined`,
-    );
+    const line = 'people  manual  partial  6 in, 4 out, 1 skipped, 1 quarantined';
+    expect((await css('runs')).stdout).toContain(`${run.id}  ${connection.id}  ${line}`);
+    expect((await css('runs', '--connection', connection.id)).stdout).toContain(`${run.id}  ${line}`);
     expect(await json('calls', run.id)).toMatchObject([{ sequence: 1, statusCode: 200 }, { sequence: 2 }]);
     expect((await css('quarantine', connection.id)).stdout).toMatch(
       /quar_\w+ {2}people {2}3 {2}open {2}name: must be string/,

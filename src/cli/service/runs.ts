@@ -13,7 +13,7 @@ export interface RunsArguments extends ServiceArguments {
   readonly limit: string;
 }
 
-/** `css runs`: runs, newest first. */
+/** `css runs`: runs, newest first; of all connections, each with its own. */
 export async function runs(tools: Tools, args: RunsArguments): Promise<CommandResult> {
   const { connection: connectionId, resource, status } = args;
   const limit = String(parseCount('--limit', args.limit));
@@ -31,6 +31,7 @@ export async function runs(tools: Tools, args: RunsArguments): Promise<CommandRe
             rows.map((run) => [
               run.startedAt ?? 'not started',
               run.id,
+              ...(connectionId === undefined ? [run.connectionId] : []),
               run.resourceKey,
               run.trigger,
               run.status,
