@@ -30,8 +30,24 @@ export function selectItems(body: unknown, response: ResponseSettings): Selected
   const absent = found === undefined || found === null;
   if (absent && response.recordsMissing === 'empty') return { items: [], missing: true };
   const what = absent ? 'missing or null' : 'neither a list nor an object';
-  const advice = 'Correct response.records, or set recordsMissing to "empty" if the API leaves out empty lists.';
-  throw new AppError('source_rejected', `The response has no records: "${response.records}" is ${what}. ${advice}`);
+  const advice =
+    'If the API reports a fault like this, say so with successWhen; otherwise correct response.records, or set recordsMissing to "empty" if the API leaves out empty lists.';
+  throw new AppError(
+    'source_rejected',
+    `The response has no records: "${response.records}" is ${what}${insteadOf(body)}. ${advice}`,
+  );
+}
+
+/** Names of a response that an error shows, and characters of each. */
+const [namesMax, nameMax] = [5, 40];
+
+/** What a body without records has: an API may report its own fault with the status of a success. */
+function insteadOf(body: unknown): string {
+  if (!isObject(body)) return '';
+  const names = Object.keys(body);
+  const shown = names.slice(0, namesMax).map((name) => `"${name.slice(0, nameMax)}"`);
+  const rest = names.length - shown.length;
+  return shown.length === 0 ? '; it is empty' : `; it has ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 /** XML has no lists: a single `<id>1</id>` leaves only its text, where two would be a list. */
