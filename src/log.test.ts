@@ -29,6 +29,14 @@ describe('createLog', () => {
     });
   });
 
+  it('writes a field once that a line has from its child too', () => {
+    const { log, lines, last } = capture();
+    log.child({ runId: 'run_1', attempt: 1 }).child({ attempt: 1 }).info('run ended', { runId: 'run_1', steps: 2 });
+    expect(last()).toMatchObject({ runId: 'run_1', attempt: 1, steps: 2 });
+    expect(lines[0]?.match(/"runId"/g)).toHaveLength(1);
+    expect(lines[0]?.match(/"attempt"/g)).toHaveLength(1);
+  });
+
   it('carries the fields of a child on each of its lines', () => {
     const { log, last } = capture();
     log.child({ orgId: 'org_1' }).child({ runId: 'run_1' }).warn('late');

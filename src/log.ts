@@ -63,18 +63,21 @@ export function maskSecrets(text: string): string {
 
 type Writer = Pick<pino.Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error'> & { child(fields: object): Writer };
 
-function wrap(writer: Writer): Log {
+function wrap(writer: Writer, carried: LogFields = {}): Log {
+  // A line that had a name twice would be no JSON to many who read it.
+  const news = (fields: LogFields): LogFields =>
+    Object.fromEntries(Object.entries(fields).filter(([name, value]) => carried[name] !== value));
   const at =
     (level: 'trace' | 'debug' | 'info' | 'warn' | 'error') =>
     (message: string, fields: LogFields = {}): void =>
-      writer[level](clean(fields, 0), maskSecrets(message));
+      writer[level](Object(clean(news(fields), 0)), maskSecrets(message));
   return {
     trace: at('trace'),
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => wrap(writer.child(Object(clean(fields, 0)))),
+    child: (fields) => wrap(writer.child(Object(clean(news(fields), 0))), { ...carried, ...fields }),
   };
 }
 
