@@ -105,7 +105,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         // The next caller that waits gets the same error.
         leave().catch(() => undefined);
       },
-      leftAt + pauseMsMax - performance.now(),
+      Math.max(0, leftAt + pauseMsMax - performance.now()),
     );
   };
 
