@@ -129,6 +129,8 @@ const operatorPaths = ['/healthz', '/readyz', '/metrics'];
 /** By the client of Temporal, and by compose.yaml; OTEL_* by OpenTelemetry. */
 const readByOthers = new Set([
   'API_BIND',
+  'CSS_API_KEY',
+  'CSS_API_URL',
   'API_PORT',
   'TEMPORAL_NAMESPACE',
   'TEMPORAL_API_KEY',
