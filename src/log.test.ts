@@ -109,4 +109,12 @@ describe('temporalLogger', () => {
     temporalLogger(log).log('WARN', 'worker slow', { attempt: 2n });
     expect(last()).toMatchObject({ level: 'warn', message: 'worker slow', attempt: '2' });
   });
+
+  it('does not warn that a queue of activities has no workflows', () => {
+    const { log, lines } = capture();
+    const temporal = temporalLogger(log);
+    temporal.warn('No workflows registered, not polling for workflow tasks', { taskQueue: 'css-sync' });
+    temporal.log('WARN', 'No workflows registered, not polling for workflow tasks');
+    expect(lines).toEqual([]);
+  });
 });

@@ -41,15 +41,19 @@ export function createLog({ level, name, destination }: LogOptions): Log {
   return wrap(pino({ ...options, formatters }, destination ?? pino.destination({ dest: 1, sync: true })));
 }
 
+/** What the SDK warns of although it is meant: only the queue of workflows has workflows. */
+const meant = 'No workflows registered, not polling for workflow tasks';
+
 /** The same log in the form Temporal's `Runtime.install` takes, so that the SDK's lines are ours in form. */
 export function temporalLogger(log: Log): TemporalLogger {
-  const at = { TRACE: log.trace, DEBUG: log.debug, INFO: log.info, WARN: log.warn, ERROR: log.error } as const;
+  const warn: Log['warn'] = (message, fields) => (message === meant ? log.debug : log.warn)(message, fields);
+  const at = { TRACE: log.trace, DEBUG: log.debug, INFO: log.info, WARN: warn, ERROR: log.error } as const;
   return {
     log: (level, message, meta) => at[level](message, meta),
     trace: (message, meta) => log.trace(message, meta),
     debug: (message, meta) => log.debug(message, meta),
     info: (message, meta) => log.info(message, meta),
-    warn: (message, meta) => log.warn(message, meta),
+    warn: (message, meta) => warn(message, meta),
     error: (message, meta) => log.error(message, meta),
   };
 }
