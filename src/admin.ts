@@ -21,7 +21,7 @@ endOnUncaught({ error: (_message, fields) => printError(fields?.['error']) });
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  if (error instanceof UsageError) process.stderr.write(`${maskSecrets(error.message)}\n\n${usage()}\n`);
+  if (error instanceof UsageError) process.stderr.write(`${usage()}\n\n${maskSecrets(error.message)}\n`);
   else printError(error);
   process.exitCode = error instanceof UsageError ? usageExitCode : 1;
 }

@@ -74,6 +74,8 @@ describe('the operator’s command line', () => {
       const { exitCode, stdout, stderr } = await admin(...args);
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
       expect(stderr).toContain('Usage: npm run admin');
+      // The reason is what a terminal shows last.
+      expect(stderr).toMatch(/\n\n(There is no command|Unknown option|--name|Option '--org)[^\n]*\n$/);
     }
     expect((await admin('--help')).exitCode).toBe(0);
   });
