@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Perform } from './output.ts';
 import type { LogsArguments } from './service/logs.ts';
+import type { QuarantineArguments } from './service/quarantine.ts';
 import type { RunsArguments } from './service/runs.ts';
 import type { ServiceArguments } from './service/service.ts';
 import type { RewindArguments, SyncArguments } from './service/sync.ts';
@@ -90,7 +91,8 @@ function addRunCommands(program: Command, tools: Tools, perform: Perform): void 
     .summary('show quarantined records')
     .description('Shows the quarantined records of a connection and why each is invalid. --json has the records.')
     .argument('<connection>', 'id of the connection')
-    .action((connection: string, args: ServiceArguments) =>
+    .option('--open', 'only those that are not resolved')
+    .action((connection: string, args: QuarantineArguments) =>
       perform(async () => (await import('./service/quarantine.ts')).quarantine(tools, connection, args)),
     );
   withProfile(program.command('logs'))

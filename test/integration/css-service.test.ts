@@ -80,6 +80,7 @@ describe('the way of a spec to a service', () => {
     expect((await css('quarantine', connection.id)).stdout).toMatch(
       /quar_\w+ {2}people {2}3 {2}open {2}name: must be string/,
     );
+    expect((await css('quarantine', connection.id, '--open')).stdout).toContain('name: must be string');
     const logs = (await css('logs', connection.id)).stdout;
     expect(logs).toContain(`${run.id}  people  manual\n  1  GET  200  `);
     expect(logs).toContain('  partial: 6 in, 4 out, 1 skipped, 1 quarantined\n');
@@ -96,6 +97,9 @@ describe('the way of a spec to a service', () => {
     const [newest, ...others] = await json('runs', '--limit', '1');
     expect({ others, isTheSecond: newest.id > run.id }).toEqual({ others: [], isTheSecond: true });
     expect((await css('logs', connection.id, '--runs', '1')).stdout).not.toContain(run.id);
+    await stack.org.call('POST', '/quarantine/requeue', { body: { connectionId: connection.id } });
+    expect((await css('quarantine', connection.id, '--open')).stdout).toBe('No record is open.\n');
+    expect((await css('quarantine', connection.id)).stdout).toContain('resolved');
     for (const printed of [listed, logs, synced.stdout]) expect(printed).not.toContain(peopleKey);
   });
 

@@ -6,14 +6,24 @@ import { openService, type ServiceArguments } from './service.ts';
 
 const Reasons = v.array(v.object({ path: v.string(), message: v.string() }));
 
+/** Options of `css quarantine`. */
+export interface QuarantineArguments extends ServiceArguments {
+  readonly open?: boolean;
+}
+
 /** `css quarantine`: the quarantined records of a connection and their reasons. */
-export async function quarantine(tools: Tools, connectionId: string, args: ServiceArguments): Promise<CommandResult> {
+export async function quarantine(
+  tools: Tools,
+  connectionId: string,
+  args: QuarantineArguments,
+): Promise<CommandResult> {
   const service = await openService(tools, args);
-  const rows = await service.call(
+  const every = await service.call(
     QuarantineRows,
     'GET',
     `/quarantine?${new URLSearchParams({ connectionId }).toString()}`,
   );
+  const rows = args.open ? every.filter(({ resolvedAt }) => resolvedAt === null) : every;
   const cells = rows.map(({ id, resourceKey, externalId, validationErrors, resolvedAt }) => [
     id,
     resourceKey,
@@ -21,7 +31,10 @@ export async function quarantine(tools: Tools, connectionId: string, args: Servi
     resolvedAt === null ? 'open' : 'resolved',
     reasonsOf(validationErrors),
   ]);
-  return { json: rows, lines: rows.length === 0 ? ['No record is quarantined.'] : table(cells) };
+  return {
+    json: rows,
+    lines: rows.length === 0 ? [args.open ? 'No record is open.' : 'No record is quarantined.'] : table(cells),
+  };
 }
 
 function reasonsOf(errors: unknown): string {
