@@ -39,3 +39,35 @@ it('a room without a floor is reported by name', () => {
   const files = { 'src/core/attic/a.ts': "import { b } from '../json/b.ts';\n", 'src/core/json/b.ts': '' };
   expect(() => checkLayers(treeOf(files))).toThrow('src/core/attic has no floor');
 });
+
+it.each([
+  ['src/core/a.ts', 'src/temporal/orchestrator.ts'],
+  ['src/core/a.ts', 'src/deps.ts'],
+  ['db/a.ts', 'src/temporal/orchestrator.ts'],
+  ['src/control/a.ts', 'src/api/errors.ts'],
+  ['src/control/a.ts', 'src/console/console.ts'],
+  ['src/core/a.ts', 'test/support/a.ts'],
+])('an import of a room that the table does not allow is found: %s -> %s', (file, target) => {
+  const path = `${'../'.repeat(file.split('/').length - 1)}${target}`;
+  const forms = [`import { b } from '${path}';`, `import '${path}';`, `const { b } = await import('${path}');`];
+  for (const text of forms) {
+    const issues = checkLayers(treeOf({ [file]: `${text}\n`, [target]: '' }));
+    expect(issues).toEqual([expect.stringContaining(`${file} imports ${target}: `)]);
+  }
+});
+
+it('an import of a room that the table allows is no issue, and a process may import everything', () => {
+  const files = {
+    'src/control/a.ts': "import { b } from '../../db/b.ts';\n",
+    'db/b.ts': "import { a } from '../src/core/a.ts';\n",
+    'src/core/a.ts': "import about from '../../package.json' with { type: 'json' };\n",
+    'src/worker.ts': "import { a } from './control/a.ts';\n",
+  };
+  expect(checkLayers(treeOf(files))).toEqual([]);
+});
+
+it('a room of the service without a row in the table is reported by name', () => {
+  expect(() => checkLayers(treeOf({ 'src/attic/a.ts': "import { b } from '../core/b.ts';\n" }))).toThrow(
+    'src/attic has no row',
+  );
+});

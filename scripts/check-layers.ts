@@ -1,36 +1,10 @@
 /**
- * The floors of `src/core` and `db/queries/runs`: a file imports from its own floor and from those below it, types included,
- * and no circle of imports exists anywhere. Part of `npm run check`.
+ * The rules of `scripts/layer-rules.ts`: a room imports only what its row of the table names; inside `src/core` and
+ * `db/queries/runs` a file imports from its own floor and from those below it. Types count. No circle of imports exists anywhere.
+ * Part of `npm run check`.
  */
 import { importsOfTree } from './imports.ts';
-
-/** Rooms of each folder from the lowest to the highest; `` are the files that lie in the folder itself. */
-const folders: Readonly<Record<string, readonly string[]>> = {
-  'src/core': [
-    '',
-    'json',
-    'resources',
-    'crypto',
-    'time',
-    'schedule',
-    'json-schema',
-    'expressions',
-    'spec',
-    'model',
-    'http',
-    'source',
-    'pipeline',
-    'destinations',
-    'run',
-    'memory-run',
-    'spec-tests',
-    'import',
-    'hooks',
-    'events',
-    'deliveries',
-  ],
-  'db/queries/runs': ['records', 'batches', '', 'lanes', 'maintenance'],
-};
+import { floors, roomImports } from './layer-rules.ts';
 
 /** What is wrong with the imports of the tree, a sentence each; empty when nothing is. */
 export function checkLayers(root: string): readonly string[] {
@@ -38,7 +12,39 @@ export function checkLayers(root: string): readonly string[] {
   const upward = [...imports].flatMap(([file, targets]) =>
     targets.filter((target) => isAbove(target, file)).map((target) => `${file} imports ${target} of a floor above it.`),
   );
-  return [...upward, ...circles(imports).map((circle) => `These files import each other: ${circle.join(', ')}.`)];
+  const astray = [...imports].flatMap(([file, targets]) =>
+    targets.filter((target) => !mayImport(file, target)).map((target) => `${file} imports ${target}: ${ruleOf(file)}`),
+  );
+  return [
+    ...astray,
+    ...upward,
+    ...circles(imports).map((circle) => `These files import each other: ${circle.join(', ')}.`),
+  ];
+}
+
+function mayImport(file: string, target: string): boolean {
+  const [from, to] = [roomOf(file), roomOf(target)];
+  const allowed = rowOf(from);
+  return from === to || allowed === 'everything' || allowed.includes(to);
+}
+
+function ruleOf(file: string): string {
+  const allowed = rowOf(roomOf(file));
+  return `${roomOf(file)} may import ${allowed.length === 0 ? 'only itself' : `only ${String(allowed).replaceAll(',', ', ')}`}.`;
+}
+
+/** Throws for a room that has no row. */
+function rowOf(room: string): readonly string[] | 'everything' {
+  const row = roomImports[room];
+  if (row === undefined) throw new Error(`${room} has no row. Give it one in scripts/layer-rules.ts.`);
+  return row;
+}
+
+/** `src/api`, `src/log.ts`, `db`; a file outside of all rooms stands for itself. */
+function roomOf(file: string): string {
+  const [top = '', second = ''] = file.split('/');
+  if (top === 'src') return `${top}/${second}`;
+  return ['db', 'activities', 'workflows'].includes(top) ? top : file;
 }
 
 function isAbove(target: string, file: string): boolean {
@@ -48,12 +54,12 @@ function isAbove(target: string, file: string): boolean {
 
 /** Null: a file of no folder that has floors. Throws for a room that has none. */
 function placeOf(file: string): { readonly folder: string; readonly floor: number } | null {
-  const folder = Object.keys(folders).find((one) => file.startsWith(`${one}/`));
+  const folder = Object.keys(floors).find((one) => file.startsWith(`${one}/`));
   if (folder === undefined) return null;
   const parts = file.slice(folder.length + 1).split('/');
   const room = parts.length > 1 ? (parts[0] ?? '') : '';
-  const floor = folders[folder]?.indexOf(room) ?? -1;
-  if (floor === -1) throw new Error(`${folder}/${room} has no floor. Give it one in scripts/check-layers.ts.`);
+  const floor = floors[folder]?.indexOf(room) ?? -1;
+  if (floor === -1) throw new Error(`${folder}/${room} has no floor. Give it one in scripts/layer-rules.ts.`);
   return { folder, floor };
 }
 

@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, sep } from 'node:path';
 
-const importPattern = /^\s*(?:import|export)\b[^;'"]*?\bfrom\s+'(?<path>\.[^']+)'/gm;
+const importPattern = /(?:^\s*(?:import|export)\b[^;'"]*?\bfrom\s+|^\s*import\s+|\bimport\()'(?<path>\.[^']+)'/gm;
 
-/** What each source file imports of the tree, types included; paths from `root`, with `/`. Tests do not count. */
+/** What each source file imports of the tree, types and `await import()` included; paths from `root`, with `/`. Tests do not count. */
 export function importsOfTree(root: string): ReadonlyMap<string, readonly string[]> {
   const files = globSync('{src,db,activities,workflows}/**/*.ts', { cwd: root })
     .map(withSlashes)
