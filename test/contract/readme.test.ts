@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { floors } from '../../scripts/layer-rules.ts';
 import { routes } from '../../src/api/routes/index.ts';
 import { orgLimits } from '../../src/core/org-limits.ts';
 import { checkSpec } from '../../src/core/spec/check/check.ts';
@@ -64,5 +65,11 @@ describe('the README and the guides', () => {
     const files = globSync('{src,activities,workflows,db}/**/*.{ts,js,sql}', { cwd: root });
     const rooms = new Set(files.map((path) => dirname(path).split(/[\\/]/).at(-1) ?? ''));
     expect([...rooms].filter((room) => !map.includes(`${room}/`))).toEqual([]);
+  });
+
+  it.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('name the floors of src/core in their order: %s', (file) => {
+    const [, list = ''] = /the files of `src\/core` itself((?:[^.\n]|\n(?!\n))*)/.exec(read(file)) ?? [];
+    const named = [...list.matchAll(/`([a-z-]+)`/g)].map(([, name = '']) => name);
+    expect(['', ...named]).toEqual(floors['src/core']);
   });
 });
