@@ -1,4 +1,5 @@
 import type { ColumnType, JSONColumnType } from 'kysely';
+import type { JsonObject } from '../src/core/json-object.ts';
 import type { RunPosition } from '../src/core/model/run-position.ts';
 import type { Validators } from '../src/core/model/validators.ts';
 import type { ConnectionStatus } from '../src/core/resources/connection.ts';
@@ -6,7 +7,6 @@ import type { EventType } from '../src/core/resources/event-types.ts';
 import type { HookRequestStatus } from '../src/core/resources/hook.ts';
 import type { RunStatus, RunTrigger } from '../src/core/resources/run.ts';
 import type { SpecVersionStatus } from '../src/core/resources/spec.ts';
-import type { JsonObject } from '../src/core/resources/values.ts';
 import type { Dedupe, Verification } from '../src/core/resources/verification-schema.ts';
 import type { WebhookDeliveryState, WebhookTrigger } from '../src/core/resources/webhook-delivery.ts';
 import type {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { newId } from '../../src/core/ids.ts';
+import type { JsonObject } from '../../src/core/json-object.ts';
 import type { SpecRow, SpecVersionRow } from '../../src/core/resources/spec.ts';
-import type { JsonObject } from '../../src/core/resources/values.ts';
 import type { Db } from '../client.ts';
 import { countRows, type Listing, openListing } from '../listing.ts';
 import type { OrgScope } from '../scope.ts';

@@ -2,11 +2,12 @@
  * The connectors that come with the service: `connectors/<key>/spec.yaml` with its page `README.md` and, where somebody
  * has run more than the tests in the spec, `verified.yaml`. Each is read once, when a request first needs it.
  */
+
 import { readdir, readFile } from 'node:fs/promises';
 import * as v from 'valibot';
 import { readYaml } from '../core/json/yaml.ts';
+import { JsonObject } from '../core/json-object.ts';
 import { type CatalogueConnector, VerificationKind } from '../core/resources/catalogue.ts';
-import { JsonObject } from '../core/resources/values.ts';
 
 /** Ready connectors. */
 export interface Catalogue {

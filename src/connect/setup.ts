@@ -1,10 +1,9 @@
+import type { JsonObject } from '../core/json-object.ts';
 import { findResource } from '../core/spec/connection/find-resource.ts';
 import { checkConnectionValues } from '../core/spec/connection/params.ts';
 import { invalidSpec, invalidValues } from '../core/spec/connection/spec-errors.ts';
 import { storedSpec } from '../core/spec/connection/stored-spec.ts';
 import type { ConnectorSpec, Resource } from '../core/spec/schema/spec-schema.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The setup that spec and values of a connection give. */
 export interface ConnectionSetup {

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isJsonObject, type JsonObject, refuseArray } from './json-object.ts';
 import { nearestName } from './nearest-name.ts';
 
 /** An object schema that refuses unknown keys; see {@link strictObject}. */
@@ -6,7 +7,7 @@ export type StrictObject<Entries extends v.ObjectEntries> = v.StrictObjectSchema
 
 /**
  * An object of a ConnectorSpec: every unknown key is an issue of its own (valibot's strictObject stops at the
- * first), except names that start with `x-`, which are left out of the output. A list is not an object.
+ * first), except names that start with `x-`, which are left out of the output. An array is not an object.
  */
 export function strictObject<const Entries extends v.ObjectEntries>(entries: Entries): StrictObject<Entries> {
   const known = v.object(entries);
@@ -14,8 +15,8 @@ export function strictObject<const Entries extends v.ObjectEntries>(entries: Ent
   return Object.assign(schema, {
     '~run': ((dataset, config) => {
       const input = dataset.value;
-      const result = known['~run'](refuseList(dataset), config);
-      if (!isPlainObject(input)) return result;
+      const result = known['~run'](refuseArray(dataset), config);
+      if (!isJsonObject(input)) return result;
       for (const key of unknownKeys(input, entries)) {
         v._addIssue(schema, 'key', result, config, {
           input: key,
@@ -28,30 +29,11 @@ export function strictObject<const Entries extends v.ObjectEntries>(entries: Ent
   });
 }
 
-/** An object with any keys of one kind; unlike valibot's record, a list is not one. */
-export function mapOf<
-  const Key extends v.BaseSchema<string, string, v.BaseIssue<unknown>>,
-  const Value extends v.GenericSchema,
->(key: Key, value: Value): v.RecordSchema<Key, Value, undefined> {
-  const schema = v.record(key, value);
-  const run = schema['~run'];
-  return Object.assign(schema, {
-    '~run': ((dataset, config) => run.call(schema, refuseList(dataset), config)) satisfies typeof run,
-  });
-}
-
 /** A key that starts with `x-` is the author's own note and means nothing to the service. */
 const isExtensionKey = (key: string): boolean => key.startsWith('x-');
 
-/** Valibot takes a list for an object without keys; a value that is no object at all gets the right issue. */
-const refuseList = (dataset: v.UnknownDataset): v.UnknownDataset =>
-  Array.isArray(dataset.value) ? { ...dataset, value: false } : dataset;
-
-const isPlainObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** No more than can be reported. */
-function unknownKeys(input: Record<string, unknown>, entries: v.ObjectEntries): string[] {
+function unknownKeys(input: JsonObject, entries: v.ObjectEntries): string[] {
   const unknown = Object.keys(input).filter((key) => !Object.hasOwn(entries, key) && !isExtensionKey(key));
   return unknown.slice(0, 100);
 }

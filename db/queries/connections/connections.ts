@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
+import type { JsonObject } from '../../../src/core/json-object.ts';
 import type { ConnectionRow, ConnectionStatus } from '../../../src/core/resources/connection.ts';
-import type { JsonObject } from '../../../src/core/resources/values.ts';
 import type { Db } from '../../client.ts';
 import { countRows, type Listing, openNewestFirst } from '../../listing.ts';
 import { newestPage, type Page, type PageRequest } from '../../page.ts';

@@ -2,6 +2,7 @@ import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/
 import type * as v from 'valibot';
 import { EventEnvelope } from '../../core/events/catalogue.ts';
 import { EventConnection } from '../../core/events/event-connection.ts';
+import { JsonObject } from '../../core/json-object.ts';
 import { ApiKeyRow } from '../../core/resources/api-key.ts';
 import { ConnectionRow, ConnectionStatus } from '../../core/resources/connection.ts';
 import { ErrorBody } from '../../core/resources/error.ts';
@@ -11,7 +12,7 @@ import { QuarantineRow } from '../../core/resources/quarantine.ts';
 import { CallLogRow, RunRow, RunStats, RunStatus } from '../../core/resources/run.ts';
 import { ScheduleRow } from '../../core/resources/schedule.ts';
 import { Issue, SpecRow, SpecUpgrade, SpecVersionRow, ValidationResult } from '../../core/resources/spec.ts';
-import { Deleted, JsonObject, Timestamp } from '../../core/resources/values.ts';
+import { Deleted, Timestamp } from '../../core/resources/values.ts';
 import { Dedupe, Verification } from '../../core/resources/verification-schema.ts';
 import { WebhookDeliveryDetail, WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import {

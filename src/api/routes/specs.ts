@@ -13,8 +13,9 @@ import {
 import { found, notFound } from '../../core/errors.ts';
 import { importFormats } from '../../core/import/import.ts';
 import { SpecKey } from '../../core/json/property-names.ts';
+import { JsonObject } from '../../core/json-object.ts';
 import { SpecImport, SpecRow, SpecVersionRow, ValidationResult } from '../../core/resources/spec.ts';
-import { Deleted, deleted, JsonObject } from '../../core/resources/values.ts';
+import { Deleted, deleted } from '../../core/resources/values.ts';
 import { SpecVersion } from '../../core/spec/schema/spec-schema.ts';
 import { nameParam } from '../inputs.ts';
 import { ResponseWithHeaders } from '../response-headers.ts';

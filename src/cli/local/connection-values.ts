@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../core/json-object.ts';
 import { checkConnectionValues } from '../../core/spec/connection/params.ts';
 import type { ConnectionParam } from '../../core/spec/schema/param-schema.ts';
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
@@ -5,8 +6,6 @@ import { parseAssignment } from '../assignments.ts';
 import { type CommandError, usageError } from '../command-error.ts';
 import { type AskedSecret, readSecrets, secretSource } from '../secret-input.ts';
 import type { Tools } from '../tools.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The values of a connection that exists only on the command line. */
 export interface LocalValues {

@@ -2,7 +2,9 @@
  * What looks right and may be wrong: mistakes in a spec that no response contradicts. A page token that is looked for at
  * the wrong place reads like a list of one page.
  */
-import { isObject, valueAt } from '../../core/json/dotted-path.ts';
+
+import { valueAt } from '../../core/json/dotted-path.ts';
+import { isJsonObject } from '../../core/json-object.ts';
 import { canonicalCursor } from '../../core/source/cursor/cursor-value.ts';
 import type { CursorType } from '../../core/spec/schema/incremental-schema.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
@@ -95,9 +97,9 @@ function cursorTypeOf(value: unknown): CursorType | null {
 
 function columnHints({ validate }: Resource, rows: readonly unknown[]): readonly string[] {
   const properties = validate?.schema['properties'];
-  if (rows.length === 0 || !isObject(properties)) return [];
+  if (rows.length === 0 || !isJsonObject(properties)) return [];
   const empty = Object.keys(properties).filter((name) =>
-    rows.every((row) => !isObject(row) || row[name] === undefined),
+    rows.every((row) => !isJsonObject(row) || row[name] === undefined),
   );
   return empty.length === 0
     ? []

@@ -1,5 +1,6 @@
 import { canonicalJson } from '../../core/json/canonical-json.ts';
-import { isObject, valueAt, withValueAt } from '../../core/json/dotted-path.ts';
+import { valueAt, withValueAt } from '../../core/json/dotted-path.ts';
+import { isJsonObject } from '../../core/json-object.ts';
 import type { ConnectorSpec, Resource } from '../../core/spec/schema/spec-schema.ts';
 import type { Mock, RequestPattern } from '../../core/spec/schema/test-schema.ts';
 import { CommandError, exitCodes } from '../command-error.ts';
@@ -144,5 +145,5 @@ const neverUsed: ReadonlySet<string> = new Set([
 function namesIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value.toLowerCase()];
   if (Array.isArray(value)) return value.flatMap(namesIn);
-  return isObject(value) ? Object.values(value).flatMap(namesIn) : [];
+  return isJsonObject(value) ? Object.values(value).flatMap(namesIn) : [];
 }

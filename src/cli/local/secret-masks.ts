@@ -1,15 +1,13 @@
 import { createRedactor } from '../../core/http/redact.ts';
-import { isObject } from '../../core/json/dotted-path.ts';
+import { isJsonObject, type JsonObject } from '../../core/json-object.ts';
 import { checkConnectionValues } from '../../core/spec/connection/params.ts';
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A JSON value with every text in it masked, names and numbers too. */
 export function maskDeep(value: unknown, mask: (text: string) => string): unknown {
   if (typeof value === 'string') return mask(value);
   if (Array.isArray(value)) return value.map((item) => maskDeep(item, mask));
-  if (isObject(value))
+  if (isJsonObject(value))
     return Object.fromEntries(Object.entries(value).map(([name, part]) => [mask(name), maskDeep(part, mask)]));
   if (typeof value !== 'number') return value;
   const text = mask(String(value));

@@ -19,8 +19,8 @@ import { connectionCreated, connectionPaused } from '../../core/events/connectio
 import type { EventConnection } from '../../core/events/event-connection.ts';
 import { scheduleDeleted } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json-object.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
-import type { JsonObject } from '../../core/resources/values.ts';
 import { checkSpec } from '../../core/spec/check/check.ts';
 import type { ConnectionCheck } from '../../core/spec/connection/params.ts';
 import type { Deps } from '../../deps.ts';

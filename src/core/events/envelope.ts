@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hashId } from '../ids.ts';
+import type { JsonObject } from '../json-object.ts';
 import type { EventType } from '../resources/event-types.ts';
-import type { JsonObject } from '../resources/values.ts';
 
 /** Something that happened, before it is an event. */
 export interface DomainEvent {

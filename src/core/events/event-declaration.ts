@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
+import type { JsonObject } from '../json-object.ts';
 import type { EventType } from '../resources/event-types.ts';
-import type { JsonObject } from '../resources/values.ts';
 
 /** What is published about one type of event. */
 export interface EventDeclaration {

@@ -1,9 +1,9 @@
+import { isJsonObject } from '../json-object.ts';
 import { mapWithPauses } from '../pauses.ts';
 import { createTextCache } from '../text-cache.ts';
 import { type CompiledExpression, compile } from './compiled/compile.ts';
 import { createPlainValues } from './compiled/plain-values.ts';
 import { type SplitExpression, splitExpression } from './compiled/split.ts';
-import { isObject } from './compiled/values.ts';
 import { createEvaluationScope, type EvaluationScope, type Given, scopeOfInput, see } from './compiled-sight.ts';
 import type { Evaluated, Evaluator } from './evaluation.ts';
 import type { EvaluatorPool } from './evaluator-pool.ts';
@@ -89,7 +89,7 @@ async function completed(
 const picker =
   (fields: ReadonlySet<string>) =>
   (record: unknown): unknown => {
-    if (!isObject(record)) return record;
+    if (!isJsonObject(record)) return record;
     const picked: Record<string, unknown> = {};
     for (const name in record) if (fields.has(name)) picked[name] = record[name];
     return picked;
@@ -121,7 +121,7 @@ function shaped(record: unknown, { compiled, scope, nowMs, recordLookups }: Orde
   const given = see(scope, record, recordLookups?.[index] ?? null);
   if (given === null) return null;
   const value = resultOf(compiled, given, nowMs);
-  return isObject(value) ? { ok: true, value, engine: 'compiled' } : null;
+  return isJsonObject(value) ? { ok: true, value, engine: 'compiled' } : null;
 }
 
 const areWhole = (rows: readonly (Row | null)[]): rows is readonly Row[] => !rows.includes(null);

@@ -1,7 +1,7 @@
+import { isJsonObject } from '../json-object.ts';
 import { bindingsLengthMax } from './bindings-text.ts';
 import type { CompiledExpression } from './compiled/compile.ts';
 import { type PlainValue, plainInput } from './compiled/plain-values.ts';
-import { isObject } from './compiled/values.ts';
 import type { Bindings, RecordLookups } from './evaluation.ts';
 import { bareLookups, namesOfInput, withHidden, withoutNulls } from './scope.ts';
 
@@ -61,14 +61,15 @@ export function createEvaluationScope(options: EvaluationScopeOptions): Evaluati
 /** Gives an expression what it sees of a record, as scope.ts does for JSONata; null: only JSONata can evaluate it. */
 export function see(scope: EvaluationScope, record: unknown, own: RecordLookups): Given | null {
   const { variables, namesTables, isFree, nulls, arePlain, values, shared } = scope;
-  const input = arePlain && isObject(record) ? record : plainInput(record)?.value;
+  const input = arePlain && isJsonObject(record) ? record : plainInput(record)?.value;
   if (input === undefined) return null;
   const root = nulls === 'missing' ? withoutNulls(input) : input;
   if (isFree) return { root, bound: shared };
   const tables = own === null ? { value: values['lookups'] } : joinedTables(values['lookups'], own);
   if (tables === null) return null;
   return {
-    root: namesTables && isObject(root) && isObject(tables.value) ? withHidden({ ...root }, tables.value) : root,
+    root:
+      namesTables && isJsonObject(root) && isJsonObject(tables.value) ? withHidden({ ...root }, tables.value) : root,
     bound: own === null ? shared : boundBy(variables, values, tables.value),
   };
 }
@@ -78,9 +79,10 @@ export function scopeOfInput({ variables }: CompiledExpression, input: unknown):
   const plain = plainInput(input);
   if (plain === null) return null;
   const root = plain.value;
-  if (meansFunction({ variables }, isObject(root) ? root : {})) return null;
-  const isBound = (name: string): boolean => namesOfInput.includes(name) && isObject(root) && Object.hasOwn(root, name);
-  return { root, bound: variables.map((name) => (isObject(root) && isBound(name) ? root[name] : undefined)) };
+  if (meansFunction({ variables }, isJsonObject(root) ? root : {})) return null;
+  const isBound = (name: string): boolean =>
+    namesOfInput.includes(name) && isJsonObject(root) && Object.hasOwn(root, name);
+  return { root, bound: variables.map((name) => (isJsonObject(root) && isBound(name) ? root[name] : undefined)) };
 }
 
 /** `$each` is a function of JSONata's where nothing else is bound. */
@@ -102,15 +104,15 @@ function plainBindings(bindings: Bindings, plainOf: EvaluationScopeOptions['plai
 
 function joinedTables(tables: unknown, own: NonNullable<RecordLookups>): { readonly value: unknown } | null {
   const plain = plainInput(own);
-  if (plain === null || !isObject(plain.value)) return null;
-  return { value: isObject(tables) ? { ...tables, ...plain.value } : plain.value };
+  if (plain === null || !isJsonObject(plain.value)) return null;
+  return { value: isJsonObject(tables) ? { ...tables, ...plain.value } : plain.value };
 }
 
 /** The tables are bound under their own names too, after everything else. */
 function boundBy(variables: readonly string[], bindings: Bindings, tables: unknown): readonly unknown[] {
   return variables.map((name) => {
-    if (name === 'lookups' && isObject(tables)) return tables;
+    if (name === 'lookups' && isJsonObject(tables)) return tables;
     if (Object.hasOwn(bindings, name)) return bindings[name];
-    return isObject(tables) && Object.hasOwn(tables, name) ? tables[name] : undefined;
+    return isJsonObject(tables) && Object.hasOwn(tables, name) ? tables[name] : undefined;
   });
 }

@@ -1,4 +1,5 @@
 import { jsonLimits, textIssue } from '../json/json-limits.ts';
+import { isJsonObject } from '../json-object.ts';
 import type { EvaluationFailure } from './evaluation.ts';
 
 /** Longest JSON text of one result, in UTF-16 units. */
@@ -24,8 +25,7 @@ const tooLong = 'The result is longer than 1 MB of JSON.';
 
 const failure = (code: EvaluationFailure['code'], message: string): string => JSON.stringify({ code, message });
 
-const isPlainObject = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isFunction(value);
+const isPlainObject = (value: unknown): boolean => isJsonObject(value) && !isFunction(value);
 
 /** JSONata's lambdas and built-in functions are objects with a marker. */
 const isFunction = (value: object): boolean =>

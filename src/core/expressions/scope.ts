@@ -1,4 +1,5 @@
 import jsonata from 'jsonata';
+import { isJsonObject } from '../json-object.ts';
 
 /** Values by name. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -41,12 +42,12 @@ export function createScope(): (job: {
     const namesTables = bareLookups.test(expression);
     const bindings = { ...held.values, ...fixedFunctions(nowMs) };
     const scopeOf = (tables: unknown): EvaluationScope => ({
-      bindings: isObject(tables) ? { ...picked(tables, names), ...bindings, lookups: tables } : bindings,
-      withTables: (input) => (namesTables && isObject(tables) ? withHidden(input, tables) : input),
+      bindings: isJsonObject(tables) ? { ...picked(tables, names), ...bindings, lookups: tables } : bindings,
+      withTables: (input) => (namesTables && isJsonObject(tables) ? withHidden(input, tables) : input),
     });
     return {
       shared: scopeOf(lookups),
-      withOwn: (own) => scopeOf(isObject(lookups) ? { ...lookups, ...own } : own),
+      withOwn: (own) => scopeOf(isJsonObject(lookups) ? { ...lookups, ...own } : own),
     };
   };
 }
@@ -62,7 +63,7 @@ export const namesOfInput: readonly string[] = ['lookups', 'params', 'each', 'ru
 
 /** The bindings of an input alone: its `lookups`, `params`, `each` and `run` as `$name`. */
 export function bindInput(input: unknown, nowMs: number): Values {
-  if (!isObject(input)) return fixedFunctions(nowMs);
+  if (!isJsonObject(input)) return fixedFunctions(nowMs);
   const names = namesOfInput.filter((name) => Object.hasOwn(input, name));
   return { ...Object.fromEntries(names.map((name) => [name, input[name]])), ...fixedFunctions(nowMs) };
 }
@@ -77,7 +78,7 @@ export function withoutNulls(value: unknown): unknown {
 
 /** The input itself with a property `lookups`. JSONata sees own properties that no copy, `$keys` or JSON text shows. */
 export function withHidden(input: unknown, lookups: unknown): unknown {
-  if (isObject(input) && !Object.hasOwn(input, 'lookups')) {
+  if (isJsonObject(input) && !Object.hasOwn(input, 'lookups')) {
     Object.defineProperty(input, 'lookups', { value: lookups, enumerable: false });
   }
   return input;
@@ -115,6 +116,3 @@ function fixedFunctions(nowMs: number): Values {
 const refuse = (name: string, reason: string) => () => {
   throw new Error(`$${name} is not available: ${reason}`);
 };
-
-const isObject = (value: unknown): value is Values =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

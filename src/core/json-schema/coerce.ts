@@ -1,7 +1,5 @@
-import { isObject } from '../json/dotted-path.ts';
+import { isJsonObject, type JsonObject } from '../json-object.ts';
 import { prepareSchema, resolveReference, type Schema } from './document.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * Makes the coercion of a JSON Schema: `"12"` becomes 12 where an integer or a number is wanted, `"true"` true, and a
@@ -17,11 +15,11 @@ export function createCoerce(document: unknown): (record: JsonObject) => JsonObj
     const parts = [...schemasIn(allOf), ...($ref === undefined ? [] : [resolveReference($ref, root)])];
     const whole = parts.reduce(coerce, coerceScalar(value, schema['type']));
     if (Array.isArray(whole)) return coerceItems(whole, schema);
-    return isObject(whole) ? coerceProperties(whole, schema) : whole;
+    return isJsonObject(whole) ? coerceProperties(whole, schema) : whole;
   };
 
   const coerceProperties = (value: JsonObject, { properties, additionalProperties }: JsonObject): JsonObject => {
-    const named = isObject(properties) ? properties : {};
+    const named = isJsonObject(properties) ? properties : {};
     const changed = Object.entries(value).flatMap(([name, child]) => {
       const schema = Object.hasOwn(named, name) ? named[name] : additionalProperties;
       const coerced = isSchema(schema) ? coerce(child, schema) : child;
@@ -41,11 +39,11 @@ export function createCoerce(document: unknown): (record: JsonObject) => JsonObj
 
   return (record) => {
     const coerced = coerce(record, root);
-    return isObject(coerced) ? coerced : record;
+    return isJsonObject(coerced) ? coerced : record;
   };
 }
 
-const isSchema = (value: unknown): value is Schema => typeof value === 'boolean' || isObject(value);
+const isSchema = (value: unknown): value is Schema => typeof value === 'boolean' || isJsonObject(value);
 
 const schemasIn = (value: unknown): readonly Schema[] => (Array.isArray(value) ? value.filter(isSchema) : []);
 

@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts';
 import { findIssue } from '../json/record-gate.ts';
+import { isJsonObject } from '../json-object.ts';
 
 /** A JSON Schema ready for the compiler, and the most work it needs for one value. */
 export interface PreparedSchema {
@@ -67,7 +68,7 @@ const refused = new Set(['$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$rec
 
 function rewrite(document: unknown, options: { readonly bigIntegers: boolean }): Schema {
   if (typeof document === 'boolean') return document;
-  if (!isObject(document)) throw refuse('each schema in it must be an object, true or false');
+  if (!isJsonObject(document)) throw refuse('each schema in it must be an object, true or false');
   const entries: [string, unknown][] = [];
   for (const [keyword, value] of Object.entries(document)) {
     if (refused.has(keyword)) throw refuse(`it uses ${keyword}; use $ref into $defs instead`);
@@ -80,7 +81,7 @@ function rewrite(document: unknown, options: { readonly bigIntegers: boolean }):
 
 function mapSubschemas(keyword: string, value: unknown, change: (child: unknown) => unknown): unknown {
   if (isList.has(keyword) && Array.isArray(value)) return value.map(change);
-  if (isByName.has(keyword) && isObject(value)) {
+  if (isByName.has(keyword) && isJsonObject(value)) {
     // An array here is a list of required names (`dependencies` of older drafts).
     return Object.fromEntries(
       Object.entries(value).map(([name, child]) => [name, Array.isArray(child) ? child : change(child)]),
@@ -120,7 +121,7 @@ function childrenOf(schema: Schema, root: Schema): readonly Schema[] {
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === '$ref') children.push(resolveReference(value, root));
     mapSubschemas(keyword, value, (child) => {
-      if (typeof child === 'boolean' || isObject(child)) children.push(child);
+      if (typeof child === 'boolean' || isJsonObject(child)) children.push(child);
     });
   }
   return children.filter((child) => typeof child === 'object');
@@ -140,7 +141,7 @@ export function resolveReference(reference: unknown, root: Schema): Schema {
         ? Reflect.get(holder, name)
         : undefined;
   }
-  if (typeof target === 'boolean' || isObject(target)) return target;
+  if (typeof target === 'boolean' || isJsonObject(target)) return target;
   throw refuse(`the $ref ${JSON.stringify(reference.slice(0, 100))} points to nothing`);
 }
 
@@ -151,9 +152,6 @@ function unescapeStep(step: string): string {
     throw refuse('a $ref is not well-formed percent-encoding', cause);
   }
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function refuse(reason: string, cause?: unknown): AppError {
   return new AppError('spec_invalid', `The schema of validate cannot be used: ${reason}.`, { cause });

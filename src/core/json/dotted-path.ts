@@ -1,7 +1,9 @@
+import { isJsonObject } from '../json-object.ts';
+
 /** The value at a dotted path such as `data.items` or `rows.0.id`; undefined when any step is missing. Own keys only. */
 export function valueAt(root: unknown, path: string): unknown {
   // A field that itself contains dots ("user.id" as a key) wins over the path.
-  if (isObject(root) && Object.hasOwn(root, path)) return root[path];
+  if (isJsonObject(root) && Object.hasOwn(root, path)) return root[path];
   let value = root;
   for (const key of path.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
@@ -13,10 +15,6 @@ export function valueAt(root: unknown, path: string): unknown {
 /** A copy of `root` with `value` at the dotted path; objects on the way are made where missing. */
 export function withValueAt(root: unknown, path: string, value: unknown): Readonly<Record<string, unknown>> {
   const [key = '', ...rest] = path.split('.');
-  const base = isObject(root) ? root : {};
+  const base = isJsonObject(root) ? root : {};
   return { ...base, [key]: rest.length === 0 ? value : withValueAt(base[key], rest.join('.'), value) };
 }
-
-/** Whether the value is a JSON object (no array, no null). */
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

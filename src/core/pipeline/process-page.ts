@@ -3,6 +3,7 @@
  */
 
 import type { Evaluator } from '../expressions/evaluation.ts';
+import type { JsonObject } from '../json-object.ts';
 import type { Enrich } from '../model/candidate.ts';
 import { type Candidate, idOf } from '../model/candidate.ts';
 import type { Outcome, PageOutcome } from '../model/page-outcome.ts';
@@ -19,8 +20,6 @@ import type { KnownRecords } from './known-records.ts';
 import { createRecordFilter } from './record-filter.ts';
 import { createShape, type EvaluateRecords } from './shape.ts';
 import { createFieldPicker } from './stored-fields.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What the stages of one run share. */
 export interface PipelineOptions {

@@ -1,5 +1,6 @@
 import type { Evaluated } from '../expressions/evaluation.ts';
 import { valueAt } from '../json/dotted-path.ts';
+import { isJsonObject, type JsonObject } from '../json-object.ts';
 import { createCoerce } from '../json-schema/coerce.ts';
 import { compileValidator, issueOf } from '../json-schema/validate.ts';
 import type { Candidate } from '../model/candidate.ts';
@@ -14,8 +15,6 @@ export type EvaluateRecords = (
   candidates: readonly Candidate[],
   each: JsonObject,
 ) => Promise<readonly Evaluated[]>;
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Transform and validate: the stage that makes rows of records, or issues of invalid ones. */
 export function createShape(
@@ -56,5 +55,4 @@ const isShaped = ({ issues, isDeleted }: Candidate): boolean => issues === null 
 
 const unchanged = (data: JsonObject): JsonObject => data;
 
-const objectOf = (value: unknown): JsonObject | null =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+const objectOf = (value: unknown): JsonObject | null => (isJsonObject(value) ? { ...value } : null);

@@ -1,4 +1,4 @@
-import { isObject } from '../json/dotted-path.ts';
+import { isJsonObject } from '../json-object.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 
 /** Makes the function that takes from a raw record what resources below its own refer to; null: nothing is stored. */
@@ -6,9 +6,9 @@ export function createFieldPicker(
   stored: StoredFields | null,
 ): (raw: unknown) => Readonly<Record<string, unknown>> | null {
   if (stored === null) return () => null;
-  if (stored === 'all') return (raw) => (isObject(raw) ? raw : {});
+  if (stored === 'all') return (raw) => (isJsonObject(raw) ? raw : {});
   return (raw) => {
-    if (!isObject(raw)) return {};
+    if (!isJsonObject(raw)) return {};
     return Object.fromEntries(stored.flatMap((name) => (Object.hasOwn(raw, name) ? [[name, raw[name]]] : [])));
   };
 }

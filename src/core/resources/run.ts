@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { Count, JsonObject, Timestamp } from './values.ts';
+import { JsonObject } from '../json-object.ts';
+import { Count, Timestamp } from './values.ts';
 
 /** Why a run exists. */
 export const RunTrigger = v.picklist(['manual', 'schedule', 'webhook', 'backfill']);

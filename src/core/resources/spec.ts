@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { Issue as IssueShape } from '../errors.ts';
-import { JsonObject, Timestamp } from './values.ts';
+import { JsonObject } from '../json-object.ts';
+import { Timestamp } from './values.ts';
 
 /** Drafts are mutable; publishing freezes a version; `deprecated` takes no new pins. */
 export const SpecVersionStatus = v.picklist(['draft', 'published', 'deprecated']);

@@ -3,14 +3,9 @@
  * and documents with the schema, the database and the engine use the type. This file has what several of them consist of.
  */
 import * as v from 'valibot';
-import { mapOf } from '../strict-object.ts';
 
 /** A point in time as ISO 8601 text in UTC. */
 export const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC.'), v.examples(['2026-03-01T08:30:00.000Z']));
-
-/** Any JSON object; its keys are the customer's own. A list is not one. */
-export const JsonObject = mapOf(v.string(), v.unknown());
-export type JsonObject = v.InferOutput<typeof JsonObject>;
 
 /** The response to a deletion. */
 export const Deleted = v.object({ deleted: v.literal(true) });

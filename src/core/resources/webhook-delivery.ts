@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { JsonObject, Timestamp } from './values.ts';
+import { JsonObject } from '../json-object.ts';
+import { Timestamp } from './values.ts';
 
 /** One attempt to tell an endpoint of an event, as the log shows it. */
 export const WebhookDeliveryView = v.object({

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
+import { JsonObject } from '../json-object.ts';
 import { eventTypes } from './event-types.ts';
-import { Count, JsonObject, Timestamp } from './values.ts';
+import { Count, Timestamp } from './values.ts';
 
 /** Something an org can be told of. */
 export const EventType = v.picklist(eventTypes);

@@ -1,7 +1,6 @@
+import type { JsonObject } from '../json-object.ts';
 import type { RunPosition } from '../model/run-position.ts';
 import type { Validators } from '../model/validators.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A quarantined record that is to be retried. */
 export interface Requeued {

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../json/canonical-json.ts';
-import { isObject } from '../json/dotted-path.ts';
 import { textOf } from '../json/json-text.ts';
+import { isJsonObject } from '../json-object.ts';
 import type { HttpRequest } from '../model/http.ts';
 import type { RequestPattern } from '../spec/schema/test-schema.ts';
 
@@ -38,7 +38,8 @@ function matchesBody(wanted: unknown, { body, headers }: HttpRequest): boolean {
   if (!headers['content-type']?.startsWith('application/x-www-form-urlencoded')) return holds(parsed(body), wanted);
   const form = new URLSearchParams(body);
   return (
-    isObject(wanted) && Object.entries(wanted).every(([name, value]) => sameTexts(form.getAll(name), textsOf(value)))
+    isJsonObject(wanted) &&
+    Object.entries(wanted).every(([name, value]) => sameTexts(form.getAll(name), textsOf(value)))
   );
 }
 
@@ -53,6 +54,6 @@ function parsed(body: string): unknown {
 
 /** Whether `value` has all that `wanted` has: of objects the given fields, everything else as it is. */
 function holds(value: unknown, wanted: unknown): boolean {
-  if (!isObject(wanted)) return value !== undefined && canonicalJson(value) === canonicalJson(wanted);
-  return isObject(value) && Object.entries(wanted).every(([name, part]) => holds(value[name], part));
+  if (!isJsonObject(wanted)) return value !== undefined && canonicalJson(value) === canonicalJson(wanted);
+  return isJsonObject(value) && Object.entries(wanted).every(([name, part]) => holds(value[name], part));
 }

@@ -1,12 +1,11 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
+import type { JsonObject } from '../../../src/core/json-object.ts';
 import type { QuarantineRow } from '../../../src/core/resources/quarantine.ts';
 import type { CallLogRow, RunRow } from '../../../src/core/resources/run.ts';
 import { eventually } from '../service/eventually.ts';
 import { type Stack, startStack } from '../service/stack.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from '../upstream/upstream.ts';
 import { type Receiver, startReceiver } from './webhook-receiver.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What the tests of a file share: a fake customer API, a webhook receiver and the running service. */
 export interface WebhookStack {

@@ -1,4 +1,5 @@
 import type * as v from 'valibot';
+import { isJsonObject } from '../../../src/core/json-object.ts';
 import { ConnectorSpec } from '../../../src/core/spec/schema/spec-schema.ts';
 
 /** A place of a document where its schema takes any text, or any text of a form. */
@@ -52,7 +53,7 @@ function* walk(schema: Node, { value, path, owner }: Place): Generator<Slot> {
   if (node.item && Array.isArray(value)) {
     for (const [index, item] of value.entries()) yield* walk(node.item, { value: item, path: [...path, index], owner });
   }
-  if (!isObject(value)) return;
+  if (!isJsonObject(value)) return;
   const names = node.entries && namesOfSlots.get(node.entries);
   for (const [key, item] of Object.entries(value)) {
     const at = [...path, key];
@@ -119,11 +120,8 @@ function unwrapped(schema: Node, value: unknown): Node {
   if (schema.wrapped) return unwrapped(schema.wrapped, value);
   if (value === undefined) return schema;
   if (schema.type === 'lazy' && schema.getter) return unwrapped(schema.getter(value), value);
-  if (schema.type !== 'variant' || typeof schema.key !== 'string' || !isObject(value)) return schema;
+  if (schema.type !== 'variant' || typeof schema.key !== 'string' || !isJsonObject(value)) return schema;
   const { key } = schema;
   const chosen = schema.options?.find((option) => option.entries?.[key]?.literal === value[key]);
   return chosen ? unwrapped(chosen, value) : schema;
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

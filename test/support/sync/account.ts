@@ -1,11 +1,10 @@
+import type { JsonObject } from '../../../src/core/json-object.ts';
 import type { QuarantineRow } from '../../../src/core/resources/quarantine.ts';
 import type { RunRow } from '../../../src/core/resources/run.ts';
 import type { SpecUpgrade } from '../../../src/core/resources/spec.ts';
 import { eventually } from '../service/eventually.ts';
 import type { Service } from '../service/stack.ts';
 import { type Customer, connectCustomer, intoDatabase } from './customer.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A customer's connection of several resources, and what can be asked of the service about it. */
 export interface Account extends Customer {

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../src/core/json-object.ts';
 import type { RunRow } from '../../../src/core/resources/run.ts';
 import { type AuditedDestination, openAuditedDestination } from '../destinations/audit.ts';
 import { eventually } from '../service/eventually.ts';
@@ -19,8 +20,6 @@ export interface Connected {
   /** Changes the connection's overrides of the spec for its resource. */
   override(resource: JsonObject): Promise<void>;
 }
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What a test decides; the rest of the spec has no limits and short waits. */
 export interface ConnectOptions {

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../json/json-value.ts';
+import { isJsonObject } from '../../json-object.ts';
 import type { ColumnType } from '../../spec/schema/column-type.ts';
 import { parseColumnType } from '../../spec/schema/column-type.ts';
 

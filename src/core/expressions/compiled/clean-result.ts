@@ -1,8 +1,8 @@
 import { byNames } from '../../by-names.ts';
 import { jsonLimits, textIssue } from '../../json/json-limits.ts';
+import { isJsonObject } from '../../json-object.ts';
 import { charge, type Evaluation, handBack } from './evaluation.ts';
 import { isList, isMarked, type List } from './sequence.ts';
-import { isObject } from './values.ts';
 
 /**
  * The result as a process would return it: plain JSON without the marks of sequences. Values that JSON or a database
@@ -68,7 +68,7 @@ const lengthOfNames = byNames((names) =>
 );
 
 function cleanProperties(value: object, cleaning: Cleaning): object {
-  if (!isObject(value)) return handBack();
+  if (!isJsonObject(value)) return handBack();
   let changed: Record<string, unknown> | null = null;
   const length = lengthOfNames(value);
   if (length === null) return handBack();

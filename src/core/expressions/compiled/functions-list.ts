@@ -1,9 +1,10 @@
+import { isJsonObject } from '../../json-object.ts';
 import { joined } from './constructors.ts';
 import { charge, type Evaluation, fail, handBack } from './evaluation.ts';
 import { type Native, native } from './native.ts';
 import { isReservedName } from './plain-json.ts';
 import { isList, type List, sequenceOf } from './sequence.ts';
-import { areEqual, fieldOf, isObject, pushAll } from './values.ts';
+import { areEqual, fieldOf, pushAll } from './values.ts';
 
 /** Functions of lists, of objects, and of any value. */
 export const listFunctions: Readonly<Record<string, Native>> = {
@@ -46,7 +47,7 @@ function typeName(value: unknown): string {
 function keys(value: unknown, evaluation: Evaluation): List {
   if (!isList(value)) {
     const names = sequenceOf();
-    if (isObject(value)) pushAll(names, Object.keys(value), evaluation);
+    if (isJsonObject(value)) pushAll(names, Object.keys(value), evaluation);
     return names;
   }
   charge(evaluation, value.length);
@@ -65,7 +66,7 @@ function spread(value: unknown, evaluation: Evaluation): unknown {
     }
     return all;
   }
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   const entries = Object.entries(value);
   charge(evaluation, entries.length);
   const parts = sequenceOf();
@@ -80,7 +81,7 @@ function spread(value: unknown, evaluation: Evaluation): unknown {
 function merge(objects: readonly unknown[], evaluation: Evaluation): Readonly<Record<string, unknown>> {
   const merged: Record<string, unknown> = {};
   for (const object of objects) {
-    const entries = Object.entries(isObject(object) ? object : handBack());
+    const entries = Object.entries(isJsonObject(object) ? object : handBack());
     charge(evaluation, entries.length + 1);
     for (const [key, value] of entries) merged[key] = isReservedName(key) ? handBack() : value;
   }

@@ -1,9 +1,6 @@
+import { isJsonObject } from '../../json-object.ts';
 import { charge, chargeText, type Evaluation, handBack } from './evaluation.ts';
 import { isList, type List, sequenceOf } from './sequence.ts';
-
-/** An object of the data or of the expression, and not a list. */
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A number that JSON can write; JSONata checks one that is not finite. */
 export function finite(value: number): number {
@@ -22,7 +19,7 @@ export function fieldOf(input: unknown, key: string, evaluation: Evaluation): un
     }
     return found;
   }
-  return isObject(input) && Object.hasOwn(input, key) ? input[key] : undefined;
+  return isJsonObject(input) && Object.hasOwn(input, key) ? input[key] : undefined;
 }
 
 /** Appends all items; never by `push(...)`, which puts them on the stack. */
@@ -37,7 +34,7 @@ export function isTruthy(value: unknown, evaluation: Evaluation): boolean {
     charge(evaluation, value.length);
     return value.some((item) => isTruthy(item, evaluation));
   }
-  if (isObject(value)) {
+  if (isJsonObject(value)) {
     const { length } = Object.keys(value);
     charge(evaluation, length);
     return length > 0;
@@ -54,7 +51,7 @@ export function areEqual(left: unknown, right: unknown, evaluation: Evaluation):
     charge(evaluation, left.length);
     return left.every((item, index) => areEqual(item, right[index], evaluation));
   }
-  if (!isObject(left) || !isObject(right)) {
+  if (!isJsonObject(left) || !isJsonObject(right)) {
     // To JSONata a list is an object with a `length`.
     return Object.hasOwn(left, 'length') && Object.hasOwn(right, 'length') ? handBack() : false;
   }

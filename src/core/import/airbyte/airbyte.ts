@@ -5,12 +5,12 @@
 
 import { AppError } from '../../errors.ts';
 import { findJsonIssue } from '../../json/json-issue.ts';
+import { isJsonObject } from '../../json-object.ts';
 import type { ImportReport, ImportResult } from '../import-result.ts';
 import { assemble } from './assemble.ts';
 import { createConfig } from './config/config.ts';
 import { createOrigins } from './manifest/origins.ts';
 import { createResolver } from './manifest/resolve-references.ts';
-import { isObject } from './objects.ts';
 import { specificationOf } from './specification.ts';
 import { readStreams } from './streams.ts';
 
@@ -49,7 +49,7 @@ function manifestOf(document: unknown): Readonly<Record<string, unknown>> {
         ? `the document is no manifest that can be read (${issue.kind})`
         : `the key ${JSON.stringify(issue.name.slice(0, 100))} is not allowed`,
     );
-  if (!isObject(document)) throw invalid('', 'expected a manifest: an object with `streams`');
+  if (!isJsonObject(document)) throw invalid('', 'expected a manifest: an object with `streams`');
   const { streams, dynamic_streams: dynamic } = document;
   if (!Array.isArray(streams) && !Array.isArray(dynamic)) throw invalid('streams', 'expected a list of streams');
   return document;

@@ -1,8 +1,9 @@
 import type { Issue } from '../../errors.ts';
+import { isJsonObject } from '../../json-object.ts';
 import { checkSpec } from '../../spec/check/check.ts';
 import type { ImportReport } from '../import-result.ts';
 import type { Config } from './config/config.ts';
-import { asText, isObject } from './objects.ts';
+import { asText } from './objects.ts';
 import { resourceOf } from './resource.ts';
 import type { StreamDraft } from './stream/convert-stream.ts';
 import type { ReadStream, ReadStreams } from './streams.ts';
@@ -67,7 +68,9 @@ function withParents(
           dimension,
           ...(Array.isArray(dimension['union']) ? dimension['union'] : []),
         ])
-        .flatMap((source) => (isObject(source) && typeof source['resource'] === 'string' ? [source['resource']] : []));
+        .flatMap((source) =>
+          isJsonObject(source) && typeof source['resource'] === 'string' ? [source['resource']] : [],
+        );
     const orphans = current.filter((entry) => parentsOf(entry).some((key) => !keys.has(key)));
     for (const { stream } of orphans)
       refused.set(stream.key, { path: '', reason: 'its parent stream is not converted' });

@@ -1,5 +1,5 @@
+import { isJsonObject } from '../../json-object.ts';
 import { joined, type Origins } from './manifest/origins.ts';
-import { isObject } from './objects.ts';
 import { refuse } from './refusal.ts';
 
 /** A component of the resolved manifest. */
@@ -21,7 +21,7 @@ export function componentOf(value: Readonly<Record<string, unknown>>, origins: O
     path: path ?? origins.pathOf(value),
     fields: value,
     origins,
-    parameters: isObject(parameters) ? parameters : {},
+    parameters: isJsonObject(parameters) ? parameters : {},
   };
 }
 
@@ -38,7 +38,7 @@ export const valueOf = (component: Component, key: string): unknown => component
 export function partOf(component: Component, key: string): Component | null {
   const value = valueOf(component, key);
   if (value === undefined) return null;
-  if (!isObject(value)) refuse(pathAt(component, key), 'expected a component');
+  if (!isJsonObject(value)) refuse(pathAt(component, key), 'expected a component');
   return componentOf(value, component.origins, component.origins.pathOf(value) || pathAt(component, key));
 }
 
@@ -49,7 +49,7 @@ export function partsOf(component: Component, key: string): readonly Component[]
   if (!Array.isArray(value)) refuse(pathAt(component, key), 'expected a list of components');
   return value.map((item, index) => {
     const path = joined(component.origins.pathOf(value) || pathAt(component, key), String(index));
-    if (!isObject(item)) refuse(path, 'expected a component');
+    if (!isJsonObject(item)) refuse(path, 'expected a component');
     return componentOf(item, component.origins, component.origins.pathOf(item) || path);
   });
 }

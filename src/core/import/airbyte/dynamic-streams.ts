@@ -1,10 +1,10 @@
+import { isJsonObject } from '../../json-object.ts';
 import { type Component, componentOf, partOf, partsOf, pathAt, valueOf } from './component.ts';
 import type { Config } from './config/config.ts';
 import { isTruthy, literal } from './jinja/python.ts';
 import { constant, type Scope } from './jinja/value.ts';
 import type { Origins } from './manifest/origins.ts';
 import { propagateParameters } from './manifest/propagate-parameters.ts';
-import { isObject } from './objects.ts';
 import { refuse } from './refusal.ts';
 import { evaluate, knownText } from './render.ts';
 import { startScope } from './stream/scopes.ts';
@@ -85,7 +85,7 @@ function withValue(
   const value = mappedValue(mapping, scope);
   const creates = valueOf(mapping, 'create_or_update') === true && isTruthy(value);
   const changed = changedAt(stream, path, { value, creates, origins });
-  return isObject(changed) ? changed : stream;
+  return isJsonObject(changed) ? changed : stream;
 }
 
 /** The value as the CDK reads it: as a literal of Python, then as YAML. */
@@ -126,7 +126,7 @@ function changedAt(target: unknown, path: readonly string[], change: Change): un
     origins.note(items, origins.pathOf(target));
     return items;
   }
-  if (!isObject(target)) return target;
+  if (!isJsonObject(target)) return target;
   if (!Object.hasOwn(target, name) && !change.creates) return target;
   const inner = target[name];
   const below = rest.length > 0 && inner === undefined ? {} : inner;

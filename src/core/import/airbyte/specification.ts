@@ -1,5 +1,5 @@
+import { isJsonObject } from '../../json-object.ts';
 import type { Resolver } from './manifest/resolve-references.ts';
-import { isObject } from './objects.ts';
 import { Refusal } from './refusal.ts';
 
 /** What a manifest says of the connector as a whole. */
@@ -15,7 +15,7 @@ export interface Specification {
 export function specificationOf(manifest: Readonly<Record<string, unknown>>, resolver: Resolver): Specification {
   const spec = resolved(manifest, resolver);
   const connection = spec['connection_specification'];
-  const title = isObject(connection) && typeof connection['title'] === 'string' ? connection['title'] : '';
+  const title = isJsonObject(connection) && typeof connection['title'] === 'string' ? connection['title'] : '';
   const docsUrl = spec['documentation_url'];
   const fromDocs = typeof docsUrl === 'string' ? (/\/sources\/([A-Za-z0-9-]+)/.exec(docsUrl)?.[1] ?? '') : '';
   const fromTitle = title.replace(/\b(?:source|spec|connection|configuration|connector)\b/gi, '').trim();
@@ -31,7 +31,7 @@ export function specificationOf(manifest: Readonly<Record<string, unknown>>, res
 function resolved(manifest: Readonly<Record<string, unknown>>, resolver: Resolver): Readonly<Record<string, unknown>> {
   try {
     const spec = resolver.resolve(manifest['spec'], 'spec');
-    return isObject(spec) ? spec : {};
+    return isJsonObject(spec) ? spec : {};
   } catch (error) {
     if (error instanceof Refusal) return {};
     throw error;

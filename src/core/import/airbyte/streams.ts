@@ -1,10 +1,10 @@
+import { isJsonObject } from '../../json-object.ts';
 import { type Component, componentOf, partOf, pathAt, textOf, valueOf } from './component.ts';
 import type { Config } from './config/config.ts';
 import { streamsOfTemplate, type TemplateBudget } from './dynamic-streams.ts';
 import { joined, type Origins } from './manifest/origins.ts';
 import { propagateParameters } from './manifest/propagate-parameters.ts';
 import type { Resolver } from './manifest/resolve-references.ts';
-import { isObject } from './objects.ts';
 import { Refusal, refuse } from './refusal.ts';
 import { conditionOf } from './render.ts';
 import { convertStream, nameOf, type StreamDraft } from './stream/convert-stream.ts';
@@ -75,7 +75,7 @@ function expand(component: Component, config: Config): readonly Found[] {
     pathAt(component, 'condition'),
   );
   const inner = valueOf(component, 'streams');
-  const items = Array.isArray(inner) ? inner.filter(isObject) : [];
+  const items = Array.isArray(inner) ? inner.filter(isJsonObject) : [];
   return items.map((item, index): Found => {
     const stream = componentOf(
       item,
@@ -106,9 +106,9 @@ function refusalOf(error: unknown, path: string): Refusal {
 /** The name of a stream that cannot be resolved. */
 function nameHint(item: unknown, path: string): string {
   if (typeof item === 'string') return item.slice(item.lastIndexOf('/') + 1).slice(0, 200);
-  if (!isObject(item)) return path;
+  if (!isJsonObject(item)) return path;
   const parameters = item['$parameters'];
-  const name = item['name'] ?? (isObject(parameters) ? parameters['name'] : undefined);
+  const name = item['name'] ?? (isJsonObject(parameters) ? parameters['name'] : undefined);
   if (typeof name === 'string') return name.slice(0, 200);
   return typeof item['$ref'] === 'string' ? nameHint(item['$ref'], path) : path;
 }
@@ -135,9 +135,9 @@ function resolved(
     reading: { resolver, origins },
   }: { readonly field: string; readonly manifest: Readonly<Record<string, unknown>>; readonly reading: Reading },
 ): Component {
-  const parameters = isObject(manifest['$parameters']) ? manifest['$parameters'] : {};
+  const parameters = isJsonObject(manifest['$parameters']) ? manifest['$parameters'] : {};
   const value = resolver.resolve(item, path);
-  if (!isObject(value)) return refuse(path, 'expected a stream');
+  if (!isJsonObject(value)) return refuse(path, 'expected a stream');
   const typed = propagateParameters(field, value, { parameters, origins });
   return componentOf(typed, origins, origins.pathOf(typed) || path);
 }
@@ -187,7 +187,7 @@ function createRegistry(found: readonly Found[], { config, resolver }: Reading):
     const path = pathAt(stream, 'schema_loader');
     try {
       const loader = resolver.resolveSchema(stream.fields['schema_loader'], path);
-      return isObject(loader) ? loader['schema'] : undefined;
+      return isJsonObject(loader) ? loader['schema'] : undefined;
     } catch (error) {
       if (error instanceof Refusal) return undefined;
       throw error;

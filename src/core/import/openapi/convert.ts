@@ -1,5 +1,6 @@
+import type { JsonObject } from '../../json-object.ts';
 import type { ImportReport } from '../import-result.ts';
-import type { JsonObject, OpenapiDocument } from './document.ts';
+import type { OpenapiDocument } from './document.ts';
 import { findList } from './list-response.ts';
 import { resourceKey, unique } from './names.ts';
 import { type Operation, operationsOf } from './operations.ts';

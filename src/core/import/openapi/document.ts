@@ -1,8 +1,5 @@
 import { invalid } from '../../errors.ts';
-import { isJsonObject } from '../../json/json-value.ts';
-
-/** An object of the document. */
-export type JsonObject = Readonly<Record<string, unknown>>;
+import { isJsonObject, type JsonObject } from '../../json-object.ts';
 
 /** `swagger2`: Swagger 2.0; `openapi3`: OpenAPI 3.0 and 3.1, which differ here only in their schemas. */
 export type Dialect = 'swagger2' | 'openapi3';

@@ -1,4 +1,5 @@
-import { type JsonObject, own } from './document.ts';
+import type { JsonObject } from '../../json-object.ts';
+import { own } from './document.ts';
 import { literalsOf, plainName, singular } from './names.ts';
 import type { Operation, Parameter } from './operations.ts';
 import type { RecordShape } from './record.ts';

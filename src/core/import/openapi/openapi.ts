@@ -5,10 +5,11 @@
 
 import { invalid } from '../../errors.ts';
 import { cutText } from '../../json/cut-text.ts';
+import type { JsonObject } from '../../json-object.ts';
 import { checkSpec } from '../../spec/check/check.ts';
 import type { ImportReport, ImportResult } from '../import-result.ts';
 import { type Conversion, convert } from './convert.ts';
-import { type JsonObject, openDocument, own, textOf } from './document.ts';
+import { openDocument, own, textOf } from './document.ts';
 import { identifier } from './names.ts';
 
 /** The version of every draft: that of the document is the API's, not the connector's. */

@@ -1,6 +1,6 @@
 import { cutText } from '../../json/cut-text.ts';
-import { isJsonObject } from '../../json/json-value.ts';
-import { type JsonObject, listOf, type OpenapiDocument, own, textOf } from './document.ts';
+import { isJsonObject, type JsonObject } from '../../json-object.ts';
+import { listOf, type OpenapiDocument, own, textOf } from './document.ts';
 
 /** A parameter of a request. */
 export interface Parameter {

@@ -1,5 +1,6 @@
 import { isColumnName } from '../../json/property-names.ts';
-import { type JsonObject, type OpenapiDocument, own } from './document.ts';
+import type { JsonObject } from '../../json-object.ts';
+import { type OpenapiDocument, own } from './document.ts';
 import { identifier, plainName, step, type TakenNames, unique } from './names.ts';
 import { Refusal } from './refusal.ts';
 import type { ReadShape, Shape } from './shape.ts';

@@ -1,4 +1,5 @@
-import { type JsonObject, own } from './document.ts';
+import type { JsonObject } from '../../json-object.ts';
+import { own } from './document.ts';
 import type { Operation } from './operations.ts';
 import type { Params } from './params.ts';
 import { parameterParam } from './partitions.ts';

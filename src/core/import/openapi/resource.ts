@@ -1,5 +1,6 @@
 import { cutText } from '../../json/cut-text.ts';
-import type { JsonObject, OpenapiDocument } from './document.ts';
+import type { JsonObject } from '../../json-object.ts';
+import type { OpenapiDocument } from './document.ts';
 import { guessIncremental, guessKey } from './guesses.ts';
 import type { FoundList } from './list-response.ts';
 import type { Operation } from './operations.ts';

@@ -1,5 +1,6 @@
 import { cutText } from '../../json/cut-text.ts';
-import { type JsonObject, listOf, type OpenapiDocument, own, textOf } from './document.ts';
+import type { JsonObject } from '../../json-object.ts';
+import { listOf, type OpenapiDocument, own, textOf } from './document.ts';
 import type { Operation } from './operations.ts';
 import type { Params } from './params.ts';
 import { Refusal } from './refusal.ts';

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../json/json-value.ts';
-import { type JsonObject, listOf, type OpenapiDocument, own } from './document.ts';
+import { isJsonObject, type JsonObject } from '../../json-object.ts';
+import { listOf, type OpenapiDocument, own } from './document.ts';
 import { Refusal } from './refusal.ts';
 
 /** What a schema says of a value, with `allOf`, `anyOf`, `oneOf` and references folded into it. */

@@ -1,5 +1,5 @@
 import { genericTokenEndpointRequest } from 'oauth4webapi';
-import { isObject } from '../../json/dotted-path.ts';
+import { isJsonObject } from '../../json-object.ts';
 import type { JwtAuth } from '../../spec/schema/auth-schema.ts';
 import type { AuthValues } from './auth-values.ts';
 import type { TokenRequestContext } from './oauth-token.ts';
@@ -50,6 +50,6 @@ async function signClaims(auth: JwtAuth, values: AuthValues, now: Date): Promise
     : parsePrivateKey(text, place);
   const claims = await values.value(auth.claims);
   const named = auth.keyId === undefined ? keyId : await values.text(auth.keyId);
-  const parts = { algorithm, key, keyId: named, claims: isObject(claims) ? claims : {}, now, ttlSeconds };
+  const parts = { algorithm, key, keyId: named, claims: isJsonObject(claims) ? claims : {}, now, ttlSeconds };
   return await signJwt(parts, place);
 }

@@ -6,7 +6,7 @@ import {
   type LoggedCall,
 } from '../../http/client.ts';
 import { classifyByStatus } from '../../http/retry.ts';
-import { isObject } from '../../json/dotted-path.ts';
+import { isJsonObject } from '../../json-object.ts';
 import { type HttpClient, type HttpRequest, type HttpResponse, type Verdict } from '../../model/http.ts';
 import { decodeJson } from '../decode/decode-json.ts';
 
@@ -112,7 +112,7 @@ const isConditional = ({ headers }: HttpRequest): boolean =>
 function oauthErrorOf(response: HttpResponse): string | null {
   try {
     const body = decodeJson(response.body, { bigNumbers: 'string' });
-    const code = isObject(body) ? body['error'] : null;
+    const code = isJsonObject(body) ? body['error'] : null;
     return typeof code === 'string' && Object.hasOwn(oauthErrors, code) ? code : null;
   } catch (error) {
     // A web page, or an empty body: the status is enough.

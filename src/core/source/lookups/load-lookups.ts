@@ -1,6 +1,7 @@
 /** The tables of a run: loaded before its first page, at most once per run, and shared by its chunks through the store. */
 
 import * as v from 'valibot';
+import type { JsonObject } from '../../json-object.ts';
 import { dependenciesOf } from '../../spec/check/step-dependencies.ts';
 import type { Lookup } from '../../spec/schema/lookup-schema.ts';
 import { ResponseSettings } from '../../spec/schema/resource-schema.ts';
@@ -26,8 +27,6 @@ interface LoadOptions {
   /** Called with each table that was fetched. */
   readonly onLoaded: (loaded: LoadedLookup) => void;
 }
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Seconds for which a table shared by runs is valid when its spec does not say. */
 const sharedTtlSeconds = 3600;

@@ -1,6 +1,7 @@
 import { AppError } from '../../errors.ts';
-import { isObject, valueAt } from '../../json/dotted-path.ts';
+import { valueAt } from '../../json/dotted-path.ts';
 import { textOf } from '../../json/json-text.ts';
+import { isJsonObject } from '../../json-object.ts';
 import type { ReadableResource } from '../source.ts';
 import type { SelectedItems } from './select-records.ts';
 
@@ -104,7 +105,7 @@ function keyOf(item: unknown, mergeBy: readonly string[]): string {
 
 /** Objects are merged, level by level; of other values the first one stays. */
 function mergedValue(first: unknown, later: unknown, depth: number): unknown {
-  if (depth === 0 || !isObject(first) || !isObject(later)) return first;
+  if (depth === 0 || !isJsonObject(first) || !isJsonObject(later)) return first;
   const shared = Object.entries(later).map(([key, value]) => [
     key,
     Object.hasOwn(first, key) ? mergedValue(first[key], value, depth - 1) : value,

@@ -1,7 +1,8 @@
 import { AppError } from '../../errors.ts';
 import type { Evaluator } from '../../expressions/evaluation.ts';
 import { arrayOnPath, compilePlainPath } from '../../expressions/plain-path.ts';
-import { isObject, valueAt } from '../../json/dotted-path.ts';
+import { valueAt } from '../../json/dotted-path.ts';
+import { isJsonObject } from '../../json-object.ts';
 import { mapWithPauses } from '../../pauses.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import type { Evaluate } from '../request/evaluate.ts';
@@ -26,7 +27,7 @@ export function selectItems(body: unknown, response: ResponseSettings): Selected
     if (found.length > pageRecordsMax) throw tooManyRecords();
     return { items: found, missing: false };
   }
-  if (isObject(found)) return { items: [found], missing: false };
+  if (isJsonObject(found)) return { items: [found], missing: false };
   const absent = found === undefined || found === null;
   if (absent && response.recordsMissing === 'empty') return { items: [], missing: true };
   const what = absent ? 'missing or null' : 'neither a list nor an object';
@@ -84,7 +85,7 @@ export async function shapeRecords(
   const added: [string, unknown][] = [];
   for (const [name, expression] of names) added.push([name, await options.evaluate(expression, roots)]);
   const fields = Object.fromEntries(added.filter(([, value]) => value !== undefined));
-  return await mapWithPauses(mapped, (record) => (isObject(record) ? { ...record, ...fields } : record));
+  return await mapWithPauses(mapped, (record) => (isJsonObject(record) ? { ...record, ...fields } : record));
 }
 
 async function mapItems(

@@ -2,8 +2,8 @@ import { AppError } from '../../errors.ts';
 import { type Roots, renderTemplate } from '../../expressions/template.ts';
 import { BlockedUrlError } from '../../http/egress-blocked.ts';
 import { isReachable } from '../../http/origin.ts';
-import { isObject } from '../../json/dotted-path.ts';
 import { textOf } from '../../json/json-text.ts';
+import { isJsonObject } from '../../json-object.ts';
 import type { HttpRequest } from '../../model/http.ts';
 import type { HttpSettings, RequestTemplate } from '../../spec/schema/http-schema.ts';
 import type { Inject } from '../../spec/schema/pagination-schema.ts';
@@ -102,7 +102,7 @@ async function addQuery(
 ): Promise<void> {
   const { http, template, inject, render } = parts;
   const query = await render.value({ ...http.query, ...template.query });
-  const pairs = queryPairs(isObject(query) ? query : {}, template.arrayFormat);
+  const pairs = queryPairs(isJsonObject(query) ? query : {}, template.arrayFormat);
   const injected = inject?.into.in === 'query' ? inject : null;
   if (pairs.length === 0 && injected === null) return;
   // Parameters that belong to a URL would rewrite it with each change.

@@ -1,5 +1,6 @@
-import { isObject, withValueAt } from '../../json/dotted-path.ts';
+import { withValueAt } from '../../json/dotted-path.ts';
 import { textOf } from '../../json/json-text.ts';
+import { isJsonObject } from '../../json-object.ts';
 import type { RequestTemplate } from '../../spec/schema/http-schema.ts';
 import type { Inject } from '../../spec/schema/pagination-schema.ts';
 import { queryPairs } from './query-string.ts';
@@ -32,7 +33,7 @@ export async function renderBody(
   }
   if (body?.form) {
     const fields = await render(body.form);
-    const form = new URLSearchParams(queryPairs(isObject(fields) ? fields : {}, template.arrayFormat));
+    const form = new URLSearchParams(queryPairs(isJsonObject(fields) ? fields : {}, template.arrayFormat));
     if (position) form.set(position.into.name, String(position.value));
     return { text: form.toString(), contentType: 'application/x-www-form-urlencoded' };
   }

@@ -1,5 +1,5 @@
 import type { Issue } from '../../errors.ts';
-import { isJsonObject } from '../../json/json-value.ts';
+import { isJsonObject } from '../../json-object.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 
 /** Rules of auth blocks that span several of their properties. */

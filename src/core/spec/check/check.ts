@@ -7,7 +7,7 @@
 import type { Issue } from '../../errors.ts';
 import { createParser, type ParseExpression } from '../../expressions/expression-parser.ts';
 import { documentGate } from '../../json/document-gate.ts';
-import { isJsonObject } from '../../json/json-value.ts';
+import { isJsonObject } from '../../json-object.ts';
 import type { ConnectorSpec } from '../schema/spec-schema.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAuth } from './auth.ts';

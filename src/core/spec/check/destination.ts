@@ -1,5 +1,5 @@
 import type { Issue } from '../../errors.ts';
-import { isJsonObject } from '../../json/json-value.ts';
+import { isJsonObject } from '../../json-object.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
 import { valuesAt } from './document-paths.ts';
 

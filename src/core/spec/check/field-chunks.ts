@@ -1,5 +1,5 @@
 import type { Issue } from '../../errors.ts';
-import { isJsonObject } from '../../json/json-value.ts';
+import { isJsonObject } from '../../json-object.ts';
 import { textsIn, valuesAt } from './document-paths.ts';
 
 /** Rules of chunks of fields that span several properties of a resource. */

@@ -1,8 +1,6 @@
 import type { Issue } from '../../errors.ts';
-import { isJsonObject } from '../../json/json-value.ts';
+import { isJsonObject, type JsonObject } from '../../json-object.ts';
 import { textsIn, valuesAt } from './document-paths.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What has pages: the request, and how its next page is requested. */
 const paged = ['lookups.*', 'resources.*', 'resources.*.deletes'];

@@ -1,8 +1,6 @@
 import type { Issue } from '../../errors.ts';
-import { isJsonObject } from '../../json/json-value.ts';
+import { isJsonObject, type JsonObject } from '../../json-object.ts';
 import { type Located, valuesAt } from './document-paths.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Rules of partitions and deletes for the resources that they refer to, beyond their own properties. */
 export function checkPartitions(document: unknown): readonly Issue[] {

@@ -1,8 +1,6 @@
 import type { Issue } from '../../errors.ts';
-import { isJsonObject } from '../../json/json-value.ts';
+import { isJsonObject, type JsonObject } from '../../json-object.ts';
 import { textsIn, valuesAt } from './document-paths.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Rules of report jobs that span several properties of a resource, or several resources. */
 export function checkReportJobs(document: unknown): readonly Issue[] {

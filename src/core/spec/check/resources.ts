@@ -1,6 +1,6 @@
 import type { Issue } from '../../errors.ts';
-import { isJsonObject } from '../../json/json-value.ts';
 import { isTableName } from '../../json/property-names.ts';
+import { isJsonObject } from '../../json-object.ts';
 import { durationMs } from '../schema/duration.ts';
 import { defaultTable } from '../schema/resource-schema.ts';
 import { type Located, valuesAt } from './document-paths.ts';

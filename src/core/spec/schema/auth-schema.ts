@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { JsonObject } from '../../json/json-value.ts';
-import { mapOf, strictObject } from '../../strict-object.ts';
+import { JsonObject, mapOf } from '../../json-object.ts';
+import { strictObject } from '../../strict-object.ts';
 import { field, when, wholeNumber } from './field.ts';
 import { Expression, HeaderTemplates, RequestTemplate, Template } from './http-schema.ts';
 import { FieldPath, VariableName } from './names.ts';

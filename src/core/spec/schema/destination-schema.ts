@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { mapOf, strictObject } from '../../strict-object.ts';
+import { mapOf } from '../../json-object.ts';
+import { strictObject } from '../../strict-object.ts';
 import { ColumnTypeText } from './column-type.ts';
 import { entraHosts } from './entra-hosts.ts';
 import { field, wholeNumber } from './field.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { JsonObject, JsonValue } from '../../json/json-value.ts';
-import { mapOf, strictObject } from '../../strict-object.ts';
+import { JsonObject, JsonValue, mapOf } from '../../json-object.ts';
+import { strictObject } from '../../strict-object.ts';
 import { field, when, wholeNumber } from './field.ts';
 import { RateLimit, RetrySettings, WaitFormat } from './rate-limit-schema.ts';
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { mapOf, strictObject } from '../../strict-object.ts';
+import { mapOf } from '../../json-object.ts';
+import { strictObject } from '../../strict-object.ts';
 import { field, wholeNumber } from './field.ts';
 import { Expression, RequestTemplate } from './http-schema.ts';
 import { VariableName } from './names.ts';

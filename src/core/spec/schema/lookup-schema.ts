@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { JsonObject } from '../../json/json-value.ts';
+import { JsonObject } from '../../json-object.ts';
 import { strictObject } from '../../strict-object.ts';
 import { field, when, wholeNumber } from './field.ts';
 import { Expression, RequestTemplate } from './http-schema.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { JsonValue } from '../../json/json-value.ts';
+import { JsonValue } from '../../json-object.ts';
 
 import { strictObject } from '../../strict-object.ts';
 import { field, when } from './field.ts';

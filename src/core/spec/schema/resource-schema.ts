@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { JsonObject } from '../../json/json-value.ts';
-import { mapOf, strictObject } from '../../strict-object.ts';
+import { JsonObject, mapOf } from '../../json-object.ts';
+import { strictObject } from '../../strict-object.ts';
 import { Auth } from './auth-schema.ts';
 import { Deletes } from './deletes-schema.ts';
 import { Target } from './destination-schema.ts';

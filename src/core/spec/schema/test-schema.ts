@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { JsonObject, JsonValue } from '../../json/json-value.ts';
-import { mapOf, strictObject } from '../../strict-object.ts';
+import { JsonObject, JsonValue, mapOf } from '../../json-object.ts';
+import { strictObject } from '../../strict-object.ts';
 import { field, wholeNumber } from './field.ts';
 
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));

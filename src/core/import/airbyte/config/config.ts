@@ -1,5 +1,5 @@
+import { isJsonObject } from '../../../json-object.ts';
 import { constant, type Kind, missing, pathValue, type Value } from '../jinja/value.ts';
-import { isObject } from '../objects.ts';
 import { type Definition, pathKey, readDefinitions } from './definitions.ts';
 import { toParam } from './param.ts';
 
@@ -143,5 +143,5 @@ function kindOf(schema: Readonly<Record<string, unknown>>): Kind {
   if (type === 'integer' || type === 'number') return 'number';
   if (type === 'boolean') return 'boolean';
   if (type === 'array') return 'list';
-  return isObject(schema['properties']) ? 'object' : 'any';
+  return isJsonObject(schema['properties']) ? 'object' : 'any';
 }

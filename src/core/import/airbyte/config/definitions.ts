@@ -1,4 +1,4 @@
-import { isObject } from '../objects.ts';
+import { isJsonObject } from '../../../json-object.ts';
 
 /** What a connection specification says of one value. */
 export interface Definition {
@@ -13,7 +13,7 @@ const depthMax = 12;
 /** The values of a connection specification by their path; objects whose fields are known are no values themselves. */
 export function readDefinitions(specification: unknown): ReadonlyMap<string, Definition> {
   const found = new Map<string, Definition>();
-  if (isObject(specification)) collect(specification, { path: [], required: true, depth: 0, found });
+  if (isJsonObject(specification)) collect(specification, { path: [], required: true, depth: 0, found });
   return found;
 }
 
@@ -31,8 +31,8 @@ function collect(schema: Readonly<Record<string, unknown>>, walk: Walk): void {
   if (walk.depth > depthMax || walk.found.size > 2_000) return;
   const { properties } = schema;
   const requiredKeys = Array.isArray(schema['required']) ? schema['required'] : [];
-  for (const [key, value] of isObject(properties) ? Object.entries(properties) : []) {
-    if (!isObject(value)) continue;
+  for (const [key, value] of isJsonObject(properties) ? Object.entries(properties) : []) {
+    if (!isJsonObject(value)) continue;
     const inner = {
       ...walk,
       path: [...walk.path, key],
@@ -68,10 +68,10 @@ const allowedBy = (schema: Readonly<Record<string, unknown>>): readonly unknown[
   schema['const'] !== undefined ? [schema['const']] : Array.isArray(schema['enum']) ? schema['enum'] : null;
 
 const hasFields = (schema: Readonly<Record<string, unknown>>): boolean =>
-  isObject(schema['properties']) ? Object.keys(schema['properties']).length > 0 : choicesOf(schema).some(hasFields);
+  isJsonObject(schema['properties']) ? Object.keys(schema['properties']).length > 0 : choicesOf(schema).some(hasFields);
 
 const choicesOf = (schema: Readonly<Record<string, unknown>>): readonly Record<string, unknown>[] =>
   ['oneOf', 'anyOf', 'allOf'].flatMap((key) => {
     const list = schema[key];
-    return Array.isArray(list) ? list.filter(isObject) : [];
+    return Array.isArray(list) ? list.filter(isJsonObject) : [];
   });

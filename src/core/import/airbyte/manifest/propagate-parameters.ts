@@ -1,4 +1,5 @@
-import { asText, isObject } from '../objects.ts';
+import { isJsonObject } from '../../../json-object.ts';
+import { asText } from '../objects.ts';
 import { customTypes, defaultTypes } from './component-types.ts';
 import type { Origins } from './origins.ts';
 
@@ -33,7 +34,7 @@ export function propagateParameters(field: string, component: Values, options: O
     const found = result['class_name'] === undefined ? defaultTypes[field] : customTypes[field];
     if (found !== undefined) result['type'] = found;
   }
-  const ownParameters = isObject(own) ? own : {};
+  const ownParameters = isJsonObject(own) ? own : {};
   const parameters: Values = options.parentsWin
     ? { ...ownParameters, ...options.parameters }
     : { ...options.parameters, ...ownParameters };
@@ -66,10 +67,10 @@ function propagateInto(
     const { [key]: _, ...below } = parameters;
     const inner = { ...others, parameters: below };
     const field = onlyComponents ? owner : `${owner}.${key}`;
-    if (isObject(value)) {
+    if (isJsonObject(value)) {
       if (!onlyComponents || typeof value['type'] === 'string') result[key] = propagateParameters(field, value, inner);
     } else if (Array.isArray(value) && !onlyComponents) {
-      const items = value.map((item) => (isObject(item) ? propagateParameters(field, item, inner) : item));
+      const items = value.map((item) => (isJsonObject(item) ? propagateParameters(field, item, inner) : item));
       origins.note(items, origins.pathOf(value) || origins.pathAt(result, key));
       result[key] = items;
     }
@@ -86,4 +87,4 @@ const isEmpty = (value: unknown): boolean =>
   value === 0 ||
   value === false ||
   (Array.isArray(value) && value.length === 0) ||
-  (isObject(value) && Object.keys(value).length === 0);
+  (isJsonObject(value) && Object.keys(value).length === 0);

@@ -1,4 +1,4 @@
-import { isObject } from '../objects.ts';
+import { isJsonObject } from '../../../json-object.ts';
 import { refuse } from '../refusal.ts';
 import { joined, type Origins } from './origins.ts';
 
@@ -57,7 +57,7 @@ function evaluate(node: unknown, place: Place): unknown {
   place.count(place.path);
   if (place.depth > depthMax) refuse(place.path, `nests deeper than ${depthMax} levels`);
   if (Array.isArray(node)) return evaluateList(node, place);
-  if (isObject(node)) return evaluateObject(node, place);
+  if (isJsonObject(node)) return evaluateObject(node, place);
   return typeof node === 'string' && node.startsWith('#/') ? follow(node, place) : node;
 }
 
@@ -79,7 +79,7 @@ function evaluateObject(node: Readonly<Record<string, unknown>>, place: Place): 
     .map(([key, value]) => [key, !place.schemas && unread.has(key) ? value : evaluate(value, inside(place, key))]);
   if (!Object.hasOwn(node, '$ref')) return noted(own, place, new Map());
   const referred = evaluate(node['$ref'], inside(place, '$ref'));
-  if (!isObject(referred)) return referred;
+  if (!isJsonObject(referred)) return referred;
   const { origins } = place;
   const overridden = new Set(own.map(([key]) => key));
   const elsewhere = Object.keys(referred)
@@ -129,7 +129,7 @@ function lookUp(reference: string, place: Place): { readonly value: unknown; rea
 
 function childOf(node: unknown, key: string): unknown {
   if (Array.isArray(node)) return /^\d{1,6}$/.test(key) ? node[Number(key)] : undefined;
-  return isObject(node) && Object.hasOwn(node, key) ? node[key] : undefined;
+  return isJsonObject(node) && Object.hasOwn(node, key) ? node[key] : undefined;
 }
 
 const shown = (reference: string): string => JSON.stringify(reference.slice(0, 200));

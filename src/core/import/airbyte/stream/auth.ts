@@ -1,8 +1,9 @@
+import { isJsonObject } from '../../../json-object.ts';
 import { type Component, componentOf, isTrue, partOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { parseDuration } from '../jinja/durations.ts';
 import { step } from '../jinja/value.ts';
-import { asText, isObject } from '../objects.ts';
+import { asText } from '../objects.ts';
 import { Refusal, refuse } from '../refusal.ts';
 import { evaluate, jsonValue, knownText, templateOf } from '../render.ts';
 import { readLegacySession } from './legacy-session.ts';
@@ -106,7 +107,7 @@ function jwt(authenticator: Component, config: Config): Readonly<Record<string, 
     refuse(pathAt(authenticator, 'base64_encode_secret_key'), 'the key is used as it is given');
   for (const key of ['passphrase', 'additional_jwt_headers']) {
     const value = valueOf(authenticator, key);
-    if (value !== undefined && value !== '' && !(isObject(value) && Object.keys(value).length === 0))
+    if (value !== undefined && value !== '' && !(isJsonObject(value) && Object.keys(value).length === 0))
       refuse(pathAt(authenticator, key), `${key} has no counterpart`);
   }
   const headers = partOf(authenticator, 'jwt_headers');
@@ -139,10 +140,10 @@ function claimsOf(authenticator: Component, config: Config): Readonly<Record<str
     const given = payload === null ? undefined : textOf(payload, key);
     return payload === null || given === undefined || given === '' ? [] : [[key, template(payload, key, config)]];
   });
-  const more = isObject(additional)
+  const more = isJsonObject(additional)
     ? jsonValue(additional, scope, pathAt(authenticator, 'additional_jwt_payload'))
     : {};
-  return { ...Object.fromEntries(named), ...(isObject(more) ? more : {}) };
+  return { ...Object.fromEntries(named), ...(isJsonObject(more) ? more : {}) };
 }
 
 function session(authenticator: Component, config: Config): Readonly<Record<string, unknown>> {
@@ -219,10 +220,10 @@ function prefixOf(given: string, request: Component): string {
 /** One of several: the first that can be converted, those without a grant first. */
 function selective(authenticator: Component, setting: Setting): ReadAuth {
   const choices = valueOf(authenticator, 'authenticators');
-  if (!isObject(choices)) return refuse(authenticator.path, 'it has no authenticators');
+  if (!isJsonObject(choices)) return refuse(authenticator.path, 'it has no authenticators');
   const path = valueOf(authenticator, 'authenticator_selection_path');
   const components = Object.entries(choices).flatMap(([name, value]) =>
-    isObject(value)
+    isJsonObject(value)
       ? [
           {
             name,

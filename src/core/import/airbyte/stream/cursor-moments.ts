@@ -1,10 +1,11 @@
+import { isJsonObject } from '../../../json-object.ts';
 import { type Component, partOf, pathAt, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { instantOf } from '../jinja/macros.ts';
 import { JinjaError } from '../jinja/syntax.ts';
 import { isIso, readTime } from '../jinja/time-format.ts';
 import type { Value } from '../jinja/value.ts';
-import { asText, isObject } from '../objects.ts';
+import { asText } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import { evaluate } from '../render.ts';
 import { startScope } from './scopes.ts';
@@ -26,7 +27,7 @@ export function readMoment(
 ): Moment | null {
   const given = valueOf(cursor, key);
   if (given === undefined || given === '') return null;
-  const part = isObject(given) ? partOf(cursor, key) : null;
+  const part = isJsonObject(given) ? partOf(cursor, key) : null;
   const component = part ?? cursor;
   const at = part === null ? pathAt(cursor, key) : pathAt(part, 'datetime');
   const template = part === null ? asText(given) : (textOf(part, 'datetime') ?? '');

@@ -1,7 +1,7 @@
+import { isJsonObject } from '../../../json-object.ts';
 import { type Component, partOf, partsOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { quote } from '../jinja/value.ts';
-import { isObject } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import { conditionOf, expressionOf, knownText } from '../render.ts';
 import { responseScope, startScope } from './scopes.ts';
@@ -36,13 +36,13 @@ export function splitShrink(
 ): { readonly errors: readonly Rule[]; readonly when: Rule | null } {
   const errors = rules.filter(({ action }) => action !== shrinkAction);
   if (errors.length === rules.length) return { errors, when: null };
-  const conditions = rules.flatMap(({ action, when }) => (action === shrinkAction && isObject(when) ? [when] : []));
+  const conditions = rules.flatMap(({ action, when }) => (action === shrinkAction && isJsonObject(when) ? [when] : []));
   const [first] = conditions;
   if (first !== undefined && conditions.length === 1 && rules[0]?.['action'] === shrinkAction)
     return { errors, when: first };
   const last = rules.findLastIndex(({ action }) => action === shrinkAction);
   const all = rules.slice(0, last + 1);
-  const lists = all.map(({ when }) => (isObject(when) && Array.isArray(when['status']) ? when['status'] : []));
+  const lists = all.map(({ when }) => (isJsonObject(when) && Array.isArray(when['status']) ? when['status'] : []));
   const statuses = lists.flat();
   if (lists.some((list) => list.length === 0) || new Set(statuses).size < statuses.length)
     refuse(path, 'smaller pages are asked for by statuses that no rule before has, or by the first rule alone');

@@ -1,5 +1,5 @@
+import { isJsonObject } from '../../../json-object.ts';
 import { step } from '../jinja/value.ts';
-import { isObject } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import type { RequestDraft } from './request-draft.ts';
 
@@ -62,6 +62,6 @@ function mapped<T>(value: T, replaced: (text: string) => string): T;
 function mapped(value: unknown, replaced: (text: string) => string): unknown {
   if (typeof value === 'string') return value.replaceAll(holes, replaced);
   if (Array.isArray(value)) return value.map((item) => mapped(item, replaced));
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapped(item, replaced)]));
 }

@@ -1,8 +1,9 @@
+import { isJsonObject } from '../../../json-object.ts';
 import { type Component, isTrue, partOf, pathAt, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { shown } from '../jinja/python.ts';
 import { quote } from '../jinja/value.ts';
-import { asText, isObject } from '../objects.ts';
+import { asText } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import { evaluate, knownText, queryValue, templateOf } from '../render.ts';
 import { authScope } from './scopes.ts';
@@ -104,7 +105,7 @@ function scopesOf(authenticator: Component, scope: ReturnType<typeof authScope>)
 
 const entriesOf = (component: Component, key: string): readonly (readonly [string, unknown])[] => {
   const value = valueOf(component, key);
-  return isObject(value) ? Object.entries(value) : [];
+  return isJsonObject(value) ? Object.entries(value) : [];
 };
 
 const pathOf = (name: string, component: Component): string =>

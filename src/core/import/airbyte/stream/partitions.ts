@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../../json-object.ts';
 import {
   type Component,
   componentOf,
@@ -12,7 +13,6 @@ import {
 import type { Config } from '../config/config.ts';
 import { constant, pathValue, step, type Value } from '../jinja/value.ts';
 import { joined } from '../manifest/origins.ts';
-import { isObject } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import { evaluate, expressionOf, knownText } from '../render.ts';
 import { putOption, type RequestDraft, readOption } from './request-draft.ts';
@@ -157,7 +157,7 @@ function parentDimension(router: Component, { config, parentOf }: Setting, taken
     return refuse(pathAt(router, 'parent_stream_configs'), 'partitions of several parents are not put together');
   // With `lazy_read_pointer` the first children come from the response of the parent: requests give the same ones.
   const stream = valueOf(parent, 'stream');
-  if (!isObject(stream)) return refuse(pathAt(parent, 'stream'), 'expected a stream');
+  if (!isJsonObject(stream)) return refuse(pathAt(parent, 'stream'), 'expected a stream');
   const component = componentOf(stream, parent.origins, parent.origins.pathOf(stream) || pathAt(parent, 'stream'));
   const resource = parentOf(component);
   const scope = startScope({ component: parent, config });

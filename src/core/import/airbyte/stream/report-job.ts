@@ -1,8 +1,8 @@
+import { isJsonObject } from '../../../json-object.ts';
 import { type Component, partOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { literal } from '../jinja/python.ts';
 import { constant, pathValue, quote, step, type Value } from '../jinja/value.ts';
-import { isObject } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import { knownText } from '../render.ts';
 import { type ReadAuth, readAuth } from './auth.ts';
@@ -192,7 +192,7 @@ function readStatuses(retriever: Component, config: Config): Statuses {
   const at = pathAt(retriever, 'status_mapping');
   const mapping = valueOf(retriever, 'status_mapping');
   const extractor = partOf(retriever, 'status_extractor');
-  if (!isObject(mapping) || extractor === null)
+  if (!isJsonObject(mapping) || extractor === null)
     return refuse(at, 'a job without status_mapping and status_extractor has no state');
   const listOf = (key: string): readonly string[] => {
     const list = mapping[key] ?? [];
@@ -254,4 +254,4 @@ function errorsOf(
 }
 
 /** A rule over a body. */
-const needsAll = ({ when }: Readonly<Record<string, unknown>>): boolean => isObject(when) && 'expr' in when;
+const needsAll = ({ when }: Readonly<Record<string, unknown>>): boolean => isJsonObject(when) && 'expr' in when;

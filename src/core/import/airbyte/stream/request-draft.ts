@@ -1,7 +1,7 @@
+import { isJsonObject } from '../../../json-object.ts';
 import { type Component, componentOf, pathAt, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import type { Scope, Value } from '../jinja/value.ts';
-import { isObject } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import { addressText, headerValue, jsonValue, knownText, queryValue, templateOf } from '../render.ts';
 import { readProperties } from './query-properties.ts';
@@ -94,9 +94,10 @@ function readQuery(requester: Component, scope: Scope, draft: RequestDraft): voi
   const at = pathAt(requester, 'request_parameters');
   const parameters = valueOf(requester, 'request_parameters');
   if (parameters === undefined) return;
-  if (!isObject(parameters)) return refuse(at, 'parameters that are one text have no counterpart; list them by name');
+  if (!isJsonObject(parameters))
+    return refuse(at, 'parameters that are one text have no counterpart; list them by name');
   for (const [key, value] of Object.entries(parameters)) {
-    if (isObject(value)) {
+    if (isJsonObject(value)) {
       draft.query[key] = readProperties(componentOf(value, requester.origins, `${at}.${key}`), draft);
       continue;
     }
@@ -110,7 +111,7 @@ function readHeaders(requester: Component, scope: Scope, draft: RequestDraft): v
   const at = pathAt(requester, 'request_headers');
   const headers = valueOf(requester, 'request_headers');
   if (headers === undefined) return;
-  if (!isObject(headers)) return refuse(at, 'headers that are one text have no counterpart; list them by name');
+  if (!isJsonObject(headers)) return refuse(at, 'headers that are one text have no counterpart; list them by name');
   for (const [key, value] of Object.entries(headers)) {
     const rendered = headerValue(value, scope, `${at}.${key}`);
     if (rendered !== undefined) draft.headers[key] = rendered;
@@ -119,7 +120,7 @@ function readHeaders(requester: Component, scope: Scope, draft: RequestDraft): v
 
 function readBody(requester: Component, scope: Scope, draft: RequestDraft): void {
   const body = valueOf(requester, 'request_body');
-  if (isObject(body)) return readTypedBody(requester, body, scope, draft);
+  if (isJsonObject(body)) return readTypedBody(requester, body, scope, draft);
   const json = valueOf(requester, 'request_body_json');
   const data = valueOf(requester, 'request_body_data');
   if (json !== undefined && !isEmpty(json)) setJson(json, { at: pathAt(requester, 'request_body_json'), scope, draft });
@@ -127,7 +128,7 @@ function readBody(requester: Component, scope: Scope, draft: RequestDraft): void
     setData(data, { at: pathAt(requester, 'request_body_data'), scope, draft });
 }
 
-const isEmpty = (value: unknown): boolean => value === '' || (isObject(value) && Object.keys(value).length === 0);
+const isEmpty = (value: unknown): boolean => value === '' || (isJsonObject(value) && Object.keys(value).length === 0);
 
 interface BodyPlace {
   readonly at: string;
@@ -146,13 +147,13 @@ function readTypedBody(
   const { type, value } = body;
   if (type === 'RequestBodyJsonObject') return setJson(value, place);
   if (type === 'RequestBodyUrlEncodedForm' || type === 'RequestBodyPlainText') return setData(value, place);
-  if (type === 'RequestBodyGraphQL' && isObject(value)) return setJson(value, place);
+  if (type === 'RequestBodyGraphQL' && isJsonObject(value)) return setJson(value, place);
   refuse(at, `a body of the type ${String(type).slice(0, 50)} has no counterpart`);
 }
 
 function setJson(value: unknown, { at, scope, draft }: BodyPlace): void {
   const rendered = jsonValue(value, scope, at);
-  if (!isObject(rendered)) return refuse(at, 'a body that is one text has no counterpart; write it as an object');
+  if (!isJsonObject(rendered)) return refuse(at, 'a body that is one text has no counterpart; write it as an object');
   draft.body = { kind: 'json', fields: rendered };
 }
 
@@ -162,7 +163,7 @@ function setData(value: unknown, { at, scope, draft }: BodyPlace): void {
     draft.body = text === undefined ? null : { kind: 'text', text };
     return;
   }
-  if (!isObject(value)) return refuse(at, 'expected fields or a text');
+  if (!isJsonObject(value)) return refuse(at, 'expected fields or a text');
   const fields: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     const rendered = queryValue(item, scope, `${at}.${key}`);
@@ -217,7 +218,7 @@ function putInBody(draft: RequestDraft, option: Option, value: unknown, at: stri
   let fields = bodyFields(draft, option, at);
   for (const name of option.names.slice(0, -1)) {
     const next = fields[name];
-    const inner = isObject(next) ? next : {};
+    const inner = isJsonObject(next) ? next : {};
     fields[name] = inner;
     fields = inner;
   }

@@ -1,4 +1,4 @@
-import { isObject } from '../objects.ts';
+import { isJsonObject } from '../../../json-object.ts';
 
 /** Properties of one schema that are read; larger ones are left out. */
 const propertiesMax = 3_000;
@@ -15,10 +15,10 @@ export function typesOfSchema(schema: unknown): Readonly<Record<string, unknown>
 
   function types(node: unknown, depth: number): Readonly<Record<string, unknown>> | null {
     left -= 1;
-    if (!isObject(node) || depth > depthMax || left < 0) return null;
+    if (!isJsonObject(node) || depth > depthMax || left < 0) return null;
     const only = typeOf(node['type']);
     if (scalars.has(only)) return { type: [only, 'null'] };
-    const properties = isObject(node['properties']) ? propertiesOf(node['properties'], depth) : null;
+    const properties = isJsonObject(node['properties']) ? propertiesOf(node['properties'], depth) : null;
     if (properties !== null) return { properties };
     const items = types(node['items'], depth + 1);
     return items === null ? null : { items };

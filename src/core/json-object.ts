@@ -1,0 +1,30 @@
+import * as v from 'valibot';
+
+/** A JSON object with any keys; its values have passed the document gate. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Whether the value is a JSON object: not null, not an array. */
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Any JSON value as a schema; it has already passed the document gate, so it is not walked again. */
+export const JsonValue = v.unknown();
+
+/** An object with any keys of one kind; unlike valibot's record, an array is not one. */
+export function mapOf<
+  const Key extends v.BaseSchema<string, string, v.BaseIssue<unknown>>,
+  const Value extends v.GenericSchema,
+>(key: Key, value: Value): v.RecordSchema<Key, Value, undefined> {
+  const schema = v.record(key, value);
+  const run = schema['~run'];
+  return Object.assign(schema, {
+    '~run': ((dataset, config) => run.call(schema, refuseArray(dataset), config)) satisfies typeof run,
+  });
+}
+
+/** Valibot takes an array for an object without keys; a value that is no object at all gets the right issue. */
+export const refuseArray = (dataset: v.UnknownDataset): v.UnknownDataset =>
+  Array.isArray(dataset.value) ? { ...dataset, value: false } : dataset;
+
+/** Any JSON object as a schema. */
+export const JsonObject = mapOf(v.string(), JsonValue);
